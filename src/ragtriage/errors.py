@@ -1,0 +1,44 @@
+"""The exceptions that a caller may want to tell apart.
+
+    RagtriageError
+    ├── InputError            a file, a row or a field can't be used; says which and what to do
+    ├── ConfigError           a flag, a setting or a metric name is wrong; raised before anything is asked
+    │   └── MissingExtraError an optional package is needed; says what to install
+    ├── JudgeError            a judge can't work at all (one failed question is a `Failure`, not an exception)
+    └── StoreError            a run can't be read or written
+"""
+
+from __future__ import annotations
+
+
+class RagtriageError(Exception):
+    """The root: everything that this package raises on purpose."""
+
+
+class InputError(RagtriageError):
+    """A file, a row or a field can't be used."""
+
+
+class ConfigError(RagtriageError):
+    """A flag, a setting or a metric name is wrong."""
+
+
+class MissingExtraError(ConfigError):
+    """An optional package is needed but isn't installed.
+
+    Args:
+        what: what needs it, for example `"Parquet files"`.
+        extra: the name of the extra that brings it.
+    """
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} need the extra {extra!r}: pip install 'ragtriage[{extra}]'")
+        self.extra = extra
+
+
+class JudgeError(RagtriageError):
+    """A judge can't work at all: every question would fail alike."""
+
+
+class StoreError(RagtriageError):
+    """A run can't be read or written."""

@@ -1,0 +1,1 @@
+"""Judges: what answers the questions that metrics need answered."""

@@ -1,0 +1,62 @@
+"""What a judge is.
+
+Every judge, embedded or behind an API, and every judge around judges (cached, budgeted, …) fulfils this one protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from ragtriage.judges.questions import Kind, Question
+from ragtriage.verdicts import Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a batch of questions would take."""
+
+    requests: int = 0
+    """Paid requests; 0 for a judge that runs on this machine."""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    price: float | None = 0.0
+    """In US dollars; None if the price of the model isn't known."""
+
+    def __add__(self, other: Estimate) -> Estimate:
+        price = None if self.price is None or other.price is None else self.price + other.price
+        return Estimate(
+            self.requests + other.requests, self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out, price
+        )
+
+
+@runtime_checkable
+class Judge(Protocol):
+    """Finds out what a step needs to know."""
+
+    def name(self) -> str:
+        """What a person would type to choose this judge, for example `embedded`."""
+        ...
+
+    def fingerprint(self, kind: Kind) -> str:
+        """A short text that changes whenever the answers to this kind of question may change, and only then."""
+        ...
+
+    def can(self, kind: Kind, language: str) -> str | None:
+        """None if the judge answers this kind in this language (ISO 639-1), else the reason in words."""
+        ...
+
+    def estimate(self, questions: Sequence[Question]) -> Estimate:
+        """What asking these questions would take."""
+        ...
+
+    def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
+        """Yield (position, answer) as each becomes known, every question exactly once, in any order.
+
+        A question that can't be answered yields a `Failure`.
+
+        Raises:
+            JudgeError: no question can be answered (the model is missing, the key is refused).
+        """
+        ...

@@ -1,0 +1,100 @@
+"""The closed vocabulary of questions that a judge may be asked.
+
+Every question is one frozen value with the same five fields, so that it can be hashed, cached and grouped by shared
+evidence; the functions below are the only way to write one, and say what each kind's fields hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+Kind = Literal[
+    "claims",
+    "facts",
+    "questions",
+    "sentences",
+    "essential",
+    "relevant",
+    "answered",
+    "supported",
+    "same_answer",
+    "declines",
+    "similarity",
+]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+DECOMPOSITIONS: tuple[Kind, ...] = ("claims", "facts", "questions", "sentences")
+"""The kinds that are answered with components; all others are answered with a verdict."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question to a judge; write it with the function that is named like its kind."""
+
+    kind: Kind
+    subject: str
+    """The text that the question is about."""
+    evidence: tuple[str, ...] = ()
+    """What the subject is held against."""
+    query: str = ""
+    """The user's words, where they belong to the question."""
+    context: str = ""
+    """The text that the subject was taken from, so that pronouns can be understood."""
+    at: int | None = None
+    """Similarity only: the place of the subject in the evidence, which is left out of the comparison."""
+
+
+def claims(text: str, query: str = "") -> Question:
+    """Break a response or reference into stand-alone claims, remarks about the sources marked as such."""
+    return Question("claims", text, query=query)
+
+
+def facts(text: str) -> Question:
+    """Break a source into stand-alone facts."""
+    return Question("facts", text)
+
+
+def questions(query: str) -> Question:
+    """Break a query into stand-alone sub-questions; none if it asks nothing."""
+    return Question("questions", query)
+
+
+def sentences(text: str) -> Question:
+    """Split a response into sentences."""
+    return Question("sentences", text)
+
+
+def essential(query: str, text: str, context: str = "") -> Question:
+    """Does the text hold information that is essential to answer the query, or any part of it?"""
+    return Question("essential", text, query=query, context=context)
+
+
+def relevant(query: str, text: str, context: str = "") -> Question:
+    """Is the text about what was asked, essential or not?"""
+    return Question("relevant", text, query=query, context=context)
+
+
+def answered(question: str, evidence: Sequence[str], context: str = "") -> Question:
+    """Do these texts together hold the answer to the question?"""
+    return Question("answered", question, tuple(evidence), context=context)
+
+
+def supported(claim: str, evidence: Sequence[str], query: str = "", context: str = "") -> Question:
+    """Do these texts together definitely support the whole claim?"""
+    return Question("supported", claim, tuple(evidence), query=query, context=context)
+
+
+def same_answer(query: str, truths: Sequence[str], response: str) -> Question:
+    """Does the response give a true answer? Any of `truths` will do."""
+    return Question("same_answer", response, tuple(truths), query=query)
+
+
+def declines(query: str, response: str) -> Question:
+    """Does the response decline to answer, or say that it can't, instead of answering?"""
+    return Question("declines", response, query=query)
+
+
+def similarity(text: str, others: Sequence[str], at: int | None = None) -> Question:
+    """How close is the text to the closest of the others (cosine), leaving out place `at`? Yes if it says the same."""
+    return Question("similarity", text, tuple(others), at=at)

@@ -1,0 +1,77 @@
+"""What must be known before a metric can be computed.
+
+A step is a frozen, hashable description. Two metrics that write the same step share its work without knowing of each
+other. A step may depend on another's outcome, and the condition is data too, so that a plan can say "at least n, at
+most m questions" before anything is asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Field = Literal["query", "sources", "response", "reference"]
+"""The texts of a case that a step may look at."""
+
+Unit = Literal["claims", "facts", "questions", "sentences", "sources", "whole"]
+"""What a text is broken into; `sources` are the sources as retrieved, `whole` is the text itself: neither asks a judge."""
+
+Relation = Literal["essential", "relevant", "answered", "supported", "similar", "declines"]
+"""What is asked about a component."""
+
+Target = Literal["query", "sources", "each source", "response", "reference", "other components"]
+"""What a component is held against: a whole field, every single source by itself, or the other components of its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decompose:
+    """Break a text of the case into components."""
+
+    of: Field
+    into: Unit
+
+    def __str__(self) -> str:
+        return f"{self.into}({self.of})"
+
+
+@dataclass(frozen=True, slots=True)
+class OnlyWhere:
+    """A condition on an earlier step's outcome.
+
+    Scope `component` asks only about the components whose best verdict in `step` is none of `unless`; scope `any` asks
+    only if `step` has at least one such component, or has no component at all.
+    """
+
+    step: Match
+    lacks: Literal["yes"] = "yes"
+    scope: Literal["component", "any"] = "component"
+
+    def __str__(self) -> str:
+        return f"where {self.step} lacks {self.lacks}" + (" anywhere" if self.scope == "any" else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Ask for one verdict on every component (and, against `each source`, for every source)."""
+
+    components: Decompose
+    relation: Relation
+    against: Target
+    where: OnlyWhere | None = None
+
+    def __str__(self) -> str:
+        text = f"{self.relation}({self.components}, {self.against})"
+        return f"{text} {self.where}" if self.where else text
+
+
+Step = Decompose | Match
+
+
+def only_where_not(step: Match) -> OnlyWhere:
+    """Ask only about those components that `step` didn't find a yes for."""
+    return OnlyWhere(step)
+
+
+def only_if_any_not(step: Match) -> OnlyWhere:
+    """Ask only if `step` left at least one component without a yes, or there was none to ask about."""
+    return OnlyWhere(step, scope="any")

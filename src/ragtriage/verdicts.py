@@ -1,0 +1,119 @@
+"""What a judge says and what becomes of it: components, verdicts, failures, scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Answered = Literal["yes", "no", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """One piece of a text: a claim, a fact, a sub-question, a sentence or a whole source."""
+
+    text: str
+    """Understandable by itself: pronouns and a left-out subject may have been filled in."""
+    span: tuple[int, int] | None = None
+    """Where it stands in the original text, `[start, end)` in characters; None for a paraphrase without a place."""
+    source: int | None = None
+    """The position (from 0) of the source that it was taken from; None if it wasn't taken from a source."""
+    remark: bool = False
+    """True for a remark about the sources or the answer ("the documents don't say"): kept and shown, not judged as a claim."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One judgement on one component."""
+
+    value: Answered
+    """`unknown` where the judge can't tell; it leaves numerator and denominator and is counted."""
+    score: float | None = None
+    """The probability of yes, in [0, 1]; for similarity the highest cosine, in [-1, 1]; None where the judge gives none."""
+    confidence: float | None = None
+    """The probability that `value` is right, in [0, 1]; None where the judge gives none."""
+    explanation: str = ""
+    """Why, in the judge's words; written before the verdict by an LLM."""
+    sure: bool = True
+    """False where the judge's precision on such verdicts is too low to show one in red: "check this"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A question that the judge could not answer. Never stored as a verdict: the next run asks again."""
+
+    cause: str
+    """What went wrong, in a sentence."""
+
+
+Components = tuple[Component, ...]
+"""A decomposition, in the order of the text."""
+
+Answer = Verdict | Components | Failure
+"""What a judge gives back for one question."""
+
+Cell = Verdict | Failure | None
+"""One place in a grid of verdicts; None where the question wasn't asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """The verdicts of one Match step.
+
+    Shape: (components, targets). One target for a match against a whole (`query`, `response`, all `sources` together),
+    one a source for a match against every single source.
+    """
+
+    components: Components
+    """The rows."""
+    cells: tuple[tuple[Cell, ...], ...]
+    """`cells[i][j]`: component i against target j."""
+
+    def best(self) -> tuple[Cell, ...]:
+        """One cell a component: yes > failure > unknown > no over its targets (a maximum), None if nothing was asked."""
+        return tuple(highest(row) for row in self.cells)
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A metric's value on one case."""
+
+    value: float
+    """In the metric's range."""
+    judged: int
+    """How many components were judged yes or no: the denominator."""
+    unknown: int = 0
+    """How many were left out because the verdict was unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Undefined:
+    """A score that can't be computed: not zero, not NaN."""
+
+    reason: str
+    """Why, in words that a person understands."""
+    failed: bool = False
+    """True if a judge's failure is the cause; the next run may succeed."""
+
+
+Outcome = Score | Undefined
+"""What a metric gives for one case."""
+
+
+def highest(cells: Sequence[Cell]) -> Cell:
+    """The cell that decides a maximum: yes > failure > unknown > no > not asked; among equals the highest score.
+
+    A failure ranks above unknown and no because the question that failed might have been a yes.
+    """
+
+    def rank(cell: Cell) -> tuple[int, float]:
+        match cell:
+            case None:
+                return 0, 0.0
+            case Failure():
+                return 3, 0.0
+            case Verdict(value=value, score=score):
+                return {"no": 1, "unknown": 2, "yes": 4}[value], score or 0.0
+
+    return max(cells, key=rank, default=None)
