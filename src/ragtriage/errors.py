@@ -1,11 +1,11 @@
 """The exceptions that a caller may want to tell apart.
 
-    RagtriageError
-    ├── InputError            a file, a row or a field can't be used; says which and what to do
-    ├── ConfigError           a flag, a setting or a metric name is wrong; raised before anything is asked
-    │   └── MissingExtraError an optional package is needed; says what to install
-    ├── JudgeError            a judge can't work at all (one failed question is a `Failure`, not an exception)
-    └── StoreError            a run can't be read or written
+RagtriageError
+├── InputError            a file, a row or a field can't be used; says which and what to do
+├── ConfigError           a flag, a setting or a metric name is wrong; raised before anything is asked
+│   └── MissingExtraError an optional package is needed; says what to install
+├── JudgeError            a judge can't work at all (one failed question is a `Failure`, not an exception)
+└── StoreError            a run can't be read or written
 """
 
 from __future__ import annotations

@@ -14,13 +14,13 @@ Field = Literal["query", "sources", "response", "reference"]
 """The texts of a case that a step may look at."""
 
 Unit = Literal["claims", "facts", "questions", "sentences", "sources", "whole"]
-"""What a text is broken into; `sources` are the sources as retrieved, `whole` is the text itself: neither asks a judge."""
+"""What a text is broken into; `sources` (as retrieved) and `whole` (the text itself) ask no judge."""
 
 Relation = Literal["essential", "relevant", "answered", "supported", "similar", "declines"]
 """What is asked about a component."""
 
 Target = Literal["query", "sources", "each source", "response", "reference", "other components"]
-"""What a component is held against: a whole field, every single source by itself, or the other components of its text."""
+"""What a component is held against: a whole field, every single source, or the other components of its text."""
 
 
 @dataclass(frozen=True, slots=True)

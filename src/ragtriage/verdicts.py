@@ -20,7 +20,7 @@ class Component:
     source: int | None = None
     """The position (from 0) of the source that it was taken from; None if it wasn't taken from a source."""
     remark: bool = False
-    """True for a remark about the sources or the answer ("the documents don't say"): kept and shown, not judged as a claim."""
+    """True for a remark about the sources or the answer ("the documents don't say"): shown, not judged as a claim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Verdict:
     value: Answered
     """`unknown` where the judge can't tell; it leaves numerator and denominator and is counted."""
     score: float | None = None
-    """The probability of yes, in [0, 1]; for similarity the highest cosine, in [-1, 1]; None where the judge gives none."""
+    """The probability of yes, in [0, 1] (similarity: the highest cosine, in [-1, 1]); None where none is given."""
     confidence: float | None = None
     """The probability that `value` is right, in [0, 1]; None where the judge gives none."""
     explanation: str = ""
@@ -71,8 +71,34 @@ class Verdicts:
     """`cells[i][j]`: component i against target j."""
 
     def best(self) -> tuple[Cell, ...]:
-        """One cell a component: yes > failure > unknown > no over its targets (a maximum), None if nothing was asked."""
+        """One cell a component, the maximum over its targets (see `highest`); None if nothing was asked."""
         return tuple(highest(row) for row in self.cells)
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A step that can't be taken on this case: its text isn't there, or holds nothing of the kind."""
+
+    reason: str
+    """Why, in words that a person understands."""
+    field: str
+    """The field of the case that is to blame; `query` also where the query asks nothing."""
+    failed: bool = False
+    """True if a judge's failure is the cause."""
+
+
+Known = Components | Verdicts | Missing
+"""What a step found out about one case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One component with the verdict that counted for a score."""
+
+    component: Component
+    cell: Cell
+    good: bool | None
+    """Whether it speaks for the answer; None if unknown or failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +111,8 @@ class Score:
     """How many components were judged yes or no: the denominator."""
     unknown: int = 0
     """How many were left out because the verdict was unknown."""
+    parts: tuple[Part, ...] = ()
+    """What the value rests on, in the order of the text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,151 @@
+"""From one case's scores to findings: which component to repair, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ragtriage.diagnosis.rules import DECLINES, KINDS, RULES, Kind, Level, Rule
+from ragtriage.metric import Metric
+from ragtriage.metrics import METRICS
+from ragtriage.record import Record
+from ragtriage.thresholds import MARGIN
+from ragtriage.verdicts import Part, Score, Verdict, Verdicts
+
+CHARACTERS_PER_TOKEN = 4
+"""A rule of thumb for English: waste is shown in tokens without asking for anybody's tokenizer."""
+
+NONE = "none"
+"""The component of a healthy case."""
+UNDETERMINED = "undetermined"
+"""The component of a case on which no failure rule could be decided, or the judge contradicts itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One component that speaks for a finding."""
+
+    metric: str
+    text: str
+    """The component, quoted."""
+    fault: str
+    """What is wrong with it, in plain words."""
+    explanation: str = ""
+    """The judge's."""
+    source: int | None = None
+    """The source it belongs to, by position from 0."""
+    span: tuple[int, int] | None = None
+    sure: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One rule that holds for a case."""
+
+    rule: str
+    kind: Kind
+    component: str
+    reading: str
+    advice: str
+    sure: bool
+    """False where it hangs on a score near its threshold or on verdicts that the judge isn't sure of."""
+    doubt: str
+    """Why it isn't sure; empty if it is."""
+    scores: Mapping[str, float]
+    """The scores that the rule reads, and those named beside."""
+    severity: float
+    """How far the low scores lie below their thresholds, summed: what the worst cases are sorted by."""
+    evidence: tuple[Evidence, ...] = ()
+    tokens: int = 0
+    """Waste only: about how many tokens of sources weren't needed."""
+
+
+def diagnose(
+    record: Record,
+    thresholds: Mapping[str, float],
+    rules: Sequence[Rule] = RULES,
+    metrics: Sequence[Metric] = METRICS,
+) -> tuple[Finding, ...]:
+    """The findings on one case, failures first; empty for a healthy one.
+
+    Args:
+        record: an evaluated case.
+        thresholds: metric name → the value from which on a score is high.
+        rules: the table.
+        metrics: where the plain words for a metric's bad components stand.
+    """
+    scores = {name: outcome for name, outcome in record.outcomes.items() if isinstance(outcome, Score)}
+    levels = {n: _level(s.value, thresholds[n]) for n, s in scores.items() if n in thresholds}
+    refused = declined(record)
+    faults = {m.name: m.fault for m in metrics}
+    found = [
+        _finding(rule, scores, thresholds, faults)
+        for rule in rules
+        if rule.declines == refused and all(levels.get(name) == level for name, level in rule.when.items())
+    ]
+    return tuple(sorted(found, key=lambda f: KINDS.index(f.kind)))
+
+
+def declined(record: Record) -> bool:
+    """Whether the judge found that the response declines to answer."""
+    step = record.steps.get(str(DECLINES))
+    cells = step.best() if isinstance(step, Verdicts) else ()
+    return any(isinstance(cell, Verdict) and cell.value == "yes" for cell in cells)
+
+
+def headline(record: Record, findings: Sequence[Finding], rules: Sequence[Rule] = RULES) -> str:
+    """The one component under which a case is counted.
+
+    The first finding's; `none` for a healthy case; `undetermined` where the judge contradicts itself, or where no
+    failure rule could be decided because scores are undefined.
+    """
+    if findings:
+        return UNDETERMINED if findings[0].kind == "doubt" else findings[0].component
+    defined = {name for name, outcome in record.outcomes.items() if isinstance(outcome, Score)}
+    decidable = any(rule.kind == "failure" and not rule.declines and defined >= set(rule.when) for rule in rules)
+    return NONE if decidable else UNDETERMINED
+
+
+def _level(value: float, threshold: float) -> Level:
+    # a mean of verdicts such as 4/5 must not fall below 0.8 by rounding
+    return "low" if value < threshold - 1e-9 else "high"
+
+
+def _finding(
+    rule: Rule, scores: Mapping[str, Score], thresholds: Mapping[str, float], faults: Mapping[str, str]
+) -> Finding:
+    bad = [(name, part) for name in rule.quotes if name in scores for part in scores[name].parts if part.good is False]
+    doubts = [doubt for name in rule.when if (doubt := _doubt(name, scores[name], thresholds[name]))]
+    named = [*rule.when, *(name for name in rule.further if name in scores)]
+    short = (thresholds[name] - scores[name].value for name, level in rule.when.items() if level == "low")
+    return Finding(
+        rule.name,
+        rule.kind,
+        rule.component,
+        rule.reading,
+        rule.advice,
+        not doubts,
+        "; ".join(doubts),
+        {name: scores[name].value for name in named},
+        sum(short),
+        tuple(_evidence(name, part, faults.get(name, "")) for name, part in bad),
+        sum(len(part.component.text) for _, part in bad) // CHARACTERS_PER_TOKEN if rule.kind == "waste" else 0,
+    )
+
+
+def _evidence(name: str, part: Part, fault: str) -> Evidence:
+    cell = part.cell
+    explanation, sure = (cell.explanation, cell.sure) if isinstance(cell, Verdict) else ("", True)
+    return Evidence(name, part.component.text, fault, explanation, part.component.source, part.component.span, sure)
+
+
+def _doubt(name: str, score: Score, threshold: float) -> str:
+    """Why a score's level isn't sure; empty if it is."""
+    if abs(score.value - threshold) < MARGIN - 1e-9 and score.value != 1.0:
+        return f"{name} {score.value:.2f} lies near its threshold of {threshold:.2f}"
+    if score.value >= threshold or not score.parts:
+        return ""
+    unsure = sum(part.good is False and isinstance(part.cell, Verdict) and not part.cell.sure for part in score.parts)
+    if score.value + unsure / max(1, score.judged) >= threshold:
+        return f"{name} {score.value:.2f} rests on verdicts that the judge isn't sure of"
+    return ""

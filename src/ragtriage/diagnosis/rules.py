@@ -1,0 +1,157 @@
+"""THELMA's table 2, and what it lacks, as data.
+
+A rule names the pattern of low and high scores that it reads, what the pattern means, which component to repair and
+which scores' bad components are quoted as evidence. A user's own rules are further rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from ragtriage.metrics.decompositions import WHOLE_RESPONSE
+from ragtriage.metrics.response import ANSWERED_BY_RESPONSE
+from ragtriage.steps import Match, Step, only_if_any_not
+
+Level = Literal["low", "high"]
+Kind = Literal["failure", "quality", "doubt", "waste", "right"]
+KINDS: tuple[Kind, ...] = ("failure", "quality", "doubt", "waste", "right")
+"""What a finding is, the most pressing first."""
+
+DECLINES = Match(WHOLE_RESPONSE, "declines", "query", only_if_any_not(ANSWERED_BY_RESPONSE))
+"""Whether the response declines to answer; asked only where a sub-question stays unanswered."""
+
+Origin = Literal["paper", "ours", "yours"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One row of the diagnosis table."""
+
+    name: str
+    """One word or two, for files and filters."""
+    kind: Kind
+    when: Mapping[str, Level]
+    """Metric name → level; all must hold. An undefined score is neither low nor high."""
+    reading: str
+    """What the pattern means, in a sentence."""
+    component: str
+    """What to repair."""
+    advice: str
+    """What to try first."""
+    quotes: tuple[str, ...] = ()
+    """The metrics whose bad components are the evidence, in this order."""
+    further: tuple[str, ...] = ()
+    """Metrics that are named beside, where they were computed."""
+    declines: bool = False
+    """True: only for a response that declines to answer; False: only for one that doesn't."""
+    origin: Origin = "ours"
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "missing_information",
+        "failure",
+        {"source_query_coverage": "low", "response_query_coverage": "low"},
+        "the sources don't hold the answer, and the response doesn't give it",
+        "retriever or source text",
+        "Look whether the documents hold the answer at all: if not, add it; if so, find out why it wasn't retrieved.",
+        ("source_query_coverage",),
+        origin="paper",
+    ),
+    Rule(
+        "unused_information",
+        "failure",
+        {"response_query_coverage": "low", "source_query_coverage": "high"},
+        "the answer stands in the sources, but the response doesn't use it",
+        "prompt or generator",
+        "Ask the generator for every part of the question, put the sources in another order, or try a stronger model.",
+        ("response_query_coverage",),
+        origin="paper",
+    ),
+    Rule(
+        "unaddressed_answer",
+        "failure",
+        {"source_query_coverage": "low", "response_query_coverage": "high", "groundedness": "low"},
+        "the response answers what the sources don't address",
+        "prompt",
+        "Tell the generator to answer from the sources only, and to say so where they are silent.",
+        ("groundedness", "source_query_coverage"),
+        origin="paper",
+    ),
+    Rule(
+        "unsupported_claims",
+        "failure",
+        {"groundedness": "low", "source_query_coverage": "high"},
+        "the sources answer the question, but the response says things that they don't support",
+        "prompt or generator",
+        "Ask for claims that the sources support only, lower the temperature, or try a stronger model.",
+        ("groundedness",),
+    ),
+    Rule(
+        "needless_refusal",
+        "failure",
+        {"source_query_coverage": "high"},
+        "the response declines although the sources hold the answer",
+        "prompt or generator",
+        "Soften the instruction to refuse, or try a model that reads the sources better.",
+        declines=True,
+    ),
+    Rule(
+        "extraneous_information",
+        "quality",
+        {"response_precision": "low", "source_precision": "high"},
+        "the response carries information that wasn't asked for, though most sources are needed",
+        "prompt or source chunking",
+        "Ask for a shorter answer, or cut the sources into smaller chunks.",
+        ("response_precision",),
+        ("fact_precision",),
+        origin="paper",
+    ),
+    Rule(
+        "repetition",
+        "quality",
+        {"self_distinctness": "low", "response_precision": "high"},
+        "the response is to the point but says things twice",
+        "prompt or generator",
+        "Ask for each thing to be said once, or raise the repetition penalty.",
+        ("self_distinctness",),
+        origin="paper",
+    ),
+    Rule(
+        "loose_sources",
+        "waste",
+        {"source_precision": "low", "source_query_coverage": "high"},
+        "everything is covered, but some sources are only loosely relevant",
+        "retriever",
+        "Retrieve fewer sources, or rerank them.",
+        ("source_precision",),
+        ("fact_precision",),
+        origin="paper",
+    ),
+    Rule(
+        "right_refusal",
+        "right",
+        {"source_query_coverage": "low"},
+        "the response rightly declines: the sources don't hold the answer",
+        "retriever or source text",
+        "Nothing is wrong with the answer; look whether the documents hold the information.",
+        ("source_query_coverage",),
+        declines=True,
+    ),
+    Rule(
+        "contradiction",
+        "doubt",
+        {"source_query_coverage": "low", "response_query_coverage": "high", "groundedness": "high"},
+        "hardly possible: an answer that the sources support but don't hold; the judge contradicts itself",
+        "the judge",
+        "Read the case yourself, or ask another judge.",
+        ("source_query_coverage",),
+    ),
+)
+
+
+def needs_of(rules: Iterable[Rule]) -> tuple[Step, ...]:
+    """The steps that rules need beside the metrics' own, so that a plan knows them."""
+    return (DECLINES,) if any(rules) else ()

@@ -1,0 +1,163 @@
+"""The only orchestration: plan × cases × judge, streaming, in bounded memory.
+
+Every case is a task of its own that goes on as soon as its answers are there; a judge that likes full batches gathers
+the questions of many cases itself. At most `window` cases are in flight, so memory doesn't grow with the input.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+
+from ragtriage.case import Case
+from ragtriage.errors import JudgeError
+from ragtriage.inquiry import Inquiry, conclude, inquire
+from ragtriage.judges.protocol import Judge
+from ragtriage.judges.questions import Question
+from ragtriage.language import language_of
+from ragtriage.metric import Metric
+from ragtriage.metrics import THELMA
+from ragtriage.plan import Plan, plan
+from ragtriage.record import Record, Sink
+from ragtriage.steps import Step
+from ragtriage.verdicts import Answer, Failure, Known, Missing
+
+WINDOW = 64
+"""Cases in flight: enough to fill an embedded judge's batches and an API's concurrency."""
+
+
+async def evaluate(
+    cases: Iterable[Case],
+    judge: Judge,
+    *,
+    metrics: Sequence[Metric] = THELMA,
+    also: Sequence[Step] = (),
+    sink: Sink | None = None,
+    window: int = WINDOW,
+    language: Callable[[Case], str] = language_of,
+) -> AsyncIterator[Record]:
+    """Evaluate cases, yielding each record as it is complete (not in the order of the input).
+
+    Args:
+        cases: read lazily, at most `window` ahead.
+        judge: what answers the questions.
+        metrics: what to compute.
+        also: further steps to take, for example `needs_of(rules)` for the diagnosis.
+        sink: keeps every record before it is yielded.
+        window: how many cases may be in flight.
+        language: tells a case's language, ISO 639-1.
+
+    Raises:
+        JudgeError: the judge can't work at all. Records that were yielded before stay valid.
+        StoreError: the sink can't keep a record.
+    """
+    planned = plan(metrics, also)
+    waiting = iter(cases)
+    running: set[asyncio.Task[Record]] = set()
+    try:
+        while True:
+            for case in _at_most(waiting, window - len(running)):
+                running.add(asyncio.create_task(_record(case, planned, judge, language)))
+            if not running:
+                return
+            done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                record = task.result()
+                if sink:
+                    sink.keep(record)
+                yield record
+    finally:
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+def evaluate_sync(
+    cases: Iterable[Case],
+    judge: Judge,
+    *,
+    metrics: Sequence[Metric] = THELMA,
+    also: Sequence[Step] = (),
+    sink: Sink | None = None,
+    window: int = WINDOW,
+) -> Iterator[Record]:
+    """`evaluate` for callers without an event loop: the one sync door. Arguments, results and errors are the same."""
+    with asyncio.Runner() as runner:
+        records = evaluate(cases, judge, metrics=metrics, also=also, sink=sink, window=window)
+
+        async def following() -> Record | None:
+            return await anext(records, None)
+
+        async def close() -> None:
+            await records.aclose()  # type: ignore[attr-defined]  # an async generator, typed by what callers may use
+
+        try:
+            while (record := runner.run(following())) is not None:
+                yield record
+        finally:
+            runner.run(close())
+
+
+def _at_most(items: Iterator[Case], count: int) -> Iterator[Case]:
+    for _ in range(count):
+        item = next(items, None)
+        if item is None:
+            return
+        yield item
+
+
+async def _record(case: Case, planned: Plan, judge: Judge, language: Callable[[Case], str]) -> Record:
+    """One case; whatever goes wrong with it alone becomes a failure of its scores, never of the run."""
+    started = time.monotonic()
+    code = "en"
+    steps: dict[str, Known] = {}
+    try:
+        code = language(case)
+        await _take(case, planned, judge, code, steps)
+    except JudgeError:
+        raise
+    except Exception as error:  # noqa: BLE001  # one bad row never costs the run
+        cause = f"{type(error).__name__}: {error}"
+        for step in planned.steps:
+            steps.setdefault(str(step), Missing(f"the evaluation of this case failed: {cause}", "query", failed=True))
+    outcomes = {m.name: m(steps) for m in planned.metrics}
+    return Record(case, steps, outcomes, code, time.monotonic() - started)
+
+
+async def _take(case: Case, planned: Plan, judge: Judge, code: str, steps: dict[str, Known]) -> None:
+    """Take the steps level by level; all questions of a level are asked together, equal ones once."""
+    answers: dict[Question, Answer] = {}
+    for level in planned.levels:
+        inquiries: list[Inquiry] = []
+        for step in level:
+            found = inquire(step, case, steps)
+            if isinstance(found, Inquiry):
+                unable = _unable(found, judge, code)
+                if unable is None:
+                    inquiries.append(found)
+                    continue
+                found = unable
+            steps[str(step)] = found
+        wanted = {q: None for inquiry in inquiries for q in inquiry.questions if q not in answers}
+        if wanted:
+            answers |= await _answers(list(wanted), judge)
+        for inquiry in inquiries:
+            steps[str(inquiry.step)] = conclude(inquiry, answers)
+
+
+def _unable(inquiry: Inquiry, judge: Judge, code: str) -> Missing | None:
+    for kind in {question.kind for question in inquiry.questions}:
+        reason = judge.can(kind, code)
+        if reason:
+            return Missing(reason, "language")
+    return None
+
+
+async def _answers(questions: Sequence[Question], judge: Judge) -> Mapping[Question, Answer]:
+    answers: dict[Question, Answer] = {}
+    async for position, answer in judge.ask(questions):
+        answers[questions[position]] = answer
+    for question in questions:
+        answers.setdefault(question, Failure("the judge gave no answer"))
+    return answers

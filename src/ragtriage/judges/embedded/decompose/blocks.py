@@ -1,0 +1,172 @@
+"""Blocks of a Markdown text: paragraphs, headings, list items, table rows, code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+Shape = Literal["paragraph", "heading", "item", "header", "row", "code"]
+
+_FENCE = re.compile(r"[ \t]{0,12}(`{3,}|~{3,})")
+_HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]+")
+_BOLD_LINE = re.compile(r"[ \t]*(?:\*\*[^*\n]{1,120}\*\*|__[^_\n]{1,120}__)[ \t]*:?[ \t\r]*$")
+_ITEM = re.compile(r"[ \t]*(?:[-*+•‣◦▪●–][ \t]+(?:\[[ xX]\][ \t]+)?|\(?\d{1,3}[.)][ \t]+|\(?[a-zA-Z]\)[ \t]+|\(?[ivx]{1,5}\)[ \t]+)")
+_RULE = re.compile(r"[ \t]{0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,}|={3,})[ \t\r]*$")
+_DELIMITER = re.compile(r"[ \t|:-]*-{2,}[ \t|:-]*\r?$")
+_QUOTE = re.compile(r"(?:[ \t]{0,3}>[ \t]?)+")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A stretch of text, `[start, end)`, without its marker and without white space around it."""
+
+    shape: Shape
+    start: int
+    end: int
+    header: tuple[str, ...] = ()
+    """The column names of a table's row."""
+
+
+def cells(row: str) -> tuple[str, ...]:
+    """The cells of a table's row."""
+    return tuple(cell.strip() for cell in row.strip().strip("|").split("|"))
+
+
+def _trim(text: str, start: int, end: int) -> tuple[int, int]:
+    """The span without white space around it."""
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
+def _lines(text: str) -> list[tuple[int, int]]:
+    """The spans of the lines, without their line feeds."""
+    spans, at = [], 0
+    while at < len(text):
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        spans.append((at, end))
+        at = end + 1
+    return spans
+
+
+class _Reader:
+    """Walks over the lines once and yields the blocks."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.lines = _lines(text)
+        self.at = 0
+        self.header: tuple[str, ...] = ()
+
+    def line(self, at: int) -> str:
+        """The text of one line; empty behind the last."""
+        return self.text[slice(*self.lines[at])] if at < len(self.lines) else ""
+
+    def block(self, shape: Shape, start: int, end: int, header: tuple[str, ...] = ()) -> Iterator[Block]:
+        """The block without white space around it, unless nothing is left."""
+        start, end = _trim(self.text, start, end)
+        if start < end:
+            yield Block(shape, start, end, header)
+
+    def code(self, fence: str) -> Iterator[Block]:
+        """Everything up to the closing fence, or to the end."""
+        first = self.at + 1
+        self.at = first
+        while self.at < len(self.lines) and not self.line(self.at).strip().startswith(fence):
+            self.at += 1
+        if first < self.at:
+            yield from self.block("code", self.lines[first][0], self.lines[self.at - 1][1])
+        self.at += 1
+
+    def table(self) -> Iterator[Block]:
+        """One line of a table."""
+        start, end = self.lines[self.at]
+        line = self.line(self.at)
+        self.at += 1
+        if _DELIMITER.match(line):
+            return
+        start, end = _trim(self.text, start, end)
+        while start < end and (self.text[start] == "|" or self.text[start].isspace()):
+            start += 1
+        while end > start and (self.text[end - 1] == "|" or self.text[end - 1].isspace()):
+            end -= 1
+        if "|" in (following := self.line(self.at)) and _DELIMITER.match(following):
+            self.header = cells(line)
+            yield from self.block("header", start, end)
+        else:
+            yield from self.block("row", start, end, self.header)
+
+    def in_table(self) -> bool:
+        """Whether this line belongs to a table."""
+        line = self.line(self.at)
+        if "|" not in line:
+            return False
+        if line.lstrip().startswith("|") and line.count("|") > 1:
+            return True
+        following = self.line(self.at + 1)
+        return bool(self.header) or ("|" in following and _DELIMITER.match(following) is not None)
+
+    def ends(self, at: int) -> bool:
+        """Whether this line can't go on a paragraph or a list item."""
+        line = self.line(at)
+        return (
+            not line.strip()
+            or _ITEM.match(line) is not None
+            or _HEADING.match(line) is not None
+            or _FENCE.match(line) is not None
+            or _BOLD_LINE.match(line) is not None
+            or line.lstrip().startswith("|")
+            or _RULE.match(line) is not None
+        )
+
+    def running(self, shape: Shape, start: int) -> Iterator[Block]:
+        """A paragraph or an item with the lines that go on with it."""
+        first = self.at
+        self.at += 1
+        while self.at < len(self.lines) and not self.ends(self.at):
+            self.at += 1
+        end = self.lines[self.at - 1][1]
+        underline = self.line(self.at)
+        if shape == "paragraph" and self.at == first + 1 and underline.strip()[:3] in {"===", "---"} and _RULE.match(underline):
+            shape = "heading"
+            self.at += 1
+        yield from self.block(shape, start, end)
+
+    def __iter__(self) -> Iterator[Block]:
+        while self.at < len(self.lines):
+            line = self.line(self.at)
+            start, end = self.lines[self.at]
+            if not line.strip() or _RULE.match(line):
+                self.header = ()
+                self.at += 1
+            elif fence := _FENCE.match(line):
+                yield from self.code(fence[1][:3])
+            elif self.in_table():
+                yield from self.table()
+            elif heading := _HEADING.match(line):
+                yield from self.block("heading", start + heading.end(), end)
+                self.at += 1
+            elif _BOLD_LINE.match(line) and line.strip(" \t\r*_:")[-1:] not in {"", ".", "!", "?"}:
+                yield from self.block("heading", start, end)
+                self.at += 1
+            else:
+                quoted = _QUOTE.match(line)
+                skip = quoted.end() if quoted else 0
+                item = _ITEM.match(line, skip)
+                yield from self.running("item" if item else "paragraph", start + (item.end() if item else skip))
+
+
+def blocks(text: str) -> list[Block]:
+    """The blocks of a text in its order; markers, rules and fences are left out.
+
+    A text that holds nothing but headings is read as paragraphs: then they are what it says.
+    """
+    found = list(_Reader(text))
+    if any(block.shape != "heading" for block in found):
+        return found
+    return [Block("paragraph", block.start, block.end) for block in found]

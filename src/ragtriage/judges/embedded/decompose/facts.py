@@ -1,0 +1,52 @@
+"""Facts of a source: about one a sentence, row or field."""
+
+from __future__ import annotations
+
+import re
+
+from ragtriage.judges.embedded.decompose.blocks import Block, blocks, cells
+from ragtriage.judges.embedded.decompose.marks import plain
+from ragtriage.judges.embedded.decompose.sentences import sentences_of
+from ragtriage.verdicts import Component, Components
+
+_FIELD = re.compile(r"^[ \t]*[{\[(,]*[ \t]*\"?[\w][\w .()/%#-]{0,40}\"?[ \t]*[:=][ \t]*\S.*$", re.MULTILINE)
+
+
+def row_text(text: str, block: Block) -> str:
+    """A table's row read with its header: "Model: S2; Run time: 40 min"."""
+    values = cells(text[block.start : block.end])
+    if not block.header:
+        return plain("; ".join(value for value in values if value))
+    names = (*block.header, *("" for _ in values[len(block.header) :]))
+    pairs = ((name, value) for name, value in zip(names, values, strict=False) if value)
+    return plain("; ".join(f"{name}: {value}" if name else value for name, value in pairs))
+
+
+def _fields(text: str, block: Block) -> list[tuple[int, int]]:
+    """The lines of a block of "key: value" lines; empty if it isn't one."""
+    body = text[block.start : block.end]
+    if "\n" not in body:
+        return []
+    lines = [m.span() for m in re.finditer(r"[^\n]+", body) if m[0].strip(" \t\r{}[],")]
+    fields = sum(1 for a, b in lines if _FIELD.match(body[a:b]))
+    if not lines or fields < 2 or fields * 10 < len(lines) * 8:
+        return []
+    return [(block.start + a, block.start + b) for a, b in lines]
+
+
+def split_facts(text: str) -> Components:
+    """Break a source into facts: sentences, list items, table rows (read with their header), fields.
+
+    Headings are no facts.
+    """
+    found: list[Component] = []
+    for block in blocks(text):
+        if block.shape in {"heading", "header"}:
+            continue
+        if block.shape == "row":
+            found.append(Component(row_text(text, block), (block.start, block.end)))
+            continue
+        for a, b in _fields(text, block) or sentences_of(text, block):
+            if said := plain(text[a:b]):
+                found.append(Component(said, (a, b)))
+    return tuple(found)

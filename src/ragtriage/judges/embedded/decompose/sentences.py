@@ -1,0 +1,111 @@
+"""Sentences with exact spans: stops inside abbreviations, numbers, names, quotes and addresses end nothing."""
+
+from __future__ import annotations
+
+import re
+
+from ragtriage.judges.embedded.decompose.abbreviations import BEFORE_NUMBER, EXCLAIMED, GOES_ON, MAY_END, STARTERS
+from ragtriage.judges.embedded.decompose.blocks import Block, blocks
+from ragtriage.judges.embedded.decompose.marks import TAIL
+from ragtriage.verdicts import Component, Components
+
+_STOP = re.compile(r"[.!?…]+|[。！？｡؟।]+")
+_WIDE = frozenset("。！？｡")
+_TOGETHER = re.compile(r"\([^()\n]{1,300}\)|(?<!\w)\"(?=\S)[^\"\n]{1,300}(?<=\S)\"(?!\w)|“[^“”\n]{1,300}”|«[^«»\n]{1,300}»|「[^「」\n]{1,300}」|`[^`\n]{1,300}`")
+_NEXT = re.compile(r"\s+[\"'“‘«(\[*_`]*([^\W_][\w'’-]{0,30}|.)?")
+_LONGEST = 40
+
+
+def _before(text: str, start: int, at: int) -> str:
+    """The word that ends at `at`, at most forty characters of it."""
+    low = max(start, at - _LONGEST)
+    begin = at
+    while begin > low and not text[begin - 1].isspace() and text[begin - 1] not in "([{\"“‘'*_—–/":
+        begin -= 1
+    return text[begin:at]
+
+
+def _full_stop_ends(word: str, following: str, *, first: bool) -> bool:
+    """Whether a full stop between these two words ends a sentence."""
+    low = word.lower()
+    starts = following.lower() in STARTERS and following[:1].isupper()
+    if low in GOES_ON:
+        return False
+    if following[:1].isdigit() and low in BEFORE_NUMBER:
+        return False
+    if len(word) == 1 and word.isalpha() and word.isupper():
+        return starts or not following[:1].isupper()
+    if first and len(word) <= 3 and word.isdigit():
+        return False
+    if low in MAY_END or (len(low) > 2 and low[1::2].strip(".") == "" and low.replace(".", "").isalpha()):
+        return starts
+    if following[:1].islower():
+        return len(word) > 2
+    return True
+
+
+def _ends(text: str, start: int, stop: re.Match[str], tail: int, end: int) -> bool:
+    """Whether a sentence that began at `start` ends with this stop, whose closing characters reach to `tail`."""
+    if tail >= end:
+        return True
+    if stop[0][0] in _WIDE:
+        return True
+    after = _NEXT.match(text, tail, end)
+    if after is None:
+        return False
+    following = after[1] or ""
+    word = _before(text, start, stop.start())
+    if not word and stop.start() == start:
+        return False
+    if stop[0][0] in "!?":
+        quoted = text[stop.end() : tail].strip()
+        return not (following[:1].islower() and (bool(quoted) or word.lower() in EXCLAIMED))
+    if len(stop[0]) > 1 or stop[0] == "…":
+        return not following[:1].islower() and bool(word or following)
+    return _full_stop_ends(word, following, first=stop.start() - start <= 3)
+
+
+def spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """The sentences of one paragraph, `[start, end)` of the text."""
+    together = [(m.start(), m.end()) for m in _TOGETHER.finditer(text, start, end)]
+    found: list[tuple[int, int]] = []
+    begin, seen, inside = start, start, 0
+    for stop in _STOP.finditer(text, start, end):
+        if stop.start() < seen:
+            continue
+        match = TAIL.match(text, stop.end(), end)
+        tail = match.end() if match else stop.end()
+        while inside < len(together) and together[inside][1] <= stop.start():
+            inside += 1
+        if inside < len(together) and together[inside][0] < stop.start() and tail < together[inside][1]:
+            continue
+        if _ends(text, begin, stop, tail, end):
+            found.append((begin, tail))
+            begin = tail
+            while begin < end and text[begin].isspace():
+                begin += 1
+            seen = tail
+    if begin < end:
+        found.append((begin, end))
+    return [(a, b) for a, b in found if any(c.isalnum() for c in text[a:b])]
+
+
+def sentences_of(text: str, block: Block) -> list[tuple[int, int]]:
+    """The sentences of a block; rows and code are one each."""
+    if block.shape in {"row", "code", "header"}:
+        return [(block.start, block.end)]
+    return spans(text, block.start, block.end)
+
+
+def split_sentences(text: str) -> Components:
+    """Split a text at . ! ? into sentences, `text[start:end] == component.text` for each.
+
+    List items and table rows are sentences of their own, code blocks are one; headings and table headers are none.
+    Marks of citations behind a stop belong to the sentence before it.
+    """
+    return tuple(
+        Component(text[a:b], (a, b))
+        for block in blocks(text)
+        if block.shape not in {"heading", "header"}
+        for a, b in sentences_of(text, block)
+    )

@@ -1,0 +1,223 @@
+"""A run in numbers: means with intervals, what is undefined and why, and the diagnosis counted."""
+
+from __future__ import annotations
+
+import heapq
+from array import array
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ragtriage.diagnosis import KINDS, NONE, RULES, UNDETERMINED, Finding, Rule, diagnose, headline
+from ragtriage.metric import Metric
+from ragtriage.record import Record
+from ragtriage.verdicts import Score, Undefined
+
+RESAMPLES = 1000
+"""Bootstrap resamples behind an interval."""
+WORST = 5
+"""Worst cases kept for each component and kind."""
+BINS = 10
+"""Bars of a distribution plot."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSummary:
+    """One metric over many cases."""
+
+    name: str
+    title: str
+    better: str
+    mean: float | None
+    """Weighted by the cases' weights; None if no case has the score."""
+    low: float | None
+    """Lower end of the 95 % percentile bootstrap interval over cases."""
+    high: float | None
+    n: int
+    """How many cases have the score."""
+    undefined: Mapping[str, int]
+    """Reason → how many cases."""
+    failed: int
+    """On how many cases the judge failed; not part of `undefined`."""
+    unknown: int
+    """How many components were left out as unknown, over all cases."""
+    bins: tuple[int, ...]
+    """How many cases fall into each of ten equal parts of [0, 1], the ends included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """All findings of one kind on one component."""
+
+    component: str
+    kind: str
+    cases: int
+    sure: int
+    readings: Mapping[str, int]
+    """What the rules say → how many cases."""
+    advice: tuple[str, ...]
+    tokens: int
+    """Waste only."""
+    worst: tuple[str, ...]
+    """The ids of the worst cases, worst first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a run amounts to."""
+
+    cases: int
+    metrics: tuple[MetricSummary, ...]
+    diagnosis: Mapping[str, int]
+    """Component → cases, every case counted once under its most pressing finding; with `none` and `undetermined`."""
+    groups: tuple[Group, ...]
+    """By kind, the most pressing first, then by how many cases."""
+    failed: int
+    """Cases with at least one failed score."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The stable form for machines: metrics and diagnosis, without the run's number."""
+        metrics = {
+            m.name: {
+                "mean": m.mean,
+                "low": m.low,
+                "high": m.high,
+                "n": m.n,
+                "undefined": dict(m.undefined),
+                "failed": m.failed,
+            }
+            for m in self.metrics
+        }
+        return {"cases": self.cases, "metrics": metrics, "diagnosis": dict(self.diagnosis)}
+
+
+@dataclass
+class _Column:
+    values: array[float] = field(default_factory=lambda: array("d"))
+    weights: array[float] = field(default_factory=lambda: array("d"))
+    undefined: Counter[str] = field(default_factory=Counter)
+    failed: int = 0
+    unknown: int = 0
+
+
+@dataclass
+class _Pile:
+    cases: int = 0
+    sure: int = 0
+    tokens: int = 0
+    readings: Counter[str] = field(default_factory=Counter)
+    advice: dict[str, None] = field(default_factory=dict)
+    worst: list[tuple[bool, float, int, str]] = field(default_factory=list)
+
+
+class Tally:
+    """Counts records as they come; holds one number a score and case, nothing else of a case."""
+
+    def __init__(
+        self, metrics: Sequence[Metric], thresholds: Mapping[str, float], rules: Sequence[Rule] = RULES
+    ) -> None:
+        self._metrics = tuple(metrics)
+        self._thresholds = thresholds
+        self._rules = rules
+        self._columns = {m.name: _Column() for m in metrics}
+        self._piles: dict[tuple[str, str], _Pile] = {}
+        self._headlines: Counter[str] = Counter()
+        self._cases = self._failed = 0
+
+    def add(self, record: Record) -> tuple[Finding, ...]:
+        """Count one record and return its findings."""
+        findings = diagnose(record, self._thresholds, self._rules, self._metrics)
+        self._cases += 1
+        self._failed += any(isinstance(o, Undefined) and o.failed for o in record.outcomes.values())
+        self._headlines[headline(record, findings, self._rules)] += 1
+        for name, column in self._columns.items():
+            match record.outcomes.get(name):
+                case Score(value=value, unknown=unknown):
+                    column.values.append(value)
+                    column.weights.append(record.case.weight)
+                    column.unknown += unknown
+                case Undefined(failed=True):
+                    column.failed += 1
+                case Undefined(reason=reason):
+                    column.undefined[reason] += 1
+                case None:
+                    column.undefined["not computed"] += 1
+        for finding in findings:
+            self._pile(finding, record.case.id)
+        return findings
+
+    def summary(self) -> Summary:
+        """What was counted so far."""
+        order = [*(rule.component for rule in self._rules if rule.kind != "doubt"), UNDETERMINED, NONE]
+        counts = {name: self._headlines[name] for name in dict.fromkeys(order) if self._headlines[name]}
+        groups = [self._group(key, pile) for key, pile in self._piles.items()]
+        return Summary(
+            self._cases,
+            tuple(self._metric(m) for m in self._metrics),
+            counts,
+            tuple(sorted(groups, key=lambda g: (KINDS.index(g.kind), -g.cases))),  # type: ignore[arg-type]  # a Kind
+            self._failed,
+        )
+
+    def _pile(self, finding: Finding, case: str) -> None:
+        pile = self._piles.setdefault((finding.component, finding.kind), _Pile())
+        pile.cases += 1
+        pile.sure += finding.sure
+        pile.tokens += finding.tokens
+        pile.readings[finding.reading] += 1
+        pile.advice[finding.advice] = None
+        entry = (finding.sure, round(finding.severity, 6), -self._cases, case)
+        (heapq.heappushpop if len(pile.worst) >= WORST else heapq.heappush)(pile.worst, entry)
+
+    def _group(self, key: tuple[str, str], pile: _Pile) -> Group:
+        worst = tuple(case for *_, case in sorted(pile.worst, reverse=True))
+        readings = dict(pile.readings.most_common())
+        return Group(*key, pile.cases, pile.sure, readings, tuple(pile.advice), pile.tokens, worst)
+
+    def _metric(self, metric: Metric) -> MetricSummary:
+        column = self._columns[metric.name]
+        values = np.frombuffer(column.values, dtype=np.float64) if column.values else np.empty(0)
+        weights = np.frombuffer(column.weights, dtype=np.float64) if column.weights else np.empty(0)
+        mean, low, high = weighted_interval(values, weights) if len(values) else (None, None, None)
+        bins, _ = np.histogram(values, bins=BINS, range=metric.range)
+        return MetricSummary(
+            metric.name,
+            metric.title,
+            metric.better,
+            mean,
+            low,
+            high,
+            len(values),
+            dict(column.undefined.most_common()),
+            column.failed,
+            column.unknown,
+            tuple(int(count) for count in bins),
+        )
+
+
+def weighted_interval(
+    values: np.ndarray[Any, np.dtype[np.float64]], weights: np.ndarray[Any, np.dtype[np.float64]], seed: int = 0
+) -> tuple[float, float, float]:
+    """The weighted mean and its 95 % percentile bootstrap interval over cases (Efron 1979).
+
+    Args:
+        values: shape (n,), n ≥ 1.
+        weights: shape (n,), above 0.
+        seed: the same numbers for the same data every time.
+
+    Returns:
+        (mean, low, high). With one case the interval is that case.
+    """
+    mean = float(np.average(values, weights=weights))
+    if len(values) == 1:
+        return mean, mean, mean
+    generator = np.random.default_rng(seed)
+    drawn = np.empty(RESAMPLES)
+    for i in range(RESAMPLES):
+        picks = generator.integers(0, len(values), len(values))
+        drawn[i] = values[picks] @ weights[picks] / weights[picks].sum()
+    low, high = np.quantile(drawn, (0.025, 0.975))
+    return mean, float(low), float(high)
