@@ -1,1 +1,100 @@
-"""ragtriage."""
+"""ragtriage: how good a RAG application's answers are, and which component to repair.
+
+Importing this does nothing else: no environment, no network, no model, no optional package. The public names are loaded
+when they are first used, so that importing stays instant.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ragtriage.case import Case, Source, Turn
+    from ragtriage.diagnosis import RULES, Evidence, Finding, Rule, diagnose, headline, needs_of
+    from ragtriage.errors import ConfigError, InputError, JudgeError, MissingExtraError, RagtriageError, StoreError
+    from ragtriage.evaluation import evaluate, evaluate_sync
+    from ragtriage.judges.embedded import EmbeddedJudge
+    from ragtriage.judges.fake import FakeJudge
+    from ragtriage.metric import Metric
+    from ragtriage.metrics import METRICS, metrics_named
+    from ragtriage.planning import Plan, plan
+    from ragtriage.readers import open_cases
+    from ragtriage.record import Record
+    from ragtriage.steps import Decompose, Match, OnlyWhere
+    from ragtriage.store import open_store
+    from ragtriage.summary import Summary, Tally
+    from ragtriage.thresholds import thresholds_with
+    from ragtriage.verdicts import Component, Failure, Score, Undefined, Verdict, Verdicts
+
+_HOMES = {
+    "case": ("Case", "Source", "Turn"),
+    "diagnosis": ("RULES", "Evidence", "Finding", "Rule", "diagnose", "headline", "needs_of"),
+    "errors": ("ConfigError", "InputError", "JudgeError", "MissingExtraError", "RagtriageError", "StoreError"),
+    "evaluation": ("evaluate", "evaluate_sync"),
+    "judges.embedded": ("EmbeddedJudge",),
+    "judges.fake": ("FakeJudge",),
+    "metric": ("Metric",),
+    "metrics": ("METRICS", "metrics_named"),
+    "planning": ("Plan", "plan"),
+    "readers": ("open_cases",),
+    "record": ("Record",),
+    "steps": ("Decompose", "Match", "OnlyWhere"),
+    "store": ("open_store",),
+    "summary": ("Summary", "Tally"),
+    "thresholds": ("thresholds_with",),
+    "verdicts": ("Component", "Failure", "Score", "Undefined", "Verdict", "Verdicts"),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__version__ = "0.1.0"
+__all__ = [  # written out, so that type checkers and readers see it; a test compares it with what can be imported
+    "METRICS",
+    "RULES",
+    "Case",
+    "Component",
+    "ConfigError",
+    "Decompose",
+    "EmbeddedJudge",
+    "Evidence",
+    "Failure",
+    "FakeJudge",
+    "Finding",
+    "InputError",
+    "JudgeError",
+    "Match",
+    "Metric",
+    "MissingExtraError",
+    "OnlyWhere",
+    "Plan",
+    "RagtriageError",
+    "Record",
+    "Rule",
+    "Score",
+    "Source",
+    "StoreError",
+    "Summary",
+    "Tally",
+    "Turn",
+    "Undefined",
+    "Verdict",
+    "Verdicts",
+    "diagnose",
+    "evaluate",
+    "evaluate_sync",
+    "headline",
+    "metrics_named",
+    "needs_of",
+    "open_cases",
+    "open_store",
+    "plan",
+    "thresholds_with",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'ragtriage' has no attribute {name!r}")
+    found = getattr(import_module(f"ragtriage.{_HOME_OF[name]}"), name)
+    globals()[name] = found
+    return found

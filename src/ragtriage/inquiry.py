@@ -14,7 +14,7 @@ from ragtriage.case import Case
 from ragtriage.judges import questions as ask
 from ragtriage.judges.questions import Question
 from ragtriage.metric import ORDER
-from ragtriage.plan import QUESTIONS_OF_QUERY
+from ragtriage.planning import QUESTIONS_OF_QUERY
 from ragtriage.steps import Decompose, Field, Match, Step
 from ragtriage.verdicts import Answer, Cell, Component, Components, Failure, Known, Missing, Verdict, Verdicts
 

@@ -158,7 +158,7 @@ class Tally:
             self._cases,
             tuple(self._metric(m) for m in self._metrics),
             counts,
-            tuple(sorted(groups, key=lambda g: (KINDS.index(g.kind), -g.cases))),  # type: ignore[arg-type]  # a Kind
+            tuple(sorted(groups, key=lambda g: (KINDS.index(g.kind), -g.cases))),
             self._failed,
         )
 

@@ -34,7 +34,7 @@ DEFAULTS: Mapping[str, Threshold] = MappingProxyType(
 """Metric name → default threshold; a metric that isn't here has none and can't be low or high."""
 
 
-def thresholds_with(own: Mapping[str, float]) -> dict[str, float]:
+def thresholds_with(own: Mapping[str, object]) -> dict[str, float]:
     """The defaults, overridden by a user's own values.
 
     Args:
@@ -43,7 +43,9 @@ def thresholds_with(own: Mapping[str, float]) -> dict[str, float]:
     Raises:
         ConfigError: a value isn't a number in [-1, 1].
     """
+    chosen: dict[str, float] = {}
     for name, value in own.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not -1 <= value <= 1:
             raise ConfigError(f"the threshold of {name!r} is {value!r}: give a number between 0 and 1")
-    return {name: threshold.value for name, threshold in DEFAULTS.items()} | {k: float(v) for k, v in own.items()}
+        chosen[name] = float(value)
+    return {name: threshold.value for name, threshold in DEFAULTS.items()} | chosen

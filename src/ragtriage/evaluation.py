@@ -18,7 +18,7 @@ from ragtriage.judges.questions import Question
 from ragtriage.language import language_of
 from ragtriage.metric import Metric
 from ragtriage.metrics import THELMA
-from ragtriage.plan import Plan, plan
+from ragtriage.planning import Plan, plan
 from ragtriage.record import Record, Sink
 from ragtriage.steps import Step
 from ragtriage.verdicts import Answer, Failure, Known, Missing

@@ -1,0 +1,210 @@
+"""The user's settings: `ragtriage.toml`, or `[tool.ragtriage]` in `pyproject.toml`.
+
+    metrics = ["thelma", "-fact_precision"]
+
+    [thresholds]
+    groundedness = 0.9
+
+    [fail_under]
+    groundedness = 0.8
+
+    [map]
+    query = "question"
+
+    [[rules]]
+    name = "thin_sources"
+    kind = "quality"
+    when = { source_precision = "low", groundedness = "low" }
+    component = "retriever"
+    reading = "few sources are needed and the response isn't grounded in them"
+    advice = "Rerank the sources."
+
+Flags come before the file, the file before the defaults.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_args
+
+from ragtriage.diagnosis.rules import KINDS, RULES, Kind, Level, Rule
+from ragtriage.errors import ConfigError
+from ragtriage.metrics import METRICS
+from ragtriage.thresholds import thresholds_with
+
+FILE = "ragtriage.toml"
+_KEYS = ("metrics", "judge", "store", "thresholds", "fail_under", "map", "rules", "any_language")
+_RULE_KEYS = ("name", "kind", "when", "component", "reading", "advice", "quotes", "further", "declines")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a user has set, every value checked."""
+
+    origin: str = ""
+    """The file that it came from; empty if there is none."""
+    metrics: tuple[str, ...] = ()
+    judge: str = "embedded"
+    store: str | None = None
+    thresholds: Mapping[str, float] = field(default_factory=lambda: thresholds_with({}))
+    """Complete: defaults and the user's own."""
+    fail_under: Mapping[str, float] = field(default_factory=dict)
+    """Metric name → the mean below which the command fails."""
+    map: Mapping[str, str] = field(default_factory=dict)
+    """Our field → the input's column."""
+    rules: tuple[Rule, ...] = RULES
+    """The built-in rules, then the user's own."""
+    any_language: bool = False
+
+
+def find_settings(start: Path) -> Settings:
+    """The settings of the nearest folder, from `start` upwards, that has any.
+
+    Raises:
+        ConfigError: a file can't be read or holds something unknown; says which key.
+    """
+    for folder in (start, *start.parents):
+        if (folder / FILE).is_file():
+            return read_settings(folder / FILE)
+        project = folder / "pyproject.toml"
+        if project.is_file() and "ragtriage" in _load(project).get("tool", {}):
+            return read_settings(project)
+    return Settings()
+
+
+def read_settings(path: Path) -> Settings:
+    """The settings in one file.
+
+    Raises:
+        ConfigError: the file can't be read or holds something unknown; says which key.
+    """
+    table = _load(path)
+    if path.name == "pyproject.toml":
+        table = table.get("tool", {}).get("ragtriage", {})
+    where = str(path)
+    _known(table, _KEYS, where)
+    rules = table.get("rules", [])
+    if not isinstance(rules, list):
+        raise ConfigError(f"{where}: 'rules' must be a list of tables: write [[rules]] above each")
+    any_language = table.get("any_language", False)
+    if not isinstance(any_language, bool):
+        raise ConfigError(f"{where}: 'any_language' must be true or false, not {any_language!r}")
+    return Settings(
+        where,
+        _texts(table, "metrics", where),
+        _text(table, "judge", where) or "embedded",
+        _text(table, "store", where),
+        thresholds_with(_numbers(table, "thresholds", where)),
+        _numbers(table, "fail_under", where),
+        {k: str(v) for k, v in _table(table, "map", where).items()},
+        RULES + tuple(_rule(rule, f"{where}: rule {i + 1}") for i, rule in enumerate(rules)),
+        any_language,
+    )
+
+
+def named_numbers(items: Collection[str], flag: str) -> dict[str, float]:
+    """`["groundedness=0.8"]` → `{"groundedness": 0.8}`.
+
+    Raises:
+        ConfigError: an item isn't `metric=number`, or the metric isn't known.
+    """
+    table: dict[str, object] = {}
+    for item in items:
+        name, _, value = item.partition("=")
+        try:
+            table[name.strip()] = float(value)
+        except ValueError:
+            raise ConfigError(f"{flag} {item!r}: write it as metric=number, for example groundedness=0.8") from None
+    return _numbers({flag: table}, flag, "the command line")
+
+
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{path} can't be read: {error}") from error
+
+
+def _known(table: Mapping[str, Any], keys: Collection[str], where: str) -> None:
+    for key in table:
+        if key not in keys:
+            near = difflib.get_close_matches(key, keys, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(keys)}"
+            raise ConfigError(f"{where}: no setting is called {key!r}: {hint}")
+
+
+def _table(table: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
+    value = table.get(key, {})
+    if not isinstance(value, dict):
+        raise ConfigError(f"{where}: {key!r} must be a table, not {value!r}")
+    return value
+
+
+def _numbers(table: Mapping[str, Any], key: str, where: str) -> dict[str, float]:
+    names = {m.name for m in METRICS}
+    found: dict[str, float] = {}
+    for name, value in _table(table, key, where).items():
+        if name not in names:
+            near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(sorted(names))}"
+            raise ConfigError(f"{where}: {key}: no metric is called {name!r}: {hint}")
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ConfigError(f"{where}: {key}: {name} is {value!r}: give a number between 0 and 1")
+        found[name] = float(value)
+    return found
+
+
+def _text(table: Mapping[str, Any], key: str, where: str) -> str | None:
+    value = table.get(key)
+    if value is not None and not isinstance(value, str):
+        raise ConfigError(f"{where}: {key!r} must be a text, not {value!r}")
+    return value
+
+
+def _texts(table: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
+    value = table.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise ConfigError(f"{where}: {key!r} must be a list of texts, not {value!r}")
+    return tuple(value)
+
+
+def _rule(table: Any, where: str) -> Rule:
+    if not isinstance(table, dict):
+        raise ConfigError(f"{where} must be a table, not {table!r}")
+    _known(table, _RULE_KEYS, where)
+    missing = [key for key in ("name", "kind", "when", "component", "reading") if not table.get(key)]
+    if missing:
+        raise ConfigError(f"{where} lacks {', '.join(missing)}")
+    if table["kind"] not in KINDS:
+        raise ConfigError(f"{where}: kind is {table['kind']!r}: use one of {', '.join(KINDS)}")
+    return Rule(
+        str(table["name"]),
+        _kind(table["kind"]),
+        _levels(_table(table, "when", where), where),
+        str(table["reading"]),
+        str(table["component"]),
+        str(table.get("advice", "")),
+        _texts(table, "quotes", where) or tuple(name for name, level in table["when"].items() if level == "low"),
+        _texts(table, "further", where),
+        bool(table.get("declines", False)),
+        "yours",
+    )
+
+
+def _kind(value: str) -> Kind:
+    return next(kind for kind in KINDS if kind == value)
+
+
+def _levels(when: Mapping[str, Any], where: str) -> dict[str, Level]:
+    names = {m.name for m in METRICS}
+    found: dict[str, Level] = {}
+    for name, value in when.items():
+        level = next((level for level in get_args(Level) if level == value), None)
+        if name not in names or level is None:
+            raise ConfigError(f'{where}: when = {{ {name} = {value!r} }}: write a metric\'s name = "low" or "high"')
+        found[name] = level
+    return found

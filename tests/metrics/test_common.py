@@ -1,0 +1,120 @@
+"""What holds for every metric: run over METRICS, so a new one is tested by being listed."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragtriage import Component, ConfigError, Failure, Metric, Score, Undefined, Verdict, Verdicts
+from ragtriage.metric import metric
+from ragtriage.metrics import METRICS
+from ragtriage.metrics.response import self_distinctness_at
+from ragtriage.steps import Decompose, Match
+from ragtriage.verdicts import Cell, Known, Missing, Outcome
+
+ALL = (*METRICS, self_distinctness_at(0.9), self_distinctness_at(None))
+VALUES = st.lists(st.sampled_from(["yes", "no", "unknown"]), min_size=1, max_size=8)
+
+
+def steps_of(m: Metric, cells: Sequence[Cell]) -> dict[str, Known]:
+    """Every need of the metric answered alike; shape (n, 1)."""
+    units = tuple(Component(f"component {i}") for i in range(len(cells)))
+    return {str(step): Verdicts(units, tuple((cell,) for cell in cells)) for step in m.needs.values()}
+
+
+def verdicts(values: Sequence[str]) -> list[Cell]:
+    return [Verdict(value, {"yes": 1.0, "no": 0.0, "unknown": None}[value]) for value in values]  # type: ignore[arg-type]
+
+
+def value_of(outcome: Outcome) -> float:
+    assert isinstance(outcome, Score)
+    return outcome.value
+
+
+@pytest.mark.parametrize("m", ALL, ids=lambda m: m.name)
+@given(values=VALUES)
+def test_scores_lie_in_their_range_and_count_what_was_judged(m: Metric, values: list[str]) -> None:
+    outcome = m(steps_of(m, verdicts(values)))
+
+    if all(value == "unknown" for value in values):
+        assert isinstance(outcome, Undefined)
+        assert not outcome.failed
+    else:
+        assert isinstance(outcome, Score)
+        assert m.range[0] <= outcome.value <= m.range[1]
+        assert outcome.judged + outcome.unknown == len(values)
+        assert outcome.unknown == values.count("unknown")
+        assert len(outcome.parts) == len(values)
+
+
+@pytest.mark.parametrize("m", ALL, ids=lambda m: m.name)
+@given(values=VALUES, seed=st.randoms())
+def test_the_order_of_components_does_not_matter(m: Metric, values: list[str], seed) -> None:
+    other = values[:]
+    seed.shuffle(other)
+
+    assert str(m(steps_of(m, verdicts(values))))[:12] == str(m(steps_of(m, verdicts(other))))[:12]
+
+
+@pytest.mark.parametrize("m", ALL, ids=lambda m: m.name)
+@given(values=st.lists(st.sampled_from(["yes", "no"]), min_size=1, max_size=8))
+def test_a_better_verdict_never_lowers_a_score(m: Metric, values: list[str]) -> None:
+    good = "no" if m.name.startswith("self_distinctness") else "yes"
+    before = value_of(m(steps_of(m, verdicts(values))))
+    for i in range(len(values)):
+        better = [*values[:i], good, *values[i + 1 :]]
+        assert value_of(m(steps_of(m, verdicts(better)))) >= before
+
+
+@pytest.mark.parametrize("m", ALL, ids=lambda m: m.name)
+def test_a_failed_component_makes_the_score_failed(m: Metric) -> None:
+    outcome = m(steps_of(m, [Verdict("no", 0.0), Failure("time-out after 30 s")]))
+
+    assert isinstance(outcome, Undefined)
+    assert outcome.failed
+    assert "time-out after 30 s" in outcome.reason
+
+
+@pytest.mark.parametrize("m", ALL, ids=lambda m: m.name)
+def test_a_missing_step_gives_its_reason(m: Metric) -> None:
+    steps: dict[str, Known] = {str(step): Missing("no response was given", "response") for step in m.needs.values()}
+
+    assert m(steps) == Undefined("no response was given")
+
+
+@pytest.mark.parametrize("m", METRICS, ids=lambda m: m.name)
+def test_every_metric_says_what_it_is(m: Metric) -> None:
+    doc = inspect.getdoc(m.compute) or ""
+
+    assert "Undefined" in doc
+    assert "Source:" in doc
+    assert m.about
+    assert m.fault
+    assert m.title != m.name
+
+
+def test_a_metric_whose_needs_and_parameters_differ_is_refused() -> None:
+    with pytest.raises(ConfigError, match="takes \\['found'\\] but declares \\['support'\\]"):
+
+        @metric(title="Odd", support=Match(Decompose("response", "claims"), "supported", "sources"))
+        def odd(found: Verdicts) -> Outcome:
+            """Never made."""
+            return Undefined(str(found))
+
+
+def test_the_continuous_form_is_one_minus_the_highest_cosine() -> None:
+    m = self_distinctness_at(None)
+    cells: list[Cell] = [Verdict("yes", 0.9), Verdict("yes", 0.9), Verdict("no", -0.2)]
+
+    assert value_of(m(steps_of(m, cells))) == pytest.approx((0.1 + 0.1 + 1.0) / 3)
+
+
+def test_a_threshold_of_ones_own_counts_repeats_at_or_above_it() -> None:
+    m = self_distinctness_at(0.5)
+    cells: list[Cell] = [Verdict("no", 0.5), Verdict("no", 0.49)]
+
+    assert value_of(m(steps_of(m, cells))) == 0.5

@@ -1,0 +1,61 @@
+"""The worked examples of the paper, and every undefined case of the specification."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragtriage import Case, Component, EmbeddedJudge, FakeJudge, Score, Source, Undefined, Verdict, evaluate_sync
+from ragtriage.judges.questions import DECOMPOSITIONS, Question
+from ragtriage.metrics import METRICS, metrics_named
+from ragtriage.verdicts import Answer, Outcome
+
+WORKED = Path(__file__).parent.parent / "worked"
+
+
+def rows(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (WORKED / name).read_text(encoding="utf-8").splitlines()]
+
+
+def case_of(row: dict[str, Any]) -> Case:
+    sources = tuple(Source(text) for text in row["sources"])
+    return Case("c", row["query"], sources, row.get("response"))
+
+
+def outcomes(case: Case, judge: FakeJudge | EmbeddedJudge, names: list[str]) -> dict[str, Outcome]:
+    (record,) = evaluate_sync([case], judge, metrics=metrics_named(names), language=lambda _: "en")
+    return dict(record.outcomes)
+
+
+@pytest.mark.parametrize("row", rows("thelma_appendix_a.jsonl"), ids=lambda row: row["example"])
+def test_appendix_a_comes_out(row: dict[str, Any]) -> None:
+    def answer(question: Question) -> Answer:
+        if question.kind in DECOMPOSITIONS:
+            return tuple(Component(text) for text in row["components"].get(question.subject, [question.subject]))
+        return Verdict(row["verdicts"][question.subject])
+
+    outcome = outcomes(case_of(row["case"]), FakeJudge(answer), [row["metric"]])[row["metric"]]
+
+    assert isinstance(outcome, Score)
+    assert outcome.value == pytest.approx(float(Fraction(row["score"])))
+
+
+@pytest.mark.parametrize("row", rows("undefined.jsonl"), ids=lambda row: row["what"])
+def test_undefined_scores_say_why(row: dict[str, Any]) -> None:
+    def answer(question: Question) -> Answer:
+        if question.kind == "questions" and question.subject == "Thanks!":
+            return ()
+        if question.kind in DECOMPOSITIONS:
+            remark = question.kind == "claims" and question.subject == "I don't know."
+            return (Component(question.subject, (0, len(question.subject)), remark=remark),)
+        return Verdict("no" if question.kind == "similarity" else "yes")
+
+    found = outcomes(case_of(row["case"]), FakeJudge(answer), [m.name for m in METRICS])
+
+    shown = {name: o.value if isinstance(o, Score) else o.reason for name, o in found.items()}
+    assert shown == row["expected"]
+    assert not any(isinstance(o, Undefined) and o.failed for o in found.values())
