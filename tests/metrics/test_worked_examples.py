@@ -27,7 +27,7 @@ def case_of(row: dict[str, Any]) -> Case:
 
 
 def outcomes(case: Case, judge: FakeJudge | EmbeddedJudge, names: list[str]) -> dict[str, Outcome]:
-    (record,) = evaluate_sync([case], judge, metrics=metrics_named(names), language=lambda _: "en")
+    (record,) = evaluate_sync([case], judge, metrics=metrics_named(names))
     return dict(record.outcomes)
 
 

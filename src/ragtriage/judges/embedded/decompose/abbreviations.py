@@ -32,5 +32,5 @@ STARTERS = frozenset(
 )
 """Words that begin a sentence and are rarely part of a name."""
 
-EXCLAIMED = frozenset({"yahoo", "jeopardy", "yum", "mamma"})
-"""Names with an exclamation mark."""
+GREETINGS = frozenset({"hi", "hello", "hey", "thanks", "there", "you", "ok", "okay", "please", "sorry", "help", "no", "yes"})
+"""Behind these "!" ends a sentence even where the next one begins small; else it may be part of a name (Yahoo!)."""

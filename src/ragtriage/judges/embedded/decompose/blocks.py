@@ -12,7 +12,9 @@ Shape = Literal["paragraph", "heading", "item", "header", "row", "code"]
 _FENCE = re.compile(r"[ \t]{0,12}(`{3,}|~{3,})")
 _HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]+")
 _BOLD_LINE = re.compile(r"[ \t]*(?:\*\*[^*\n]{1,120}\*\*|__[^_\n]{1,120}__)[ \t]*:?[ \t\r]*$")
-_ITEM = re.compile(r"[ \t]*(?:[-*+•‣◦▪●–][ \t]+(?:\[[ xX]\][ \t]+)?|\(?\d{1,3}[.)][ \t]+|\(?[a-zA-Z]\)[ \t]+|\(?[ivx]{1,5}\)[ \t]+)")
+_ITEM = re.compile(
+    r"[ \t]*(?:[-*+•‣◦▪●–][ \t]+(?:\[[ xX]\][ \t]+)?|\(?\d{1,3}[.)][ \t]+|\(?[a-zA-Z]\)[ \t]+|\(?[ivx]{1,5}\)[ \t]+)"
+)
 _RULE = re.compile(r"[ \t]{0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,}|={3,})[ \t\r]*$")
 _DELIMITER = re.compile(r"[ \t|:-]*-{2,}[ \t|:-]*\r?$")
 _QUOTE = re.compile(r"(?:[ \t]{0,3}>[ \t]?)+")
@@ -132,7 +134,12 @@ class _Reader:
             self.at += 1
         end = self.lines[self.at - 1][1]
         underline = self.line(self.at)
-        if shape == "paragraph" and self.at == first + 1 and underline.strip()[:3] in {"===", "---"} and _RULE.match(underline):
+        if (
+            shape == "paragraph"
+            and self.at == first + 1
+            and underline.strip()[:3] in {"===", "---"}
+            and _RULE.match(underline)
+        ):
             shape = "heading"
             self.at += 1
         yield from self.block(shape, start, end)

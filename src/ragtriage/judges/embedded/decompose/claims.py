@@ -1,13 +1,129 @@
-"""Claims of a response."""
+"""Claims of a response: its clauses, each understandable by itself; remarks kept apart."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
+from ragtriage.judges.embedded.decompose.blocks import Block, blocks
+from ragtriage.judges.embedded.decompose.clauses import clauses
+from ragtriage.judges.embedded.decompose.facts import row_text
 from ragtriage.judges.embedded.decompose.marks import plain
-from ragtriage.judges.embedded.decompose.remarks import remark
-from ragtriage.judges.embedded.decompose.sentences import split_sentences
+from ragtriage.judges.embedded.decompose.remarks import Remark, parts, remark
+from ragtriage.judges.embedded.decompose.sentences import sentences_of
+from ragtriage.judges.embedded.decompose.subjects import AUXILIARY, Subject, resolve, stands_alone, subject
 from ragtriage.verdicts import Component, Components
+
+_INCOMPLETE = re.compile(
+    r"(?:includes?|included|including|are|is|was|were|contains?|requires?|needs?|covers?|consists? of|comprises?|offers?|supports?|provides?|"
+    r"allows?|lists?|has|have|by|to|with|for|of|from|in|on|such as|that|you|can|must|may|should|will|be|following(?: \w+){0,3}|follows?|these(?: \w+){0,3})[ ]*:[*_ ]*$",
+    re.IGNORECASE,
+)
+_HERE = re.compile(
+    r"(?:sure[,!.] |certainly[,!.] |of course[,!.] )?here(?:'s|’s| is| are) (?:the |a |an |some |what |how )?",
+    re.IGNORECASE,
+)
+_VERB = re.compile(rf"\b{AUXILIARY}\b", re.IGNORECASE)
+_LONG_LEAD = 160
+
+
+class _Reader:
+    """Goes through the blocks of one response and remembers what a later sentence may lean on."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.topic: Subject | None = None
+        self.lead = ""
+        self.behind: Remark = ""
+        """The kind of the sentence before: behind a remark about the sources, "they" are the sources."""
+
+    def _claims(self, start: int, end: int) -> Iterator[Component]:
+        """The claims of a stretch of one sentence."""
+        found_clauses = clauses(self.text[start:end])
+        for clause in found_clauses:
+            said = plain(clause.text)
+            if len(found_clauses) > 1 and said[-1:] not in ".!?…。":
+                said += "."
+            resolved = resolve(said, self.topic)
+            found = subject(said)
+            if resolved == said:
+                self.topic = found if stands_alone(found) else None
+            if said:
+                yield Component(resolved, (start + clause.start, start + clause.end))
+
+    def sentence(self, start: int, end: int) -> Iterator[Component]:
+        """The components of one sentence."""
+        raw = self.text[start:end]
+        pieces = parts(raw, behind=self.behind)
+        self.behind = pieces[-1][2]
+        for a, b, kind in pieces:
+            if kind:
+                self.topic = None
+                yield Component(plain(raw[a:b]), (start + a, start + b), remark=True)
+            else:
+                yield from self._claims(start + a, start + b)
+
+    def lead_in(self, start: int, end: int) -> Iterator[Component]:
+        """A sentence with a colon before a list: a remark, unless it says something by itself."""
+        raw = plain(self.text[start:end])
+        kind = remark(raw)
+        said = _HERE.sub("", raw)
+        self.lead = said[:1].upper() + said[1:] if kind in {"", "lead-in"} and len(said) <= _LONG_LEAD else ""
+        self.behind = kind
+        if kind or _INCOMPLETE.search(raw) or (raw.count(" ") < 4 and not _VERB.search(raw)):
+            yield Component(raw, (start, end), remark=True)
+        else:
+            yield from self.sentence(start, end)
+
+    def item(self, block: Block) -> Iterator[Component]:
+        """A list item; one that is no sentence is read with the words before the list."""
+        self.topic = None
+        spans = sentences_of(self.text, block)
+        for number, (start, end) in enumerate(spans):
+            said = plain(self.text[start:end])
+            whole = said.endswith((".", "!")) and said.count(" ") > 2
+            fragment = number == 0 and self.lead and (said[:1].islower() or not (whole or _VERB.search(said)))
+            if fragment and not remark(said):
+                yield Component(f"{self.lead} {said}", (start, end))
+            else:
+                yield from self.sentence(start, end)
+
+    def read(self, block: Block, *, before_list: bool) -> Iterator[Component]:
+        """The components of one block."""
+        if block.shape in {"heading", "header"}:
+            self.lead, self.topic = "", None
+            yield Component(plain(self.text[block.start : block.end]), (block.start, block.end), remark=True)
+        elif block.shape == "row":
+            yield Component(row_text(self.text, block), (block.start, block.end))
+        elif block.shape == "code":
+            yield Component(self.text[block.start : block.end], (block.start, block.end))
+        elif block.shape == "item":
+            yield from self.item(block)
+        else:
+            self.lead, self.topic = "", None
+            spans = sentences_of(self.text, block)
+            for start, end in spans:
+                last = end == spans[-1][1]
+                if last and before_list and self.text[start:end].rstrip(" *_").endswith(":"):
+                    yield from self.lead_in(start, end)
+                else:
+                    yield from self.sentence(start, end)
 
 
 def split_claims(text: str, query: str = "") -> Components:
-    """Break a response into stand-alone claims, remarks marked as such."""
-    return tuple(Component(plain(c.text), c.span, remark=bool(remark(c.text))) for c in split_sentences(text))
+    """Break a response into stand-alone claims, in its order; remarks are marked as such.
+
+    Clauses are split off with their subject where rules find it surely, pronouns replaced by the subject of the
+    sentence before, list items read with the words before the list, citation marks left out; spans cover the text's own
+    words. Headings, questions, courtesies and what is said about the sources are remarks.
+    """
+    del query  # kept in the signature: a judge may need it to tell a remark from a claim
+    found = blocks(text)
+    reader = _Reader(text)
+    components: list[Component] = []
+    for number, block in enumerate(found):
+        following = found[number + 1].shape if number + 1 < len(found) else ""
+        components.extend(
+            c for c in reader.read(block, before_list=following in {"item", "row", "header", "code"}) if c.text
+        )
+    return tuple(components)

@@ -35,7 +35,7 @@ _BEHIND = (
 SURE = rf"{_THE}{_SURE_SOURCE}{_BEHIND}"
 MAYBE = rf"(?:the|these|those|this|that|my|your|our|any of the|none of the|either of the)\s(?:[\w'./-]+\s){{0,3}}?{_MAYBE_SOURCE}{_BEHIND}"
 _HERE = r"what (?:I|we|you)(?:'ve| have| found| was| were| got| gave)?(?: been)?(?: here| found| given| got| gave)?(?: here)?"
-PLACE = rf"(?:{SURE}|{MAYBE}|{_HERE}|(?:any|none|either|neither) of (?:them|these|those)|them|this material|here)"
+PLACE = rf"(?:{SURE}|{MAYBE}|{_HERE}|(?:any|none|either|neither) of (?:them|these|those)|this material|here)"
 
 _SHOW = (
     r"(?:say|state|mention|specify|give|name|tell|explain|describe|cover|address|discuss|provide|list|indicate|identify|define|"
@@ -48,6 +48,10 @@ _SHOWN = (
     r"dealt with|brought up|talked about|referred to|documented|defined|contained|included|provided|found|shown|recorded|clear|part|among|in there|told)"
 )
 _SHOWN_ONLY = r"(?:said|stated|mentioned|specified|named|told|explained|described|addressed|discussed|given|clarified|answered|spelled out|spelt out|gone into|touched (?:on|upon)|indicated|detailed|made clear|covered)"
+_INFORMATION = (
+    r"(?:dates?|prices?|numbers?|names?|amounts?|reasons?|figures?|times?|years?|costs?|limits?|sizes?|values?|address|authors?|lengths?|deadlines?|details?|"
+    r"steps|information|procedures?|definitions?|explanations?|lists?|counts?|rates?|salary|ages?|places?|locations?|titles?|answers?|fees?|duration|period|identity|origin|cause|meaning|exact \w+)"
+)
 _NOT = r"(?:don't|doesn't|didn't|do not|does not|did not|never|fails? to)"
 _ADV = r"(?:\s(?:also|only|simply|just|themselves|itself|alone|actually|either|really|even|outright|however|\w+ly))*"
 _IS_NOT = r"(?:(?:isn't|aren't|wasn't|weren't)|(?:is|are|was|were)\s(?:not|never|nowhere))"
@@ -63,12 +67,25 @@ def _rule(kind: Remark, pattern: str) -> tuple[Remark, re.Pattern[str]]:
     return kind, re.compile(pattern, re.IGNORECASE)
 
 
+_NO_MORE = r"(?![^.]*,\s(?:which|only|but|where|namely)\b)"
+_ONLY = r"(?:(?:only|all|just|mostly|merely|both|instead)\s)*"
+_PLAIN_END = r"(?![^.]*(?:,\s(?:which|where|who|whose|among|for example|such as|including|and that)|\d))"
+"""Behind "they deal with …": a clause or a figure there is something said, not what the sources are about."""
 _ABILITY = r"(?:can't|cannot|can not|could not|couldn't|was unable|am unable|wasn't able|am not able|'m not able|'m unable|won't be able|would not be able)"
 _OFFERED = (
     r"(?:also |gladly |happily |always |certainly |then |try to )*(?:help|look|go (?:through|into|over|on)|list|explain|tell|show|walk|dig|check|point you|summari[sz]e|"
     r"share|send|draft|sketch|find|expand|write|put together|pull|describe|compare|add|run through|break|cover|say more|elaborate|search|try|answer|"
     r"give you|go on|be (?:more|glad|happy|able)|take (?:a|another) look|gather|look up|outline|suggest)\b"
 )
+
+AGAIN = re.compile(
+    rf"(?:and |but |so |also,? |however,? )*(?:they|it|this|(?:one|two|three|all|both|most|some|neither|none) of (?:them|the \w+)){_ADV}\s(?:{_NOT}{_ADV}\s{_SHOW}|(?:says?|gives?|contains?|mentions?) (?:nothing|no)\b)|"
+    rf"[^;:]{{1,160}}\b(?:can't|cannot|can not|couldn't|could not|isn't|aren't|is not|are not) (?:be )?(?:{_SHOWN} |determined |named |confirmed |answered )?(?:in|from|by) (?:them|it|this|that)[.!]*$|"
+    r"(?:and |but |though |although )?(?:it|they) (?:do |does |also )*(?:mention|contain|describe|touch|give|list|cover|include|name|say)s?\b[^:]*:$|"
+    r"(?:and )?(?:so|therefore|hence|thus),? [^;:]{1,160}(?:n't|\b(?:not|no|cannot|unclear|unknown|open)\b)[^,;:]*$",
+    re.IGNORECASE,
+)
+"""A remark only behind a remark about the sources: "they" and "it" are the sources then, and "so" draws the consequence."""
 
 RULES: tuple[tuple[Remark, re.Pattern[str]], ...] = (
     _rule(
@@ -82,7 +99,10 @@ RULES: tuple[tuple[Remark, re.Pattern[str]], ...] = (
         r"(?:so,?\s+)?(?:you(?:'d| would) like\b|you(?:'re| are) (?:asking|wondering|looking (?:for|at|to|into)|interested in|curious|after|thinking|planning|talking about)\b|"
         r"you want(?:ed)? (?:to|a|an|the|your|me|some|help)\b|you asked\b|you wonder(?:ed)?\b|you were (?:asking|wondering)|your question (?:is|was|concerns)|you noticed\b|you mean\b|you've asked\b)[^:;]*$",
     ),
-    _rule("restated", r"(?:(?:hi|hello|hey|ok|okay|sure)[!,.] )?(?:so|you)\b[^:;]*\b(?:you(?:'d| would) like to know|you want to know|you wonder|(?:and|but) (?:want to know|wonder(?:ing)?|you'd like))\b[^:;]*$"),
+    _rule(
+        "restated",
+        r"(?:(?:hi|hello|hey|ok|okay|sure)[!,.] )?(?:so|you)\b[^:;]*\b(?:you(?:'d| would) like to know|you want to know|you wonder|(?:and|but) (?:want to know|wonder(?:ing)?|you'd like))\b[^:;]*$",
+    ),
     _rule("restated", r"so (?:this is about|the question is|your question is|it's about)\b[^:;]*$"),
     _rule(
         "courtesy",
@@ -90,33 +110,92 @@ RULES: tuple[tuple[Remark, re.Pattern[str]], ...] = (
         r"let (?:me|us) (?:explain|look|walk|go|show|start|see|answer|help|break)\b|let's (?:look|see|go|start|take a look|dive|walk|go through)\b|"
         r"(?:I'm |I am |I'd be |I would be |I'll be )?(?:always )?(?:happy|glad|pleased|delighted) to\b)",
     ),
-    _rule("courtesy", rf"(?:(?:if|should|once|when) [^.;:]{{1,160}}, )?(?:I|we)(?:'d|'ll| can| could| may| might| will| would)\s{_OFFERED}"),
-    _rule("courtesy", r"(?:if|should) (?:you|that|there|any|this)\b[^.;:]{1,160}, (?:(?:I'm|I am) (?:happy|glad)|(?:just |please )?(?:ask|let me know|say so|tell me|feel free|shout|ping me)|those two should|(?:I'd|I would|I can|I could|I'll|I will)\b)"),
-    _rule("courtesy", r"(?:I )?(?:really )?hope (?:this|that|it|the above|you|your|all|to|the)\b[^:;]*(?:help|clear|start|useful|well|good|great|answer|luck|fun|enjoy|soon)[^:;]*$"),
-    _rule("courtesy", r"(?:good luck|best of luck|have (?:a (?:good|great|nice|lovely|safe) (?:day|time|one|trip|week|flight)|fun)\b|enjoy\b[^,;:]{1,60}!|congratulations|congrats|cheers|thanks?(?! to)\b|thank you\b|you're welcome|you are welcome|take care\b|safe travels|all the best)[^:;]{0,100}$"),
+    _rule(
+        "courtesy",
+        rf"(?:(?:if|should|once|when) [^.;:]{{1,160}}, )?(?:I|we)(?:'d|'ll| can| could| may| might| will| would)\s{_OFFERED}",
+    ),
+    _rule(
+        "courtesy",
+        r"(?:if|should) (?:you|that|there|any|this)\b[^.;:]{1,160}, (?:(?:I'm|I am) (?:happy|glad)|(?:just |please )?(?:ask me|just ask|ask[.!]*$|let me know|(?:just )?say so|tell me|feel free|shout|ping me)|those two should|(?:I'd|I would|I can|I could|I'll|I will)\b)",
+    ),
+    _rule(
+        "courtesy",
+        r"(?:I )?(?:really )?hope (?:this|that|it|the above|you|your|all|to|the)\b[^:;]*(?:help|clear|start|useful|well|good|great|answer|luck|fun|enjoy|soon)[^:;]*$",
+    ),
+    _rule(
+        "courtesy",
+        r"(?:good luck|best of luck|have (?:a (?:good|great|nice|lovely|safe) (?:day|time|one|trip|week|flight)|fun)\b|enjoy\b[^,;:]{1,60}(?:!|$)|congratulations|congrats|cheers|thanks?(?! to)\b|thank you\b|you're welcome|you are welcome|take care\b|safe travels|all the best)[^:;]{0,100}$",
+    ),
     _rule(
         "refusal",
         rf"{_LEAD}(?:(?:that's|that is|which is) why )?I (?:therefore |thus |also |simply |just |still |really |unfortunately )*(?:{_ABILITY}|(?:don't|do not|didn't|did not) (?:know|have|find|see)\b|won't\b|haven't (?:found|got|seen)|have (?:no|nothing|not)\b|found (?:no|nothing)\b|see (?:no|nothing)\b|find (?:no|nothing)\b|know (?:nothing|of no)\b)",
     ),
-    _rule("refusal", r"(?:unfortunately,? |sadly,? |but |so )*(?:I'm|I am) (?:sorry|unable|not able|not sure|unsure|not aware|afraid I|afraid that I)"),
+    _rule(
+        "refusal",
+        r"(?:unfortunately,? |sadly,? |but |so )*(?:I'm|I am) (?:sorry|unable|not able|not sure|unsure|not aware|afraid I|afraid that I)",
+    ),
+    _rule("about", r"I (?:have |'ve )?(?:looked|searched|checked|went|gone|read) (?:through|in|for|over)\b[^:;]*$"),
+    _rule(
+        "courtesy",
+        r"here(?:'s| is| are) (?:what|how|some|a (?:short |brief |quick )?(?:summary|overview|list|answer))\b[^:;,]*[.!]$",
+    ),
     _rule("refusal", r"(?:sorry|apologies|my apologies|I apologi[sz]e)\b[^:;]*$"),
-    _rule("gap", r"(?:unfortunately,? |sadly,? )?(?:I'm|I am) afraid\b[^:;]*\b(?:n't|not|no|nothing|none)\b"),
-    _rule("gap", rf"{_LEAD}{SURE}{_ADV}\s{_NOT}\s"),
+    _rule("gap", r"(?:unfortunately,? |sadly,? )?(?:I'm|I am) afraid\b[^:;]*(?:n't\b|\b(?:not|no|nothing|none)\b)"),
+    _rule("gap", rf"{_LEAD}{SURE}{_ADV}\s{_NOT}\s(?![^.]*,\s(?:only that|which|but only)\b)"),
     _rule("gap", rf"{_LEAD}{MAYBE}{_ADV}\s{_NOT}{_ADV}\s{_SHOW}\b"),
-    _rule("gap", rf"{_LEAD}(?:{SURE}|{MAYBE}){_ADV}\s(?:says?|gives?|contains?|makes?|holds?|has|have|offers?|provides?|names?|mentions?|includes?|lists?|tells?)(?: \w+)? (?:nothing|no|neither|none|little about)\b"),
+    _rule(
+        "gap",
+        rf"{_LEAD}(?:{SURE}|{MAYBE}){_ADV}\s(?:says?|gives?|contains?|makes?|holds?|has|have|offers?|provides?|names?|mentions?|includes?|lists?|tells?)(?: \w+)? (?:nothing|no|neither|none|little about)\b",
+    ),
     _rule("gap", rf"{_LEAD}(?:{SURE}|{MAYBE})\s[^,;:]{{1,160}}\b(?:but|and) {_NOT}{_ADV}\s{_SHOW}\b"),
     _rule("gap", rf"{_LEAD}(?:none|neither) of (?:{SURE}|{MAYBE})\b"),
     _rule("gap", rf"{_LEAD}no {_SURE_SOURCE}\b"),
-    _rule("gap", rf"{_LEAD}(?:nothing|nowhere|no one|nobody|none|there(?:'s| is| are| was) (?:nothing|no|none)|no)\b[^;:]{{0,160}}?\b(?:in|by|among|from|within|of) {PLACE}\b"),
-    _rule("gap", rf"(?:no|none|nothing|neither|nobody)\b[^,;:]{{1,160}}\b(?:is|are|was|were) (?:(?:mentioned|stated|specified)\b(?!\s(?:on|at)\b)|{_SHOWN}(?:\sthere\b|\shere\b|[.!]*$|\s(?:for|of|as) (?:that|the|it|any)\b))"),
-    _rule("gap", rf"[^;:]{{1,240}}?\b{_IS_NOT}{_ADV}\s(?:{_SHOWN}\s)?(?:anywhere\s)?(?:[\w']+\s)?(?:in|by|among|from|within|on|of|with|to)\s{PLACE}\b(?![^.]*,\s(?:which|only|but|where))"),
-    _rule("gap", rf"[^;:]{{1,240}}?\b(?:can't|cannot|can not|couldn't|could not) be {_ADV}(?:\w+ )?(?:{_SHOWN}|determined|confirmed|verified|derived|inferred|established|settled|deduced|seen|taken)\s?(?:from|in|with|by|on)?\s(?:{PLACE}|this|that)\b"),
-    _rule("gap", rf"[^;:]{{1,240}}?\b(?:(?:doesn't|don't|does not|do not) (?:appear|come up|figure|feature|occur|show up)|(?:remains?|is|are|left) (?:unclear|unstated|unspecified|open|missing|absent))\s(?:anywhere )?(?:in|from|among|on|by) {PLACE}\b"),
-    _rule("gap", rf"(?:whether|what|how|who|whom|whose|why|where|when|which|if|the (?:exact )?\w+(?: of [^,;:]{{1,80}})?)\b[^,;:]{{0,200}}\s{_IS_NOT}{_ADV}\s{_SHOWN_ONLY}(?:\s(?:there|here|anywhere))?[.!]*$"),
-    _rule("about", rf"(?:{SURE}|they|the (?:other|rest|results|two|three|texts|documents|articles|pages)(?: \w+)?|(?:one|two|three|all|both|most|some) of (?:them|the \w+))\s(?:(?:only|all|just|mostly|merely|both|instead)\s)*(?:deals?|dealt) with\b"),
-    _rule("about", rf"{SURE}\s(?:(?:only|all|just|mostly|merely|both)\s)*(?:(?:is|are) (?:only |all |just |mostly )?about|(?:covers?|concerns?|speaks? of|touch(?:es)? on|(?:is|are) parts?)\b[^.]*\b(?:only|instead|other|else)|(?:covers?|concerns?|speaks? of|touch(?:es)? on|discuss|talks? about) (?:only|other))\b"),
-    _rule("about", rf"(?:they|{SURE})\s(?:only )?(?:(?:are|is|speak|report|talk|cover|concern|discuss)\b[^.]*\b(?:instead|only in other contexts))"),
-    _rule("pointer", r"[^;:]{0,200}\b(?:(?:another|a different|a better|a further|a separate|an additional|other|further|more) (?:\w+ )?(?:source|sources|document|documents|text|passage|passages)\b|(?:place|person) to (?:look|ask|check)\b|looked up elsewhere|look elsewhere|to be looked up|(?:source|database|document) (?:on|about|of|that|for)\b[^,;:]*\b(?:needed|required|necessary|better)|I would need (?:a|an|the)\b|you (?:would|'d) need (?:a|another) (?:source|document))"),
+    _rule(
+        "gap",
+        rf"{_LEAD}(?:nothing|nowhere|neither|no one|nobody|none|there(?:'s| is| are| was) (?:nothing|no|none)|no)\b[^;:]{{0,160}}?\b(?:in|by|among|from|within|of) {PLACE}\b",
+    ),
+    _rule(
+        "gap",
+        rf"(?:no|none|nothing|neither|nobody)\b[^,;:]{{1,160}}\b(?:is|are|was|were) (?:(?:mentioned|stated|specified)\b(?!\s(?:on|at)\b)|{_SHOWN}(?:\sthere\b|\shere\b|[.!]*$|\s(?:for|of|as) (?:that|the|it|any)\b))",
+    ),
+    _rule(
+        "gap",
+        rf"[^;:]{{1,240}}?\b{_IS_NOT}{_ADV}\s(?:{_SHOWN_ONLY}|{_SHOWN})\s(?:anywhere\s)?(?:in|by|among|from|within|on|with|here in)\s(?:{SURE}|{_HERE}|(?:any|none|either) of (?:them|these|those))\b{_NO_MORE}",
+    ),
+    _rule(
+        "gap",
+        rf"[^;:]{{1,240}}?\b{_IS_NOT}{_ADV}\s(?:among the [^,;:]{{1,60}}|part of|in|among|from|clear from)\s(?:{SURE}|these pages|this material|what I have|the (?:material|pages|articles|documents) I have)\b{_NO_MORE}",
+    ),
+    _rule(
+        "gap",
+        rf"[^;:]{{1,240}}?\b{_IS_NOT}{_ADV}\s{_SHOWN_ONLY}\s(?:anywhere\s)?(?:in|by|within|on)\s{MAYBE}\b{_NO_MORE}",
+    ),
+    _rule("gap", rf"[^;:]{{1,240}}?\b{_IS_NOT}{_ADV}\s{_SHOWN_ONLY}\s(?:here|there)[.!,]*$"),
+    _rule(
+        "gap",
+        rf"[^;:]{{1,240}}?\b(?:can't|cannot|can not|couldn't|could not) be {_ADV}(?:\w+ )?(?:{_SHOWN}|determined|confirmed|verified|derived|inferred|established|settled|deduced|seen|taken)\s?(?:from|in|with|by|on)?\s(?:{PLACE}|this|that)\b",
+    ),
+    _rule(
+        "gap",
+        rf"[^;:]{{1,240}}?\b(?:(?:doesn't|don't|does not|do not) (?:appear|come up|figure|feature|occur|show up)|(?:remains?|is|are|left) (?:unclear|unstated|unspecified|open|missing|absent))\s(?:anywhere )?(?:in|from|among|on|by) {PLACE}\b",
+    ),
+    _rule(
+        "gap",
+        rf"(?:whether|what|how|who|whom|whose|why|where|when|which|if|(?:the|an?|any|its|their|his|her) (?:[\w'-]+ ){{0,3}}?{_INFORMATION})\b[^,;:]{{0,200}}\s{_IS_NOT}{_ADV}\s{_SHOWN_ONLY}(?:\s(?:there|here|anywhere))?[.!]*$",
+    ),
+    _rule(
+        "about",
+        rf"(?:{SURE}|they|the (?:other|rest|results|two|three|texts|documents|articles|pages)(?: \w+)?|(?:one|two|three|all|both|most|some) of (?:them|the \w+))\s{_ONLY}(?:deals?|dealt) with\b{_PLAIN_END}",
+    ),
+    _rule(
+        "about",
+        rf"{SURE}\s{_ONLY}(?:(?:is|are) {_ONLY}about\b|(?:covers?|concerns?|speaks? of|touch(?:es)? on|(?:is|are) parts?|discuss|talks? about)\s(?:only|other)\b|(?:covers?|concerns?|speaks? of|touch(?:es)? on|discuss)\b[^,]*\b(?:instead|only)\b){_PLAIN_END}",
+    ),
+    _rule("about", rf"they (?:only )?(?:are about|speak of|report on|talk about|cover|concern|discuss)\b{_PLAIN_END}"),
+    _rule(
+        "pointer",
+        r"[^;:]{0,200}\b(?:(?:another|different|better|further|separate|additional|other|medical|legal) (?:\w+ ){0,3}?(?:source|document|text|passage)s?\b[^,;:]*\b(?:needed|required|necessary)\b|(?:need|require|take|come from|consult|check|see|try|look (?:at|in)) (?:another|a different|a better|a further|other|an additional|a separate) (?:\w+ )?(?:source|document|text|passage)s?\b|(?:would|might|may|could) be (?:a|the) (?:better |best |good |right )?place to (?:look|check)|looked up elsewhere|look elsewhere|(?:source|database|document) (?:on|about|of|that|for)\b[^,;:]*\b(?:would be|is) (?:needed|required|necessary|better)|I would need (?:a|an|the)\b|you(?: would|'d) need (?:a|another) (?:source|document))",
+    ),
     _rule(
         "lead-in",
         rf"(?:(?:sure|certainly|of course|absolutely|great|yes|okay|ok|no|unfortunately)[,!.] )?(?:here(?:'s| is| are)\b.*|(?:these|this) (?:is|are|were|was)\b.*|"

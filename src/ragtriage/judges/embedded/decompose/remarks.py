@@ -4,32 +4,59 @@ from __future__ import annotations
 
 import re
 
-from ragtriage.judges.embedded.decompose.remark_rules import RULES, Remark
+from ragtriage.judges.embedded.decompose.remark_rules import AGAIN, RULES
+from ragtriage.judges.embedded.decompose.remark_rules import Remark as Remark
+from ragtriage.judges.embedded.decompose.subjects import AUXILIARY
 
-_PART = re.compile(r"(?:,|;|\s[–—])\s+(?=(?:but|however|though|although|yet|while|whereas|so|nevertheless|they|it|as|since|and)\b)|;\s+", re.IGNORECASE)
+ABOUT_SOURCES = frozenset({"gap", "refusal", "about"})
+"""Kinds behind which "they" and "it" are the sources."""
+_PART = re.compile(
+    rf"(?:,|;|\s[–—])\s+(?=(?:but|however|though|although|yet|while|whereas|nevertheless|so|they|it|as|since)\b[^,;]*\s\w|and\b[^,;]*\b(?:{AUXILIARY}|me|you)\b)|;\s+",
+    re.IGNORECASE,
+)
+_JOINED = re.compile(
+    r"(?:but|and|however|though|although|yet|while|whereas|so|as|since|nevertheless),?[ ]+", re.IGNORECASE
+)
+_BECAUSE = re.compile(r"(?:as|since)\b", re.IGNORECASE)
+_SOURCES_NAMED = re.compile(r"\b(?:passages?|sources?|contexts?|excerpts?|snippets?)\b", re.IGNORECASE)
 _LONGEST = 1000
 
 
-def remark(clause: str) -> Remark:
-    """Which kind of remark a clause is; empty if it makes a claim."""
+def remark(clause: str, *, behind: Remark = "") -> Remark:
+    """Which kind of remark a clause is; empty if it makes a claim. `behind`: the kind of what stands before it."""
     said = clause.strip().replace("’", "'")[:_LONGEST]
     if said.endswith("?"):
         return "question"
+    again = behind in ABOUT_SOURCES
     for kind, rule in RULES:
         if rule.match(said):
-            return kind
-    return ""
+            return (
+                "" if kind == "about" and not again and not _SOURCES_NAMED.search(said) and said[:2] != "I " else kind
+            )
+    return "gap" if again and AGAIN.match(said) else ""
 
 
-def parts(sentence: str) -> list[tuple[int, int, Remark]]:
-    """A sentence's stretches with the kind of each; one for the whole, unless some are remarks and some are not."""
-    whole = (0, len(sentence), remark(sentence))
+def parts(sentence: str, *, behind: Remark = "") -> list[tuple[int, int, Remark]]:
+    """A sentence's stretches with the kind of each; one for the whole, unless some are remarks and some are claims.
+
+    A claim's stretch begins behind the word that joins it to the remark ("but", "so").
+    """
+    whole = (0, len(sentence), remark(sentence, behind=behind))
     cuts = [m.span() for m in _PART.finditer(sentence[:_LONGEST])]
-    if not cuts:
+    if not cuts or whole[2] in {"restated", "question"}:
         return [whole]
-    spans = list(zip([0, *(b for _, b in cuts)], [*(a for a, _ in cuts), len(sentence)], strict=True))
-    kinds: list[Remark] = [remark(sentence[a:b]) for a, b in spans]
-    if whole[2] and all(kinds):
+    found: list[tuple[int, int, Remark]] = []
+    for a, b in zip([0, *(b for _, b in cuts)], [*(a for a, _ in cuts), len(sentence)], strict=True):
+        joined = _JOINED.match(sentence, a, b)
+        kept = joined.end() if joined and a else a
+        kind = remark(sentence[a:b], behind=behind) or (remark(sentence[kept:b], behind=behind) if kept > a else "")
+        if found and not found[-1][2] and (_BECAUSE.match(sentence, a) or not any(c.isalpha() for c in sentence[a:b])):
+            found[-1] = (found[-1][0], b, "")
+            continue
+        behind = kind or behind
+        found.append((a if kind else kept, b, kind))
+    if whole[2] == "lead-in" and {kind for *_, kind in found} <= {"", "lead-in"}:
         return [whole]
-    found = [(a, b, kind) for (a, b), kind in zip(spans, kinds, strict=True)]
-    return found if any(kinds) and not all(kinds) else [whole]
+    if all(kind for *_, kind in found):
+        return [(0, len(sentence), found[0][2])]
+    return found if any(kind for *_, kind in found) else [whole]

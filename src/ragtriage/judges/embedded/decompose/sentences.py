@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 
-from ragtriage.judges.embedded.decompose.abbreviations import BEFORE_NUMBER, EXCLAIMED, GOES_ON, MAY_END, STARTERS
+from ragtriage.judges.embedded.decompose.abbreviations import BEFORE_NUMBER, GOES_ON, GREETINGS, MAY_END, STARTERS
 from ragtriage.judges.embedded.decompose.blocks import Block, blocks
 from ragtriage.judges.embedded.decompose.marks import TAIL
 from ragtriage.verdicts import Component, Components
 
 _STOP = re.compile(r"[.!?…]+|[。！？｡؟।]+")
 _WIDE = frozenset("。！？｡")
-_TOGETHER = re.compile(r"\([^()\n]{1,300}\)|(?<!\w)\"(?=\S)[^\"\n]{1,300}(?<=\S)\"(?!\w)|“[^“”\n]{1,300}”|«[^«»\n]{1,300}»|「[^「」\n]{1,300}」|`[^`\n]{1,300}`")
+_TOGETHER = re.compile(
+    r"\([^()\n]{1,300}\)|(?<!\w)\"(?=\S)[^\"\n]{1,300}(?<=\S)\"(?!\w)|“[^“”\n]{1,300}”|«[^«»\n]{1,300}»|「[^「」\n]{1,300}」|`[^`\n]{1,300}`"
+)
 _NEXT = re.compile(r"\s+[\"'“‘«(\[*_`]*([^\W_][\w'’-]{0,30}|.)?")
 _LONGEST = 40
 
@@ -34,7 +36,7 @@ def _full_stop_ends(word: str, following: str, *, first: bool) -> bool:
     if following[:1].isdigit() and low in BEFORE_NUMBER:
         return False
     if len(word) == 1 and word.isalpha() and word.isupper():
-        return starts or not following[:1].isupper()
+        return starts or not following[:1].isalpha()
     if first and len(word) <= 3 and word.isdigit():
         return False
     if low in MAY_END or (len(low) > 2 and low[1::2].strip(".") == "" and low.replace(".", "").isalpha()):
@@ -58,8 +60,10 @@ def _ends(text: str, start: int, stop: re.Match[str], tail: int, end: int) -> bo
     if not word and stop.start() == start:
         return False
     if stop[0][0] in "!?":
-        quoted = text[stop.end() : tail].strip()
-        return not (following[:1].islower() and (bool(quoted) or word.lower() in EXCLAIMED))
+        attached = stop.start() > start and not text[stop.start() - 1].isspace()
+        if not following[:1].islower():
+            return attached or stop[0][0] == "?"
+        return attached and tail == stop.end() and ("?" in stop[0] or word.lower() in GREETINGS)
     if len(stop[0]) > 1 or stop[0] == "…":
         return not following[:1].islower() and bool(word or following)
     return _full_stop_ends(word, following, first=stop.start() - start <= 3)

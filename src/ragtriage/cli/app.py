@@ -1,0 +1,80 @@
+"""The command's tree: a command's module is only imported when it is called, so that help is instant."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from ragtriage import __version__
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "evaluate": ("evaluate", "Evaluate the answers in FILE, tell which component to repair, and store the run."),
+    "demo": ("demo", "Evaluate the example cases and say which of their known faults were found."),
+    "report": ("results", "Write a run as one self-contained HTML file."),
+    "show": ("results", "Show a run in the terminal: its numbers and worst cases, or one case in full."),
+    "export": ("results", "Write a run as rows for other programs, one row a case."),
+    "runs": ("results", "List the stored runs, the newest first."),
+    "judge": ("judge", "Ask the judge directly, to measure it from outside."),
+}
+"""Command → (module of this package, first line of its help); a test holds them together."""
+
+
+class Commands(TyperGroup):
+    """Commands that are imported when they are called.
+
+    Types of click are written as Any: some versions of typer carry their own copy of it, others need the package.
+    """
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002  # click's signature
+        """Their names, in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002  # click's signature
+        """Import one."""
+        if cmd_name not in COMMANDS:
+            return None
+        found = getattr(import_module(f"ragtriage.cli.{COMMANDS[cmd_name][0]}"), cmd_name)
+        if isinstance(found, typer.Typer):
+            return get_command(found)
+        alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+        alone.command(cmd_name)(found)
+        return get_command(alone)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002  # click's
+        """List them without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+app = typer.Typer(
+    name="ragtriage",
+    cls=Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _show_version(value: bool) -> None:  # noqa: FBT001  # typer's signature
+    if value:
+        typer.echo(f"ragtriage {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    *,
+    version: bool = typer.Option(
+        False,  # noqa: FBT003  # typer's signature
+        "--version",
+        callback=_show_version,
+        is_eager=True,
+        help="Show the version.",
+    ),
+) -> None:
+    """How good a RAG application's answers are, and which component to repair."""

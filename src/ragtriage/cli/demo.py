@@ -1,0 +1,1 @@
+"""`ragtriage demo`: placeholder until the demo's module is written."""

@@ -1,0 +1,57 @@
+"""`ragtriage judge`: put questions to the judge directly, to measure it from outside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragtriage.judging import ask_rows, split_rows
+
+judge = typer.Typer(
+    help="Ask the judge directly, to measure it from outside.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+Rows = Annotated[Path, typer.Argument(help="JSONL, may be gzipped; - is standard input.")]
+Out = Annotated[Path, typer.Option("-o", "--out", help="Where the predictions go (JSONL); - is standard output.")]
+JudgeName = Annotated[str, typer.Option("--judge", help="Who judges.")]
+AnyLanguage = Annotated[
+    bool, typer.Option("--any-language", help="Judge also languages that the judge was not measured on.")
+]
+
+
+@judge.command("ask")
+def ask(
+    task: Annotated[str, typer.Argument(help="supported, essential, relevant, answered, similar or same-answer.")],
+    rows: Rows,
+    out: Out = Path("-"),
+    judge_name: JudgeName = "embedded",
+    *,
+    any_language: AnyLanguage = False,
+) -> None:
+    """Verdicts for rows of one task: {id, verdict, confidence, score}, or an error with a null score.
+
+    Uses the question's fields only (claim, sources, query, text, question, a, b, truth, response).
+    """
+    ask_rows(task, rows, out, judge_name, any_language=any_language)
+
+
+@judge.command("split")
+def split(
+    unit: Annotated[str, typer.Argument(help="claims, questions or sentences.")],
+    rows: Rows,
+    out: Out = Path("-"),
+    judge_name: JudgeName = "embedded",
+    *,
+    any_language: AnyLanguage = False,
+) -> None:
+    """Components of the rows' texts: {id, components: [{text, start, end}]}.
+
+    Reads `text`, else `query` (questions) or `response` (claims, sentences).
+    """
+    split_rows(unit, rows, out, judge_name, any_language=any_language)

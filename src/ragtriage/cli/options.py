@@ -1,0 +1,65 @@
+"""What several commands take: flags turned into settings, criteria and pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragtriage.assessment import Criteria
+from ragtriage.config import Settings, find_settings, named_numbers, read_settings
+from ragtriage.errors import ConfigError
+from ragtriage.metrics import metrics_named
+
+Run = Annotated[str, typer.Argument(help="A run's number, or last.")]
+Where = Annotated[
+    str | None,
+    typer.Option("--store", help="Folder or database URL of the store [default: $RAGTRIAGE_STORE, else .ragtriage]."),
+]
+Thresholds = Annotated[
+    list[str] | None,
+    typer.Option("--threshold", help="metric=value: from which value on a score is high; may be repeated."),
+]
+Config = Annotated[
+    Path | None,
+    typer.Option("--config", help="Settings [default: ragtriage.toml or pyproject.toml of this folder or one above]."),
+]
+
+
+def settings_from(config: Path | None, thresholds: Collection[str] | None) -> Settings:
+    """The settings of a file (the nearest one if None), with thresholds from flags put over its own.
+
+    Raises:
+        ConfigError: a setting or a flag is wrong.
+    """
+    settings = read_settings(config) if config else find_settings(Path.cwd())
+    own = named_numbers(thresholds or (), "--threshold")
+    return replace(settings, thresholds={**settings.thresholds, **own})
+
+
+def criteria_from(settings: Settings, metrics: str | None) -> Criteria:
+    """What to compute and by what to judge it.
+
+    Raises:
+        ConfigError: a metric isn't known.
+    """
+    names = metrics.split(",") if metrics is not None else settings.metrics
+    return Criteria(metrics_named(names), settings.thresholds, settings.rules)
+
+
+def pairs(items: Collection[str], flag: str) -> dict[str, str]:
+    """`["query=question"]` → `{"query": "question"}`.
+
+    Raises:
+        ConfigError: an item has no `=`.
+    """
+    found = {}
+    for item in items:
+        name, sign, value = item.partition("=")
+        if not sign or not name.strip():
+            raise ConfigError(f"{flag} {item!r}: write it as field=column, for example query=question")
+        found[name.strip()] = value.strip()
+    return found

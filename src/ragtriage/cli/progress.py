@@ -1,0 +1,81 @@
+"""How far a run is: a bar in a terminal, else a line every ten seconds; both on stderr."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol, TextIO
+
+EVERY = 10.0
+"""Seconds between two lines where there is no terminal."""
+
+
+class Advance(Protocol):
+    """Tell that one more case is done."""
+
+    def __call__(self) -> None:
+        """One more."""
+        ...
+
+
+@contextmanager
+def progress(total: int, done: int, *, quiet: bool = False) -> Iterator[Advance]:
+    """Show progress while the block runs.
+
+    Args:
+        total: how many cases the run has.
+        done: how many of them were done before.
+        quiet: show nothing.
+    """
+    if quiet or total == done:
+        yield lambda: None
+    elif sys.stderr.isatty():
+        with _bar(total, done) as advance:
+            yield advance
+    else:
+        yield _Lines(total, done, sys.stderr)
+
+
+@contextmanager
+def _bar(total: int, done: int) -> Iterator[Advance]:
+    from rich.console import Console  # noqa: PLC0415  # only where a bar is drawn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+
+    columns = (
+        TextColumn("evaluating"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=total, completed=done, rate="")
+        started = time.monotonic()
+        count = 0
+
+        def advance() -> None:
+            nonlocal count
+            count += 1
+            rate = count / max(1e-9, time.monotonic() - started)
+            bar.update(task, advance=1, rate=f"{rate:.1f} a second")
+
+        yield advance
+
+
+class _Lines:
+    def __init__(self, total: int, done: int, out: TextIO) -> None:
+        self._total, self._done, self._before, self._out = total, done, done, out
+        self._started = self._last = time.monotonic()
+
+    def __call__(self) -> None:
+        self._done += 1
+        now = time.monotonic()
+        if now - self._last < EVERY:
+            return
+        self._last = now
+        rate = (self._done - self._before) / (now - self._started)
+        left = (self._total - self._done) / rate
+        self._out.write(f"{self._done} of {self._total} cases, {rate:.1f} a second, about {left:.0f} s left\n")
+        self._out.flush()

@@ -1,0 +1,154 @@
+"""`ragtriage report`, `show`, `export` and `runs`: what a stored run says, in every form."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from ragtriage.assessment import Assessment, Criteria
+from ragtriage.cli.options import Run, Thresholds, Where
+from ragtriage.config import named_numbers
+from ragtriage.diagnosis import Finding, diagnose
+from ragtriage.errors import InputError
+from ragtriage.exporting import export_cases
+from ragtriage.record import Record
+from ragtriage.report.html import write_report
+from ragtriage.report.order import row_of
+from ragtriage.report.terminal import print_cases, print_summary
+from ragtriage.report.terminal_case import print_case
+from ragtriage.running import criteria_of, header_of
+from ragtriage.store import Store, StoredRun, open_store
+
+Diagnosed = tuple[Record, tuple[Finding, ...]]
+
+
+def report(
+    run: Run = "last",
+    *,
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="Where it goes [default: into the store].")] = None,
+    by: Annotated[str | None, typer.Option(help="A tag: the table also for each of its values.")] = None,
+    threshold: Thresholds = None,
+    store: Where = None,
+) -> None:
+    """Write a run as one self-contained HTML file."""
+    with open_store(store, create=False) as opened:
+        stored, criteria = _opened(opened, run, threshold)
+        path = out or report_path(opened, stored) or Path("report.html")
+        write_html(path, stored, criteria, _assessed(stored, criteria, by))
+    sys.stdout.write(f"{path}\n")
+
+
+def show(
+    run: Run = "last",
+    case: Annotated[str | None, typer.Argument(help="A case's id: everything about it.")] = None,
+    *,
+    most: Annotated[int, typer.Option(help="How many cases are listed.")] = 30,
+    by: Annotated[str | None, typer.Option(help="A tag: the table also for each of its values.")] = None,
+    threshold: Thresholds = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    store: Where = None,
+) -> None:
+    """Show a run in the terminal: its numbers and worst cases, or one case in full."""
+    with open_store(store, create=False) as opened:
+        stored, criteria = _opened(opened, run, threshold)
+        if case is not None:
+            record = stored.record(case)
+            print_case(Console(), record, diagnose_by(criteria)(record), criteria.thresholds)
+            return
+        print_run(stored, criteria, _assessed(stored, criteria, by), as_json=as_json)
+        if not as_json:
+            rows = (row_of(record, findings) for record, findings in _diagnosed(stored, criteria))
+            print_cases(Console(), rows, most)
+
+
+def export(
+    run: Run = "last",
+    *,
+    out: Annotated[Path, typer.Option("-o", "--out", help="A .jsonl, .csv or .parquet file.")],
+    threshold: Thresholds = None,
+    store: Where = None,
+) -> None:
+    """Write a run as rows for other programs, one row a case."""
+    with open_store(store, create=False) as opened:
+        stored, criteria = _opened(opened, run, threshold)
+        names = [m.name for m in criteria.metrics]
+        count = export_cases(out, names, criteria.rules, _diagnosed(stored, criteria))
+    sys.stderr.write(f"{count} rows in {out}\n")
+
+
+def runs(*, store: Where = None) -> None:
+    """List the stored runs, the newest first."""
+    with open_store(store, create=False) as opened:
+        for info in opened.runs():
+            of = f"{info.done} of {info.rows} cases"
+            failed = f", {info.failed} failed" if info.failed else ""
+            line = f"{info.number:>4}  {info.created}  {info.state:<11}  {of}{failed}  {info.judge}  {info.input}"
+            sys.stdout.write(line + "\n")
+
+
+def print_run(stored: StoredRun, criteria: Criteria, assessment: Assessment, *, as_json: bool) -> None:
+    """A run's numbers: one JSON object, or tables and what to look at next."""
+    summary = assessment.summary()
+    if as_json:
+        sys.stdout.write(json.dumps({"run": stored.number, **summary.as_json()}) + "\n")
+        return
+    console = Console()
+    print_summary(console, header_of(stored, criteria), summary, assessment.slices())
+    worst = next((case for group in summary.groups for case in group.worst), None)
+    lines = [f"run {stored.number} is stored; list its cases: ragtriage show {stored.number}"]
+    if worst is not None:
+        lines.append(f"the worst case in full: ragtriage show {stored.number} {shlex.quote(worst)}")
+    console.print()
+    for line in lines:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def report_path(store: Store, stored: StoredRun) -> Path | None:
+    """Where a run's report lies if nothing else is said: beside the store's file; None for a database elsewhere."""
+    return None if "://" in store.where else Path(store.where).parent / f"run-{stored.number}.html"
+
+
+def write_html(path: Path, stored: StoredRun, criteria: Criteria, assessment: Assessment) -> None:
+    """Write the HTML report of a run.
+
+    Raises:
+        InputError: the file can't be written.
+    """
+
+    def cases() -> Iterator[Diagnosed]:
+        return _diagnosed(stored, criteria)
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_report(path, header_of(stored, criteria), assessment.summary(), cases, assessment.slices())
+    except OSError as error:
+        raise InputError(f"{path} can't be written: {error.strerror or error}") from error
+
+
+def diagnose_by(criteria: Criteria) -> Callable[[Record], tuple[Finding, ...]]:
+    """The diagnosis under these criteria."""
+    return lambda record: diagnose(record, criteria.thresholds, criteria.rules, criteria.metrics)
+
+
+def _opened(store: Store, run: str, threshold: list[str] | None) -> tuple[StoredRun, Criteria]:
+    stored = store.run(run)
+    return stored, criteria_of(stored.info, named_numbers(threshold or (), "--threshold"))
+
+
+def _assessed(stored: StoredRun, criteria: Criteria, by: str | None) -> Assessment:
+    assessment = Assessment(criteria, by)
+    for record in stored.records():
+        assessment.add(record)
+    return assessment
+
+
+def _diagnosed(stored: StoredRun, criteria: Criteria) -> Iterator[Diagnosed]:
+    diagnosis = diagnose_by(criteria)
+    return ((record, diagnosis(record)) for record in stored.records())

@@ -1,0 +1,148 @@
+"""Texts to vectors: all-MiniLM-L6-v2, int8, run by onnxruntime.
+
+A text is run by itself and not in a batch: the scale of a quantised activation is taken over the whole tensor, so that
+neighbours in a batch would change a verdict. Two threads keep two cores busy all the same, and nothing is padded.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragtriage.errors import JudgeError
+from ragtriage.judges.embedded import lexicon
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding
+
+MODEL = Path(__file__).parent / "model"
+LENGTH = 256
+"""Word pieces that the model was trained to read; the rest of a longer text is cut off."""
+KEPT = 4096
+"""Encoded texts that are remembered: about 90 MB, and more than the cases in the air need."""
+_FIRST_WORD = 1996
+_LAST_WORD = 30522
+
+Vector = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """One text as the model sees it."""
+
+    vector: Vector
+    """(384,), of length 1: the mean over the tokens."""
+    tokens: NDArray[np.float16]
+    """(n, 384), each of length 1, without the marks at the ends."""
+    weights: Vector
+    """(n,), how much a word piece says: 0 for stop words and signs, else by its rank in the vocabulary, in (0, 1]."""
+
+
+class Encoder:
+    """Encodes texts and remembers the last few thousand.
+
+    Args:
+        folder: where `encoder.onnx` and `tokenizer.json` lie.
+        threads: how many texts are run at a time.
+        kept: how many encoded texts are remembered.
+
+    Raises:
+        JudgeError: the model can't be loaded.
+    """
+
+    def __init__(self, folder: Path = MODEL, threads: int = 2, kept: int = KEPT) -> None:
+        import onnxruntime
+        from tokenizers import Tokenizer
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        # Beyond the basic optimisations, additions and normalisations are fused into an operator that is slower.
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+        # The arena would keep what the longest text needed for each thread.
+        options.enable_cpu_mem_arena = False
+        try:
+            self._session: Any = onnxruntime.InferenceSession(
+                str(folder / "encoder.onnx"), options, providers=["CPUExecutionProvider"]
+            )
+            self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        except Exception as error:
+            raise JudgeError(f"the embedded model in {folder} can't be loaded: {error}; reinstall ragtriage") from error
+        self._tokenizer.enable_truncation(LENGTH)
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="ragtriage-encoder")
+        self._kept = kept
+        self._known: OrderedDict[str, Encoded] = OrderedDict()
+        self._lock = threading.Lock()
+        self._piece_weights = np.array(
+            [self._piece_weight(i) for i in range(self._tokenizer.get_vocab_size())], np.float32
+        )
+        self.rarity = lru_cache(maxsize=65536)(self._rarity)
+
+    def encode(self, texts: Iterable[str]) -> Mapping[str, Encoded]:
+        """Encode each distinct text; longer ones first, so that no thread ends with a long one."""
+        found: dict[str, Encoded] = {}
+        missing: list[str] = []
+        with self._lock:
+            for text in dict.fromkeys(texts):
+                known = self._known.get(text)
+                if known is None:
+                    missing.append(text)
+                else:
+                    self._known.move_to_end(text)
+                    found[text] = known
+        missing.sort(key=len, reverse=True)
+        for text, encoded in zip(
+            missing, self._pool.map(self._run, self._tokenizer.encode_batch(missing)), strict=True
+        ):
+            found[text] = encoded
+        with self._lock:
+            for text in missing[-self._kept :]:
+                self._known[text] = found[text]
+            while len(self._known) > self._kept:
+                self._known.popitem(last=False)
+        return found
+
+    def close(self) -> None:
+        """Let the threads go."""
+        self._pool.shutdown()
+
+    def _run(self, encoding: Encoding) -> Encoded:
+        ids = np.array([encoding.ids], np.int64)
+        mean, tokens = self._session.run(["mean", "tokens"], {"ids": ids})
+        # A text without any word piece is read as its end mark, which weighs nothing.
+        inner = slice(1, -1) if ids.shape[1] > 2 else slice(1, None)
+        tokens = tokens[0, inner] / np.linalg.norm(tokens[0, inner], axis=1, keepdims=True)
+        return Encoded(mean[0] / np.linalg.norm(mean[0]), tokens.astype(np.float16), self._piece_weights[ids[0, inner]])
+
+    def _piece_weight(self, piece: int) -> float:
+        text = self._tokenizer.id_to_token(piece) or ""
+        if text.startswith("["):
+            return 0.0
+        word = text.removeprefix("##")
+        if not word.isalnum() or word in lexicon.STOP:
+            return 0.0
+        return _by_rank(piece)
+
+    def _rarity(self, word: str) -> float:
+        """How much a word (or stem) says, in (0, 1]: by its rank in the vocabulary, 1 if it isn't in it."""
+        if word[:1].isdigit():
+            return 1.0
+        piece = self._tokenizer.token_to_id(word)
+        if piece is None:
+            piece = self._tokenizer.token_to_id(word + "e")
+        return 1.0 if piece is None else _by_rank(piece)
+
+
+def _by_rank(piece: int) -> float:
+    """The vocabulary is ordered by frequency, so the rank of an entry stands for how rare it is."""
+    rank = max(0, piece - _FIRST_WORD)
+    return 0.2 + 0.8 * math.log1p(rank) / math.log1p(_LAST_WORD - _FIRST_WORD)

@@ -1,0 +1,233 @@
+"""What the fitted models look at, task by task.
+
+Every function gives one row of numbers whose names stand beside it in `NAMES`, in the same order; a row depends on the
+question alone, never on what else is asked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragtriage.judges.embedded import lexicon
+from ragtriage.judges.embedded.comparison import Comparison
+from ragtriage.judges.embedded.decompose.remarks import remark
+from ragtriage.judges.embedded.encoder import Vector
+from ragtriage.judges.embedded.evidence import Evidence
+from ragtriage.judges.embedded.reading import Sentence
+
+Row = NDArray[np.float64]
+_GAP = 0.05
+
+_FOUND = (
+    "cosine", "cosine of the best window", "cosine of the two best", "cosine of the whole",
+    "words in one sentence", "words in one window", "words in two windows", "words anywhere",
+    "pieces in one sentence", "pieces in one window", "pieces anywhere", "worst pieces", "pieces missing",
+    "words missing", "all words found", "cosine in one sentence squared", "pieces anywhere squared",
+)  # fmt: skip
+_AGREES = (
+    "neighbouring words", "numbers missing", "a number missing", "number not in the window", "names missing", "a name missing",
+    "name not in the window", "negation differs", "stronger than the window", "weaker than the window", "condition dropped", "condition added",
+    "cause added", "length", "evidence length", "table",
+)  # fmt: skip
+_WANTS = (
+    "asked for is there", "asked for is missing", "new name", "new number", "cause or manner", "gap to the others",
+    "question length", "text length", "lines", "says that it isn't known",
+    *(f"asks {kind}" for kind in lexicon.QUESTION_TYPES),
+    *(f"asks {kind} and it is there" for kind in ("who", "when", "where", "number", "why", "how")),
+)  # fmt: skip
+_AROUND = (
+    "sentences around", "context cosine", "context best cosine", "rank in the context", "gap to the best in the context", "place in the context",
+    "begins the context", "in the context's words", "heading",
+    "cosine of the sentence before", "cosine of the sentence behind", "cosine with the sentence before", "query words with the sentence before",
+)  # fmt: skip
+_SAME = (
+    "cosine", "pieces both ways", "fewest pieces", "worst pieces", "shared words", "words of the first", "words of the second",
+    "number differs", "name differs", "negation differs", "neighbouring words", "length ratio", "only content word differs", "cosine squared",
+)  # fmt: skip
+_TRUE = (
+    "contained", "words found", "pieces found", "worst pieces", "cosine", "cosine with the question", "number missing", "name missing",
+    "all words found", "another name", "another number", "truth length", "response length", "truth at the start", "negated", "yes or no differs",
+    "new words beside", "contained and short",
+)  # fmt: skip
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "supported": _FOUND + _AGREES + ("words not of the question", "share of words not of the question"),
+    "answered": _FOUND + _AGREES[:3] + _AGREES[4:6] + _WANTS,
+    "essential": _FOUND + _AGREES[:3] + _AGREES[4:6] + _WANTS,
+    "essential_part": _FOUND + _AGREES[:3] + _AGREES[4:6] + _WANTS + _AROUND,
+    "essential_long": _FOUND + _AGREES[:3] + _AGREES[4:6] + _WANTS,
+    "relevant": _FOUND + _AGREES[:3] + _AGREES[4:6],
+    "similar": _SAME,
+    "same_answer": _TRUE,
+}
+"""The columns of each task's rows."""
+
+
+def _found(c: Comparison, sentence: Sentence, vector: Vector, evidence: Evidence) -> list[float]:
+    """How much of the sentence stands in the evidence."""
+    cosine = float(c.cosines[0].max())
+    two = evidence.vectors[int(np.argmax(c.cosines[0]))] + evidence.vectors[c.second]
+    cosine_two = float(two @ vector / max(float(np.linalg.norm(two)), 1e-9))
+    missing = sum(1.0 for stem in c.missing if not stem[:1].isdigit())
+    return [
+        cosine, float(c.cosines.max()), cosine_two, float(evidence.centre @ vector),
+        float(c.word.max()), float(c.word_window.max()), c.word_two, c.word_all,
+        float(c.soft.max()), float(c.soft_window.max()), c.soft_all, c.soft_worst, math.log1p(c.soft_missing),
+        math.log1p(missing), float(not c.missing and bool(sentence.stems)), cosine * cosine, c.soft_all * c.soft_all,
+    ]  # fmt: skip
+
+
+def _agrees(c: Comparison, sentence: Sentence, evidence: Evidence) -> list[float]:
+    """Whether numbers, names, negation and modal words of the sentence are those of the evidence."""
+    window = evidence.window(c.best)
+    near_numbers = frozenset[str]().union(*(s.numbers for s in window))
+    near_stems = frozenset[str]().union(*(s.stemset for s in window))
+    numbers = sum(n not in evidence.numbers and n not in evidence.stems for n in sentence.numbers)
+    names = sum(n not in evidence.stems for n in sentence.names)
+    closest = evidence.sentences[int(np.argmax(c.cosines[0]))]
+    pairs = sum(pair in evidence.bigrams for pair in sentence.bigrams)
+    return [
+        pairs / max(1, len(sentence.bigrams)),
+        math.log1p(numbers), float(numbers > 0), float(bool(sentence.numbers - near_numbers)),
+        math.log1p(names), float(names > 0), float(bool(sentence.names - near_stems)),
+        float(sentence.negated != closest.negated),
+        float(sentence.strong and not any(s.strong for s in window)),
+        float(sentence.weak and not any(s.weak for s in window)),
+        float(bool(frozenset[str]().union(*(s.conditions for s in window)) - sentence.conditions)),
+        float(bool(sentence.conditions - frozenset[str]().union(*(s.conditions for s in window)))),
+        float(bool(sentence.links) and not any(s.links for s in window)),
+        math.log1p(sentence.words), math.log1p(evidence.words), float(evidence.table),
+    ]  # fmt: skip
+
+
+def _wants(c: Comparison, question: Sentence, evidence: Evidence) -> list[float]:
+    """Whether the best window holds the kind of thing that is asked for."""
+    window = evidence.window(c.best)
+    text = " ".join(s.text for s in window)
+    kind = lexicon.question_type(question.text)
+    names = any(name not in question.stemset for s in window for name in s.names)
+    numbers = any(number not in question.numbers for s in window for number in s.numbers)
+    holds = lexicon.holds_type(kind, text, names=names, numbers=numbers)
+    exact = kind not in {"what", "yesno"}
+    gap = float(c.cosines[0].max() - np.median(c.cosines[0]))
+    return [
+        float(exact and holds), float(exact and not holds), float(names), float(numbers),
+        float(lexicon.holds_type("why", text, names=names, numbers=numbers)), gap,
+        math.log1p(question.words), math.log1p(evidence.words), math.log1p(len(evidence.sentences)),
+        float(any(s.negated and remark(s.text) in {"gap", "refusal"} for s in window)),
+        *(float(kind == k) for k in lexicon.QUESTION_TYPES),
+        *(float(kind == k and holds) for k in ("who", "when", "where", "number", "why", "how")),
+    ]  # fmt: skip
+
+
+def supported(c: Comparison, claim: Sentence, vector: Vector, evidence: Evidence, query: Sentence) -> list[float]:
+    """A claim against everything that should support it; words that it takes from the query say little."""
+    own = [stem for stem in claim.stems if stem not in query.stemset]
+    found = 1.0 - len([stem for stem in own if stem not in evidence.stems]) / max(1, len(own))
+    return _found(c, claim, vector, evidence) + _agrees(c, claim, evidence) + [found, len(own) / max(1, len(claim.stems))]
+
+
+def relevant(c: Comparison, query: Sentence, vector: Vector, evidence: Evidence) -> list[float]:
+    """A query against the text that may be about it."""
+    agrees = _agrees(c, query, evidence)
+    return _found(c, query, vector, evidence) + agrees[:3] + agrees[4:6]
+
+
+def answered(c: Comparison, question: Sentence, vector: Vector, evidence: Evidence) -> list[float]:
+    """A question against the texts that may answer it."""
+    return relevant(c, question, vector, evidence) + _wants(c, question, evidence)
+
+
+def around(texts: Evidence, sentence: Sentence, query: Vector, context: Evidence) -> list[float]:
+    """How a sentence compares with the rest of the text that it was taken from.
+
+    Args:
+        texts: the sentence, as evidence.
+        sentence: the query.
+        query: its vector.
+        context: the sentences of what it was taken from.
+    """
+    cosines = context.vectors @ query
+    own = float(texts.centre @ query)
+    at = int(np.argmax(context.vectors @ texts.centre))
+    others = np.delete(cosines, at) if len(cosines) > 1 else cosines
+    stems = texts.sentences[0].stemset
+    rest = frozenset[str]().union(*(s.stemset for i, s in enumerate(context.sentences) if i != at))
+    before = at - 1 if at and context.joined[at - 1] else at
+    both = context.vectors[before] + texts.centre
+    words = stems | context.sentences[before].stemset
+    return [
+        math.log1p(len(cosines)),
+        float(context.centre @ query),
+        float(cosines.max()),
+        float((others > own + _GAP).mean()),
+        own - float(others.max()),
+        at / len(context.sentences),
+        float(at == 0),
+        len(stems & rest) / max(1, len(stems)),
+        float(texts.sentences[0].text.rstrip().endswith(":")),
+        float(cosines[before]) if before != at else 0.0,
+        float(cosines[at + 1]) if at + 1 < len(cosines) else 0.0,
+        float(both @ query / max(float(np.linalg.norm(both)), 1e-9)),
+        len(sentence.stemset & words) / max(1, len(sentence.stems)),
+    ]
+
+
+def similar(cosine: float, a: Sentence, b: Sentence, there: Vector, back: Vector) -> list[float]:
+    """Two sentences.
+
+    Args:
+        cosine: of their vectors.
+        a: the one.
+        b: the other.
+        there: how closely each word piece of `a` is found in `b`.
+        back: the same from `b` to `a`.
+    """
+    shared, either = len(a.stemset & b.stemset), len(a.stemset | b.stemset)
+    soft = (float(there.mean()), float(back.mean()))
+    worst = min(float(np.sort(there)[:3].mean()), float(np.sort(back)[:3].mean()))
+    return [
+        cosine, sum(soft) / 2, min(soft), worst, shared / max(1, either), shared / max(1, len(a.stems)), shared / max(1, len(b.stems)),
+        float(bool(a.numbers and b.numbers and not (a.numbers <= b.numbers or b.numbers <= a.numbers))),
+        float(bool(a.names - b.stemset) and bool(b.names - a.stemset)),
+        float(a.negated != b.negated),
+        2 * len(a.bigrams & b.bigrams) / max(1, len(a.bigrams) + len(b.bigrams)),
+        min(a.words, b.words) / max(1, a.words, b.words),
+        float(0 < either - shared <= 2 and shared > 2), cosine * abs(cosine),
+    ]  # fmt: skip
+
+
+def same_answer(
+    c: Comparison, query: Sentence, truth: Sentence, response: Evidence, cosines: tuple[float, float]
+) -> list[float]:
+    """One true answer against a response.
+
+    Args:
+        c: the truth held against the response.
+        query: what was asked.
+        truth: the true answer.
+        response: what was answered.
+        cosines: of the truth, and of the question together with the truth, to the response's best sentence.
+    """
+    said = [stem for s in response.sentences for stem in s.stems]
+    plain = " ".join(lexicon.fold(t) for s in response.sentences for t in lexicon.tokens(s.text))
+    true = " ".join(lexicon.fold(t) for t in lexicon.tokens(truth.text))
+    contained = bool(true) and f" {true} " in f" {plain} "
+    names = frozenset[str]().union(*(s.names for s in response.sentences)) - query.stemset - truth.stemset
+    numbers = response.numbers - query.numbers - truth.numbers
+    first = frozenset(response.sentences[0].stems) if response.sentences else frozenset()
+    start = plain.split(" ", 1)[0]
+    found = sum(stem in response.stems for stem in truth.stems) / max(1, len(truth.stems))
+    beside = sum(stem not in truth.stemset and stem not in query.stemset for stem in said)
+    opposite = {"yes": "no", "no": "yes"}.get(true.split(" ", 1)[0] if true else "")
+    return [
+        float(contained), found, c.soft_all, c.soft_worst, *cosines,
+        float(bool(truth.numbers - response.numbers)), float(bool(truth.names - response.stems)), float(found == 1.0),
+        math.log1p(len(names)), math.log1p(len(numbers)), math.log1p(truth.words), math.log1p(response.words),
+        len(truth.stemset & first) / max(1, len(truth.stems)),
+        float(any(s.negated for s in response.sentences)), float(start == opposite), math.log1p(beside),
+        float(contained) / (1 + math.log1p(beside)),
+    ]  # fmt: skip

@@ -1,0 +1,177 @@
+"""The judge that comes with the package: offline, free, deterministic.
+
+Rules break texts into components, a small encoder and calibrated models answer everything else. Nothing heavy is
+imported and no model is loaded before the first question is asked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ragtriage.judges.embedded import decompose
+from ragtriage.judges.embedded.gather import Gatherer
+from ragtriage.judges.embedded.verdict import verdict_of
+from ragtriage.judges.protocol import Estimate
+from ragtriage.judges.questions import DECOMPOSITIONS, Kind, Question
+from ragtriage.verdicts import Answer, Failure
+
+if TYPE_CHECKING:
+    from ragtriage.judges.embedded.encoder import Encoder
+    from ragtriage.judges.embedded.scorer import Scorer
+
+_HERE = Path(__file__).parent
+_RULES: Mapping[str, Callable[[Question], Answer]] = {
+    "claims": lambda q: decompose.split_claims(q.subject, q.query),
+    "facts": lambda q: decompose.split_facts(q.subject),
+    "questions": lambda q: decompose.split_questions(q.subject),
+    "sentences": lambda q: decompose.split_sentences(q.subject),
+    "declines": lambda q: decompose.declines(q.query, q.subject),
+}
+"""The kinds that rules answer, without the model."""
+_MEASURED = "en"
+
+
+class EmbeddedJudge:
+    """Judges with rules, a small encoder and calibrated models; a `Judge`.
+
+    Args:
+        any_language: judge other languages than English too, on which nothing was measured.
+        threads: how many texts are encoded at a time.
+    """
+
+    def __init__(self, *, any_language: bool = False, threads: int = 2) -> None:
+        self._any_language = any_language
+        self._threads = threads
+        self._gatherer = Gatherer(self._answers)
+        self._lock = threading.Lock()
+        self._loaded: tuple[Encoder, Scorer] | None = None
+
+    def name(self) -> str:
+        """What a person would type to choose it."""
+        return "embedded"
+
+    def fingerprint(self, kind: Kind) -> str:
+        """A hash over everything that this kind's answers depend on: rules, and for matches the model and its code."""
+        return f"embedded-{_fingerprint(kind)}"
+
+    def can(self, kind: Kind, language: str) -> str | None:
+        """None for English; for other languages the reason why not, unless any language was asked for."""
+        if self._any_language or language == _MEASURED:
+            return None
+        return f"the embedded judge was measured on English only, and this case seems to be in {_LANGUAGES.get(language, language)}"
+
+    def estimate(self, questions: Sequence[Question]) -> Estimate:  # noqa: ARG002 - the same for all
+        """Nothing: it runs on this machine."""
+        return Estimate()
+
+    async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
+        """Yield (position, answer); questions of concurrent callers are worked on together.
+
+        Raises:
+            JudgeError: the model can't be loaded.
+        """
+        async for place, answer in self._gatherer.ask(questions):
+            yield place, answer
+
+    def close(self) -> None:
+        """Let the model and its threads go; a later question loads it again."""
+        with self._lock:
+            loaded, self._loaded = self._loaded, None
+        if loaded is not None:
+            loaded[0].close()
+
+    def _scorer(self) -> Scorer:
+        """The scorer, loaded on first use: importing it costs a tenth of a second, the model as much."""
+        with self._lock:
+            if self._loaded is None:
+                from ragtriage.judges.embedded.encoder import Encoder
+                from ragtriage.judges.embedded.library import Library
+                from ragtriage.judges.embedded.scorer import Scorer, load
+
+                encoder = Encoder(threads=self._threads)
+                self._loaded = encoder, Scorer(Library(encoder), load())
+            return self._loaded[1]
+
+    def _answers(self, questions: Sequence[Question]) -> list[Answer]:
+        """One answer a question, in order. Runs in a thread."""
+        answers: dict[int, Answer] = {}
+        matches = []
+        for place, question in enumerate(questions):
+            if question.kind in _RULES:
+                answers[place] = _guarded(_RULES[question.kind], question)
+            else:
+                matches.append(place)
+        if matches:
+            scorer = self._scorer()
+            # Questions with the same evidence are neighbours, so it is made ready once.
+            matches.sort(key=lambda i: (questions[i].evidence, questions[i].query, questions[i].context))
+            scored = scorer.score([questions[i] for i in matches])
+            for place, found in zip(matches, scored, strict=True):
+                question = questions[place]
+                answers[place] = (
+                    _failure(question, found)
+                    if isinstance(found, Exception)
+                    else verdict_of(question, found, scorer.cuts)
+                )
+        return [answers[place] for place in range(len(questions))]
+
+
+def _guarded(rule: Callable[[Question], Answer], question: Question) -> Answer:
+    """The rule's answer, or a failure."""
+    try:
+        return rule(question)
+    except Exception as error:  # noqa: BLE001 - a failure is an answer too
+        return _failure(question, error)
+
+
+def _failure(question: Question, error: Exception) -> Failure:
+    return Failure(f"the embedded judge could not answer {question.kind!r}: {str(error) or type(error).__name__}")
+
+
+@cache
+def _fingerprint(kind: str) -> str:
+    """Hash of the files that an answer depends on: decomposition rules for all (matches read sentences by them too)."""
+    folders = (
+        [_HERE / "decompose"]
+        if kind in (*DECOMPOSITIONS, "declines")
+        else [_HERE, _HERE / "decompose", _HERE / "model"]
+    )
+    found = hashlib.sha256()
+    for folder in folders:
+        for path in sorted(folder.iterdir()):
+            if path.suffix in {".py", ".onnx", ".json"} and path.stem not in {
+                "judge",
+                "gather",
+                "__init__",
+                "coefficients",
+            }:
+                found.update(path.name.encode() + path.read_bytes())
+    if kind not in (*DECOMPOSITIONS, "declines"):
+        found.update(_coefficients(kind))
+    return found.hexdigest()[:12]
+
+
+def _coefficients(kind: str) -> bytes:
+    """The fitted numbers of this kind alone, so that fitting one task again voids no other verdicts."""
+    import json
+
+    fitted: dict[str, Any] = json.loads((_HERE / "model" / "coefficients.json").read_text(encoding="utf-8"))
+    task = {"similarity": "similar"}.get(kind, kind)
+    return json.dumps(
+        {name: one for name, one in fitted["tasks"].items() if name.startswith(task)}, sort_keys=True
+    ).encode()
+
+
+_LANGUAGES = {
+    "ar": "Arabic", "bg": "Bulgarian", "bn": "Bengali", "ca": "Catalan", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek",
+    "es": "Spanish", "et": "Estonian", "fa": "Persian", "fi": "Finnish", "fr": "French", "he": "Hebrew", "hi": "Hindi", "hr": "Croatian",
+    "hu": "Hungarian", "id": "Indonesian", "it": "Italian", "ja": "Japanese", "ko": "Korean", "lt": "Lithuanian", "lv": "Latvian",
+    "nl": "Dutch", "no": "Norwegian", "pl": "Polish", "pt": "Portuguese", "ro": "Romanian", "ru": "Russian", "sk": "Slovak",
+    "sl": "Slovenian", "sr": "Serbian", "sv": "Swedish", "th": "Thai", "tr": "Turkish", "uk": "Ukrainian", "ur": "Urdu",
+    "vi": "Vietnamese", "zh": "Chinese",
+}  # fmt: skip

@@ -1,0 +1,255 @@
+"""Question by question: the probability of yes, and what it rests on.
+
+This is the seam behind which the judge's accuracy may grow: another `score` (a trained cross-encoder, say) with the same
+two types replaces this file and nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ragtriage.judges.embedded import features
+from ragtriage.judges.embedded.comparison import Comparison, compare
+from ragtriage.judges.embedded.encoder import MODEL, Encoded, Vector
+from ragtriage.judges.embedded.evidence import Evidence
+from ragtriage.judges.embedded.library import Library
+from ragtriage.judges.embedded.reading import Sentence
+from ragtriage.judges.embedded.verdict import Cuts
+from ragtriage.judges.questions import Question
+
+_WIDEST = 2048
+"""Sentences of a context that are looked at."""
+_CHUNK = 1024
+"""Rows of a similarity matrix that are held at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What was found for one question."""
+
+    probability: float
+    """Of yes, in (0, 1)."""
+    quote: str = ""
+    """What it rests on most: the closest passage, sentence or true answer."""
+    missing: tuple[str, ...] = ()
+    """Numbers, names and words of the claim that stand nowhere in the evidence."""
+    cosine: float | None = None
+    """Similarity only: with the closest of the others, in [-1, 1]."""
+    table: bool = False
+    """Whether the evidence is mostly rows and fields, which are read less well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One question as numbers, before a model has looked at it."""
+
+    task: str
+    """The name of the model."""
+    rows: tuple[tuple[float, ...], ...]
+    """One or more alternatives; the best one counts."""
+    scored: tuple[Scored, ...]
+    """Everything but the probability, for each alternative."""
+
+
+class Model:
+    """A fitted model of one task: standardised columns, then layers with tanh between, then a logistic function."""
+
+    def __init__(self, fitted: Mapping[str, Any]) -> None:
+        self._mean = np.array(fitted["mean"], np.float64)
+        self._scale = np.array(fitted["scale"], np.float64)
+        self._layers = [(np.array(w, np.float64), np.array(b, np.float64)) for w, b in fitted["layers"]]
+
+    def probability(self, row: Sequence[float]) -> float:
+        """Of yes."""
+        x = np.clip((np.array(row, np.float64) - self._mean) / self._scale, -5.0, 5.0)
+        for i, (weights, bias) in enumerate(self._layers):
+            # Not a matrix product: its sums must not depend on how many rows are worked on at a time.
+            x = (np.tanh(x) if i else x) @ weights + bias
+        return float(1.0 / (1.0 + np.exp(-np.clip(x[0], -30.0, 30.0))))
+
+
+def load(folder: Path = MODEL) -> dict[str, Any]:
+    """The coefficients as they lie beside the encoder."""
+    found: dict[str, Any] = json.loads((folder / "coefficients.json").read_text(encoding="utf-8"))
+    return found
+
+
+class Measurer:
+    """Turns questions into rows of numbers."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._evidence = lru_cache(8)(self._make_evidence)
+        self._tasks: Mapping[str, Callable[[Question], Measured]] = {
+            "supported": self._supported,
+            "answered": self._answered,
+            "essential": self._essential,
+            "relevant": self._relevant,
+            "same_answer": self._same_answer,
+            "similarity": self._similarity,
+        }
+
+    def prepare(self, questions: Sequence[Question]) -> None:
+        """Encode everything that the questions need at once, so that both threads are busy."""
+        self._library.encoder.encode(text for question in questions for text in self._texts(question))
+
+    def measure(self, question: Question) -> Measured:
+        """One question as numbers."""
+        return self._tasks[question.kind](question)
+
+    def _texts(self, question: Question) -> Iterator[str]:
+        """The texts whose vectors a question needs."""
+        library = self._library
+        yield question.subject if question.kind in {"supported", "answered", "similarity"} else question.query
+        match question.kind:
+            case "supported" | "answered":
+                readings = library.readings(question.evidence)
+                for i, j in library.choose(library.sentence(question.subject), readings):
+                    yield readings[i].sentences[j].text
+            case "similarity":
+                yield from question.evidence
+            case "same_answer":
+                for truth in question.evidence:
+                    yield from (truth, f"{question.query} {truth}")
+        if question.kind in {"essential", "relevant", "same_answer"}:
+            for text in (question.subject, question.context):
+                yield from (s.text for s in library.read(text).sentences)
+
+    def _make_evidence(self, texts: tuple[str, ...], chosen: tuple[tuple[int, int], ...] | None) -> Evidence:
+        readings = self._library.readings(texts)
+        places = chosen or [(i, j) for i, r in enumerate(readings) for j in range(len(r.sentences))]
+        return self._library.evidence(readings, places[:_WIDEST])
+
+    def _search(self, subject: str, texts: Sequence[str]) -> tuple[Sentence, Encoded, Evidence, Comparison]:
+        """Hold a subject against texts."""
+        library = self._library
+        sentence = library.sentence(subject)
+        encoded = library.encoder.encode([subject])[subject]
+        readings = library.readings(texts)
+        if not readings:
+            raise ValueError("there is no word to compare with")
+        total = sum(len(r.sentences) for r in readings)
+        places = library.choose(sentence, readings)
+        evidence = self._evidence(tuple(r.text for r in readings), tuple(places) if len(places) < total else None)
+        return sentence, encoded, evidence, compare(sentence, encoded, evidence, library.encoder.rarity)
+
+    def _supported(self, question: Question) -> Measured:
+        claim, encoded, evidence, c = self._search(question.subject, question.evidence)
+        row = features.supported(c, claim, encoded.vector, evidence, self._library.sentence(question.query))
+        return Measured("supported", (tuple(row),), (_found(c, claim, evidence),))
+
+    def _answered(self, question: Question) -> Measured:
+        asked, encoded, evidence, c = self._search(question.subject, question.evidence)
+        row = features.answered(c, asked, encoded.vector, evidence)
+        return Measured("answered", (tuple(row),), (_found(c, asked, evidence),))
+
+    def _relevant(self, question: Question) -> Measured:
+        query, encoded, evidence, c = self._search(question.query, [question.subject])
+        row = features.relevant(c, query, encoded.vector, evidence)
+        return Measured("relevant", (tuple(row),), (_found(c, query, evidence),))
+
+    def _essential(self, question: Question) -> Measured:
+        query, encoded, evidence, c = self._search(question.query, [question.subject])
+        row = features.answered(c, query, encoded.vector, evidence)
+        task = "essential"
+        if len(evidence.sentences) > 1:
+            task = "essential_long"
+        elif self._library.readings([question.context]):
+            task = "essential_part"
+            row += features.around(evidence, query, encoded.vector, self._evidence((question.context,), None))
+        return Measured(task, (tuple(row),), (_found(c, query, evidence),))
+
+    def _same_answer(self, question: Question) -> Measured:
+        library = self._library
+        query = library.sentence(question.query)
+        rows, found = [], []
+        for text in sorted(set(question.evidence)):
+            if not text.strip():
+                continue
+            truth, encoded, response, c = self._search(text, [question.subject])
+            both = library.encoder.encode([f"{question.query} {text}"])[f"{question.query} {text}"].vector
+            cosines = (float(c.cosines.max()), float((response.vectors @ both).max()))
+            rows.append(tuple(features.same_answer(c, query, truth, response, cosines)))
+            found.append(Scored(0.0, text))
+        if not rows:
+            raise ValueError("there is no true answer to compare with")
+        return Measured("same_answer", tuple(rows), tuple(found))
+
+    def _similarity(self, question: Question) -> Measured:
+        places = [i for i in range(len(question.evidence)) if i != question.at]
+        if not places:
+            return Measured("similar", (), (Scored(0.0, cosine=-1.0),))
+        library = self._library
+        own = library.encoder.encode([question.subject])[question.subject]
+        best, highest = places[0], -2.0
+        for start in range(0, len(places), _CHUNK):
+            some = places[start : start + _CHUNK]
+            encoded = library.encoder.encode(question.evidence[i] for i in some)
+            cosines = [float(encoded[question.evidence[i]].vector @ own.vector) for i in some]
+            at = int(np.argmax(cosines))
+            if cosines[at] > highest:
+                best, highest = some[at], cosines[at]
+        other = question.evidence[best]
+        there, back = _both_ways(own, library.encoder.encode([other])[other])
+        row = features.similar(highest, library.sentence(question.subject), library.sentence(other), there, back)
+        return Measured("similar", (tuple(row),), (Scored(0.0, other, cosine=min(1.0, highest)),))
+
+
+def _both_ways(a: Encoded, b: Encoded) -> tuple[Vector, Vector]:
+    """How closely each content piece of one is found in the other, and the reverse."""
+    close = a.tokens.astype(np.float32) @ b.tokens.astype(np.float32).T
+    there, back = close.max(axis=1), close.max(axis=0)
+    return (
+        there[a.weights > 0] if a.weights.any() else there,
+        back[b.weights > 0] if b.weights.any() else back,
+    )
+
+
+def _found(c: Comparison, subject: Sentence, evidence: Evidence) -> Scored:
+    """The closest passage, and what isn't in it anywhere."""
+    closest = int(np.argmax(c.cosines[0] + c.word))
+    lost = set(c.missing)
+    exact = [n for n in subject.stems if n in lost and (n in subject.numbers or n in subject.names)]
+    return Scored(0.0, evidence.sentences[closest].text, tuple(exact), table=evidence.table)
+
+
+class Scorer:
+    """Gives each question the probability of yes.
+
+    Args:
+        library: reads and encodes.
+        fitted: the coefficients, task by task.
+    """
+
+    def __init__(self, library: Library, fitted: Mapping[str, Any]) -> None:
+        self.measurer = Measurer(library)
+        self.models = {task: Model(one) for task, one in fitted["tasks"].items()}
+        self.cuts = Cuts.of(fitted["cuts"])
+
+    def score(self, questions: Sequence[Question]) -> Iterator[Scored | Exception]:
+        """One result a question, in order; what went wrong with one doesn't touch the others."""
+        # What goes wrong here meets each question again below, where only those that it concerns fail.
+        with contextlib.suppress(Exception):
+            self.measurer.prepare(questions)
+        for question in questions:
+            try:
+                yield self._one(self.measurer.measure(question))
+            except Exception as error:  # noqa: BLE001 - a failure is an answer too
+                yield error
+
+    def _one(self, measured: Measured) -> Scored:
+        if not measured.rows:
+            return measured.scored[0]
+        model = self.models[measured.task]
+        chances = [model.probability(row) for row in measured.rows]
+        at = int(np.argmax(chances))
+        found = measured.scored[at]
+        return Scored(chances[at], found.quote, found.missing, found.cosine, found.table)

@@ -1,0 +1,204 @@
+"""Finding a file, telling its format, and reading its records."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import sys
+import zlib
+from collections.abc import Generator
+from contextlib import closing, nullcontext
+from difflib import get_close_matches
+from pathlib import Path
+from typing import BinaryIO, Literal, cast
+
+from ragtriage.errors import ConfigError, InputError
+from ragtriage.readers.json_document import json_document
+from ragtriage.readers.json_lines import json_lines
+from ragtriage.readers.json_values import BrokenJson, parse
+from ragtriage.readers.parquet import parquet
+from ragtriage.readers.problems import Limits
+from ragtriage.readers.records import Record
+from ragtriage.readers.tables import table
+
+Format = Literal["jsonl", "json", "csv", "parquet"]
+FORMATS: tuple[Format, ...] = ("jsonl", "json", "csv", "parquet")
+_SUFFIXES: dict[str, Format] = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+_LOOK_AHEAD = 1 << 16
+STDIN = "-"
+
+
+def open_bytes(path: str) -> io.BufferedReader:
+    """The file's bytes, unpacked if they are gzip; `-` is the standard input.
+
+    Raises:
+        InputError: it doesn't exist, is a folder or can't be read.
+    """
+    try:
+        # closed by `records`, or by who finds the format unusable
+        raw = sys.stdin.buffer if path == STDIN else Path(path).open("rb", buffering=_LOOK_AHEAD)  # noqa: SIM115
+        stream = _looking_ahead(raw)
+        if stream.peek(2)[:2] == b"\x1f\x8b":
+            stream = io.BufferedReader(cast("io.RawIOBase", _Unpacked(stream)), _LOOK_AHEAD)
+            stream.peek(1)
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file.{_near(Path(path))}") from None
+    except IsADirectoryError:
+        raise InputError(f"{path}: is a folder: name a file in it.{_inside(Path(path))}") from None
+    except PermissionError:
+        raise InputError(f"{path}: may not be read: change its permissions (chmod +r)") from None
+    except (OSError, EOFError, zlib.error, ValueError) as error:
+        raise InputError(f"{path}: can't be read: {error}") from None
+    return stream
+
+
+class _Unpacked(gzip.GzipFile):
+    """A gzip stream that closes what it reads from."""
+
+    def __init__(self, packed: io.BufferedReader) -> None:
+        self._packed = packed
+        super().__init__(fileobj=packed, mode="rb")
+
+    def close(self) -> None:
+        super().close()
+        self._packed.close()
+
+
+def can_be_read_again(path: str) -> bool:
+    """Whether a path is a file and neither the standard input nor a pipe."""
+    return path != STDIN and Path(path).is_file()
+
+
+def _looking_ahead(raw: BinaryIO) -> io.BufferedReader:
+    return raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(cast("io.RawIOBase", raw), _LOOK_AHEAD)
+
+
+def _near(path: Path) -> str:
+    folder = path.parent
+    if not folder.is_dir():
+        return f" There is no folder {str(folder)!r} either."
+    try:
+        names = [entry.name for entry in folder.iterdir() if entry.is_file()]
+    except OSError:
+        return ""
+    close = get_close_matches(path.name, sorted(names), 3, 0.6)
+    return f" Did you mean {' or '.join(str(folder / name) for name in close)}?" if close else ""
+
+
+def _inside(path: Path) -> str:
+    try:
+        names = sorted(entry.name for entry in path.iterdir() if Path(entry.name).suffix in _SUFFIXES)
+    except OSError:
+        return ""
+    return f" It holds {', '.join(names[:5])}{' …' if len(names) > 5 else ''}." if names else ""
+
+
+def tell_format(path: str, stream: io.BufferedReader, asked: str | None) -> Format:
+    """The format of a stream, from what was asked, else from its first bytes and the file's name.
+
+    Raises:
+        ConfigError: there is no such format.
+        InputError: it is empty, or something that can't be read as any of the formats.
+    """
+    if asked is not None and asked not in FORMATS:
+        raise ConfigError(f"there is no format {asked!r}: {', '.join(FORMATS)}")
+    head = stream.peek(_LOOK_AHEAD)[:_LOOK_AHEAD]
+    if not head:
+        raise InputError(f"{path}: is empty")
+    if head[:4] == b"PAR1":
+        return "parquet"
+    _check_text(path, head)
+    if asked is not None:
+        return asked
+    suffixes = Path(path.lower().removesuffix(".gz")).suffixes
+    named = _SUFFIXES.get(suffixes[-1]) if suffixes else None
+    if named == "parquet":
+        raise InputError(f"{path}: is not a Parquet file")
+    return "csv" if named == "csv" else _tell_json(path, head, named)
+
+
+def _tell_json(path: str, head: bytes, named: Format | None) -> Format:
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if re.match(rb"\[\s*[\[{\]]", text):
+        return "json"
+    if text.split(b"\n", 1)[0].strip() == b"{":
+        return "json"
+    if text[:1] == b"{":
+        return "jsonl" if _first_line_is_whole(text) and (named != "json" or _second_line(text)) else named or "json"
+    if named is None and path != STDIN:
+        raise InputError(
+            f"{path}: its format can't be told: use the ending .jsonl, .json, .csv or .parquet, or --format"
+        )
+    return named or "jsonl"
+
+
+def _first_line_is_whole(text: bytes) -> bool:
+    try:
+        return isinstance(parse(text.split(b"\n", 1)[0].decode()), dict)
+    except (BrokenJson, UnicodeDecodeError):
+        return False
+
+
+def _second_line(text: bytes) -> bool:
+    return text.partition(b"\n")[2].lstrip()[:1] == b"{"
+
+
+def _check_text(path: str, head: bytes) -> None:
+    """Refuse what isn't a text in UTF-8 at all.
+
+    Raises:
+        InputError: it is UTF-16 or UTF-32, or another kind of file.
+    """
+    if head[:2] in {b"\xff\xfe", b"\xfe\xff"} or _every_other_is_nul(head):
+        raise InputError(f"{path}: is UTF-16 or UTF-32: save as UTF-8")
+    if head[:4] == b"PK\x03\x04":
+        raise InputError(f"{path}: is a zip archive or an Excel workbook: save as CSV, or unpack it")
+    if head[:5] == b"%PDF-" or head[:4] in {b"\x28\xb5\x2f\xfd", b"BZh9"} or head[:6] == b"\xfd7zXZ\x00":
+        raise InputError(f"{path}: is a PDF or packed: give a JSONL, JSON, CSV or Parquet file (.gz is unpacked)")
+
+
+def _every_other_is_nul(head: bytes) -> bool:
+    start = head[:200]
+    return len(start) >= 4 and (start[::2].count(0) > len(start) // 3 or start[1::2].count(0) > len(start) // 3)
+
+
+def records(path: str, stream: io.BufferedReader, form: Format, limits: Limits) -> Generator[Record, None, None]:
+    """The records of an opened file; closes it at the end.
+
+    A file that breaks off (a damaged archive, a disk error) gives a last record that says so.
+
+    Raises:
+        InputError: the header of a table is unusable, or a Parquet file isn't one.
+        MissingExtraError: Parquet, and pyarrow isn't installed.
+    """
+    row = 0
+    with nullcontext() if path == STDIN else stream, closing(_parsed(path, stream, form, limits)) as parsed:
+        try:
+            for record in parsed:
+                row = record.row
+                yield record
+        except (OSError, EOFError, zlib.error) as error:
+            problem = f"the file can't be read any further ({str(error) or 'it ends early'}): nothing after was read"
+            yield Record(row + 1, problem=problem, ends=True)
+
+
+def _parsed(path: str, stream: io.BufferedReader, form: Format, limits: Limits) -> Generator[Record, None, None]:
+    if form == "jsonl":
+        yield from json_lines(stream, limits)
+    elif form == "json":
+        yield from json_document(stream, limits)
+    elif form == "csv":
+        yield from table(stream, limits, path)
+    elif can_be_read_again(path):
+        yield from parquet(Path(path))
+    else:
+        raise InputError(f"{path}: Parquet can't be read from a pipe: give a file")

@@ -1,0 +1,123 @@
+"""The claims of a response with what was found out about each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragtriage.metrics.decompositions import CLAIMS
+from ragtriage.metrics.groundedness import groundedness
+from ragtriage.metrics.response import REPEATED, response_precision
+from ragtriage.record import Record
+from ragtriage.report.coverage import Place, State, place_of
+from ragtriage.report.marks import Look, Mark
+from ragtriage.report.plain import Span, one_line
+from ragtriage.steps import Step
+from ragtriage.verdicts import Component, Verdict, Verdicts
+
+MOST_CLAIMS = 150
+"""Claims listed for one case; of more, the pressing ones come first."""
+SUPPORT = groundedness.needs["support"]
+NEEDED = response_precision.needs["needed"]
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimView:
+    """One claim, or a remark, of the response."""
+
+    number: int
+    """From 1, in the order of the text; remarks are numbered along."""
+    text: str
+    span: Span | None
+    look: Look
+    support: Place
+    needed: Place
+    repeated: bool
+    """Whether it stands in a sentence that says again what another says."""
+    confidence: float | None
+    """Of the verdict on its support."""
+
+    @property
+    def mark(self) -> Mark | None:
+        """Where it lies in the response; None if it has no place there."""
+        return Mark(self.span, self.look, self.number) if self.span else None
+
+
+def claims_of(record: Record) -> tuple[ClaimView, ...]:
+    """The claims in the order of the text, empty where the response wasn't broken into claims."""
+    support, needed = verdicts_of(record, SUPPORT), verdicts_of(record, NEEDED)
+    listed = record.steps.get(str(CLAIMS))
+    if not isinstance(listed, tuple):
+        judged = support or needed
+        listed = judged.components if judged else ()
+    repeats = [span for span, _ in repeats_of(record)]
+    found, judged_so_far = [], 0
+    for number, component in enumerate(listed, 1):
+        row = None if component.remark else judged_so_far
+        judged_so_far += not component.remark
+        found.append(_claim(number, component, row, support, needed, repeats))
+    return tuple(found)
+
+
+def repeats_of(record: Record) -> tuple[tuple[Span, str], ...]:
+    """The sentences that say again what another says: where they stand, and the judge's words."""
+    repeated = verdicts_of(record, REPEATED)
+    if repeated is None:
+        return ()
+    pairs = zip(repeated.components, repeated.best(), strict=True)
+    return tuple(
+        (component.span, place_of(cell).note)
+        for component, cell in pairs
+        if component.span and isinstance(cell, Verdict) and cell.value == "yes"
+    )
+
+
+def verdicts_of(record: Record, step: Step) -> Verdicts | None:
+    """What a match found out; None where it wasn't taken."""
+    known = record.steps.get(str(step))
+    return known if isinstance(known, Verdicts) else None
+
+
+def look_of(support: State, needed: State, *, remark: bool = False) -> Look:
+    """How a claim is shown.
+
+    Red (`unsupported`) only where the judge is sure; a no that it isn't sure of is *check this*. Whether a claim was
+    needed is shown only on one that nothing worse is said about.
+    """
+    if remark:
+        return "remark"
+    match support:
+        case "no":
+            return "unsupported"
+        case "check":
+            return "check"
+        case "unknown" | "failed":
+            return "unknown"
+        case "yes" | "not asked":
+            if needed in ("no", "check"):
+                return "extraneous"
+            return "supported" if support == "yes" else "plain"
+
+
+def _claim(
+    number: int,
+    component: Component,
+    row: int | None,
+    support: Verdicts | None,
+    needed: Verdicts | None,
+    repeats: Sequence[Span],
+) -> ClaimView:
+    cell = support.best()[row] if support and row is not None else None
+    need = needed.best()[row] if needed and row is not None else None
+    about, wanted = place_of(cell), place_of(need)
+    span = component.span
+    return ClaimView(
+        number,
+        one_line(component.text, 600),
+        span,
+        look_of(about.state, wanted.state, remark=component.remark),
+        about,
+        wanted,
+        span is not None and any(span[0] < end and start < span[1] for start, end in repeats),
+        cell.confidence if isinstance(cell, Verdict) else None,
+    )

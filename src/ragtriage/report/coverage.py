@@ -1,0 +1,95 @@
+"""Which sub-question is answered by which source, by all of them together, and by the response."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ragtriage.metrics.response import ANSWERED_BY_RESPONSE
+from ragtriage.metrics.source import ANSWERED_BY_ONE, ANSWERED_TOGETHER
+from ragtriage.record import Record
+from ragtriage.report.plain import one_line
+from ragtriage.steps import Match
+from ragtriage.verdicts import Cell, Failure, Verdict, Verdicts
+
+State = Literal["yes", "no", "check", "unknown", "failed", "not asked"]
+"""A verdict as it is shown; `check` is a no that the judge isn't sure of."""
+
+MOST_COLUMNS = 12
+"""Sources that the matrix shows; of more, those that answer something come first."""
+MOST_ROWS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One place in the matrix."""
+
+    state: State
+    note: str = ""
+    """The judge's explanation, or the cause of its failure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """The matrix."""
+
+    sources: tuple[int, ...]
+    """The sources shown, by their number from 1."""
+    questions: tuple[str, ...]
+    places: tuple[tuple[Place, ...], ...]
+    """One row a question: each shown source, all together, the response."""
+    left_out: int = 0
+    """Sources that aren't shown."""
+
+
+def state_of(cell: Cell) -> State:
+    """A verdict as it is shown."""
+    match cell:
+        case Verdict(value="no", sure=False):
+            return "check"
+        case Verdict(value=value):
+            return value
+        case Failure():
+            return "failed"
+        case None:
+            return "not asked"
+
+
+def place_of(cell: Cell) -> Place:
+    """A verdict with what the judge said about it."""
+    note = cell.explanation if isinstance(cell, Verdict) else cell.cause if isinstance(cell, Failure) else ""
+    return Place(state_of(cell), one_line(note, 400))
+
+
+def coverage_of(record: Record) -> Coverage | None:
+    """The matrix of a case; None if no sub-question was asked of anything."""
+    single, together, response = (
+        _verdicts(record, step) for step in (ANSWERED_BY_ONE, ANSWERED_TOGETHER, ANSWERED_BY_RESPONSE)
+    )
+    first = single or together or response
+    if first is None:
+        return None
+    rows = range(min(len(first.components), MOST_ROWS))
+    count = max((len(row) for row in single.cells), default=0) if single else 0
+    answering = [j for j in range(count) if single and any(state_of(row[j]) == "yes" for row in single.cells)]
+    others = [j for j in range(count) if j not in set(answering)]
+    shown = sorted([*answering, *others][:MOST_COLUMNS])
+    places = tuple(
+        (
+            *(place_of(single.cells[i][j]) if single else Place("not asked") for j in shown),
+            _whole(together, i),
+            _whole(response, i),
+        )
+        for i in rows
+    )
+    questions = tuple(one_line(first.components[i].text, 300) for i in rows)
+    return Coverage(tuple(j + 1 for j in shown), questions, places, count - len(shown))
+
+
+def _verdicts(record: Record, step: Match) -> Verdicts | None:
+    known = record.steps.get(str(step))
+    return known if isinstance(known, Verdicts) else None
+
+
+def _whole(verdicts: Verdicts | None, row: int) -> Place:
+    return place_of(verdicts.best()[row]) if verdicts else Place("not asked")

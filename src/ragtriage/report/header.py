@@ -1,0 +1,36 @@
+"""What stands above every picture of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """Which run it is, what it was made of and how far it got."""
+
+    run: str
+    """The run's number."""
+    input: str = ""
+    """What was evaluated: a file's name."""
+    judge: str = ""
+    """Who judged, for example `embedded`."""
+    created: str = ""
+    """When it began, as it is to be shown."""
+    state: str = "finished"
+    """`finished`, or how it stands else: `open`, `interrupted`."""
+    of: int | None = None
+    """How many cases there were to evaluate, where that is known; fewer were done if the run isn't finished."""
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    """Metric name → the value from which on a score is high."""
+    rejected: int = 0
+    """Rows of the input that couldn't be used."""
+    rejections: tuple[str, ...] = ()
+    """The first of them, each with its place and reason: "row 7: the query is missing"."""
+    version: str = ""
+    """Of ragtriage."""
+
+    def partial(self, done: int) -> bool:
+        """Whether this isn't the whole of the input."""
+        return self.state != "finished" or (self.of is not None and done < self.of)

@@ -1,0 +1,105 @@
+"""A text cut into pieces where marks begin and end, so that overlapping and nested marks can be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from ragtriage.report.plain import Span, plain, windows
+
+Look = Literal["unsupported", "check", "unknown", "extraneous", "supported", "essential", "remark", "plain"]
+"""How a part of a text is shown."""
+
+LOOKS: tuple[Look, ...] = (
+    "unsupported",
+    "check",
+    "unknown",
+    "extraneous",
+    "supported",
+    "essential",
+    "remark",
+    "plain",
+)
+"""The most pressing first: where marks overlap, it wins."""
+MOST_MARKS = 400
+"""Marks shown in one text; of more, the most pressing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One stretch of a text and what is to be said about it."""
+
+    span: Span
+    look: Look
+    number: int = 0
+    """The claim that it stands for, from 1; 0 for none."""
+    repeated: bool = False
+    """True for a sentence that says again what another says; lies over other marks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of text that looks the same all along, or a gap."""
+
+    text: str
+    look: Look = "plain"
+    numbers: tuple[int, ...] = ()
+    """The claims that lie here."""
+    ends: tuple[int, ...] = ()
+    """Those of them that end here."""
+    repeated: bool = False
+    left_out: int = 0
+    """Characters that were cut here; the text is empty then."""
+
+
+def pieces(text: str, marks: Sequence[Mark], most: int) -> tuple[Piece, ...]:
+    """Cut a text at the borders of its marks.
+
+    Args:
+        text: as it came.
+        marks: their spans may overlap or lie in each other; what reaches beyond the text is clipped.
+        most: characters to show; a longer text is cut around its most pressing marks.
+
+    Returns:
+        Pieces that make up the (harmless) text in order, gaps where it was cut.
+    """
+    text_length = len(text)
+    clipped = [
+        Mark((max(0, m.span[0]), min(text_length, m.span[1])), m.look, m.number, m.repeated)
+        for m in marks
+        if m.span[0] < min(text_length, m.span[1])
+    ]
+    pressing = sorted(clipped, key=lambda m: (LOOKS.index(m.look), m.span))[:MOST_MARKS]
+    shown = windows(text_length, (m.span for m in pressing), most)
+    found: list[Piece] = []
+    at = 0
+    for start, end in shown:
+        if start > at:
+            found.append(Piece("", left_out=start - at))
+        found += _cut(text, pressing, start, end)
+        at = end
+    if at < text_length:
+        found.append(Piece("", left_out=text_length - at))
+    return tuple(found)
+
+
+def _cut(text: str, marks: Sequence[Mark], start: int, end: int) -> list[Piece]:
+    here = [m for m in marks if m.span[0] < end and m.span[1] > start]
+    borders = sorted({start, end, *(b for m in here for b in m.span if start < b < end)})
+    found = []
+    for a, b in pairwise(borders):
+        over = [m for m in here if m.span[0] < b and m.span[1] > a]
+        claims = sorted((m for m in over if m.number), key=lambda m: m.number)
+        look: Look = min((m.look for m in over), key=LOOKS.index, default="plain")
+        found.append(
+            Piece(
+                plain(text[a:b]),
+                look,
+                tuple(m.number for m in claims),
+                tuple(m.number for m in claims if m.span[1] == b or b == end < m.span[1]),
+                any(m.repeated for m in over),
+            )
+        )
+    return found

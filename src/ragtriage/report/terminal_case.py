@@ -1,0 +1,216 @@
+"""One case in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from rich.padding import Padding
+from rich.text import Text
+
+from ragtriage.diagnosis import Finding
+from ragtriage.record import Record
+from ragtriage.report.claims import ClaimView
+from ragtriage.report.coverage import Coverage
+from ragtriage.report.marks import Piece
+from ragtriage.report.plain import one_line
+from ragtriage.report.terminal_style import KIND_STYLE, LOOK_STYLE, bar, heading, say, signs_of, table
+from ragtriage.report.view import CaseView, SourceView, case_view
+from ragtriage.report.words import KIND_WORDS, LOOK_WORDS, REPEATED_WORDS, STATE_WORDS, plural
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.console import Console
+
+MOST_EVIDENCE = 6
+SHORT_SOURCE = 320
+"""Characters of a source that are shown."""
+STATE_STYLE = {
+    "yes": "green",
+    "no": "red",
+    "check": "yellow",
+    "unknown": "magenta",
+    "failed": "bold red",
+    "not asked": "dim",
+}
+
+
+def print_case(console: Console, record: Record, findings: Sequence[Finding], thresholds: Mapping[str, float]) -> None:
+    """Print one case: findings, query, the response with its claims marked, coverage, sources, scores."""
+    view = case_view(record, findings, thresholds)
+    console.print(Text(view.id, style="bold"))
+    if view.tags:
+        console.print(Text("  ".join(f"{key}={value}" for key, value in view.tags), style="dim"))
+    _section(console, "Question", [Text(view.query)])
+    _section(console, "Response", _response(console, view))
+    _section(console, "Claims", _claims(console, view))
+    if view.reference:
+        _section(console, "Reference", [Text(view.reference)])
+    _section(console, "Findings", _findings(console, view))
+    if view.coverage:
+        heading(console, "Which question is answered where")
+        _print_coverage(console, view.coverage)
+    _section(console, "Sources", (line for source in view.sources for line in _source(console, source)))
+    if view.sources_left_out:
+        say(console, Text(plural(view.sources_left_out, "more source"), style="dim"))
+    heading(console, "Scores")
+    _print_scores(console, view)
+
+
+def _response(console: Console, view: CaseView) -> list[Text]:
+    if view.response_note:
+        return [Text(view.response_note, style="italic dim")]
+    signs = signs_of(console)
+    looks = {claim.number: claim.look for claim in view.claims}
+    line = Text()
+    for piece in view.response:
+        if piece.left_out:
+            line.append(f" [… {piece.left_out:,} characters left out …] ", style="dim")
+            continue
+        style = LOOK_STYLE[piece.look]
+        line.append(piece.text, style=f"{style} underline".strip() if piece.repeated else style)
+        for number in piece.ends:
+            line.append(f"[{signs.looks[looks[number]]}{number}]", style=LOOK_STYLE[looks[number]])
+        if piece.repeated and piece.ends:
+            line.append(f"[{signs.repeated}]")
+    return [line]
+
+
+def _claims(console: Console, view: CaseView) -> Iterable[Text]:
+    """What is said about every claim; the unremarkable ones are only counted."""
+    signs = signs_of(console)
+    fine = 0
+    for claim in view.claims:
+        if claim.look in ("supported", "plain") and not claim.repeated and claim.span:
+            fine += 1
+            continue
+        line = Text(f"{signs.looks[claim.look] or ' '}{claim.number} ", style=LOOK_STYLE[claim.look])
+        line.append(claim.text)
+        line.append(f" {signs.dash} {said_of(claim)}", style="dim")
+        if claim.support.note:
+            line.append(f": {claim.support.note}", style="dim")
+        yield line
+    if fine:
+        words = plural(fine, "claim is", "claims are")
+        yield Text(f"{signs.looks['supported']} {words} supported and to the point", style=LOOK_STYLE["supported"])
+    if view.claims_left_out:
+        yield Text(f"{plural(view.claims_left_out, 'more claim')} not listed", style="dim")
+
+
+def said_of(claim: ClaimView) -> str:
+    """Everything that holds for a claim, in words."""
+    said = [LOOK_WORDS[claim.look]]
+    if claim.look in ("unsupported", "check") and claim.needed.state in ("no", "check"):
+        said.append("not needed to answer")
+    if claim.repeated:
+        said.append(REPEATED_WORDS)
+    return ", ".join(said)
+
+
+def _findings(console: Console, view: CaseView) -> Iterable[Text]:
+    signs = signs_of(console)
+    if not view.findings:
+        yield Text("none", style="dim")
+    for finding in view.findings:
+        line = Text(f"{signs.kinds[finding.kind]} {one_line(finding.component, 80)}", style=KIND_STYLE[finding.kind])
+        line.append(f" {signs.dot} {KIND_WORDS[finding.kind]} {signs.dot} {'sure' if finding.sure else 'not sure'}")
+        if finding.tokens:
+            line.append(f" {signs.dot} about {finding.tokens:,} tokens not needed")
+        yield line
+        yield Text(f"  {one_line(finding.reading, 300)}")
+        if finding.doubt:
+            yield Text(f"  not sure: {one_line(finding.doubt, 300)}", style="dim")
+        for evidence in finding.evidence[:MOST_EVIDENCE]:
+            place = f" (source {evidence.source + 1})" if evidence.source is not None else ""
+            yield Text.assemble(f"  “{one_line(evidence.text, 160)}”", (f" {evidence.fault}{place}", "dim"))
+        rest = len(finding.evidence) - MOST_EVIDENCE
+        if rest > 0:
+            yield Text(f"  and {rest} more", style="dim")
+        yield Text(f"  {signs.arrow} {one_line(finding.advice, 300)}", style="italic")
+
+
+def _print_coverage(console: Console, coverage: Coverage) -> None:
+    signs = signs_of(console)
+    grid = table()
+    grid.add_column("", max_width=max(20, console.width - 4 * len(coverage.sources) - 22))
+    for number in coverage.sources:
+        grid.add_column(f"{number}", justify="center", no_wrap=True)
+    grid.add_column("together", justify="center", no_wrap=True)
+    grid.add_column("response", justify="center", no_wrap=True)
+    for question, row in zip(coverage.questions, coverage.places, strict=True):
+        cells = (Text(signs.states[place.state], style=STATE_STYLE[place.state]) for place in row)
+        grid.add_row(Text(question), *cells)
+    console.print(_indented(grid))
+    used = dict.fromkeys(place.state for row in coverage.places for place in row)
+    legend = "  ".join(f"{signs.states[state]} {STATE_WORDS[state]}" for state in used)
+    if coverage.left_out:
+        legend += f"  ({plural(coverage.left_out, 'source')} not shown)"
+    say(console, Text(legend, style="dim"))
+
+
+def _source(console: Console, source: SourceView) -> Iterable[Text]:
+    signs = signs_of(console)
+    line = Text(f"{source.number} ", style="bold")
+    line.append(source.name)
+    if source.needed.state != "not asked":
+        words = {"yes": "needed", "no": "not needed", "check": "probably not needed"}
+        said = words.get(source.needed.state, STATE_WORDS[source.needed.state])
+        line.append(f" {signs.states[source.needed.state]} {said}", style=STATE_STYLE[source.needed.state])
+    if source.facts:
+        line.append(f" {signs.dot} {source.essential} of {plural(source.facts, 'fact')} needed", style="dim")
+    yield line
+    yield _excerpt(source.pieces, signs.looks["essential"])
+
+
+def _excerpt(pieces: Sequence[Piece], star: str) -> Text:
+    """The source's first marked part with a little before it, on a few lines."""
+    marked = next((i for i, piece in enumerate(pieces) if piece.look == "essential"), None)
+    text, left = Text("   "), SHORT_SOURCE
+    if marked is not None and sum(len(p.text) for p in pieces[:marked]) > SHORT_SOURCE // 3:
+        text.append("… ", style="dim")
+        pieces = pieces[marked:]
+    for piece in pieces:
+        if left <= 0 or piece.left_out:
+            text.append(" …", style="dim")
+            break
+        shown = one_line(piece.text, left) if piece.text.strip() else " "
+        essential = piece.look == "essential"
+        if essential:
+            text.append(star, style=LOOK_STYLE["essential"])
+        text.append(shown + (" " if piece.text[-1:].isspace() else ""), style=LOOK_STYLE[piece.look])
+        left -= len(shown)
+    return text
+
+
+def _print_scores(console: Console, view: CaseView) -> None:
+    signs = signs_of(console)
+    grid = table()
+    grid.add_column("", no_wrap=True)
+    grid.add_column("", justify="right", no_wrap=True)
+    grid.add_column("")
+    for score in view.scores:
+        style = "bold yellow" if score.low else ""
+        if score.value is None:
+            said = Text(f"undefined: {score.reason}", style="bold red" if score.failed else "dim")
+            grid.add_row(Text(score.title), Text(signs.dash), said)
+            continue
+        beside = bar(score.value, 10, signs, style or "cyan")
+        if score.low:
+            beside.append(f" {signs.low} low, below {score.threshold:g}", style=style)
+        if score.unknown:
+            beside.append(f"  {plural(score.unknown, 'component')} left out", style="dim")
+        grid.add_row(Text(score.title, style=style), Text(f"{score.value:.2f}", style=style), beside)
+    grid.show_header = False
+    console.print(_indented(grid))
+
+
+def _section(console: Console, title: str, lines: Iterable[Text]) -> None:
+    found = list(lines)
+    if found:
+        heading(console, title)
+    for line in found:
+        say(console, line)
+
+
+def _indented(grid: Table) -> Padding:
+    return Padding(grid, (0, 0, 0, 2), expand=False)

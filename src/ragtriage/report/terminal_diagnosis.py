@@ -1,0 +1,62 @@
+"""The diagnosis of a run in the terminal."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from ragtriage.diagnosis import NONE, UNDETERMINED
+from ragtriage.report.plain import one_line
+from ragtriage.report.terminal_style import KIND_STYLE, heading, say, signs_of
+from ragtriage.report.words import KIND_WORDS, plural
+from ragtriage.summary import Group, Summary
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+MOST_READINGS = 4
+
+
+def print_diagnosis(console: Console, summary: Summary) -> None:
+    """Print what to repair: by component and kind, waste apart."""
+    heading(console, "Diagnosis")
+    say(console, _verdict(summary), 0)
+    for group in summary.groups:
+        if group.kind != "waste":
+            _print_group(console, group)
+    for group in summary.groups:
+        if group.kind == "waste":
+            _print_group(console, group)
+
+
+def _verdict(summary: Summary) -> Text:
+    line = Text(f"{summary.diagnosis.get(NONE, 0):,} of {plural(summary.cases, 'case')} are healthy")
+    undetermined = summary.diagnosis.get(UNDETERMINED, 0)
+    if undetermined:
+        line.append(f"; {undetermined:,} undetermined", style=KIND_STYLE["undetermined"])
+        line.append(" (scores missing, or the judge contradicts itself)", style="dim")
+    if summary.failed:
+        line.append(f"; the judge failed on {plural(summary.failed, 'case')}", style="bold red")
+    return line
+
+
+def _print_group(console: Console, group: Group) -> None:
+    signs = signs_of(console)
+    console.print()
+    head = Text(f"{signs.kinds[group.kind]} ", style=KIND_STYLE[group.kind])
+    head.append(one_line(group.component, 80), style="bold")
+    head.append(f" {signs.dot} {KIND_WORDS[group.kind]}", style=KIND_STYLE[group.kind])
+    head.append(f" {signs.dot} {plural(group.cases, 'case')}, {group.sure:,} sure")
+    if group.kind == "waste":
+        head.append(f" {signs.dot} about {group.tokens:,} tokens of sources that were not needed")
+    say(console, head, 0, 2)
+    readings = list(group.readings.items())
+    for reading, count in readings[:MOST_READINGS]:
+        counted = f" ({count:,})" if len(readings) > 1 else ""
+        say(console, Text(one_line(reading, 300) + counted))
+    for advice in group.advice:
+        say(console, Text(f"{signs.arrow} {one_line(advice, 300)}", style="italic"), hang=len(signs.arrow) + 1)
+    if group.worst:
+        ids = ", ".join(one_line(case, 60) for case in group.worst)
+        label = "most" if group.kind in ("waste", "right") else "worst"
+        say(console, Text(f"{label}: {ids}", style="dim"), hang=2)

@@ -1,0 +1,193 @@
+"""One case as it is shown, in the terminal and in HTML alike: a pure reading of a record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ragtriage.diagnosis import Finding
+from ragtriage.errors import ConfigError
+from ragtriage.metric import Metric
+from ragtriage.metrics import metrics_named
+from ragtriage.metrics.source import fact_precision, source_precision
+from ragtriage.record import Record
+from ragtriage.report.claims import MOST_CLAIMS, ClaimView, claims_of, repeats_of, verdicts_of
+from ragtriage.report.coverage import Coverage, Place, coverage_of, place_of
+from ragtriage.report.marks import LOOKS, Mark, Piece, pieces
+from ragtriage.report.plain import one_line, plain
+from ragtriage.verdicts import Score, Undefined
+
+MOST_RESPONSE = 8_000
+"""Characters of a response that are shown; a longer one is cut around its most pressing claims."""
+MOST_SOURCE = 3_000
+"""Characters of one source that are shown; a longer one is cut around its essential facts."""
+MOST_SOURCES = 24_000
+"""Characters of all sources of a case together."""
+LEAST_SOURCE = 400
+"""Characters that every listed source gets, however many there are."""
+LISTED_SOURCES = 20
+"""Sources that are listed; of more, the needed ones come first."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceView:
+    """One source."""
+
+    number: int
+    """From 1, in the retriever's order."""
+    name: str
+    """The application's own id; empty if it has none."""
+    needed: Place
+    facts: int
+    """How many facts were judged; 0 if none were asked about."""
+    essential: int
+    """How many of them were needed."""
+    pieces: tuple[Piece, ...]
+    unplaced: tuple[str, ...]
+    """Essential facts that have no place in the text."""
+    characters: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreView:
+    """One score of the case."""
+
+    name: str
+    title: str
+    value: float | None
+    threshold: float | None
+    low: bool
+    reason: str
+    """Why it is undefined; empty if it isn't."""
+    failed: bool
+    unknown: int
+
+
+@dataclass(frozen=True, slots=True)
+class CaseView:
+    """All that is shown of a case."""
+
+    id: str
+    query: str
+    tags: tuple[tuple[str, str], ...]
+    response: tuple[Piece, ...]
+    response_note: str
+    """Why there is nothing to read in the response; empty if there is."""
+    claims: tuple[ClaimView, ...]
+    claims_left_out: int
+    sources: tuple[SourceView, ...]
+    sources_left_out: int
+    coverage: Coverage | None
+    scores: tuple[ScoreView, ...]
+    findings: tuple[Finding, ...]
+    reference: str | None
+
+
+def case_view(record: Record, findings: Sequence[Finding], thresholds: Mapping[str, float]) -> CaseView:
+    """Read a record for showing."""
+    case = record.case
+    claims = claims_of(record)
+    kept = sorted(sorted(claims, key=lambda c: LOOKS.index(c.look))[:MOST_CLAIMS], key=lambda c: c.number)
+    marks = [mark for claim in kept if (mark := claim.mark)]
+    marks += [Mark(span, "plain", repeated=True) for span, _ in repeats_of(record)]
+    sources = _sources(record)
+    return CaseView(
+        one_line(case.id, 200),
+        plain(case.query[:4000]) + ("…" if len(case.query) > 4000 else ""),
+        tuple((one_line(str(key), 40), one_line(str(value), 120)) for key, value in list(case.tags.items())[:20]),
+        pieces(case.response or "", marks, MOST_RESPONSE),
+        _response_note(case.response),
+        tuple(kept),
+        len(claims) - len(kept),
+        sources,
+        len(case.sources) - len(sources),
+        coverage_of(record),
+        tuple(_scores(record, thresholds)),
+        tuple(findings),
+        plain(case.reference[:4000]) if case.reference else None,
+    )
+
+
+def title_of(name: str) -> str:
+    """The plain name of a metric, or its own name where it is nobody's."""
+    metric = metric_named(name)
+    return metric.title if metric else name
+
+
+def better_of(name: str) -> str:
+    """Which direction of a metric is good."""
+    metric = metric_named(name)
+    return metric.better if metric else "higher"
+
+
+@lru_cache(maxsize=256)
+def metric_named(name: str) -> Metric | None:
+    try:
+        return metrics_named([name])[0]
+    except ConfigError:
+        return None
+
+
+def is_low(value: float | None, threshold: float | None, better: str = "higher") -> bool:
+    """Whether a value lies on the wrong side of its threshold; False if either isn't there."""
+    if value is None or threshold is None:
+        return False
+    return value < threshold - 1e-9 if better == "higher" else value > threshold + 1e-9
+
+
+def _response_note(response: str | None) -> str:
+    if response is None:
+        return "no response was given"
+    return "" if response.strip() else "the response is empty"
+
+
+def _scores(record: Record, thresholds: Mapping[str, float]) -> Iterator[ScoreView]:
+    for name, outcome in record.outcomes.items():
+        threshold = thresholds.get(name)
+        match outcome:
+            case Score(value=value, unknown=unknown):
+                low = is_low(value, threshold, better_of(name))
+                yield ScoreView(name, title_of(name), value, threshold, low, "", failed=False, unknown=unknown)
+            case Undefined(reason=reason, failed=failed):
+                shown = one_line(reason, 300)
+                yield ScoreView(
+                    name, title_of(name), None, threshold, low=False, reason=shown, failed=failed, unknown=0
+                )
+
+
+def _sources(record: Record) -> tuple[SourceView, ...]:
+    judged = verdicts_of(record, source_precision.needs["needed"])
+    needed = (
+        {component.source: place_of(cell) for component, cell in zip(judged.components, judged.best(), strict=True)}
+        if judged
+        else {}
+    )
+    facts = verdicts_of(record, fact_precision.needs["needed"])
+    verdicts: dict[int | None, list[tuple[str, tuple[int, int] | None, bool]]] = {}
+    for component, cell in zip(facts.components, facts.best(), strict=True) if facts else ():
+        yes = place_of(cell).state == "yes"
+        verdicts.setdefault(component.source, []).append((component.text, component.span, yes))
+    everywhere = range(len(record.case.sources))
+    unknown = Place("not asked")
+    first = sorted(everywhere, key=lambda i: needed.get(i, unknown).state != "yes")[:LISTED_SOURCES]
+    most = max(LEAST_SOURCE, min(MOST_SOURCE, MOST_SOURCES // max(1, len(first))))
+    return tuple(_source(record, i, needed.get(i, unknown), verdicts.get(i, []), most) for i in sorted(first))
+
+
+def _source(
+    record: Record, index: int, needed: Place, facts: Sequence[tuple[str, tuple[int, int] | None, bool]], most: int
+) -> SourceView:
+    source = record.case.sources[index]
+    essential = [(text, span) for text, span, yes in facts if yes]
+    marks = [Mark(span, "essential") for _, span in essential if span]
+    return SourceView(
+        index + 1,
+        one_line(source.id or "", 80),
+        needed,
+        len(facts),
+        len(essential),
+        pieces(source.text, marks, most),
+        tuple(one_line(text, 300) for text, span in essential if not span)[:20],
+        len(source.text),
+    )

@@ -1,0 +1,124 @@
+"""The words and signs that every picture shares, so that colour never carries a meaning alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from ragtriage.report.coverage import State
+from ragtriage.report.marks import Look
+
+LOOK_WORDS: Mapping[Look, str] = MappingProxyType(
+    {
+        "unsupported": "not supported by the sources",
+        "check": "check this: perhaps not supported",
+        "unknown": "the judge could not tell",
+        "extraneous": "supported, but not needed to answer",
+        "supported": "supported by the sources",
+        "essential": "needed to answer",
+        "remark": "a remark about the sources, not a claim",
+        "plain": "not judged",
+    }
+)
+STATE_WORDS: Mapping[State, str] = MappingProxyType(
+    {
+        "yes": "yes",
+        "no": "no",
+        "check": "probably no",
+        "unknown": "can't tell",
+        "failed": "the judge failed",
+        "not asked": "not asked",
+    }
+)
+REPEATED_WORDS = "said twice"
+KIND_WORDS: Mapping[str, str] = MappingProxyType(
+    {
+        "failure": "failure",
+        "quality": "quality",
+        "doubt": "doubt",
+        "waste": "waste",
+        "right": "right",
+        "undetermined": "undetermined",
+        "healthy": "healthy",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """One alphabet of signs."""
+
+    looks: Mapping[Look, str]
+    states: Mapping[State, str]
+    repeated: str
+    low: str
+    full: str
+    """One filled place of a bar."""
+    empty: str
+    arrow: str
+    dot: str
+    """Between things on one line."""
+    dash: str
+    """Between the ends of an interval, and for what isn't there."""
+    kinds: Mapping[str, str]
+
+
+SIGNS = Signs(
+    MappingProxyType(
+        {
+            "unsupported": "✗",
+            "check": "!",
+            "unknown": "?",
+            "extraneous": "○",
+            "supported": "✓",
+            "essential": "★",
+            "remark": "“",
+            "plain": "",
+        }
+    ),
+    MappingProxyType({"yes": "✓", "no": "✗", "check": "!", "unknown": "?", "failed": "⊘", "not asked": "·"}),
+    "↻",
+    "▼",
+    "█",
+    "░",
+    "→",
+    "·",
+    "–",
+    MappingProxyType(
+        {"failure": "✗", "quality": "◆", "doubt": "?", "waste": "○", "right": "✓", "undetermined": "?", "healthy": "✓"}
+    ),
+)
+"""For whatever shows Unicode."""
+
+ASCII = Signs(
+    MappingProxyType(
+        {
+            "unsupported": "x",
+            "check": "!",
+            "unknown": "?",
+            "extraneous": "o",
+            "supported": "+",
+            "essential": "*",
+            "remark": '"',
+            "plain": "",
+        }
+    ),
+    MappingProxyType({"yes": "+", "no": "x", "check": "!", "unknown": "?", "failed": "E", "not asked": "."}),
+    "=",
+    "v",
+    "#",
+    ".",
+    "->",
+    "-",
+    "-",
+    MappingProxyType(
+        {"failure": "x", "quality": "o", "doubt": "?", "waste": ".", "right": "+", "undetermined": "?", "healthy": "+"}
+    ),
+)
+"""For a terminal that doesn't."""
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    """A count with its noun: `1 case`, `2,000 cases`."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"

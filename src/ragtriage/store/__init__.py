@@ -1,0 +1,40 @@
+"""Where runs are kept: every record as it comes, every answer that was paid for, read back as they were.
+
+with open_store() as store:
+    survey = store.survey("answers.jsonl")
+    for case in read("answers.jsonl"):
+        survey.add(case)
+    identity = RunIdentity(survey.hexdigest(), ("groundedness",), {"supported": judge.fingerprint("supported")})
+    number = store.unfinished(identity)
+    run = store.resume(number) if number else store.begin(identity, input="answers.jsonl", rows=survey.rows, …)
+    with run:
+        for record in evaluate_sync(run.todo(read("answers.jsonl")), Cached(judge, store.answers()), sink=run):
+            …
+        run.finish()
+    for record in store.run("last").records():
+        …
+"""
+
+from ragtriage.store.codec import DELETED
+from ragtriage.store.identity import RowsHash, RunIdentity, content_hash
+from ragtriage.store.reading import StoredRow, StoredRun
+from ragtriage.store.runs import RejectedRow, Rejection, RunInfo
+from ragtriage.store.stores import Store, open_store
+from ragtriage.store.survey import Survey
+from ragtriage.store.writing import Run
+
+__all__ = [
+    "DELETED",
+    "RejectedRow",
+    "Rejection",
+    "RowsHash",
+    "Run",
+    "RunIdentity",
+    "RunInfo",
+    "Store",
+    "StoredRow",
+    "StoredRun",
+    "Survey",
+    "content_hash",
+    "open_store",
+]

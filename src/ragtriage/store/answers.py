@@ -1,0 +1,94 @@
+"""The memory of answers: what was asked once isn't asked, or paid, again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+
+from sqlalchemy import Engine, select
+
+from ragtriage.judges.wrappers import Remembered
+from ragtriage.store.codec import decode_answer, encode_answer
+from ragtriage.store.connection import reading, unless_there, writing
+from ragtriage.store.schema import answers
+from ragtriage.verdicts import Answer
+
+BATCH = 200
+"""Answers that wait for a transaction at most."""
+
+SECONDS = 0.5
+"""The longest that an answer waits while others follow."""
+
+LOOKED_UP = 500
+"""Keys in one query."""
+
+
+class StoredAnswers:
+    """Answers in a store; see `ragtriage.judges.wrappers.AnswerMemory`.
+
+    Args:
+        engine: the database.
+        where: its address for messages.
+    """
+
+    def __init__(self, engine: Engine, where: str) -> None:
+        self._engine = engine
+        self._where = where
+        self._waiting: dict[bytes, Remembered] = {}
+        self._flushed = time.monotonic()
+
+    def recall(self, keys: Sequence[bytes]) -> Mapping[bytes, Answer]:
+        """The answers that are known to these keys.
+
+        Raises:
+            StoreError: the store can't be read.
+        """
+        found = {key: self._waiting[key].answer for key in keys if key in self._waiting}
+        wanted = [key for key in keys if key not in found]
+        if wanted:
+            with reading(self._engine, self._where) as connection:
+                for start in range(0, len(wanted), LOOKED_UP):
+                    query = select(answers.c.key, answers.c.body).where(
+                        answers.c.key.in_(wanted[start : start + LOOKED_UP])
+                    )
+                    found |= {key: decode_answer(body) for key, body in connection.execute(query)}
+        return found
+
+    def remember(self, entries: Iterable[Remembered], *, durable: bool = False) -> None:
+        """Keep answers; a key that is known stays as it is.
+
+        Args:
+            entries: answers, none of them a failure.
+            durable: commit before returning, for answers that were paid for.
+
+        Raises:
+            StoreError: they can't be stored.
+        """
+        for entry in entries:
+            self._waiting.setdefault(entry.key, entry)
+        if durable or len(self._waiting) >= BATCH or time.monotonic() - self._flushed >= SECONDS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Commit what waits.
+
+        Raises:
+            StoreError: it can't be stored; it goes on waiting.
+        """
+        if self._waiting:
+            moment = time.time()
+            rows = [
+                {
+                    "key": entry.key,
+                    "kind": entry.kind,
+                    "fingerprint": entry.fingerprint,
+                    "trial": entry.trial,
+                    "body": encode_answer(entry.answer),
+                    "created": moment,
+                }
+                for entry in self._waiting.values()
+            ]
+            with writing(self._engine, self._where) as connection:
+                connection.execute(unless_there(self._engine, answers), rows)
+            self._waiting.clear()
+        self._flushed = time.monotonic()

@@ -1,0 +1,101 @@
+"""Deleting texts while scores stay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from sqlalchemy import Connection, Engine, delete, select, update
+
+from ragtriage.inquiry import Inquiry, inquire
+from ragtriage.judges.questions import Question
+from ragtriage.judges.wrappers import Keys
+from ragtriage.metrics import METRICS, metrics_named
+from ragtriage.planning import plan
+from ragtriage.record import Record
+from ragtriage.steps import Step
+from ragtriage.store.codec import without_texts
+from ragtriage.store.connection import writing
+from ragtriage.store.identity import digest
+from ragtriage.store.reading import StoredRun
+from ragtriage.store.schema import answers, case_texts, cases, texts
+
+TOGETHER = 500
+"""Digests in one statement."""
+
+
+def forget_texts(engine: Engine, where: str, run: StoredRun, case_ids: Iterable[str], also: Sequence[Step] = ()) -> int:
+    """Delete what these cases say; their ids, tags, verdicts and scores stay.
+
+    A text that another case holds too (a document that was retrieved for both, the same case in another run) is kept
+    for that one. Components, explanations and the remembered answers to the cases' questions are deleted.
+
+    Args:
+        engine: the database.
+        where: its address for messages.
+        run: which run.
+        case_ids: which of its cases.
+        also: steps that were taken besides those of the metrics, so that their remembered answers are found too.
+
+    Returns:
+        How many cases were forgotten.
+
+    Raises:
+        StoreError: the run holds no such case, or the store can't be written.
+    """
+    steps = plan((*METRICS, *metrics_named(_known(run.info.metrics))), also).steps
+    count = 0
+    for case_id in case_ids:
+        questions = list(_questions(run.record(case_id), steps))
+        with writing(engine, where) as connection:
+            _forget_case(connection, run.number, case_id)
+            _forget_answers(connection, questions)
+        count += 1
+    if engine.dialect.name == "sqlite":
+        with engine.connect() as connection:
+            raw = connection.connection.driver_connection
+            if raw is not None:
+                raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # else the log would go on holding the texts
+    return count
+
+
+def _known(names: Iterable[str]) -> list[str]:
+    own = {metric.name for metric in METRICS}
+    return [name for name in names if name in own or name.startswith("self_distinctness(")] or ["thelma"]
+
+
+def _forget_case(connection: Connection, run: int, case_id: str) -> None:
+    here = (cases.c.run == run) & (cases.c.id_digest == digest(case_id))
+    position, blob = connection.execute(select(cases.c.position, cases.c.steps).where(here)).one()
+    connection.execute(update(cases).where(here).values(steps=without_texts(blob)))
+    mine = (case_texts.c.run == run) & (case_texts.c.position == position)
+    hashes = {h for h in connection.execute(select(case_texts.c.hash).where(mine)).scalars() if h is not None}
+    connection.execute(update(case_texts).where(mine).values(hash=None))
+    for some in _portions(list(hashes)):
+        held = connection.execute(select(case_texts.c.hash).where(case_texts.c.hash.in_(some)).distinct()).scalars()
+        unheld = set(some) - set(held)
+        if unheld:
+            connection.execute(delete(texts).where(texts.c.hash.in_(unheld)))
+
+
+def _questions(record: Record, steps: Iterable[Step]) -> Iterator[Question]:
+    """The questions that were asked about a case, found again from its steps."""
+    for step in steps:
+        if str(step) in record.steps:
+            try:
+                inquiry = inquire(step, record.case, record.steps)
+            except KeyError:
+                continue  # it rests on a step that wasn't taken
+            if isinstance(inquiry, Inquiry):
+                yield from inquiry.questions
+
+
+def _forget_answers(connection: Connection, questions: Sequence[Question]) -> None:
+    columns = (answers.c.kind, answers.c.fingerprint, answers.c.trial)
+    for kind, fingerprint, trial in connection.execute(select(*columns).distinct()).all():
+        keys = Keys(lambda _, own=fingerprint: own, trial)  # type: ignore[misc]  # bound now, not when it is called
+        for some in _portions([keys.key(question) for question in questions if question.kind == kind]):
+            connection.execute(delete(answers).where(answers.c.key.in_(some)))
+
+
+def _portions(items: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+    return (items[start : start + TOGETHER] for start in range(0, len(items), TOGETHER))

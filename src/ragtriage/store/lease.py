@@ -1,0 +1,127 @@
+"""Who may write a run: one process at a time, known by a sign of life."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, select, update
+
+from ragtriage.errors import StoreError
+from ragtriage.store.schema import runs
+
+STALE = 60.0
+"""Seconds without a sign of life after which a run may be taken over."""
+
+BEAT = 15.0
+"""Seconds between two signs of life."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """This process's right to write one run."""
+
+    run: int
+    owner: str = field(default_factory=lambda: secrets.token_hex(8))
+    host: str = field(default_factory=socket.gethostname)
+    pid: int = field(default_factory=os.getpid)
+
+    def take(self, connection: Connection) -> None:
+        """Take the run, inside a writing transaction.
+
+        A run whose writer gave no sign of life for a minute, or whose process on this host is dead, is taken over.
+
+        Raises:
+            StoreError: there is no such run, or another process is writing it.
+        """
+        who = select(runs.c.state, runs.c.owner, runs.c.owner_host, runs.c.owner_pid, runs.c.heartbeat)
+        row = connection.execute(who.where(runs.c.number == self.run)).one_or_none()
+        if row is None:
+            raise StoreError(f"there is no run {self.run}")
+        if row.owner and row.owner != self.owner and not self._dead(row.owner_host, row.owner_pid, row.heartbeat):
+            ago = max(0.0, time.time() - row.heartbeat)
+            raise StoreError(
+                f"run {self.run} is being written by process {row.owner_pid} on {row.owner_host} (last sign of life "
+                f"{ago:.0f} seconds ago): wait until it ends, or stop it"
+            )
+        self._set(connection, owner=self.owner, owner_host=self.host, owner_pid=self.pid, heartbeat=time.time())
+
+    def renew(self, connection: Connection, **values: Any) -> None:
+        """Give a sign of life, and set further columns of the run with it.
+
+        Raises:
+            StoreError: another process took the run over in the meantime.
+        """
+        mine = (runs.c.number == self.run) & (runs.c.owner == self.owner)
+        done = connection.execute(update(runs).where(mine).values(heartbeat=time.time(), **values))
+        if done.rowcount == 0:
+            raise StoreError(f"run {self.run} was taken over by another process, or deleted: this one stops writing it")
+
+    def release(self, connection: Connection, **values: Any) -> None:
+        """Give the run back, setting further columns with it.
+
+        Raises:
+            StoreError: another process took the run over in the meantime.
+        """
+        self.renew(connection, owner=None, owner_host=None, owner_pid=None, **values)
+
+    def _set(self, connection: Connection, **values: Any) -> None:
+        connection.execute(update(runs).where(runs.c.number == self.run).values(**values))
+
+    def _dead(self, host: str, pid: int, heartbeat: float) -> bool:
+        return time.time() - heartbeat > STALE or (host == self.host and not _alive(pid))
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True  # it is another user's
+    return True
+
+
+class Heart:
+    """Calls `beat` every few seconds from a thread of its own, while the judge is busy for longer.
+
+    Args:
+        beat: may raise a StoreError, which ends the heart; `check` raises it in the writer's thread.
+        seconds: between two calls.
+    """
+
+    def __init__(self, beat: Callable[[], None], seconds: float = BEAT) -> None:
+        self._beat = beat
+        self._seconds = seconds
+        self._stop = threading.Event()
+        self._error: StoreError | None = None
+        self._thread = threading.Thread(target=self._run, name="ragtriage run heartbeat", daemon=True)
+        self._thread.start()
+
+    def check(self) -> None:
+        """Raise what the last beat met.
+
+        Raises:
+            StoreError: the run was taken over, or the store can't be written.
+        """
+        if self._error:
+            raise self._error
+
+    def stop(self) -> None:
+        """End the thread."""
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._seconds):
+            try:
+                self._beat()
+            except StoreError as error:
+                self._error = error
+                return

@@ -1,0 +1,233 @@
+"""The contract of every judge, as checks that each judge's test file runs over its own judge.
+
+from contract import CHECKS, Candidate
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_contract(check):
+    check(Candidate(lambda: MyJudge(…)))
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from ragtriage.judges import questions as ask
+from ragtriage.judges.protocol import Estimate, Judge
+from ragtriage.judges.questions import DECOMPOSITIONS, KINDS, Question
+from ragtriage.verdicts import Answer, Component, Failure, Verdict
+
+SOURCES = (
+    "Day tickets are valid until three in the morning. They cost six euros.",
+    "Dogs travel free if they sit on a lap. Large dogs need a child ticket.",
+)
+QUERY = "How long is a day ticket valid, and what does it cost?"
+RESPONSE = "A day ticket is valid until three in the morning. It costs six euros."
+CLAIM = "A day ticket is valid until three in the morning."
+
+QUESTIONS: tuple[Question, ...] = (
+    ask.claims(RESPONSE, QUERY),
+    ask.facts(SOURCES[0]),
+    ask.questions(QUERY),
+    ask.sentences(RESPONSE),
+    ask.essential(QUERY, SOURCES[0]),
+    ask.relevant(QUERY, SOURCES[1]),
+    ask.answered("How long is a day ticket valid?", SOURCES),
+    ask.supported(CLAIM, SOURCES, QUERY, RESPONSE),
+    ask.supported("Dogs are not allowed on board.", SOURCES, QUERY),
+    ask.same_answer(QUERY, ("Until 3 am, six euros.",), RESPONSE),
+    ask.declines(QUERY, RESPONSE),
+    ask.similarity(CLAIM, (CLAIM, "It costs six euros."), 0),
+)
+"""One of every kind at least."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A judge to be checked."""
+
+    make: Callable[[], Judge]
+    """Makes a new one; two that it makes are the same judge to all appearances."""
+    questions: Sequence[Question] = QUESTIONS
+    failing: Question | None = None
+    """A question that this judge fails on, if there is one."""
+    able: Sequence[Question] = field(init=False)
+    """Those of the questions that the judge says it can answer in English."""
+
+    def __post_init__(self) -> None:
+        judge = self.make()
+        object.__setattr__(self, "able", [q for q in self.questions if judge.can(q.kind, "en") is None])
+
+
+async def gathered(judge: Judge, questions: Sequence[Question]) -> list[tuple[int, Answer]]:
+    """Everything that the judge yields."""
+    return [pair async for pair in judge.ask(questions)]
+
+
+def answers(judge: Judge, questions: Sequence[Question]) -> list[Answer]:
+    """The answers in the order of the questions, in an event loop of their own."""
+    pairs = asyncio.run(gathered(judge, questions))
+    assert sorted(position for position, _ in pairs) == list(range(len(questions)))
+    return [answer for _, answer in sorted(pairs, key=lambda pair: pair[0])]
+
+
+def every_question_is_answered_exactly_once(candidate: Candidate) -> None:
+    assert candidate.able
+    pairs = asyncio.run(gathered(candidate.make(), candidate.able))
+    assert sorted(position for position, _ in pairs) == list(range(len(candidate.able)))
+
+
+def equal_questions_get_an_answer_each(candidate: Candidate) -> None:
+    twice = [candidate.able[0], *candidate.able, candidate.able[0]]
+    found = answers(candidate.make(), twice)
+    assert found[0] == found[1] == found[-1]
+
+
+def a_kind_gets_its_kind_of_answer(candidate: Candidate) -> None:
+    for question, answer in zip(candidate.able, answers(candidate.make(), candidate.able), strict=True):
+        assert not isinstance(answer, Failure), (question, answer)
+        if question.kind in DECOMPOSITIONS:
+            assert isinstance(answer, tuple), question
+            assert all(isinstance(item, Component) for item in answer), question
+        else:
+            assert isinstance(answer, Verdict), question
+
+
+def spans_lie_in_the_text(candidate: Candidate) -> None:
+    split = [q for q in candidate.able if q.kind in DECOMPOSITIONS]
+    for question, answer in zip(split, answers(candidate.make(), split), strict=True):
+        assert isinstance(answer, tuple)
+        for component in answer:
+            if component.span:
+                assert 0 <= component.span[0] <= component.span[1] <= len(question.subject)
+
+
+def numbers_lie_in_their_range(candidate: Candidate) -> None:
+    for question, answer in zip(candidate.able, answers(candidate.make(), candidate.able), strict=True):
+        if isinstance(answer, Verdict):
+            low = -1.0 if question.kind == "similarity" else 0.0
+            assert answer.score is None or low <= answer.score <= 1.0, (question, answer)
+            assert answer.confidence is None or 0.0 <= answer.confidence <= 1.0, (question, answer)
+
+
+def the_order_of_the_questions_does_not_matter(candidate: Candidate) -> None:
+    forward = answers(candidate.make(), candidate.able)
+    backward = answers(candidate.make(), candidate.able[::-1])
+    assert [_plain(a) for a in forward] == [_plain(a) for a in backward[::-1]]
+
+
+def one_failure_leaves_the_others_alone(candidate: Candidate) -> None:
+    if candidate.failing is None:
+        return
+    found = answers(candidate.make(), [*candidate.able, candidate.failing, *candidate.able])
+    assert isinstance(found.pop(len(candidate.able)), Failure)
+    assert not [answer for answer in found if isinstance(answer, Failure)]
+
+
+def no_question_is_no_answer(candidate: Candidate) -> None:
+    assert asyncio.run(gathered(candidate.make(), [])) == []
+    assert candidate.make().estimate([]) == Estimate()
+
+
+def the_fingerprint_is_stable(candidate: Candidate) -> None:
+    one, two = candidate.make(), candidate.make()
+    before = [one.fingerprint(kind) for kind in KINDS]
+    answers(one, candidate.able)
+    assert before == [one.fingerprint(kind) for kind in KINDS] == [two.fingerprint(kind) for kind in KINDS]
+    assert all(before)
+
+
+def the_fingerprint_is_short_text_in_one_line(candidate: Candidate) -> None:
+    judge = candidate.make()
+    for kind in KINDS:
+        assert len(judge.fingerprint(kind)) <= 200
+        assert judge.fingerprint(kind).isprintable()
+
+
+def can_gives_none_or_a_reason(candidate: Candidate) -> None:
+    judge = candidate.make()
+    for kind in KINDS:
+        for language in ("en", "de", "zh", "xx"):
+            reason = judge.can(kind, language)
+            assert reason is None or (isinstance(reason, str) and reason.strip())
+
+
+def the_estimate_adds_up(candidate: Candidate) -> None:
+    """A whole costs no more than its parts: what is asked together may share requests, never need more."""
+    judge = candidate.make()
+    parts = sum((judge.estimate([question]) for question in candidate.able), Estimate())
+    whole = judge.estimate(candidate.able)
+    assert 0 <= whole.requests <= parts.requests
+    assert 0 <= whole.tokens_in <= parts.tokens_in
+    assert 0 <= whole.tokens_out <= parts.tokens_out
+    assert (whole.price is None) == (parts.price is None)
+    if whole.price is not None and parts.price is not None:
+        assert 0 <= whole.price <= parts.price
+
+
+def estimating_asks_nothing(candidate: Candidate) -> None:
+    judge = candidate.make()
+    assert judge.estimate(candidate.able) == judge.estimate(candidate.able)
+
+
+def it_works_in_two_event_loops(candidate: Candidate) -> None:
+    judge = candidate.make()
+    assert [_plain(a) for a in answers(judge, candidate.able)] == [_plain(a) for a in answers(judge, candidate.able)]
+
+
+def it_works_for_several_callers_at_once(candidate: Candidate) -> None:
+    judge = candidate.make()
+
+    async def both() -> list[list[tuple[int, Answer]]]:
+        return await asyncio.gather(*(gathered(judge, candidate.able) for _ in range(3)))
+
+    for pairs in asyncio.run(both()):
+        assert sorted(position for position, _ in pairs) == list(range(len(candidate.able)))
+
+
+def a_caller_that_leaves_early_disturbs_nobody(candidate: Candidate) -> None:
+    judge = candidate.make()
+
+    async def leave() -> None:
+        answers = judge.ask(candidate.able)
+        await anext(answers)
+        close = getattr(answers, "aclose", None)
+        if close:
+            await close()
+
+    asyncio.run(leave())
+    assert len(answers(judge, candidate.able)) == len(candidate.able)
+
+
+def it_has_a_name(candidate: Candidate) -> None:
+    assert candidate.make().name().strip()
+    assert isinstance(candidate.make(), Judge)
+
+
+def _plain(answer: Answer) -> object:
+    """Without the last digits, which may depend on what shared a batch."""
+    if isinstance(answer, Verdict):
+        return answer.value, None if answer.score is None else round(answer.score, 3)
+    return answer
+
+
+CHECKS: tuple[Callable[[Candidate], None], ...] = (
+    every_question_is_answered_exactly_once,
+    equal_questions_get_an_answer_each,
+    a_kind_gets_its_kind_of_answer,
+    spans_lie_in_the_text,
+    numbers_lie_in_their_range,
+    the_order_of_the_questions_does_not_matter,
+    one_failure_leaves_the_others_alone,
+    no_question_is_no_answer,
+    the_fingerprint_is_stable,
+    the_fingerprint_is_short_text_in_one_line,
+    can_gives_none_or_a_reason,
+    the_estimate_adds_up,
+    estimating_asks_nothing,
+    it_works_in_two_event_loops,
+    it_works_for_several_callers_at_once,
+    a_caller_that_leaves_early_disturbs_nobody,
+    it_has_a_name,
+)

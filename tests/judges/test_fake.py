@@ -1,0 +1,123 @@
+"""The scripted judge keeps the contract and does what its tables say."""
+
+import asyncio
+
+import pytest
+from contract import CHECKS, QUESTIONS, Candidate, answers
+
+from ragtriage.errors import JudgeError
+from ragtriage.judges import questions as ask
+from ragtriage.judges.fake import FakeJudge
+from ragtriage.judges.questions import DECOMPOSITIONS, Question
+from ragtriage.verdicts import Answer, Component, Failure, Verdict
+
+BROKEN = ask.declines("Broken?", "Broken.")
+
+
+def sensible(question: Question) -> Answer:
+    if question == BROKEN:
+        raise ValueError("it is broken")
+    if question.kind in DECOMPOSITIONS:
+        return (Component(question.subject, (0, len(question.subject))),)
+    return Verdict("yes", 0.9, 0.8)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: FakeJudge(sensible),
+        lambda: FakeJudge(sensible, shuffled=3, delay=0),
+        lambda: FakeJudge({question: sensible(question) for question in QUESTIONS}),
+        lambda: FakeJudge.from_table(verdicts={("declines", "Broken."): Failure("broken")}, default="yes"),
+        lambda: FakeJudge(sensible, cannot={"facts": "it knows no facts", "de": "it knows no German"}),
+    ],
+    ids=["function", "shuffled", "mapping", "table", "unable"],
+)
+def test_contract(check, make):
+    check(Candidate(make, failing=BROKEN))
+
+
+def test_it_remembers_what_it_was_asked_by_call():
+    judge = FakeJudge(sensible)
+    answers(judge, QUESTIONS[:2])
+    answers(judge, QUESTIONS[2:3])
+    assert judge.asked == list(QUESTIONS[:3])
+    assert judge.batches == [QUESTIONS[:2], QUESTIONS[2:3]]
+
+
+def test_shuffled_answers_come_in_another_order():
+    async def positions():
+        return [position async for position, _ in FakeJudge(sensible, shuffled=1).ask(QUESTIONS)]
+
+    order = asyncio.run(positions())
+    assert order != sorted(order)
+    assert sorted(order) == list(range(len(QUESTIONS)))
+
+
+def test_what_the_function_raises_fails_that_question_with_its_cause():
+    assert answers(FakeJudge(sensible), [BROKEN]) == [Failure("ValueError: it is broken")]
+
+
+def test_a_judge_error_ends_everything():
+    def refuse(question):
+        raise JudgeError("the key is refused")
+
+    with pytest.raises(JudgeError, match="refused"):
+        answers(FakeJudge(refuse), QUESTIONS)
+
+
+def test_a_question_without_an_answer_is_a_failure_and_an_empty_decomposition_is_not():
+    empty = ask.questions("Hello.")
+    found = answers(FakeJudge({empty: ()}), [empty, BROKEN])
+    assert found[0] == ()
+    assert isinstance(found[1], Failure)
+    assert "declines" in found[1].cause
+
+
+def test_a_table_finds_spans_in_the_order_of_the_text():
+    judge = FakeJudge.from_table({"Yes. Yes. It is so.": ["Yes.", "Yes.", "So it is."]})
+    assert answers(judge, [ask.claims("Yes. Yes. It is so.")]) == [
+        (Component("Yes.", (0, 4)), Component("Yes.", (5, 9)), Component("So it is."))
+    ]
+
+
+def test_a_table_can_tell_kinds_and_evidence_apart():
+    judge = FakeJudge.from_table(
+        {"A b.": ["A b."], "claims: A b.": ["A", "b."]},
+        {
+            ("answered", "Why?"): "no",
+            ("answered", "Why?", "Because."): "yes",
+            ("supported", "It is."): Verdict("unknown", 0.5),
+            ("supported", "It isn't."): Failure("too long"),
+        },
+    )
+    found = answers(
+        judge,
+        [
+            ask.claims("A b."),
+            ask.facts("A b."),
+            ask.facts("Whole."),
+            ask.answered("Why?", ["Because."]),
+            ask.answered("Why?", ["Perhaps."]),
+            ask.supported("It is.", ["x"]),
+            ask.supported("It isn't.", ["x"]),
+        ],
+    )
+    assert [c.text for c in found[0]] == ["A", "b."]
+    assert found[1] == (Component("A b.", (0, 4)),)
+    assert found[2] == (Component("Whole.", (0, 6)),)
+    assert found[3:] == [Verdict("yes"), Verdict("no"), Verdict("unknown", 0.5), Failure("too long")]
+
+
+def test_what_it_cannot_do_by_kind_and_by_language():
+    judge = FakeJudge(sensible, cannot={"facts": "no facts", "de": "no German"})
+    assert judge.can("facts", "en") == "no facts"
+    assert judge.can("claims", "de") == "no German"
+    assert judge.can("claims", "en") is None
+
+
+def test_the_fingerprint_differs_by_kind_and_version():
+    one, two = FakeJudge(sensible), FakeJudge(sensible, version="2")
+    assert one.fingerprint("claims") != one.fingerprint("facts")
+    assert one.fingerprint("claims") != two.fingerprint("claims")

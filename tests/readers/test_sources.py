@@ -1,0 +1,157 @@
+"""The shapes of sources."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import pytest
+
+from ragtriage.readers import Limits
+
+SHAPES: list[tuple[str, Any, list[tuple[str, str | None]]]] = [
+    ("none retrieved", [], []),
+    ("texts", ["a", "b"], [("a", None), ("b", None)]),
+    ("blank text", ["a", " ", ""], [("a", None), (" ", None), ("", None)]),
+    ("text key", [{"text": "a", "id": "1"}], [("a", "1")]),
+    ("langchain", [{"page_content": "a", "metadata": {"source": "f.md"}}], [("a", "f.md")]),
+    ("content", [{"content": "a", "doc_id": 3, "title": "T"}], [("a", "3")]),
+    ("document", [{"document": "a", "chunk_id": "c", "source": "f"}], [("a", "c")]),
+    ("body", [{"body": "a", "source": "f"}], [("a", "f")]),
+    ("wrapped", [{"node": {"text": "a", "id": "n"}, "score": 0.5}], [("a", "n")]),
+    ("wrapped document", [{"document": {"page_content": "a", "metadata": {"id": "n"}}}], [("a", "n")]),
+    ("mixed", ["a", {"text": "b"}], [("a", None), ("b", None)]),
+    ("id to text", {"d1": "a", "d2": "b"}, [("a", "d1"), ("b", "d2")]),
+    ("one object", {"text": "a", "id": "d"}, [("a", "d")]),
+    ("list of lists", [["a", "b"], ["c"]], [("a", None), ("b", None), ("c", None)]),
+    ("one text", "just one", [("just one", None)]),
+    ("reference mark", "[1] See above.", [("[1] See above.", None)]),
+]
+
+
+@pytest.mark.parametrize(("value", "expected"), [s[1:] for s in SHAPES], ids=[s[0] for s in SHAPES])
+@pytest.mark.parametrize("form", ["jsonl", "text in jsonl", "python in csv"])
+def test_shapes(read: Any, value: Any, expected: Any, form: str) -> None:
+    if form == "jsonl":
+        _, cases, rejected = read([{"query": "q", "sources": value}])
+    elif form == "text in jsonl":
+        _, cases, rejected = read([{"query": "q", "sources": value if isinstance(value, str) else json.dumps(value)}])
+    else:
+        _, cases, rejected = read(as_csv(["query", "sources"], ["q", str(value)]), "c.csv")
+    assert not rejected
+    assert [(s.text, s.id) for s in cases[0].sources] == expected
+
+
+def as_csv(*rows: list[str], delimiter: str = ",") -> str:
+    out = io.StringIO(newline="")
+    csv.writer(out, delimiter=delimiter).writerows(rows)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('["a", "b"]', ["a", "b"]),
+        ("['a', 'b']", ["a", "b"]),
+        ("""['it\\'s', "x" ]""", ["it's", "x"]),
+        ("['a' 'b'\n 'c']", ["a", "b", "c"]),
+        ("""['a' "it's"]""", ["a", "it's"]),
+        ("array(['a', 'b'], dtype=object)", ["a", "b"]),
+        ("array(['a', 'b'],\n      dtype='<U1')", ["a", "b"]),
+        ("[]", []),
+        ("['say ''hi'' twice', 'b']", None),
+        ("['\\d+', 'b']", ["\\d+", "b"]),
+        ("['a', 'it was cut o", None),
+        ("['a', __import__('os')]", None),
+        ("[" * 5000 + "'a'" + "]" * 5000, None),
+        ("{'a': " * 3000 + "'a'" + "}" * 3000, None),
+    ],
+)
+def test_lists_written_as_text(read: Any, text: str, expected: list[str] | None) -> None:
+    _, cases, rejected = read(as_csv(["query", "sources"], ["q", text]), "c.csv")
+    if expected is None:
+        assert [r.field for r in rejected] == ["sources"]
+    else:
+        assert [s.text for s in cases[0].sources] == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        (None, r"null or empty: write \[\] if nothing was retrieved"),
+        (5, r"is a number \(5\)"),
+        (True, "truth value"),
+        ("", "empty text"),
+        ("  \n", "empty text"),
+        (["a", 3], r"source 2 is a number \(3\)"),
+        (["a", None], "source 2 is null"),
+        ([["text", 0.9]], r"source 1 is a list of 2"),
+        ([{"score": 1}], r"source 1 is an object with 'score'; its text was looked for under text, page_content"),
+        ([{"text": 5}], "source 1 is an object"),
+        ({"a": 1}, "is an object with 'a'"),
+        ({}, "an object with no keys"),
+        ('["a", "b', "was it cut off"),
+    ],
+)
+def test_what_is_no_source(read: Any, value: Any, says: str) -> None:
+    _, cases, [rejected] = read([{"query": "q", "sources": value}, {"query": "q", "sources": ["fine"]}])
+    assert len(cases) == 1
+    assert (rejected.row, rejected.field) == (1, "sources")
+    with pytest.raises(AssertionError, match=says):
+        raise AssertionError(rejected.reason)
+
+
+def test_a_row_without_the_column(read: Any) -> None:
+    _, _, [rejected] = read([{"query": "q", "sources": []}, {"query": "r"}])
+    assert "'sources' is missing: write []" in str(rejected)
+
+
+def test_one_long_text_is_pointed_at(read: Any) -> None:
+    file, [case], _ = read([{"query": "q", "sources": "a\n\nb"}])
+    assert len(case.sources) == 1
+    assert any("--split-sources" in note and "1 row" in note for note in file.notes)
+
+
+@pytest.mark.parametrize("separator", ["\n\n", r"\n\n"])
+def test_split(read: Any, separator: str) -> None:
+    file, [case], _ = read([{"query": "q", "sources": "a\n\nb\n\n\n\nc\n"}], split_sources=separator)
+    assert [s.text for s in case.sources] == ["a", "b", "c"]
+    assert any("split by" in note for note in file.notes)
+
+
+def test_split_leaves_lists_alone_and_says_so(read: Any) -> None:
+    file, [case], _ = read([{"query": "q", "sources": ["a\n\nb"]}], split_sources=r"\n\n")
+    assert len(case.sources) == 1
+    assert any("left it alone" in note for note in file.notes)
+
+
+def test_nested_lists_are_said(read: Any) -> None:
+    file, _, _ = read([{"query": "q", "sources": [["a"]]}])
+    assert any("list of lists" in note for note in file.notes)
+
+
+def test_limits(read: Any) -> None:
+    rows = [
+        {"query": "q", "sources": ["x" * 11]},
+        {"query": "q", "sources": ["x"] * 4},
+        {"query": "q", "sources": [], "response": "x" * 11},
+        {"query": "q", "sources": ["x" * 10] * 3},
+    ]
+    _, cases, rejected = read(rows, limits=Limits(max_text=10, max_sources=3))
+    assert len(cases) == 1
+    assert "source 1 has 11 characters, more than 10" in str(rejected[0])
+    assert "--max-text" in str(rejected[0])
+    assert "4 sources, more than 3" in str(rejected[1])
+    assert rejected[2].field == "response"
+
+
+def test_ten_thousand_sources_are_fine(read: Any) -> None:
+    _, [case], _ = read([{"query": "q", "sources": [f"s{n}" for n in range(10_000)]}])
+    assert len(case.sources) == 10_000
+
+
+def test_ten_megabytes_of_response_are_refused_by_default(read: Any) -> None:
+    _, _, [rejected] = read([{"query": "q", "sources": [], "response": "x" * 10_000_000}])
+    assert "10,000,000 characters" in str(rejected)

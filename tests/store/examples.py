@@ -1,0 +1,83 @@
+"""Cases, records and a judge for the tests of the store."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ragtriage.case import Case, Source, Turn
+from ragtriage.evaluation import evaluate_sync
+from ragtriage.judges.fake import FakeJudge
+from ragtriage.judges.questions import DECOMPOSITIONS, Question
+from ragtriage.metrics import METRICS
+from ragtriage.record import Record
+from ragtriage.store import RowsHash, RunIdentity
+from ragtriage.verdicts import Answer, Component, Failure, Verdict
+
+NAMES = tuple(metric.name for metric in METRICS)
+
+
+def case(i: int, **changes: object) -> Case:
+    """One case in English, different from every other."""
+    values: dict[str, object] = {
+        "id": f"case {i}",
+        "query": f"What is the price of the ticket number {i}?",
+        "sources": (
+            Source(f"The price of the ticket number {i} is six euros. It is valid until the evening.", f"doc {i}"),
+            Source("All of the dogs travel for free if they sit on a lap."),
+        ),
+        "response": f"The price of it is six euros. The ticket number {i} is valid for the day.",
+        "tags": {"part": i % 3},
+    }
+    return Case(**(values | changes))  # type: ignore[arg-type]  # by name
+
+
+FULL = Case(
+    id="full",
+    query="And what is the price of the other one?",
+    sources=(Source("The price of the other one is \x00 nine.", "a"), Source("", None), Source("The \ud800 odd.", "")),
+    response="\\It is nine.",
+    reference="Nine.",
+    history=(Turn("user", "What is the price?"), Turn("assistant", "It is six.")),
+    samples=("It is nine.", "It is ten."),
+    relevant_ids=("a",),
+    tags={"nested": {"a": [1, None, 2.5]}, "text": "ü\ud800\x00", "": ""},
+    weight=2.5,
+    time="2026-01-02T03:04:05+00:00",
+    trace_id="t-1",
+)
+
+
+def answer(question: Question) -> Answer:
+    """Sentences, and verdicts of every sort that depend on the texts alone."""
+    if question.kind in DECOMPOSITIONS:
+        found = [Component(m.group(), m.span()) for m in re.finditer(r"[^.?!\s][^.?!]*[.?!]?", question.subject)]
+        own = [Component(f"{question.subject.split()[0]} paraphrased.")] if question.subject.strip() else []
+        return (*found, *own)
+    size = len(question.subject) + sum(map(len, question.evidence))
+    if size % 7 == 0:
+        return Verdict("unknown", 1 / 3, None, "it can't be told")
+    if size % 2:
+        return Verdict("no", size / 1009, 0.1 + 0.2, "", sure=False)
+    return Verdict("yes", 0.9, 0.7, "ü: because\n\x00")
+
+
+def fails(question: Question) -> Answer:
+    """Like `answer`, but without an answer to one question of case 3."""
+    return Failure("too long") if "number 3" in question.subject and question.kind == "supported" else answer(question)
+
+
+def identity_of(cases: list[Case], version: str = "1") -> RunIdentity:
+    """What identifies a run over these cases."""
+    rows = RowsHash()
+    for one in cases:
+        rows.add(one)
+    return RunIdentity(rows.hexdigest(), NAMES, {"claims": version})
+
+
+def evaluated(cases: list[Case], judge: FakeJudge | None = None) -> Iterator[Record]:
+    """The records of these cases."""
+    return evaluate_sync(cases, judge or FakeJudge(answer), metrics=METRICS)
+
+
+CASES_FOR_THE_KILL = [case(i) for i in range(150)]

@@ -1,0 +1,279 @@
+"""A run that ended too early goes on where it stopped; a finished one is followed by a new one."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+from examples import answer, case, evaluated, fails, identity_of
+
+from ragtriage.errors import StoreError
+from ragtriage.evaluation import evaluate_sync
+from ragtriage.judges.fake import FakeJudge
+from ragtriage.judges.wrappers import Cached
+from ragtriage.metrics import METRICS
+from ragtriage.store import Store, open_store
+from ragtriage.store.lease import STALE, Heart, Lease
+
+CASES = [case(i) for i in range(150)]
+
+
+@pytest.fixture
+def store(tmp_path):
+    with open_store(tmp_path / "store") as opened:
+        yield opened
+
+
+def begun(store: Store, cases=CASES):
+    return store.begin(identity_of(cases), input="a.jsonl", rows=len(cases), judge="fake")
+
+
+def surveyed(store, cases, file="a.jsonl"):
+    survey = store.survey(file)
+    for one in cases:
+        survey.add(one)
+    return survey
+
+
+def changed(store, **values):
+    connection = sqlite3.connect(store.where)
+    with connection:
+        connection.execute(f"update runs set {', '.join(f'{name} = ?' for name in values)}", tuple(values.values()))  # noqa: S608  # names from this file
+    connection.close()
+
+
+def test_an_interrupted_run_goes_on_with_what_is_left(store):
+    with pytest.raises(KeyboardInterrupt), begun(store) as run:
+        for count, record in enumerate(evaluated(run.todo(CASES))):
+            run.keep(record)
+            if count == 99:
+                raise KeyboardInterrupt
+    info = store.run().info
+    assert (info.state, info.done, info.rows) == ("interrupted", 100, 150)
+    assert store.unfinished(identity_of(CASES)) == info.number
+    judge = FakeJudge(answer)
+    with store.resume(info.number) as run:
+        left = list(run.todo(CASES))
+        assert len(left) == 50
+        for record in evaluate_sync(run.todo(CASES), judge, metrics=METRICS):
+            run.keep(record)
+        run.finish()
+    assert store.unfinished(identity_of(CASES)) is None
+    assert [record.case for record in store.run().records()] == CASES
+    assert store.run().info.complete
+    assert not [q for q in judge.asked if q.subject in {one.response for one in CASES if one not in left}]
+
+
+def test_a_failed_case_is_tried_again(store):
+    with begun(store, CASES[:6]) as run:
+        for record in evaluated(run.todo(CASES[:6]), FakeJudge(fails)):
+            run.keep(record)
+    with store.resume(run.number) as run:
+        assert [one.id for one in run.todo(CASES[:6])] == ["case 3"]
+
+
+def test_another_identity_is_another_run(store):
+    begun(store).interrupt()
+    assert store.unfinished(identity_of(CASES[1:])) is None
+    assert store.unfinished(identity_of(CASES[::-1])) is None
+    assert store.unfinished(identity_of(CASES, version="2")) is None
+    assert store.unfinished(identity_of(CASES)) == 1
+
+
+def test_rows_that_changed_since_the_last_finished_run_are_counted(store):
+    assert surveyed(store, CASES).changed_since_last() is None
+    with begun(store) as run:
+        for record in evaluated(run.todo(CASES)):
+            run.keep(record)
+        assert surveyed(store, CASES).last_run is None
+        run.finish()
+    again = surveyed(store, CASES)
+    assert (again.last_run, again.rows, again.changed_since_last()) == (1, 150, 0)
+    assert again.hexdigest() == identity_of(CASES).rows
+    other = [case(i, response="It is nine.") if i % 3 == 0 else case(i) for i in range(160)]
+    assert surveyed(store, other).changed_since_last() == 50 + 7
+    assert surveyed(store, CASES[:20]).changed_since_last() == 0
+    assert surveyed(store, CASES, "b.jsonl").changed_since_last() is None
+
+
+def test_a_new_run_asks_nothing_that_is_remembered(store):
+    for expected in (True, False):
+        judge = FakeJudge(answer)
+        with begun(store, CASES[:10]) as run:
+            cases = run.todo(CASES[:10])
+            for _ in evaluate_sync(cases, Cached(judge, store.answers()), metrics=METRICS, sink=run):
+                pass
+            run.finish()
+        assert bool(judge.asked) is expected
+    one, two = (list(store.run(number).records()) for number in (1, 2))
+    assert [record.outcomes for record in one] == [record.outcomes for record in two]
+
+
+def test_answers_outlive_the_store_object_and_durable_ones_a_kill(tmp_path):
+    with open_store(tmp_path) as store:
+        list(evaluate_sync(CASES[:2], Cached(FakeJudge(answer), store.answers())))
+    judge = FakeJudge(answer)
+    with open_store(tmp_path) as store:
+        list(evaluate_sync(CASES[:2], Cached(judge, store.answers())))
+        assert judge.asked == []
+        list(evaluate_sync(CASES[2:3], Cached(FakeJudge(answer), store.answers(), durable=True)))
+        with open_store(tmp_path) as other:
+            list(evaluate_sync(CASES[2:3], Cached(judge, other.answers())))
+    assert judge.asked == []
+
+
+WRITER = textwrap.dedent(
+    """
+    import sys, time
+    from examples import CASES_FOR_THE_KILL, answer, identity_of
+    from ragtriage.evaluation import evaluate_sync
+    from ragtriage.judges.fake import FakeJudge
+    from ragtriage.judges.wrappers import Cached
+    from ragtriage.metrics import METRICS
+    from ragtriage.store import open_store
+
+    cases = CASES_FOR_THE_KILL
+    with open_store(sys.argv[1]) as store:
+        run = store.begin(identity_of(cases), input="a.jsonl", rows=len(cases), judge="fake")
+        judge = Cached(FakeJudge(answer), store.answers(), durable=True)
+        for count, record in enumerate(evaluate_sync(run.todo(cases), judge, metrics=METRICS, sink=run)):
+            print(count, flush=True)
+            time.sleep(0.002)
+    """
+)
+
+
+def killed_writer(folder: Path) -> int:
+    """Begin a run in another process, kill it after 120 records, and return its process id."""
+    process = subprocess.Popen(  # noqa: S603  # this interpreter
+        [sys.executable, "-c", WRITER, str(folder)],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parent,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+    )
+    with process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if int(line) >= 120:
+                break
+        process.send_signal(signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+    return process.pid
+
+
+def test_after_kill_9_the_same_command_goes_on(tmp_path):
+    killed_writer(tmp_path)
+    with open_store(tmp_path) as store:
+        number = store.unfinished(identity_of(CASES))
+        assert number == 1
+        info = store.run(number).info
+        assert info.state == "running"
+        assert 100 <= info.done < 150
+        judge = FakeJudge(answer)
+        with store.resume(number) as run:
+            left = list(run.todo(CASES))
+            assert len(left) == 150 - info.done
+            cases = run.todo(CASES)
+            for _ in evaluate_sync(cases, Cached(judge, store.answers()), metrics=METRICS, sink=run):
+                pass
+            run.finish()
+        assert [record.case for record in store.run().records()] == CASES
+        expected = {record.case.id: record.outcomes for record in evaluated(CASES)}
+        assert all(record.outcomes == expected[record.case.id] for record in store.run().records())
+        every = FakeJudge(answer)
+        list(evaluated(left, every))
+        # those in flight when it was killed had been answered, and kept, too: nothing is asked twice
+        assert len(judge.asked) < len(set(every.asked))
+
+
+def test_a_run_that_another_process_writes_is_refused(store):
+    run = begun(store)
+    changed(store, owner="other", owner_host="elsewhere", owner_pid=4711)
+    with pytest.raises(StoreError, match=r"run 1 is being written by process 4711 on elsewhere \(last sign of life \d"):
+        store.resume(1)
+    with pytest.raises(StoreError, match="taken over"):
+        run.finish()
+
+
+def test_two_writers_of_this_process_are_refused_too(store):
+    begun(store)
+    with pytest.raises(StoreError, match=f"by process {os.getpid()} on"):
+        store.resume(1)
+
+
+def test_a_writer_without_a_sign_of_life_is_replaced_and_notices(store):
+    run = begun(store)
+    record = next(evaluated(CASES[:1]))
+    changed(store, owner="other", owner_host="elsewhere", owner_pid=4711, heartbeat=time.time() - STALE - 1)
+    with store.resume(1) as other:
+        run.keep(record)
+        with pytest.raises(StoreError, match="run 1 was taken over by another process"):
+            run.flush()
+        other.keep(record)
+        other.finish()
+    assert list(store.run().records()) == [record]
+    with pytest.raises(StoreError, match="taken over"):
+        run.interrupt()
+
+
+def test_a_dead_process_of_this_host_is_replaced_at_once(store):
+    process = subprocess.Popen([sys.executable, "-c", ""])  # noqa: S603  # this interpreter
+    process.wait()
+    run = begun(store)
+    changed(store, owner="other", owner_pid=process.pid, heartbeat=time.time())
+    with store.resume(1):
+        pass
+    with pytest.raises(StoreError, match="taken over"):
+        run.interrupt()
+
+
+def test_a_heart_beats_until_it_is_stopped_and_tells_of_an_error():
+    beats: list[float] = []
+    heart = Heart(lambda: beats.append(time.monotonic()), seconds=0.01)
+    while len(beats) < 3:
+        time.sleep(0.01)
+    heart.check()
+    heart.stop()
+    count = len(beats)
+    time.sleep(0.03)
+    assert len(beats) == count
+
+    def stopped() -> None:
+        raise StoreError("it was taken over")
+
+    heart = Heart(stopped, seconds=0.01)
+    time.sleep(0.1)
+    with pytest.raises(StoreError, match="taken over"):
+        heart.check()
+    heart.stop()
+
+
+def test_a_lease_names_host_and_process():
+    lease = Lease(1)
+    assert lease.pid == os.getpid()
+    assert lease.host
+    assert lease.owner != Lease(1).owner
+
+
+def test_closing_the_store_marks_what_was_not_finished(tmp_path):
+    with open_store(tmp_path) as store:
+        run = begun(store)
+        run.keep(next(evaluated(CASES[:1])))
+    with open_store(tmp_path) as store:
+        info = store.run().info
+    assert (info.state, info.done) == ("interrupted", 1)
+
+
+def test_a_number_is_never_given_twice(store):
+    begun(store).finish()
+    connection = sqlite3.connect(store.where)
+    with connection:
+        connection.execute("delete from runs")
+    connection.close()
+    assert begun(store).number == 2

@@ -1,0 +1,269 @@
+"""What is read is what was kept."""
+
+import sqlite3
+
+import pytest
+from examples import FULL, NAMES, answer, case, evaluated, fails, identity_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragtriage.case import Case, Source, Turn
+from ragtriage.errors import StoreError
+from ragtriage.judges.fake import FakeJudge
+from ragtriage.record import Record
+from ragtriage.store import RejectedRow, StoredRow, open_store
+from ragtriage.store.codec import decode_answer, decode_steps, encode_answer, encode_steps
+from ragtriage.verdicts import Component, Failure, Missing, Score, Undefined, Verdict, Verdicts
+
+CASES = [
+    case(0),
+    FULL,
+    case(1, response=None),
+    case(2, sources=()),
+    case(3),
+    case(4, response=""),
+    case(5, query=""),
+    case(6, relevant_ids=()),
+]
+
+
+@pytest.fixture
+def store(tmp_path):
+    with open_store(tmp_path / "store") as opened:
+        yield opened
+
+
+def kept(store, records, **changes):
+    with store.begin(identity_of(CASES), input="a.jsonl", rows=len(CASES), judge="fake", **changes) as run:
+        for record in records:
+            run.keep(record)
+        run.finish()
+    return store.run(run.number)
+
+
+@pytest.mark.parametrize("judge", [answer, fails], ids=["sound", "with a failure"])
+def test_records_come_back_as_they_were_in_the_order_of_the_input(store, judge):
+    records = {}
+    with store.begin(identity_of(CASES), input="a.jsonl", rows=len(CASES), judge="fake") as run:
+        for record in evaluated(run.todo(CASES), FakeJudge(judge, shuffled=1)):
+            records[record.case.id] = record
+            run.keep(record)
+        run.finish()
+    stored = store.run()
+    found = list(stored.records())
+    assert [record.case.id for record in found] == [one.id for one in CASES]
+    for record in found:
+        assert record == records[record.case.id]
+        assert list(record.steps) == list(records[record.case.id].steps)
+        assert record == stored.record(record.case.id)
+    assert stored.count == len(CASES)
+    assert any(part for record in found for o in record.outcomes.values() if isinstance(o, Score) for part in o.parts)
+
+
+def test_failures_of_cases_are_counted(store):
+    info = kept(store, evaluated(CASES, FakeJudge(fails))).info
+    assert (info.done, info.failed, info.complete) == (len(CASES) - 1, 1, False)
+
+
+def test_many_records_are_read_in_their_order(store):
+    cases = [case(i) for i in range(200)]
+    with store.begin(identity_of(cases), input="a", rows=200, judge="fake") as run:
+        for record in evaluated(run.todo(cases), FakeJudge(answer)):
+            run.keep(record)
+    assert [record.case for record in store.run().records()] == cases
+
+
+def test_an_unknown_metric_comes_back_without_parts(store):
+    record = Record(case(1), {}, {NAMES[0]: Score(0.5, 2, 1, ()), "own_metric": Score(1.0, 1)})
+    identity = identity_of(CASES)
+    identity = type(identity)(identity.rows, (NAMES[0], "own_metric"), {})
+    with store.begin(identity, input="a", rows=1, judge="fake") as run:
+        run.keep(record)
+    assert store.run().record("case 1") == record
+
+
+def test_keeping_twice_is_harmless_and_the_last_counts(store):
+    first, second = (
+        [record for one in (case(3), case(4)) for record in evaluated([one], FakeJudge(judge))]
+        for judge in (fails, answer)
+    )
+    stored = kept(store, [*first, *second, *first, *second])
+    assert list(stored.records()) == second
+    with store.resume(stored.number) as run:
+        run.keep(first[0])
+        run.finish()
+    assert list(store.run().records()) == [first[0], second[1]]
+
+
+def test_scores_and_rows_are_read_without_texts(store):
+    records = {record.case.id: record for record in evaluated(CASES)}
+    stored = kept(store, records.values())
+    rows = {row.id: row for row in stored.rows()}
+    assert rows.keys() == records.keys()
+    assert isinstance(rows["full"], StoredRow)
+    assert rows["full"].tags == FULL.tags
+    assert rows["full"].weight == 2.5
+    for case_id, outcome in stored.scores("groundedness"):
+        whole = records[case_id].outcomes["groundedness"]
+        if isinstance(whole, Score):
+            whole = Score(whole.value, whole.judged, whole.unknown)
+        assert outcome == whole == rows[case_id].outcomes["groundedness"]
+    with pytest.raises(StoreError, match="no metric 'nonsense'; it has source_precision"):
+        stored.scores("nonsense")
+
+
+def test_scores_can_be_aggregated_in_plain_sql(store):
+    kept(store, evaluated(CASES))
+    connection = sqlite3.connect(store.where)
+    found = dict(connection.execute("select metric, count(value) from scores group by metric").fetchall())
+    connection.close()
+    assert found.keys() == set(NAMES)
+    assert found["groundedness"] > 0
+
+
+def test_what_a_run_is_comes_back(store):
+    stored = kept(store, [], configuration={"thresholds": {"groundedness": 0.7}, "flags": ["--any-language"]})
+    info = stored.info
+    assert info.number == 1
+    assert (info.input, info.judge, info.metrics, info.rows) == ("a.jsonl", "fake", NAMES, len(CASES))
+    assert info.configuration == {"thresholds": {"groundedness": 0.7}, "flags": ["--any-language"]}
+    assert info.fingerprints == {"claims": "1"}
+    assert info.identity == identity_of(CASES).hexdigest()
+    assert {"ragtriage", "python"} <= info.versions.keys()
+    assert info.state == "finished"
+    assert info.created.endswith("+00:00")
+    assert info.finished is not None
+    assert info.finished >= info.created
+
+
+def test_rejected_rows_come_back_once_each(store):
+    complaints = [RejectedRow(7, "sources", "it is no list"), RejectedRow(2, None, "it is no object")]
+    with store.begin(identity_of(CASES), input="a", rows=1, judge="fake") as run:
+        run.reject(*complaints)
+        run.flush()
+        run.reject(*complaints)
+    stored = store.run()
+    assert stored.rejected() == complaints[::-1]
+    assert stored.info.rejected == 2
+
+
+def test_cost_and_time_add_up_over_continuations(store):
+    with store.begin(identity_of(CASES), input="a", rows=1, judge="fake") as run:
+        run.cost += 0.25
+    before = store.run().info.seconds
+    with store.resume(run.number) as run:
+        run.cost += 0.5
+    info = store.run().info
+    assert info.cost == 0.75
+    assert info.seconds >= before > 0
+
+
+def test_texts_are_stored_once(store):
+    kept(store, evaluated([case(1), case(2), case(2, id="again")]))
+    connection = sqlite3.connect(store.where)
+    (count,) = connection.execute("select count(*) from texts").fetchone()
+    (blobs,) = connection.execute("select count(*) from texts where text like '%dogs travel%'").fetchone()
+    connection.close()
+    assert (count, blobs) == (7, 1)
+
+
+def test_unknown_runs_and_cases_are_named(store):
+    with pytest.raises(StoreError, match="holds no run yet"):
+        store.run()
+    kept(store, [])
+    kept(store, [])
+    with pytest.raises(StoreError, match="there is no run 9; the newest are 2, 1"):
+        store.run(9)
+    with pytest.raises(StoreError, match="'first' is no run"):
+        store.run("first")
+    with pytest.raises(StoreError, match="no case 'x'"):
+        store.run("1").record("x")
+    assert [info.number for info in store.runs()] == [2, 1]
+    assert store.run("last").number == 2
+
+
+TEXT = st.text(st.characters(exclude_categories=()), max_size=8)
+COMPONENT = st.builds(
+    Component,
+    TEXT,
+    st.none() | st.tuples(st.integers(0, 9), st.integers(0, 9)),
+    st.none() | st.integers(0, 3),
+    st.booleans(),
+)
+PROBABILITY = st.none() | st.floats(0, 1)
+VERDICT = st.builds(
+    Verdict, st.sampled_from(["yes", "no", "unknown"]), st.none() | st.floats(-1, 1), PROBABILITY, TEXT, st.booleans()
+)
+CELL = st.none() | VERDICT | st.builds(Failure, TEXT)
+
+
+@st.composite
+def grids(draw):
+    components = tuple(draw(st.lists(COMPONENT, max_size=4)))
+    width = draw(st.integers(0, 3))
+    return Verdicts(components, tuple(tuple(draw(CELL) for _ in range(width)) for _ in components))
+
+
+KNOWN = st.lists(COMPONENT, max_size=4).map(tuple) | grids() | st.builds(Missing, TEXT, TEXT, st.booleans())
+CASE = st.builds(
+    Case,
+    TEXT,
+    TEXT,
+    st.lists(st.builds(Source, TEXT, st.none() | TEXT), max_size=3).map(tuple),
+    st.none() | TEXT,
+    st.none() | TEXT,
+    st.lists(st.builds(Turn, TEXT, TEXT), max_size=2).map(tuple),
+    st.lists(TEXT, max_size=2).map(tuple),
+    st.none() | st.lists(TEXT, max_size=2).map(tuple),
+    st.dictionaries(TEXT, st.none() | TEXT | st.integers() | st.floats(allow_nan=False), max_size=2),
+    st.floats(0, 10),
+    st.none() | TEXT,
+    st.none() | TEXT,
+)
+OUTCOME = st.builds(Score, st.floats(0, 1), st.integers(0, 9), st.integers(0, 9)) | st.builds(
+    Undefined, TEXT, st.booleans()
+)
+RECORD = st.builds(
+    Record,
+    CASE,
+    st.dictionaries(TEXT, KNOWN, max_size=3),
+    st.dictionaries(st.sampled_from(NAMES), OUTCOME, max_size=3),
+    st.sampled_from(["en", "de"]),
+    st.floats(0, 10),
+)
+
+
+@given(CASE, st.dictionaries(TEXT, KNOWN, max_size=4))
+def test_any_steps_come_back(one, steps):
+    assert decode_steps(one, encode_steps(one, steps)) == steps
+
+
+@given(VERDICT | st.lists(COMPONENT, max_size=4).map(tuple))
+def test_any_answer_comes_back(given_answer):
+    assert decode_answer(encode_answer(given_answer)) == given_answer
+
+
+def test_a_failure_is_no_answer_to_keep():
+    with pytest.raises(ValueError, match="never kept"):
+        encode_answer(Failure("x"))
+
+
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory):
+    with open_store(tmp_path_factory.mktemp("lasting")) as opened:
+        yield opened
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(RECORD, max_size=4, unique_by=lambda record: record.case.id))
+def test_any_records_come_back(lasting, records):
+    with lasting.begin(identity_of([]), input="a", rows=0, judge="fake") as run:
+        for record in records:
+            run.keep(record)
+    assert list(lasting.run().records()) == records
+
+
+@pytest.mark.parametrize("blob", [b"", b"nonsense"])
+def test_damaged_steps_are_named(blob):
+    with pytest.raises(StoreError, match="steps of case 'case 1' are damaged"):
+        decode_steps(case(1), blob)
