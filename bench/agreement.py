@@ -2,8 +2,8 @@
 
     python bench/agreement.py DATA OUT [--only TASK] [--sets NAME ...]
 
-DATA/<task>/<set>.jsonl[.gz] holds the rows, OUT/<task>/<set>.jsonl gets {id, verdict, confidence, score}. The judge sees
-the question's fields only, by the same path as in an evaluation.
+DATA/<task>/<set>.jsonl[.gz] holds the rows, OUT/<task>/<set>.jsonl gets {id, verdict, confidence, score}. The judge
+sees the question's fields only, by the same path as in an evaluation.
 """
 
 from __future__ import annotations

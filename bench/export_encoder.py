@@ -5,8 +5,8 @@
 
 The graph is written node by node instead of being traced, so that it holds the few fused operators that onnxruntime
 runs fastest, and nothing else. Weights of the linear layers are int8 with a scale for every output column, in 7 bits
-(processors without VNNI saturate on 8), the word embeddings int8 with a scale for every row. There is no attention mask:
-a text is run by itself, since the scale of a dynamically quantised activation is taken over the whole tensor, and a
+(processors without VNNI saturate on 8), the word embeddings int8 with a scale for every row. There is no attention
+mask: a text is run by itself, since the scale of a dynamically quantised activation is taken over the whole tensor, and a
 verdict must not depend on which texts happen to share a batch.
 
 Prints the cosine between the shipped vectors and those of the original model on a few sentences.
@@ -22,7 +22,11 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnxruntime
+import torch
 from onnx import TensorProto, helper, numpy_helper
+from tokenizers import Tokenizer
+from transformers import AutoModel
 
 HEADS = 12
 EPSILON = 1e-12
@@ -32,7 +36,7 @@ CHECK = (
     "Who won the 1896 election in Baroda?",
     "Store the vaccine between 2 and 8 °C; discard it if it was frozen.",
     "Short.",
-    "Kubernetes restarts a pod whose liveness probe fails three times in a row, but never one whose readiness probe fails.",
+    "Kubernetes restarts a pod whose liveness probe fails three times in a row, but never for its readiness probe.",
 )
 
 
@@ -55,7 +59,7 @@ class Graph:
         return output
 
     def linear(self, name: str, x: str, weight: np.ndarray, bias: np.ndarray) -> str:
-        """x · weightᵀ + bias with int8 weights; the activation is quantised as it comes."""
+        """X · weightᵀ + bias with int8 weights; the activation is quantised as it comes."""
         scale = np.abs(weight).max(axis=1) / 63.0
         level = np.round(weight / scale[:, None]).astype(np.int8).T
         parts = [
@@ -71,7 +75,9 @@ class Graph:
         """Layer normalisation of x + skip (the fused operator of the two is slower on a processor)."""
         gamma = self.constant(f"{name}.g", self.weights[f"{source}.weight"])
         beta = self.constant(f"{name}.o", self.weights[f"{source}.bias"])
-        return self.node("LayerNormalization", [self.node("Add", [x, skip], f"{name}.sum"), gamma, beta], name, epsilon=EPSILON)
+        return self.node(
+            "LayerNormalization", [self.node("Add", [x, skip], f"{name}.sum"), gamma, beta], name, epsilon=EPSILON
+        )
 
 
 def embeddings(g: Graph) -> str:
@@ -85,7 +91,9 @@ def embeddings(g: Graph) -> str:
     level = g.node("Cast", [g.node("Gather", ["words", "ids"], "level")], "level.f", to=TensorProto.FLOAT)
     word = g.node("Mul", [level, g.node("Gather", ["words.s", "ids"], "level.s")], "word")
     zero, one = g.constant("zero", np.array([0], np.int64)), g.constant("one", np.array([1], np.int64))
-    length = g.node("Slice", [g.node("Shape", ["ids"], "shape"), one, g.constant("two", np.array([2], np.int64))], "length")
+    length = g.node(
+        "Slice", [g.node("Shape", ["ids"], "shape"), one, g.constant("two", np.array([2], np.int64))], "length"
+    )
     place = g.node("Unsqueeze", [g.node("Slice", ["places", zero, length], "place"), zero], "place.1")
     return g.normalised("h0", word, place, "embeddings.LayerNorm")
 
@@ -109,7 +117,7 @@ def layer(g: Graph, i: int, x: str) -> str:
 
 
 def model(weights: dict[str, np.ndarray]) -> onnx.ModelProto:
-    """ids (1, n) → tokens (1, n, 384) and their mean (1, 384)."""
+    """Ids (1, n) → tokens (1, n, 384) and their mean (1, 384)."""
     g = Graph(weights)
     x = embeddings(g)
     for i in range(sum(name.endswith("attention.self.query.weight") for name in weights)):
@@ -141,11 +149,6 @@ def carried() -> Path:
 
 def check(folder: Path, target: Path) -> None:
     """Print how close the shipped vectors are to the original ones."""
-    import onnxruntime
-    import torch
-    from tokenizers import Tokenizer
-    from transformers import AutoModel
-
     original = AutoModel.from_pretrained(folder)
     tokenizer = Tokenizer.from_file(str(target / "tokenizer.json"))
     session = onnxruntime.InferenceSession(str(target / "encoder.onnx"))
@@ -163,15 +166,19 @@ def main() -> None:
     parser.add_argument("target", type=Path)
     parser.add_argument("--weights", type=Path, help="a folder with the model as transformers reads it")
     args = parser.parse_args()
-    from transformers import AutoModel
-
     folder = args.weights or carried()
-    weights = {k: v.numpy().astype(np.float32) for k, v in AutoModel.from_pretrained(folder).state_dict().items() if v.is_floating_point()}
+    weights = {
+        k: v.numpy().astype(np.float32)
+        for k, v in AutoModel.from_pretrained(folder).state_dict().items()
+        if v.is_floating_point()
+    }
     args.target.mkdir(parents=True, exist_ok=True)
     onnx.save(model(weights), str(args.target / "encoder.onnx"))
     settings = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
     settings["truncation"] = settings["padding"] = None
-    (args.target / "tokenizer.json").write_text(json.dumps(settings, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
+    (args.target / "tokenizer.json").write_text(
+        json.dumps(settings, ensure_ascii=False, separators=(",", ":")), encoding="utf-8"
+    )
     for path in sorted(args.target.iterdir()):
         print(f"{path.stat().st_size / 1e6:8.2f} MB  {path.name}")
     check(folder, args.target)

@@ -21,8 +21,7 @@ from ragtriage.metric import Metric
 from ragtriage.metrics import METRICS, metrics_named
 from ragtriage.readers import CaseFile, Rejected
 from ragtriage.record import Record
-from ragtriage.report.header import Header
-from ragtriage.store import RunIdentity, RunInfo, Store, StoredRun
+from ragtriage.store import RunIdentity, RunInfo, Store
 from ragtriage.verdicts import Undefined
 
 REMEMBERED = 10
@@ -170,25 +169,6 @@ def criteria_of(info: RunInfo, thresholds: Mapping[str, float]) -> Criteria:
     own = tuple(Rule(**rule) for rule in info.configuration.get("rules", ()))
     stored = info.configuration.get("thresholds", {})
     return Criteria(tuple(metrics), {**stored, **thresholds}, RULES + own)
-
-
-def header_of(stored: StoredRun, criteria: Criteria) -> Header:
-    """What stands above every picture of a stored run."""
-    info = stored.info
-    rejected = stored.rejected()
-    shown = (f"row {r.row}{f', field {r.field!r}' if r.field else ''}: {r.reason}" for r in rejected[:REMEMBERED])
-    return Header(
-        run=str(info.number),
-        input=info.input,
-        judge=info.judge,
-        created=info.created.replace("T", " ").replace("+00:00", " UTC"),
-        state=info.state,
-        of=info.rows,
-        thresholds=criteria.thresholds,
-        rejected=len(rejected),
-        rejections=tuple(shown),
-        version=info.versions.get("ragtriage", ""),
-    )
 
 
 def _sampled(file: CaseFile, selection: Selection) -> frozenset[bytes] | None:

@@ -21,14 +21,22 @@ LAZY_BY_DESIGN = {"ragtriage"}
 ORDER = (
     "errors", "case", "verdicts", "steps", "metric", "metrics", "judges.questions", "judges.protocol", "planning",
     "language", "inquiry", "record", "evaluation", "thresholds", "diagnosis", "config", "summary", "judges", "store",
-    "readers", "running", "exporting", "report", "demo", "cli",
+    "readers", "assessment", "gate", "exporting", "running", "judging", "report", "demo", "cli",
 )  # fmt: skip
 """A module imports only from what stands before it, or from its own place."""
 
 
+def loaded(tree: ast.AST) -> Iterator[ast.AST]:
+    """Every node but those that only a type checker reads."""
+    yield tree
+    for child in ast.iter_child_nodes(tree):
+        if not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
+            yield from loaded(child)
+
+
 def imported(tree: ast.AST, module: str) -> Iterator[str]:
     """The modules of this package that a file imports when it is loaded, or inside its functions."""
-    for node in ast.walk(tree):
+    for node in loaded(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ragtriage"):
             for alias in node.names:
                 full = f"{node.module}.{alias.name}"

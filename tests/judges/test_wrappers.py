@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_fake import BROKEN, sensible
 
-from ragtriage.errors import JudgeError
+from ragtriage.errors import JudgeError, StoreError
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.protocol import Estimate
 from ragtriage.judges.questions import KINDS, Question
@@ -91,6 +91,48 @@ def test_answers_are_kept_as_they_arrive():
 
     asyncio.run(leave_early())
     assert len(memory.entries) == 2
+
+
+class Slow(InMemory):
+    """A memory that is safe only when flushed, and counts how often."""
+
+    def __init__(self):
+        super().__init__()
+        self.flushed = []
+        self.full = False
+
+    def flush(self):
+        """See `AnswerMemory`."""
+        if self.full:
+            raise StoreError("the disk is full")
+        self.flushed.append(len(self.entries))
+
+
+def test_what_was_paid_for_is_made_safe_as_it_arrives_a_request_at_a_time():
+    memory = Slow()
+
+    class ByRequests(FakeJudge):
+        async def ask(self, questions):
+            async for position, answer in super().ask(questions):
+                yield position, answer
+                if position % 4 == 3:
+                    await asyncio.sleep(0.001)  # the next request's answers take a while
+
+    answers(Cached(ByRequests(sensible), memory, durable=True), QUESTIONS)
+    assert [count for count in memory.flushed if count] == [4, 8, 12, 12]
+
+
+def test_what_costs_nothing_waits_for_the_memory():
+    memory = Slow()
+    answers(Cached(FakeJudge(sensible, delay=0), memory), QUESTIONS)
+    assert memory.flushed == []
+
+
+def test_a_memory_that_cannot_keep_what_was_paid_for_ends_the_evaluation():
+    memory = Slow()
+    memory.full = True
+    with pytest.raises(StoreError, match="full"):
+        answers(Cached(FakeJudge(sensible, delay=0), memory, durable=True), QUESTIONS)
 
 
 def test_a_judge_error_passes_and_what_was_answered_before_stays():

@@ -121,7 +121,10 @@ def test_map_of_a_field_that_is_not_there(make: Any) -> None:
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        ({"text": "q", "contexts": []}, r"no column holds the query.*Columns: text, contexts.*user_input.*--map query="),
+        (
+            {"text": "q", "contexts": []},
+            r"no column holds the query.*Columns: text, contexts.*user_input.*--map query=",
+        ),
         ({"query": "q", "hits": []}, r"no column holds the sources.*Columns: query, hits.*retrieved_contexts"),
         ({"query": "q", "context": ["ideal"]}, r"'context' may be the ideal.*--map sources=context"),
         ({"query": "q", "source": "http://x"}, r"'source' mostly tells where.*--map sources=source"),

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -48,11 +49,9 @@ def changed(store, **values):
 
 
 def test_an_interrupted_run_goes_on_with_what_is_left(store):
-    with pytest.raises(KeyboardInterrupt), begun(store) as run:
-        for count, record in enumerate(evaluated(run.todo(CASES))):
+    with begun(store) as run:  # left without finish(), as by Ctrl-C
+        for record in islice(evaluated(run.todo(CASES)), 100):
             run.keep(record)
-            if count == 99:
-                raise KeyboardInterrupt
     info = store.run().info
     assert (info.state, info.done, info.rows) == ("interrupted", 100, 150)
     assert store.unfinished(identity_of(CASES)) == info.number
@@ -66,7 +65,8 @@ def test_an_interrupted_run_goes_on_with_what_is_left(store):
     assert store.unfinished(identity_of(CASES)) is None
     assert [record.case for record in store.run().records()] == CASES
     assert store.run().info.complete
-    assert not [q for q in judge.asked if q.subject in {one.response for one in CASES if one not in left}]
+    done = {one.response for one in CASES} - {one.response for one in left}
+    assert not [question for question in judge.asked if question.subject in done]
 
 
 def test_a_failed_case_is_tried_again(store):
@@ -96,7 +96,7 @@ def test_rows_that_changed_since_the_last_finished_run_are_counted(store):
     assert (again.last_run, again.rows, again.changed_since_last()) == (1, 150, 0)
     assert again.hexdigest() == identity_of(CASES).rows
     other = [case(i, response="It is nine.") if i % 3 == 0 else case(i) for i in range(160)]
-    assert surveyed(store, other).changed_since_last() == 50 + 7
+    assert surveyed(store, other).changed_since_last() == 50 + 10
     assert surveyed(store, CASES[:20]).changed_since_last() == 0
     assert surveyed(store, CASES, "b.jsonl").changed_since_last() is None
 
@@ -174,7 +174,7 @@ def test_after_kill_9_the_same_command_goes_on(tmp_path):
         assert number == 1
         info = store.run(number).info
         assert info.state == "running"
-        assert 100 <= info.done < 150
+        assert 70 <= info.done < 150  # of 120, at most one transaction's fifty are lost
         judge = FakeJudge(answer)
         with store.resume(number) as run:
             left = list(run.todo(CASES))
@@ -223,7 +223,7 @@ def test_a_writer_without_a_sign_of_life_is_replaced_and_notices(store):
 
 
 def test_a_dead_process_of_this_host_is_replaced_at_once(store):
-    process = subprocess.Popen([sys.executable, "-c", ""])  # noqa: S603  # this interpreter
+    process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
     run = begun(store)
     changed(store, owner="other", owner_pid=process.pid, heartbeat=time.time())

@@ -1,1 +1,62 @@
-"""`ragtriage demo`: placeholder until the demo's module is written."""
+"""`ragtriage demo`: the example cases through the whole path, and an honest word on what was found."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from ragtriage.cli.evaluate import evaluate
+from ragtriage.cli.options import Where
+from ragtriage.cli.results import diagnosed, opened
+from ragtriage.demo import CASES, known_faults, mark, shares
+from ragtriage.store import open_store
+
+
+def demo(
+    *,
+    report: Annotated[Path | None, typer.Option(help="Where the HTML report goes [default: into the store].")] = None,
+    store: Where = None,
+) -> None:
+    """Evaluate the example cases and say which of their known faults were found."""
+    try:
+        evaluate(str(CASES), report=report, store=store)
+    finally:
+        _compare(store)
+
+
+def _compare(store: str | None) -> None:
+    """What is known about the example cases beside what was found; read only now, after everything was judged."""
+    with open_store(store, create=False) as there:
+        stored, criteria = opened(there, "last", None)
+        found = ((record.case.id, findings) for record, findings in diagnosed(stored, criteria))
+        marked = mark(known_faults(), found)
+    named, faults, blamed, sound = shares(marked)
+    console = Console()
+    console.print()
+    console.print(f"Of {faults} known faults, the judge named {named}; of {sound} sound cases, it blamed {blamed}.")
+    for title, some in (
+        ("Missed", [m for m in marked if m.known.fault != "none" and not m.right]),
+        ("Blamed, though sound", [m for m in marked if m.known.fault == "none" and not m.right]),
+    ):
+        if some:
+            console.print(f"{title}:")
+        for m in some:
+            instead = f" (found: {', '.join(m.rules)})" if m.rules else ""
+            console.print(f"  {m.known.id}  {m.known.fault}: {m.known.note}{instead}", markup=False, highlight=False)
+    console.print()
+    console.print("Your own file (JSONL, JSON or CSV with a question, an answer and the retrieved texts):")
+    program = Path(sys.argv[0])
+    command = "ragtriage" if program.name != "ragtriage" or program.parent.name != "bin" else _shown(program)
+    console.print(f"  {command} evaluate answers.jsonl", markup=False, highlight=False)
+
+
+def _shown(program: Path) -> str:
+    """How to call this very program from the present folder."""
+    try:
+        return str(program.absolute().relative_to(Path.cwd()))
+    except ValueError:
+        return program.name

@@ -19,14 +19,17 @@ from ragtriage.diagnosis import Finding, diagnose
 from ragtriage.errors import InputError
 from ragtriage.exporting import export_cases
 from ragtriage.record import Record
+from ragtriage.report.header import Header
 from ragtriage.report.html import write_report
 from ragtriage.report.order import row_of
 from ragtriage.report.terminal import print_cases, print_summary
 from ragtriage.report.terminal_case import print_case
-from ragtriage.running import criteria_of, header_of
+from ragtriage.running import criteria_of
 from ragtriage.store import Store, StoredRun, open_store
 
 Diagnosed = tuple[Record, tuple[Finding, ...]]
+REJECTIONS = 10
+"""Unusable rows that are quoted; all are counted."""
 
 
 def report(
@@ -38,9 +41,9 @@ def report(
     store: Where = None,
 ) -> None:
     """Write a run as one self-contained HTML file."""
-    with open_store(store, create=False) as opened:
-        stored, criteria = _opened(opened, run, threshold)
-        path = out or report_path(opened, stored) or Path("report.html")
+    with open_store(store, create=False) as there:
+        stored, criteria = opened(there, run, threshold)
+        path = out or report_path(there, stored) or Path("report.html")
         write_html(path, stored, criteria, _assessed(stored, criteria, by))
     sys.stdout.write(f"{path}\n")
 
@@ -56,15 +59,15 @@ def show(
     store: Where = None,
 ) -> None:
     """Show a run in the terminal: its numbers and worst cases, or one case in full."""
-    with open_store(store, create=False) as opened:
-        stored, criteria = _opened(opened, run, threshold)
+    with open_store(store, create=False) as there:
+        stored, criteria = opened(there, run, threshold)
         if case is not None:
             record = stored.record(case)
             print_case(Console(), record, diagnose_by(criteria)(record), criteria.thresholds)
             return
         print_run(stored, criteria, _assessed(stored, criteria, by), as_json=as_json)
         if not as_json:
-            rows = (row_of(record, findings) for record, findings in _diagnosed(stored, criteria))
+            rows = (row_of(record, findings) for record, findings in diagnosed(stored, criteria))
             print_cases(Console(), rows, most)
 
 
@@ -76,17 +79,17 @@ def export(
     store: Where = None,
 ) -> None:
     """Write a run as rows for other programs, one row a case."""
-    with open_store(store, create=False) as opened:
-        stored, criteria = _opened(opened, run, threshold)
+    with open_store(store, create=False) as there:
+        stored, criteria = opened(there, run, threshold)
         names = [m.name for m in criteria.metrics]
-        count = export_cases(out, names, criteria.rules, _diagnosed(stored, criteria))
+        count = export_cases(out, names, criteria.rules, diagnosed(stored, criteria))
     sys.stderr.write(f"{count} rows in {out}\n")
 
 
 def runs(*, store: Where = None) -> None:
     """List the stored runs, the newest first."""
-    with open_store(store, create=False) as opened:
-        for info in opened.runs():
+    with open_store(store, create=False) as there:
+        for info in there.runs():
             of = f"{info.done} of {info.rows} cases"
             failed = f", {info.failed} failed" if info.failed else ""
             line = f"{info.number:>4}  {info.created}  {info.state:<11}  {of}{failed}  {info.judge}  {info.input}"
@@ -100,7 +103,7 @@ def print_run(stored: StoredRun, criteria: Criteria, assessment: Assessment, *, 
         sys.stdout.write(json.dumps({"run": stored.number, **summary.as_json()}) + "\n")
         return
     console = Console()
-    print_summary(console, header_of(stored, criteria), summary, assessment.slices())
+    print_summary(console, _header(stored, criteria), summary, assessment.slices())
     worst = next((case for group in summary.groups for case in group.worst), None)
     lines = [f"run {stored.number} is stored; list its cases: ragtriage show {stored.number}"]
     if worst is not None:
@@ -123,11 +126,11 @@ def write_html(path: Path, stored: StoredRun, criteria: Criteria, assessment: As
     """
 
     def cases() -> Iterator[Diagnosed]:
-        return _diagnosed(stored, criteria)
+        return diagnosed(stored, criteria)
 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_report(path, header_of(stored, criteria), assessment.summary(), cases, assessment.slices())
+        write_report(path, _header(stored, criteria), assessment.summary(), cases, assessment.slices())
     except OSError as error:
         raise InputError(f"{path} can't be written: {error.strerror or error}") from error
 
@@ -137,7 +140,27 @@ def diagnose_by(criteria: Criteria) -> Callable[[Record], tuple[Finding, ...]]:
     return lambda record: diagnose(record, criteria.thresholds, criteria.rules, criteria.metrics)
 
 
-def _opened(store: Store, run: str, threshold: list[str] | None) -> tuple[StoredRun, Criteria]:
+def _header(stored: StoredRun, criteria: Criteria) -> Header:
+    """What stands above every picture of a stored run."""
+    info = stored.info
+    rejected = stored.rejected()
+    shown = (f"row {r.row}{f', field {r.field!r}' if r.field else ''}: {r.reason}" for r in rejected[:REJECTIONS])
+    return Header(
+        run=str(info.number),
+        input=info.input,
+        judge=info.judge,
+        created=info.created.replace("T", " ").replace("+00:00", " UTC"),
+        state=info.state,
+        of=info.rows,
+        thresholds=criteria.thresholds,
+        rejected=len(rejected),
+        rejections=tuple(shown),
+        version=info.versions.get("ragtriage", ""),
+    )
+
+
+def opened(store: Store, run: str, threshold: list[str] | None) -> tuple[StoredRun, Criteria]:
+    """A stored run, and the criteria by which it is shown."""
     stored = store.run(run)
     return stored, criteria_of(stored.info, named_numbers(threshold or (), "--threshold"))
 
@@ -149,6 +172,7 @@ def _assessed(stored: StoredRun, criteria: Criteria, by: str | None) -> Assessme
     return assessment
 
 
-def _diagnosed(stored: StoredRun, criteria: Criteria) -> Iterator[Diagnosed]:
+def diagnosed(stored: StoredRun, criteria: Criteria) -> Iterator[Diagnosed]:
+    """Every case of a run with its findings, streamed in the order of the input."""
     diagnosis = diagnose_by(criteria)
     return ((record, diagnosis(record)) for record in stored.records())

@@ -127,7 +127,7 @@ def score_of(task: Task, answers: Sequence[Answer]) -> dict[str, Any]:
 def probability(verdict: Verdict) -> float:
     """The probability of yes.
 
-    A similarity's score is a cosine, so its confidence is read instead; a judge that gives neither is taken at its word.
+    A similarity's score is a cosine, so confidence is read first; a judge that gives neither is taken at its word.
     """
     if verdict.confidence is not None and verdict.value != "unknown":
         return verdict.confidence if verdict.value == "yes" else 1.0 - verdict.confidence
@@ -156,7 +156,7 @@ async def predict(judge: Judge, task: Task, rows: Sequence[Row]) -> list[dict[st
     first = [written(i, lambda row=row: decompositions_of(task, row)) for i, row in enumerate(rows)]  # type: ignore[misc]
     parts = await _asked(judge, first)
     for i, answers in enumerate(parts):
-        errors |= {i: answer.cause for answer in answers if isinstance(answer, Failure)}
+        errors.update((i, answer.cause) for answer in answers if isinstance(answer, Failure))
     second = [
         ()
         if i in errors

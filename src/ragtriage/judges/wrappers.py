@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Protocol
 
+from ragtriage.errors import StoreError
 from ragtriage.judges.protocol import Estimate, Judge
 from ragtriage.judges.questions import Kind, Question
 from ragtriage.verdicts import Answer, Failure
@@ -43,12 +44,11 @@ class AnswerMemory(Protocol):
         """
         ...
 
-    def remember(self, entries: Iterable[Remembered], *, durable: bool = False) -> None:
-        """Keep answers; a key that is known stays as it is.
+    def remember(self, entries: Iterable[Remembered]) -> None:
+        """Keep answers; a key that is known stays as it is. They may wait for others for a moment, at most to `flush`.
 
         Args:
             entries: answers, none of them a failure.
-            durable: they are safe when this returns; else they may wait for others for a moment.
 
         Raises:
             StoreError: they can't be kept.
@@ -74,7 +74,7 @@ class InMemory:
         """See `AnswerMemory`."""
         return {key: self.entries[key].answer for key in keys if key in self.entries}
 
-    def remember(self, entries: Iterable[Remembered], *, durable: bool = False) -> None:  # noqa: ARG002  # the protocol's
+    def remember(self, entries: Iterable[Remembered]) -> None:
         """See `AnswerMemory`."""
         for entry in entries:
             self.entries.setdefault(entry.key, entry)
@@ -139,8 +139,9 @@ class Cached:
     Args:
         judge: what is asked.
         memory: what keeps the answers.
-        durable: every answer is safe before it is handed on (for answers that were paid for); else answers may wait
-            for others for a moment and are lost with a killed process.
+        durable: for answers that were paid for: those that arrive together (the answers of one request) are made safe
+            together, before anything else is waited for. Else answers wait for others, half a second at most, and are
+            lost with a killed process.
         trial: which repetition of the same questions this is.
     """
 
@@ -150,6 +151,7 @@ class Cached:
         self._durable = durable
         self._trial = trial
         self._underway: dict[bytes, asyncio.Future[Answer]] = {}
+        self._flushing: asyncio.Handle | None = None
 
     def name(self) -> str:
         """The inner judge's."""
@@ -238,15 +240,35 @@ class Cached:
         if not asked:
             return
         keys, questions = list(asked), list(asked.values())
-        async with _closing(self._judge.ask(questions)) as answers:
-            async for position, answer in answers:
-                key, kind = keys[position], questions[position].kind
-                if not isinstance(answer, Failure):
-                    entry = Remembered(key, kind, self._judge.fingerprint(kind), answer, self._trial)
-                    self._memory.remember([entry], durable=self._durable)
-                if not promises[key].done():
-                    promises[key].set_result(answer)
-                yield key, answer
+        fingerprints = {kind: self._judge.fingerprint(kind) for kind in {question.kind for question in questions}}
+        try:
+            async with _closing(self._judge.ask(questions)) as answers:
+                async for position, answer in answers:
+                    key, kind = keys[position], questions[position].kind
+                    if not isinstance(answer, Failure):
+                        self._remember(Remembered(key, kind, fingerprints[kind], answer, self._trial))
+                    if not promises[key].done():
+                        promises[key].set_result(answer)
+                    yield key, answer
+        finally:
+            if self._durable:
+                self._flush()
+
+    def _remember(self, entry: Remembered) -> None:
+        self._memory.remember([entry])
+        if self._durable and not self._flushing:
+            # runs as soon as the judge has nothing more to yield for now
+            self._flushing = asyncio.get_running_loop().call_soon(self._flush_in_passing)
+
+    def _flush_in_passing(self) -> None:
+        with suppress(StoreError):  # what couldn't be kept goes on waiting, and the end of `_ask` raises it
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._flushing:
+            self._flushing.cancel()
+            self._flushing = None
+        self._memory.flush()
 
 
 @asynccontextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -60,20 +61,34 @@ def open_cases(
         stream.close()
         raise
     rest = records(name, stream, form, limits)
-    head = _head(rest)
+    head = _read_head(rest)
     if again:
         rest.close()
-    layout = find_layout(_usable(head, name), mapping or {}, name)
+    layout = find_layout(_usable(head.records, name), mapping or {}, name)
+    if head.records[0].within is not None:
+        layout = replace(layout, notes=(head.records[0].within, *layout.notes))
     return CaseFile(name, form, layout, head, limits, separator, None if again else rest)
 
 
-def _head(rest: Iterator[Record]) -> list[Record]:
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """The first rows of a file."""
+
+    records: list[Record]
+    is_all: bool
+    """The file has no more."""
+
+
+def _read_head(rest: Iterator[Record]) -> _Head:
     head: list[Record] = []
     size = 0
-    while len(head) < HEAD and size < _HEAD_BYTES and (record := next(rest, None)) is not None:
+    while len(head) < HEAD and size < _HEAD_BYTES:
+        record = next(rest, None)
+        if record is None:
+            return _Head(head, is_all=True)
         head.append(record)
         size += record.size
-    return head
+    return _Head(head, is_all=False)
 
 
 def _unescaped(separator: str | None) -> str | None:
@@ -106,7 +121,7 @@ class CaseFile:
         path: str,
         form: Format,
         layout: Layout,
-        head: list[Record],
+        head: _Head,
         limits: Limits,
         separator: str | None,
         rest: Iterator[Record] | None,
@@ -123,7 +138,7 @@ class CaseFile:
         self._layout = layout
         self._limits = limits
         self._separator = separator
-        self._pipe = None if rest is None else chain(head, rest)
+        self._pipe = None if rest is None else chain(head.records, rest)
         self._read_again = rest is None
         self._reader = self._new_reader()
         self._look = _Look(head, layout, self._reader)
@@ -171,9 +186,8 @@ class CaseFile:
         lines.append(f"tags: {', '.join(names[:40])}{more}" if names else "tags: none")
         lines += [f"note: {note}" for note in self.notes]
         if self._look.rejected:
-            lines.append(
-                f"unusable: {self._look.rejected} of {self._look.span}, the first: {self._look.first_rejected}"
-            )
+            count = f"{self._look.rejected} of " if self._look.rows > 1 else ""
+            lines.append(f"unusable: {count}{self._look.span}, the first: {self._look.first_rejected}")
         if self.first is not None:
             lines.append("first row:")
             lines += [f"  {field}: {value}" for field, value in self.first.items()]
@@ -192,20 +206,22 @@ class _Look:
     """What the head of a file shows, without keeping its texts.
 
     Args:
-        head: its records.
+        head: its rows.
         layout: where the fields are.
         reader: what turns them into cases.
     """
 
-    def __init__(self, head: list[Record], layout: Layout, reader: RowReader) -> None:
+    def __init__(self, head: _Head, layout: Layout, reader: RowReader) -> None:
         self.first: Mapping[str, Any] | None = None
         self.sources: tuple[int, int] | None = None
         self.rejected = 0
         self.first_rejected: Rejected | None = None
-        self.is_all = len(head) < HEAD
-        self.span = f"{'all' if self.is_all else 'the first'} {len(head)} rows" if len(head) != 1 else "the only row"
+        self.rows = len(head.records)
+        self.is_all = head.is_all
+        rows = "row" if self.rows == 1 else f"{self.rows} rows"
+        self.span = f"the first {rows}" if not self.is_all else "the only row" if self.rows == 1 else f"all {rows}"
         kinds: Counter[str] = Counter()
-        for record in head:
+        for record in head.records:
             row = reader.read(record)
             if isinstance(row, Rejected):
                 self.rejected += 1

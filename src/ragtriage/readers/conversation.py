@@ -58,6 +58,8 @@ def messages_of(value: Any, limits: Limits, remarks: list[str]) -> Messages:
     Raises:
         RowProblem: no message is the user's.
     """
+    if not is_message_list(value):
+        raise RowProblem("query", f"is {shown(value)}: write the user's question as a text, or messages with roles")
     turns = turns_of(value, "query", limits, remarks)
     last = max((index for index, turn in enumerate(turns) if turn.role.lower() in _USERS), default=None)
     if last is None:

@@ -43,6 +43,7 @@ def open_bytes(path: str) -> io.BufferedReader:
     Raises:
         InputError: it doesn't exist, is a folder or can't be read.
     """
+    raw: BinaryIO | None = None
     try:
         # closed by `records`, or by who finds the format unusable
         raw = sys.stdin.buffer if path == STDIN else Path(path).open("rb", buffering=_LOOK_AHEAD)  # noqa: SIM115
@@ -57,6 +58,8 @@ def open_bytes(path: str) -> io.BufferedReader:
     except PermissionError:
         raise InputError(f"{path}: may not be read: change its permissions (chmod +r)") from None
     except (OSError, EOFError, zlib.error, ValueError) as error:
+        if raw is not None:
+            raw.close()
         raise InputError(f"{path}: can't be read: {error}") from None
     return stream
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, BinaryIO
 
@@ -106,9 +106,9 @@ class _Window:
 def json_document(stream: BinaryIO, limits: Limits) -> Iterator[Record]:
     """The rows of a JSON document.
 
-    That is a list of objects; or an object that holds such a list under one of `LIST_NAMES`; or an object of columns,
-    each a list of the same length (this one is held in memory); or one object or several, one behind the other, each a
-    row. Broken JSON ends the reading: what comes behind it has no known place.
+    That is a list of objects; or an object that holds such a list under one of `LIST_NAMES`; or an object of columns
+    (this one is held in memory); or one object or several, one behind the other, each a row. Broken JSON ends the
+    reading: what comes behind it has no known place.
     """
     window = _Window(stream, limits)
     row = 0
@@ -159,16 +159,15 @@ def _members(window: _Window) -> Generator[Record, None, bool]:
     while window.peek() != "}":
         if members or taken is not None:
             window.skip(",")
-        if window.peek() != '"':
-            raise BrokenJson(window.place("Expecting a key in double quotes", None), 0)
-        key, _, bad_key = window.value()
-        window.skip(":")
+        key, bad_key = _key(window)
         if key in LIST_NAMES and window.peek() == "[":
             if taken is not None:
                 reason = f"a second list, {key!r}, follows the rows of {taken!r}: which one holds the rows?"
                 raise BrokenJson(window.place(reason, None), 0)
             taken = key
-            yield from _elements(window)
+            within = f"the rows are the list {key!r}; what stands beside it in the file was not kept"
+            for record in _elements(window):
+                yield replace(record, within=within)
         else:
             value, size, bad_value = window.value()
             bad = bad or bad_key or bad_value
@@ -179,21 +178,42 @@ def _members(window: _Window) -> Generator[Record, None, bool]:
         return False
     if bad is not None:
         yield Record(0, line, problem=NOT_UTF8.format(byte=bad), undecodable=True)
-    elif _are_columns(members):
-        rows = zip(*members.values(), strict=True)
-        yield from (Record(0, line, values=dict(zip(members, row, strict=True))) for row in rows)
-        return False
-    else:
+        return True
+    columns = _columns(members)
+    if columns is None:
         yield Record(0, line, values=members, size=total)
-    return True
+        return True
+    yield from _turned(members, columns, line)
+    return False
 
 
-def _are_columns(members: dict[str, Any]) -> bool:
-    """Whether an object's values are the columns of a table: lists of one length, the queries among them texts."""
-    lists = [value for value in members.values() if isinstance(value, list)]
+def _key(window: _Window) -> tuple[str, str | None]:
+    if window.peek() != '"':
+        raise BrokenJson(window.place("Expecting a key in double quotes", None), 0)
+    key, _, bad = window.value()
+    window.skip(":")
+    return str(key), bad
+
+
+def _turned(names: Iterable[str], columns: list[list[Any]], line: int) -> Iterator[Record]:
+    within = "the file holds columns, not rows; it was turned round, for which all of it is held in memory"
+    for row in zip(*columns, strict=True):
+        yield Record(0, line, values=dict(zip(names, row, strict=True)), within=within)
+
+
+def _columns(members: dict[str, Any]) -> list[list[Any]] | None:
+    """The columns of a table, if an object holds those: lists of one length, the queries among them texts.
+
+    Where pandas wrote them, they are objects with the same keys.
+    """
+    if members and all(isinstance(value, dict) for value in members.values()):
+        if len({tuple(value) for value in members.values()}) > 1:
+            return None
+        members = {key: list(value.values()) for key, value in members.items()}
     queries = [value for key, value in members.items() if field_named(key) == "query" and isinstance(value, list)]
-    return (
-        len(lists) == len(members)
-        and len({len(value) for value in lists}) == 1
+    are_columns = (
+        all(isinstance(value, list) for value in members.values())
+        and len({len(value) for value in members.values()}) == 1
         and any(all(isinstance(query, str) for query in value) for value in queries)
     )
+    return list(members.values()) if are_columns else None

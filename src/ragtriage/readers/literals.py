@@ -14,7 +14,7 @@ from ragtriage.readers.json_values import BrokenJson, parse
 
 _LONGEST_LITERAL = 8_000_000  # characters; Python's parser needs some hundred bytes for each
 _ARRAY = re.compile(r"array\((?P<list>\[.*\])\s*(,\s*dtype=[^()]*)?\)", re.DOTALL)
-_SIDE_BY_SIDE = re.compile(r"""['"]\s+[rb]?['"]""")
+_SIDE_BY_SIDE = re.compile(r"""['"]\s*['"]""")
 _LAYOUT = frozenset({tokenize.NL, tokenize.NEWLINE, tokenize.ENDMARKER, tokenize.INDENT, tokenize.DEDENT})
 
 
@@ -64,9 +64,11 @@ def _printed_array(text: str) -> list[str] | None:
     except (tokenize.TokenError, IndentationError) as error:
         raise SyntaxError(str(error)) from None
     strings = [token.type == tokenize.STRING for token in tokens]
-    if not any(a and b for a, b in pairwise(strings)):
+    beside = [(a, b) for a, b in pairwise(tokens) if a.type == b.type == tokenize.STRING]
+    if not beside:
         return None
-    if [tokens[0].string, tokens[-1].string] != ["[", "]"] or not all(strings[1:-1]):
+    is_list = [tokens[0].string, tokens[-1].string] == ["[", "]"] and all(strings[1:-1])
+    if not is_list or any(a.end == b.start for a, b in beside):
         raise SyntaxError("texts stand side by side without a comma")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -23,5 +23,7 @@ class Record:
     """The problem is bytes that aren't UTF-8."""
     size: int = 0
     """About how many bytes it took, where that is known."""
+    within: str | None = None
+    """Which part of the document the rows are, in words, where they aren't the whole."""
     ends: bool = False
     """Nothing after this row could be read."""

@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from ragtriage.case import Case, Source, Turn
-from ragtriage.readers.conversation import messages_of, turns_of
+from ragtriage.readers.conversation import is_message_list, messages_of, turns_of
 from ragtriage.readers.fields import MISSING, Layout, is_missing, value_at
 from ragtriage.readers.names import field_named
 from ragtriage.readers.problems import Limits, Rejected, RowProblem, Tally
@@ -126,7 +126,8 @@ class RowReader:
             column = self._layout.mapping["query"]
             how = "is missing" if value is MISSING else "is null or empty"
             raise RowProblem("query", f"column {column!r} {how}: write what the user asked")
-        if isinstance(value, list | tuple) or (self._layout.query_is_messages and isinstance(value, str)):
+        # in a file of texts, one that happens to look like messages is a text
+        if isinstance(value, list | tuple) or (self._layout.query_is_messages and is_message_list(value)):
             messages = messages_of(value, self._limits, remarks)
             return messages.query, messages.history, messages.reply
         return text_of("query", value, self._limits, remarks), (), None

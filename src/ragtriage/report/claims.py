@@ -38,6 +38,11 @@ class ClaimView:
     """Of the verdict on its support."""
 
     @property
+    def notable(self) -> bool:
+        """Whether a reader should look at it even though it may be visible in the text."""
+        return self.look in ("unsupported", "check", "unknown") or self.span is None
+
+    @property
     def mark(self) -> Mark | None:
         """Where it lies in the response; None if it has no place there."""
         return Mark(self.span, self.look, self.number) if self.span else None

@@ -24,7 +24,7 @@ from markupsafe import Markup
 from ragtriage.diagnosis import Finding
 from ragtriage.record import Record
 from ragtriage.report.header import Header
-from ragtriage.report.order import Rank, Row, row_of
+from ragtriage.report.order import Rank, Row, is_healthy, row_of
 from ragtriage.report.page import PLOT, cards_of, groups_of, shares_of, slices_of
 from ragtriage.report.plain import one_line, plain
 from ragtriage.report.view import case_view, title_of
@@ -80,6 +80,7 @@ class _Survey:
     """What the first pass found out."""
 
     cases: int = 0
+    healthy: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
     listed: dict[int, int] = field(default_factory=dict)
     """Place in the input → place among the worst, from 0."""
@@ -97,6 +98,7 @@ def _survey(cases: Iterable[tuple[Record, tuple[Finding, ...]]], full: int) -> _
             row = row_of(record, findings)
             survey.cases += 1
             survey.kinds[row.kind] += 1
+            survey.healthy += is_healthy(row.component)
             yield row.rank, place, record.case.id
 
     worst = heapq.nsmallest(MOST_ROWS, ranked())
@@ -118,6 +120,7 @@ class _Body:
 
     def rows(self, cases: Iterable[tuple[Record, tuple[Finding, ...]]], names: list[str]) -> Iterator[Markup]:
         """One JSON array a case."""
+        before = ""
         for place, (record, findings) in enumerate(cases):
             at = self._survey.listed.get(place)
             if at is None:
@@ -126,7 +129,8 @@ class _Body:
             if at < self._survey.full:
                 view = case_view(record, findings, self._header.thresholds)
                 self._full[at] = self._template.render(n=at + 1, row=row, case=view)
-            yield Markup(("," if place else "") + _json(_as_array(row, at, names)) + "\n")  # noqa: S704  # _json escapes <
+            yield Markup(before + _json(_as_array(row, at, names)))  # noqa: S704  # _json escapes <
+            before = ",\n"
 
     def cases(self) -> Iterator[Markup]:
         """The full cases, worst first, until the file is large enough."""
@@ -159,7 +163,6 @@ def _page(
         body=body,
         cards=cards_of(summary, header),
         shares=shares_of(survey.kinds),
-        healthy=survey.kinds["healthy"],
         repair=repair,
         waste=waste,
         slice_titles=titles,

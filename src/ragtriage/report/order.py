@@ -25,7 +25,7 @@ class Row:
     kind: str
     """Of its most pressing finding; `undetermined` or `healthy` if there is none."""
     component: str
-    """Under which it is counted."""
+    """Under which it is counted; `none` for a healthy case."""
     reading: str
     sure: bool
     scores: Mapping[str, float | None]

@@ -116,9 +116,7 @@ def slices_of(slices: Mapping[str, Summary], header: Header) -> tuple[list[str],
     ]
 
 
-def _cells(
-    summary: Summary, names: Sequence[str], thresholds: Mapping[str, float]
-) -> tuple[tuple[str, bool], ...]:
+def _cells(summary: Summary, names: Sequence[str], thresholds: Mapping[str, float]) -> tuple[tuple[str, bool], ...]:
     by_name = {m.name: m for m in summary.metrics}
     found = []
     for name in names:

@@ -7,6 +7,7 @@ outside are `rich.text.Text`, which interprets no markup, and are harmless befor
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -18,7 +19,6 @@ from ragtriage.report.terminal_style import KIND_STYLE, bar, heading, say, signs
 from ragtriage.report.view import is_low, title_of
 from ragtriage.report.words import KIND_WORDS, plural
 from ragtriage.summary import MetricSummary, Summary
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -73,27 +73,35 @@ def print_cases(console: Console, rows: Iterable[Row], most: int | None = None) 
     ordered = worst_first(rows)
     shown = ordered[:most]
     names = list(dict.fromkeys(name for row in shown for name in row.scores))
-    grid = table()
-    grid.add_column("case", no_wrap=True, max_width=24, overflow="ellipsis")
-    grid.add_column("", ratio=1, overflow="fold")
+    widths = {name: max(4, len(short_title(name))) for name in names}
+    longest = min(20, max((len(row.id) for row in shown), default=4))
+    left = console.width - longest - sum(width + 1 for width in widths.values()) - 2
+    grid = table(1)
+    grid.add_column("case", no_wrap=True, width=max(4, longest), overflow="ellipsis")
+    grid.add_column("finding", no_wrap=True, width=max(14, left), overflow="ellipsis")
     for name in names:
-        grid.add_column(short_title(name), justify="right", no_wrap=True)
+        grid.add_column(short_title(name), justify="right", no_wrap=True, width=widths[name])
     for row in shown:
-        said = Text(f"{signs.kinds[row.kind]} ", style=KIND_STYLE[row.kind])
-        said.append(row.component if row.kind != HEALTHY else HEALTHY)
+        style = KIND_STYLE[row.kind]
+        said = Text(f"{signs.kinds[row.kind]} ", style=style)
+        said.append(KIND_WORDS[row.kind], style=style)
+        said.append("" if row.sure else "?", style=style)
         if row.kind not in (HEALTHY, "undetermined"):
-            said.append(f" ({KIND_WORDS[row.kind]}{'' if row.sure else ', not sure'})", style="dim")
-        if row.reading:
-            said.append(f"\n  {row.reading}", style="dim")
+            said.append(f" {signs.dot} {row.component}")
+        if row.reading and console.width >= WIDE:
+            said.append(f": {row.reading}", style="dim")
         values = (row.scores.get(name) for name in names)
         grid.add_row(Text(row.id, style="bold"), said, *(signs.dash if v is None else f"{v:.2f}" for v in values))
     console.print(grid)
-    if names:
-        _print_short_titles(console, names)
+    _print_short_titles(console, names)
+    if any(not row.sure and row.kind not in (HEALTHY, "undetermined") for row in shown):
+        say(console, Text("?: not sure, a score lies near its threshold or on unsure verdicts", style="dim"), 0)
     if len(ordered) > len(shown):
-        console.print(Text(f"{len(ordered) - len(shown):,} more cases are not listed.", style="dim"))
+        say(console, Text(f"{plural(len(ordered) - len(shown), 'more case')} not listed", style="dim"), 0)
 
 
+WIDE = 130
+"""From this width on, what a finding says is printed too."""
 SHORT = {
     "source_precision": "src",
     "fact_precision": "fact",
@@ -184,19 +192,21 @@ def _print_slices(console: Console, header: Header, slices: Mapping[str, Summary
     grid.add_column("slice", max_width=30, overflow="ellipsis", no_wrap=True)
     grid.add_column("cases", justify="right", no_wrap=True)
     for name in names:
-        grid.add_column(title_of(name) if console.width >= 130 else short_title(name), justify="right")
+        grid.add_column(title_of(name) if console.width >= WIDE else short_title(name), justify="right")
     for label, summary in slices.items():
         by_name = {m.name: m for m in summary.metrics}
         cells = [_slice_cell(by_name.get(name), header.thresholds.get(name), signs.low, signs.dash) for name in names]
         grid.add_row(Text(one_line(label, 60) or "(empty)"), Text(f"{summary.cases:,}"), *cells)
     heading(console, "By slice")
     console.print(grid)
-    if console.width < 130:
+    if console.width < WIDE:
         _print_short_titles(console, names)
 
 
 def _print_short_titles(console: Console, names: Iterable[str]) -> None:
-    say(console, Text("; ".join(f"{short_title(name)}: {title_of(name)}" for name in names), style="dim"), 0, 2)
+    words = "; ".join(f"{short_title(name)}: {title_of(name)}" for name in names)
+    if words:
+        say(console, Text(words, style="dim"), 0, 2)
 
 
 def _slice_cell(m: MetricSummary | None, threshold: float | None, low: str, dash: str) -> Text:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rich.padding import Padding
 from rich.text import Text
@@ -16,11 +17,10 @@ from ragtriage.report.plain import one_line
 from ragtriage.report.terminal_style import KIND_STYLE, LOOK_STYLE, bar, heading, say, signs_of, table
 from ragtriage.report.view import CaseView, SourceView, case_view
 from ragtriage.report.words import KIND_WORDS, LOOK_WORDS, REPEATED_WORDS, STATE_WORDS, plural
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.table import Table
     from rich.console import Console
+    from rich.table import Table
 
 MOST_EVIDENCE = 6
 SHORT_SOURCE = 320
@@ -49,7 +49,7 @@ def print_case(console: Console, record: Record, findings: Sequence[Finding], th
     _section(console, "Findings", _findings(console, view))
     if view.coverage:
         heading(console, "Which question is answered where")
-        _print_coverage(console, view.coverage)
+        _print_coverage(console, view, view.coverage)
     _section(console, "Sources", (line for source in view.sources for line in _source(console, source)))
     if view.sources_left_out:
         say(console, Text(plural(view.sources_left_out, "more source"), style="dim"))
@@ -61,7 +61,7 @@ def _response(console: Console, view: CaseView) -> list[Text]:
     if view.response_note:
         return [Text(view.response_note, style="italic dim")]
     signs = signs_of(console)
-    looks = {claim.number: claim.look for claim in view.claims}
+    looks = view.looks
     line = Text()
     for piece in view.response:
         if piece.left_out:
@@ -122,14 +122,17 @@ def _findings(console: Console, view: CaseView) -> Iterable[Text]:
             yield Text(f"  not sure: {one_line(finding.doubt, 300)}", style="dim")
         for evidence in finding.evidence[:MOST_EVIDENCE]:
             place = f" (source {evidence.source + 1})" if evidence.source is not None else ""
-            yield Text.assemble(f"  “{one_line(evidence.text, 160)}”", (f" {evidence.fault}{place}", "dim"))
+            yield Text.assemble(
+                f"  “{one_line(evidence.text, 160)}”",
+                (f" {'' if evidence.sure else 'check this: perhaps '}{evidence.fault}{place}", "dim"),
+            )
         rest = len(finding.evidence) - MOST_EVIDENCE
         if rest > 0:
             yield Text(f"  and {rest} more", style="dim")
         yield Text(f"  {signs.arrow} {one_line(finding.advice, 300)}", style="italic")
 
 
-def _print_coverage(console: Console, coverage: Coverage) -> None:
+def _print_coverage(console: Console, view: CaseView, coverage: Coverage) -> None:
     signs = signs_of(console)
     grid = table()
     grid.add_column("", max_width=max(20, console.width - 4 * len(coverage.sources) - 22))
@@ -141,8 +144,7 @@ def _print_coverage(console: Console, coverage: Coverage) -> None:
         cells = (Text(signs.states[place.state], style=STATE_STYLE[place.state]) for place in row)
         grid.add_row(Text(question), *cells)
     console.print(_indented(grid))
-    used = dict.fromkeys(place.state for row in coverage.places for place in row)
-    legend = "  ".join(f"{signs.states[state]} {STATE_WORDS[state]}" for state in used)
+    legend = "  ".join(f"{signs.states[state]} {STATE_WORDS[state]}" for state in view.states)
     if coverage.left_out:
         legend += f"  ({plural(coverage.left_out, 'source')} not shown)"
     say(console, Text(legend, style="dim"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.text import Text
 
 from ragtriage.diagnosis import NONE, UNDETERMINED
@@ -9,7 +11,6 @@ from ragtriage.report.plain import one_line
 from ragtriage.report.terminal_style import KIND_STYLE, heading, say, signs_of
 from ragtriage.report.words import KIND_WORDS, plural
 from ragtriage.summary import Group, Summary
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console

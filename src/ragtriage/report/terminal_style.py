@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
 from ragtriage.report.marks import Look
 from ragtriage.report.words import ASCII, SIGNS, Signs
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,9 +45,9 @@ def signs_of(console: Console) -> Signs:
     return ASCII if console.options.ascii_only else SIGNS
 
 
-def table() -> Table:
-    """A table without lines: it reads the same in a log or a pipe."""
-    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", expand=False)
+def table(gap: int = 2) -> Table:
+    """A table without lines, `gap` blanks between its columns: it reads the same in a log or a pipe."""
+    return Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="dim", expand=False)
 
 
 def bar(value: float | None, width: int, signs: Signs, style: str) -> Text:

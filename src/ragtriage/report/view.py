@@ -13,8 +13,8 @@ from ragtriage.metrics import metrics_named
 from ragtriage.metrics.source import fact_precision, source_precision
 from ragtriage.record import Record
 from ragtriage.report.claims import MOST_CLAIMS, ClaimView, claims_of, repeats_of, verdicts_of
-from ragtriage.report.coverage import Coverage, Place, coverage_of, place_of
-from ragtriage.report.marks import LOOKS, Mark, Piece, pieces
+from ragtriage.report.coverage import Coverage, Place, State, coverage_of, place_of
+from ragtriage.report.marks import LOOKS, Look, Mark, Piece, pieces
 from ragtriage.report.plain import one_line, plain
 from ragtriage.verdicts import Score, Undefined
 
@@ -83,6 +83,28 @@ class CaseView:
     findings: tuple[Finding, ...]
     reference: str | None
 
+    @property
+    def looks(self) -> dict[int, Look]:
+        """A claim's number → how it is shown."""
+        return {claim.number: claim.look for claim in self.claims}
+
+    @property
+    def legend(self) -> list[Look]:
+        """The looks that occur, the most pressing first."""
+        used = {claim.look for claim in self.claims}
+        return [look for look in LOOKS if look in used and look != "plain"]
+
+    @property
+    def says_twice(self) -> bool:
+        """Whether a sentence of the response says again what another says."""
+        return any(piece.repeated for piece in self.response)
+
+    @property
+    def states(self) -> list[State]:
+        """The verdicts that occur in the coverage matrix."""
+        places = (place for row in self.coverage.places for place in row) if self.coverage else ()
+        return list(dict.fromkeys(place.state for place in places))
+
 
 def case_view(record: Record, findings: Sequence[Finding], thresholds: Mapping[str, float]) -> CaseView:
     """Read a record for showing."""
@@ -123,6 +145,7 @@ def better_of(name: str) -> str:
 
 @lru_cache(maxsize=256)
 def metric_named(name: str) -> Metric | None:
+    """The metric of this name; None if it isn't one of ours."""
     try:
         return metrics_named([name])[0]
     except ConfigError:

@@ -38,7 +38,7 @@ KIND_WORDS: Mapping[str, str] = MappingProxyType(
         "quality": "quality",
         "doubt": "doubt",
         "waste": "waste",
-        "right": "right",
+        "right": "done right",
         "undetermined": "undetermined",
         "healthy": "healthy",
     }

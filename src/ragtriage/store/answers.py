@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, bindparam, select
 
 from ragtriage.judges.wrappers import Remembered
 from ragtriage.store.codec import decode_answer, encode_answer
@@ -13,7 +13,7 @@ from ragtriage.store.connection import reading, unless_there, writing
 from ragtriage.store.schema import answers
 from ragtriage.verdicts import Answer
 
-BATCH = 200
+BATCH = 500
 """Answers that wait for a transaction at most."""
 
 SECONDS = 0.5
@@ -21,6 +21,9 @@ SECONDS = 0.5
 
 LOOKED_UP = 500
 """Keys in one query."""
+
+
+_RECALL = select(answers.c.key, answers.c.body).where(answers.c.key.in_(bindparam("wanted", expanding=True)))
 
 
 class StoredAnswers:
@@ -48,25 +51,22 @@ class StoredAnswers:
         if wanted:
             with reading(self._engine, self._where) as connection:
                 for start in range(0, len(wanted), LOOKED_UP):
-                    query = select(answers.c.key, answers.c.body).where(
-                        answers.c.key.in_(wanted[start : start + LOOKED_UP])
-                    )
-                    found |= {key: decode_answer(body) for key, body in connection.execute(query)}
+                    some = {"wanted": wanted[start : start + LOOKED_UP]}
+                    found |= {key: decode_answer(body) for key, body in connection.execute(_RECALL, some)}
         return found
 
-    def remember(self, entries: Iterable[Remembered], *, durable: bool = False) -> None:
-        """Keep answers; a key that is known stays as it is.
+    def remember(self, entries: Iterable[Remembered]) -> None:
+        """Keep answers; a key that is known stays as it is. They are safe after `flush`, or a moment later.
 
         Args:
             entries: answers, none of them a failure.
-            durable: commit before returning, for answers that were paid for.
 
         Raises:
             StoreError: they can't be stored.
         """
         for entry in entries:
             self._waiting.setdefault(entry.key, entry)
-        if durable or len(self._waiting) >= BATCH or time.monotonic() - self._flushed >= SECONDS:
+        if len(self._waiting) >= BATCH or time.monotonic() - self._flushed >= SECONDS:
             self.flush()
 
     def flush(self) -> None:

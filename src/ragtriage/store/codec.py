@@ -25,6 +25,13 @@ _VALUES: dict[str, Any] = {letter: value for value, letter in _LETTERS.items()}
 _NOT_ASKED, _FAILED = "-", "!"
 
 
+def _number(value: Any) -> float:
+    return float(value)  # a numpy scalar: judges compute with them
+
+
+_dumps = json.JSONEncoder(separators=(",", ":"), default=_number).encode
+
+
 def encode_steps(case: Case, steps: Mapping[str, Known]) -> bytes:
     """The steps of one case, compressed; equal components are written once."""
     table: dict[Component, int] = {}
@@ -86,14 +93,6 @@ def decode_answer(body: str) -> Answer:
     if len(read) == 1:
         return tuple(Component(text, tuple(span) if span else None, *rest) for text, span, *rest in read[0])
     return Verdict(*read)
-
-
-def _dumps(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), default=_number)
-
-
-def _number(value: Any) -> float:
-    return float(value)  # a numpy scalar: judges compute with them
 
 
 def _known(known: Known, table: dict[Component, int]) -> Any:

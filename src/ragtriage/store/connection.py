@@ -51,12 +51,14 @@ def shown(address: str) -> str:
         return "(an address that can't be read)"
 
 
-def connect(address: str, *, create: bool) -> Engine:
+def connect(address: str, *, create: bool, wait: float = WAIT, fixed: bool | None = None) -> Engine:
     """Open the database at an address that `place` gave.
 
     Args:
         address: URL or path.
         create: make the folder of a SQLite file if it isn't there, with a `.gitignore`: it holds customers' texts.
+        wait: seconds to wait for another writer's transaction.
+        fixed: it may only be read, as on a read-only file system; None finds out.
 
     Raises:
         StoreError: it isn't there, or can't be opened.
@@ -71,7 +73,8 @@ def connect(address: str, *, create: bool) -> Engine:
             if not path.parent.is_dir():
                 path.parent.mkdir(parents=True)
                 (path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
-        return _embedded(path)
+        may_not = path.exists() and not _writable(path) if fixed is None else fixed
+        return _embedded(path, wait, fixed=may_not)
 
 
 def _server(address: str) -> Engine:
@@ -83,14 +86,13 @@ def _server(address: str) -> Engine:
         raise StoreError(f"this store's address can't be read: {shown(address)}") from error
 
 
-def _embedded(path: Path) -> Engine:
+def _embedded(path: Path, wait: float, *, fixed: bool) -> Engine:
     folder = path.parent.resolve()
-    fixed = path.exists() and not (os.access(path, os.W_OK) and os.access(folder, os.W_OK))
     mode = "mode=ro&immutable=1" if fixed else "mode=rwc"
 
     def opened() -> sqlite3.Connection:
         uri = f"file:{quote(str(folder / path.name))}?{mode}"
-        return sqlite3.connect(uri, uri=True, timeout=WAIT, check_same_thread=False, isolation_level=None)
+        return sqlite3.connect(uri, uri=True, timeout=wait, check_same_thread=False, isolation_level=None)
 
     engine = create_engine("sqlite://", creator=opened, poolclass=QueuePool)
 
@@ -111,6 +113,10 @@ def _embedded(path: Path) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
+
+
+def _writable(path: Path) -> bool:
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 
 
 @contextmanager
@@ -170,8 +176,7 @@ _FULL = (
 )
 _FIXED = f"the store {{where}} can't be written: make it writable, or {_ELSEWHERE}"
 _LOCKED = (
-    f"the store {{where}} was locked by another program for more than {WAIT:.0f} seconds: wait until it ends, then "
-    "give the same command again"
+    "the store {where} was locked by another program for too long: wait until it ends, then give the same command again"
 )
 _DAMAGED = f"the file {{where}} is damaged or isn't a store of ragtriage: move it away, or {_ELSEWHERE}"
 _BROKEN = f"the disk of the store {{where}} can't be read or written: check it, or {_ELSEWHERE}"

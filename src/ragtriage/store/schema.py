@@ -54,6 +54,16 @@ class Exact(TypeDecorator[str]):
         return json.loads(value[1:])  # type: ignore[no-any-return]  # written above, a text
 
 
+class Bytes(LargeBinary):
+    """Bytes as the drivers (sqlite3, psycopg 3) take and give them, without a copy for each value."""
+
+    def bind_processor(self, dialect: Dialect) -> None:
+        """Nothing to do."""
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> None:
+        """Nothing to do."""
+
+
 def _plain(value: str) -> bool:
     if value.startswith("\\") or "\0" in value:
         return False
@@ -106,8 +116,8 @@ cases = Table(
     Column("run", ForeignKey("runs.number", ondelete="CASCADE"), primary_key=True),
     Column("position", Integer, primary_key=True),
     Column("id", Exact, nullable=False),
-    Column("id_digest", LargeBinary(16), nullable=False),
-    Column("content", LargeBinary(16), nullable=False),
+    Column("id_digest", Bytes(16), nullable=False),
+    Column("content", Bytes(16), nullable=False),
     Column("failed", Boolean, nullable=False),
     Column("language", Text, nullable=False),
     Column("seconds", Float, nullable=False),
@@ -116,7 +126,7 @@ cases = Table(
     Column("trace_id", Exact),
     Column("relevant_ids", Text),
     Column("tags", Text, nullable=False),
-    Column("steps", LargeBinary, nullable=False),
+    Column("steps", Bytes, nullable=False),
     UniqueConstraint("run", "id_digest"),
     Index("cases_failed", "run", "failed"),  # counts are read from it alone
 )
@@ -124,7 +134,7 @@ cases = Table(
 texts = Table(
     "texts",
     metadata,
-    Column("hash", LargeBinary(16), primary_key=True),
+    Column("hash", Bytes(16), primary_key=True),
     Column("text", Exact, nullable=False),
 )
 
@@ -136,7 +146,7 @@ case_texts = Table(
     Column("role", Text, primary_key=True),  # query, response, reference, source, history, sample
     Column("ordinal", Integer, primary_key=True),
     Column("label", Exact),  # a source's id, a turn's role
-    Column("hash", LargeBinary(16)),  # NULL: the text was deleted
+    Column("hash", Bytes(16)),  # NULL: the text was deleted
     sqlite_with_rowid=False,
 )
 
@@ -166,11 +176,11 @@ rejected = Table(
 answers = Table(
     "answers",
     metadata,
-    Column("key", LargeBinary(16), primary_key=True),
+    Column("key", Bytes(16), primary_key=True),
     Column("kind", Text, nullable=False),
     Column("fingerprint", Text, nullable=False),
     Column("trial", Integer, nullable=False, default=0),
     Column("body", Text, nullable=False),
     Column("created", Float, nullable=False),
-    sqlite_with_rowid=False,
 )
+"""With row ids on purpose: bodies are appended, and only the small index of the keys is written all over the place."""

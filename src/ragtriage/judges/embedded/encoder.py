@@ -61,8 +61,9 @@ class Encoder:
     """
 
     def __init__(self, folder: Path = MODEL, threads: int = 2, kept: int = KEPT) -> None:
-        import onnxruntime
-        from tokenizers import Tokenizer
+        # Two heavy packages that nothing but this class needs.
+        import onnxruntime  # noqa: PLC0415
+        from tokenizers import Tokenizer  # noqa: PLC0415
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -100,10 +101,8 @@ class Encoder:
                     self._known.move_to_end(text)
                     found[text] = known
         missing.sort(key=len, reverse=True)
-        for text, encoded in zip(
-            missing, self._pool.map(self._run, self._tokenizer.encode_batch(missing)), strict=True
-        ):
-            found[text] = encoded
+        encodings = self._tokenizer.encode_batch(missing)
+        found.update(zip(missing, self._pool.map(self._run, encodings), strict=True))
         with self._lock:
             for text in missing[-self._kept :]:
                 self._known[text] = found[text]

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ragtriage.judges.embedded.encoder import Encoded, Vector
 from ragtriage.judges.embedded.reading import Reading, Sentence
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 WINDOW = 3
 """Sentences in the widest window; windows never reach over the end of a text."""
@@ -36,9 +40,7 @@ class Evidence:
         places = chosen or [(i, j) for i, reading in enumerate(readings) for j in range(len(reading.sentences))]
         self.sentences: list[Sentence] = [readings[i].sentences[j] for i, j in places]
         self._encoded = [encoded[s.text] for s in self.sentences]
-        self.joined = np.array(
-            [a[0] == b[0] and a[1] + 1 == b[1] for a, b in zip(places, places[1:], strict=False)], bool
-        )
+        self.joined = np.array([a[0] == b[0] and a[1] + 1 == b[1] for a, b in pairwise(places)], bool)
         """(m - 1,), whether a sentence and the next one stand beside each other in one text."""
         self.vectors: Vector = np.stack([e.vector for e in self._encoded])
         self.stems = frozenset[str]().union(*(r.stems for r in readings))

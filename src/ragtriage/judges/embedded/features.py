@@ -29,8 +29,10 @@ _FOUND = (
     "words missing", "all words found", "cosine in one sentence squared", "pieces anywhere squared",
 )  # fmt: skip
 _AGREES = (
-    "neighbouring words", "numbers missing", "a number missing", "number not in the window", "names missing", "a name missing",
-    "name not in the window", "negation differs", "stronger than the window", "weaker than the window", "condition dropped", "condition added",
+    "neighbouring words", "numbers missing", "a number missing", "number not in the window", "names missing",
+    "a name missing",
+    "name not in the window", "negation differs", "stronger than the window", "weaker than the window",
+    "condition dropped", "condition added",
     "cause added", "length", "evidence length", "table",
 )  # fmt: skip
 _WANTS = (
@@ -40,17 +42,23 @@ _WANTS = (
     *(f"asks {kind} and it is there" for kind in ("who", "when", "where", "number", "why", "how")),
 )  # fmt: skip
 _AROUND = (
-    "sentences around", "context cosine", "context best cosine", "rank in the context", "gap to the best in the context", "place in the context",
+    "sentences around", "context cosine", "context best cosine", "rank in the context",
+    "gap to the best in the context", "place in the context",
     "begins the context", "in the context's words", "heading",
-    "cosine of the sentence before", "cosine of the sentence behind", "cosine with the sentence before", "query words with the sentence before",
+    "cosine of the sentence before", "cosine of the sentence behind", "cosine with the sentence before",
+    "query words with the sentence before",
 )  # fmt: skip
 _SAME = (
-    "cosine", "pieces both ways", "fewest pieces", "worst pieces", "shared words", "words of the first", "words of the second",
-    "number differs", "name differs", "negation differs", "neighbouring words", "length ratio", "only content word differs", "cosine squared",
+    "cosine", "pieces both ways", "fewest pieces", "worst pieces", "shared words", "words of the first",
+    "words of the second",
+    "number differs", "name differs", "negation differs", "neighbouring words", "length ratio",
+    "only content word differs", "cosine squared",
 )  # fmt: skip
 _TRUE = (
-    "contained", "words found", "pieces found", "worst pieces", "cosine", "cosine with the question", "number missing", "name missing",
-    "all words found", "another name", "another number", "truth length", "response length", "truth at the start", "negated", "yes or no differs",
+    "contained", "words found", "pieces found", "worst pieces", "cosine", "cosine with the question",
+    "number missing", "name missing",
+    "all words found", "another name", "another number", "truth length", "response length",
+    "truth at the start", "negated", "yes or no differs",
     "new words beside", "contained and short",
 )  # fmt: skip
 NAMES: Mapping[str, tuple[str, ...]] = {
@@ -127,7 +135,9 @@ def supported(c: Comparison, claim: Sentence, vector: Vector, evidence: Evidence
     """A claim against everything that should support it; words that it takes from the query say little."""
     own = [stem for stem in claim.stems if stem not in query.stemset]
     found = 1.0 - len([stem for stem in own if stem not in evidence.stems]) / max(1, len(own))
-    return _found(c, claim, vector, evidence) + _agrees(c, claim, evidence) + [found, len(own) / max(1, len(claim.stems))]
+    return (
+        _found(c, claim, vector, evidence) + _agrees(c, claim, evidence) + [found, len(own) / max(1, len(claim.stems))]
+    )
 
 
 def relevant(c: Comparison, query: Sentence, vector: Vector, evidence: Evidence) -> list[float]:
@@ -190,7 +200,8 @@ def similar(cosine: float, a: Sentence, b: Sentence, there: Vector, back: Vector
     soft = (float(there.mean()), float(back.mean()))
     worst = min(float(np.sort(there)[:3].mean()), float(np.sort(back)[:3].mean()))
     return [
-        cosine, sum(soft) / 2, min(soft), worst, shared / max(1, either), shared / max(1, len(a.stems)), shared / max(1, len(b.stems)),
+        cosine, sum(soft) / 2, min(soft), worst,
+        shared / max(1, either), shared / max(1, len(a.stems)), shared / max(1, len(b.stems)),
         float(bool(a.numbers and b.numbers and not (a.numbers <= b.numbers or b.numbers <= a.numbers))),
         float(bool(a.names - b.stemset) and bool(b.names - a.stemset)),
         float(a.negated != b.negated),

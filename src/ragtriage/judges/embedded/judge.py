@@ -7,6 +7,7 @@ imported and no model is loaded before the first question is asked.
 from __future__ import annotations
 
 import hashlib
+import json
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import cache
@@ -59,11 +60,12 @@ class EmbeddedJudge:
         """A hash over everything that this kind's answers depend on: rules, and for matches the model and its code."""
         return f"embedded-{_fingerprint(kind)}"
 
-    def can(self, kind: Kind, language: str) -> str | None:
+    def can(self, kind: Kind, language: str) -> str | None:  # noqa: ARG002 - the same for all
         """None for English; for other languages the reason why not, unless any language was asked for."""
         if self._any_language or language == _MEASURED:
             return None
-        return f"the embedded judge was measured on English only, and this case seems to be in {_LANGUAGES.get(language, language)}"
+        spoken = _LANGUAGES.get(language, language)
+        return f"the embedded judge was measured on English only, and this case seems to be in {spoken}"
 
     def estimate(self, questions: Sequence[Question]) -> Estimate:  # noqa: ARG002 - the same for all
         """Nothing: it runs on this machine."""
@@ -89,9 +91,9 @@ class EmbeddedJudge:
         """The scorer, loaded on first use: importing it costs a tenth of a second, the model as much."""
         with self._lock:
             if self._loaded is None:
-                from ragtriage.judges.embedded.encoder import Encoder
-                from ragtriage.judges.embedded.library import Library
-                from ragtriage.judges.embedded.scorer import Scorer, load
+                from ragtriage.judges.embedded.encoder import Encoder  # noqa: PLC0415 - see the docstring
+                from ragtriage.judges.embedded.library import Library  # noqa: PLC0415 - see the docstring
+                from ragtriage.judges.embedded.scorer import Scorer, load  # noqa: PLC0415 - see the docstring
 
                 encoder = Encoder(threads=self._threads)
                 self._loaded = encoder, Scorer(Library(encoder), load())
@@ -158,8 +160,6 @@ def _fingerprint(kind: str) -> str:
 
 def _coefficients(kind: str) -> bytes:
     """The fitted numbers of this kind alone, so that fitting one task again voids no other verdicts."""
-    import json
-
     fitted: dict[str, Any] = json.loads((_HERE / "model" / "coefficients.json").read_text(encoding="utf-8"))
     task = {"similarity": "similar"}.get(kind, kind)
     return json.dumps(
@@ -168,10 +168,12 @@ def _coefficients(kind: str) -> bytes:
 
 
 _LANGUAGES = {
-    "ar": "Arabic", "bg": "Bulgarian", "bn": "Bengali", "ca": "Catalan", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek",
-    "es": "Spanish", "et": "Estonian", "fa": "Persian", "fi": "Finnish", "fr": "French", "he": "Hebrew", "hi": "Hindi", "hr": "Croatian",
-    "hu": "Hungarian", "id": "Indonesian", "it": "Italian", "ja": "Japanese", "ko": "Korean", "lt": "Lithuanian", "lv": "Latvian",
-    "nl": "Dutch", "no": "Norwegian", "pl": "Polish", "pt": "Portuguese", "ro": "Romanian", "ru": "Russian", "sk": "Slovak",
-    "sl": "Slovenian", "sr": "Serbian", "sv": "Swedish", "th": "Thai", "tr": "Turkish", "uk": "Ukrainian", "ur": "Urdu",
+    "ar": "Arabic", "bg": "Bulgarian", "bn": "Bengali", "ca": "Catalan", "cs": "Czech", "da":
+    "Danish", "de": "German", "el": "Greek", "es": "Spanish", "et": "Estonian", "fa": "Persian",
+    "fi": "Finnish", "fr": "French", "he": "Hebrew", "hi": "Hindi", "hr": "Croatian", "hu":
+    "Hungarian", "id": "Indonesian", "it": "Italian", "ja": "Japanese", "ko": "Korean", "lt":
+    "Lithuanian", "lv": "Latvian", "nl": "Dutch", "no": "Norwegian", "pl": "Polish", "pt":
+    "Portuguese", "ro": "Romanian", "ru": "Russian", "sk": "Slovak", "sl": "Slovenian", "sr":
+    "Serbian", "sv": "Swedish", "th": "Thai", "tr": "Turkish", "uk": "Ukrainian", "ur": "Urdu",
     "vi": "Vietnamese", "zh": "Chinese",
 }  # fmt: skip

@@ -43,12 +43,15 @@ del NUMBER_WORDS["one"]
 _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?", re.UNICODE)
 _CAUSE = re.compile(
     r"\b(?:because|due to|since|so that|therefore|thus|caused?|reasons?|result(?:s|ed)? (?:in|of|from)|in order to|owing)\b",
-    re.I,
+    re.IGNORECASE,
 )
-_MANNER = re.compile(r"\b(?:by|using|through|via|steps?|click|run|select|open|go to|first|then|must|should)\b", re.I)
+_MANNER = re.compile(
+    r"\b(?:by|using|through|via|steps?|click|run|select|open|go to|first|then|must|should)\b", re.IGNORECASE
+)
 _PLACE = re.compile(r"\b(?:in|at|near|from|on)\s+(?:the\s+)?[A-Z]")
 _DATE = re.compile(
-    r"\b(?:1\d{3}|20\d\d)\b|\b(?:day|week|month|year|hour|minute|century|morning|today|tomorrow|yesterday)s?\b", re.I
+    r"\b(?:1\d{3}|20\d\d)\b|\b(?:day|week|month|year|hour|minute|century|morning|today|tomorrow|yesterday)s?\b",
+    re.IGNORECASE,
 )
 
 QuestionType = Literal["who", "when", "where", "number", "why", "how", "yesno", "what"]
@@ -58,24 +61,28 @@ _TYPES: tuple[tuple[QuestionType, re.Pattern[str]], ...] = (
         "number",
         re.compile(
             r"\bhow (?:many|much|long|old|far|tall|high|large|big|often|fast|deep|wide|heavy)\b|\bwhat (?:number|percentage|share|age|price|amount)\b",
-            re.I,
+            re.IGNORECASE,
         ),
     ),
-    ("when", re.compile(r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|time|century|decade)\b", re.I)),
+    ("when", re.compile(r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|time|century|decade)\b", re.IGNORECASE)),
     (
         "who",
         re.compile(
-            r"\bwho(?:m|se)?\b|\b(?:what|which) (?:person|man|woman|author|actor|singer|president|team|company)\b", re.I
+            r"\bwho(?:m|se)?\b|\b(?:what|which) (?:person|man|woman|author|actor|singer|president|team|company)\b",
+            re.IGNORECASE,
         ),
     ),
-    ("where", re.compile(r"\bwhere\b|\b(?:what|which) (?:country|city|town|state|place|location|region)\b", re.I)),
-    ("why", re.compile(r"\bwhy\b|\bwhat (?:is|was|are) the (?:reason|cause|purpose)", re.I)),
-    ("how", re.compile(r"\bhow\b", re.I)),
+    (
+        "where",
+        re.compile(r"\bwhere\b|\b(?:what|which) (?:country|city|town|state|place|location|region)\b", re.IGNORECASE),
+    ),
+    ("why", re.compile(r"\bwhy\b|\bwhat (?:is|was|are) the (?:reason|cause|purpose)", re.IGNORECASE)),
+    ("how", re.compile(r"\bhow\b", re.IGNORECASE)),
     (
         "yesno",
         re.compile(
             r"^\W*(?:and |or |so |but |then )?(?:is|are|was|were|do|does|did|can|could|will|would|should|shall|may|must|has|have|had|am)\b",
-            re.I,
+            re.IGNORECASE,
         ),
     ),
 )

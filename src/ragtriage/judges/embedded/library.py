@@ -10,7 +10,7 @@ from ragtriage.judges.embedded.evidence import Evidence
 from ragtriage.judges.embedded.reading import Reading, Sentence, read, read_sentence
 
 MOST = 240
-"""Sentences of one question's evidence that are encoded; of more, those that share most words with the subject are taken."""
+"""Sentences of one question's evidence that are encoded; of more, those that share most words with the subject."""
 
 
 class Library:
@@ -31,7 +31,7 @@ class Library:
         return read(text, self.sentence)
 
     def choose(self, subject: Sentence, readings: Sequence[Reading]) -> list[tuple[int, int]]:
-        """The places of the sentences to search: all, or of very much evidence those that share most with the subject."""
+        """The places of the sentences to search: all, or of much evidence those that share most with the subject."""
         places = [(i, j) for i, reading in enumerate(readings) for j in range(len(reading.sentences))]
         if len(places) <= MOST:
             return places

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from ragtriage.judges.embedded import lexicon
 from ragtriage.judges.embedded.decompose import split_facts
@@ -53,11 +54,11 @@ class Reading:
     """Whether much of it is rows or fields instead of sentences."""
 
 
-def _is_name(token: str, *, first: bool) -> bool:
+def _is_name(word: str, *, first: bool) -> bool:
     """Whether a capital marks a name: not at the beginning of a sentence, unless more than the first letter is one."""
-    if not token[0].isupper() or token == "I":
+    if not word[0].isupper() or word == "I":
         return False
-    return not first or any(c.isupper() for c in token[1:])
+    return not first or any(c.isupper() for c in word[1:])
 
 
 def read_sentence(text: str) -> Sentence:
@@ -88,7 +89,7 @@ def read_sentence(text: str) -> Sentence:
     return Sentence(
         text=text,
         stems=tuple(dict.fromkeys(stems)),
-        bigrams=frozenset(zip(stems, stems[1:], strict=False)),
+        bigrams=frozenset(pairwise(stems)),
         numbers=frozenset(numbers),
         names=frozenset(names),
         negated=not seen.isdisjoint(lexicon.NEGATIONS),

@@ -1,7 +1,7 @@
 """Question by question: the probability of yes, and what it rests on.
 
-This is the seam behind which the judge's accuracy may grow: another `score` (a trained cross-encoder, say) with the same
-two types replaces this file and nothing else.
+This is the seam behind which the judge's accuracy may grow: another `Scorer` (a trained cross-encoder, say) that gives
+`Scored` for questions replaces this file and nothing else.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ class Measurer:
         for text in sorted(set(question.evidence)):
             if not text.strip():
                 continue
-            truth, encoded, response, c = self._search(text, [question.subject])
+            truth, _, response, c = self._search(text, [question.subject])
             both = library.encoder.encode([f"{question.query} {text}"])[f"{question.query} {text}"].vector
             cosines = (float(c.cosines.max()), float((response.vectors @ both).max()))
             rows.append(tuple(features.same_answer(c, query, truth, response, cosines)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ragtriage.judges.embedded.decompose.blocks import Block, blocks
 from ragtriage.judges.embedded.decompose.clauses import clauses
@@ -24,6 +25,8 @@ _HERE = re.compile(
     re.IGNORECASE,
 )
 _VERB = re.compile(rf"\b{AUXILIARY}\b", re.IGNORECASE)
+_BARE = re.compile(r"(?:yes|no|correct|right|exactly|true|false)[.!]", re.IGNORECASE)
+"""An answer that says nothing without its question: a claim only where nothing else is said."""
 _LONG_LEAD = 160
 
 
@@ -34,6 +37,7 @@ class _Reader:
         self.text = text
         self.topic: Subject | None = None
         self.lead = ""
+        self.opening = True
         self.behind: Remark = ""
         """The kind of the sentence before: behind a remark about the sources, "they" are the sources."""
 
@@ -54,8 +58,9 @@ class _Reader:
     def sentence(self, start: int, end: int) -> Iterator[Component]:
         """The components of one sentence."""
         raw = self.text[start:end]
-        pieces = parts(raw, behind=self.behind)
+        pieces = parts(raw, behind=self.behind, opening=self.opening)
         self.behind = pieces[-1][2]
+        self.opening = self.opening and self.behind in {"courtesy", "restated", "question"}
         for a, b, kind in pieces:
             if kind:
                 self.topic = None
@@ -81,7 +86,7 @@ class _Reader:
         spans = sentences_of(self.text, block)
         for number, (start, end) in enumerate(spans):
             said = plain(self.text[start:end])
-            whole = said.endswith((".", "!")) and said.count(" ") > 2
+            whole = said.endswith((".", "!")) and said.count(" ") > 1
             fragment = number == 0 and self.lead and (said[:1].islower() or not (whole or _VERB.search(said)))
             if fragment and not remark(said):
                 yield Component(f"{self.lead} {said}", (start, end))
@@ -126,4 +131,6 @@ def split_claims(text: str, query: str = "") -> Components:
         components.extend(
             c for c in reader.read(block, before_list=following in {"item", "row", "header", "code"}) if c.text
         )
+    if any(not c.remark and not _BARE.fullmatch(c.text) for c in components):
+        components = [replace(c, remark=True) if _BARE.fullmatch(c.text) else c for c in components]
     return tuple(components)

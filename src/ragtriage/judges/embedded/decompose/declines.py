@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from ragtriage.judges.embedded.decompose.claims import split_claims
 from ragtriage.judges.embedded.decompose.questions import split_questions
@@ -42,7 +43,7 @@ def _on_point(gap: str, query: str) -> bool:
     return len(about) <= 1 or bool(about & _stems(query))
 
 
-def _reading(query: str, said: list[tuple[Component, str]]) -> tuple[str, Component | None]:
+def _reading(query: str, said: Sequence[tuple[Component, str]]) -> tuple[str, Component | None]:
     """A key of the table, and the component that decides."""
     decisive = [c for c, kind in said if kind in _DECISIVE]
     if not decisive:

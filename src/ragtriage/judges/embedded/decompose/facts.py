@@ -9,6 +9,8 @@ from ragtriage.judges.embedded.decompose.marks import plain
 from ragtriage.judges.embedded.decompose.sentences import sentences_of
 from ragtriage.verdicts import Component, Components
 
+_LINE = re.compile(r"[^\s{}\[\],](?:[^\n]*[^\s{}\[\],])?")
+"""A line without the brackets and commas around it."""
 _FIELD = re.compile(r"^[ \t]*[{\[(,]*[ \t]*\"?[\w][\w .()/%#-]{0,40}\"?[ \t]*[:=][ \t]*\S.*$", re.MULTILINE)
 
 
@@ -27,7 +29,7 @@ def _fields(text: str, block: Block) -> list[tuple[int, int]]:
     body = text[block.start : block.end]
     if "\n" not in body:
         return []
-    lines = [m.span() for m in re.finditer(r"[^\n]+", body) if m[0].strip(" \t\r{}[],")]
+    lines = [m.span() for m in _LINE.finditer(body)]
     fields = sum(1 for a, b in lines if _FIELD.match(body[a:b]))
     if not lines or fields < 2 or fields * 10 < len(lines) * 8:
         return []
@@ -46,7 +48,10 @@ def split_facts(text: str) -> Components:
         if block.shape == "row":
             found.append(Component(row_text(text, block), (block.start, block.end)))
             continue
-        for a, b in _fields(text, block) or sentences_of(text, block):
+        if fields := _fields(text, block):
+            found.extend(Component(text[a:b].replace('"', ""), (a, b)) for a, b in fields)
+            continue
+        for a, b in sentences_of(text, block):
             if said := plain(text[a:b]):
                 found.append(Component(said, (a, b)))
     return tuple(found)

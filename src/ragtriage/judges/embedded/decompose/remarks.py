@@ -22,26 +22,29 @@ _SOURCES_NAMED = re.compile(r"\b(?:passages?|sources?|contexts?|excerpts?|snippe
 _LONGEST = 1000
 
 
-def remark(clause: str, *, behind: Remark = "") -> Remark:
-    """Which kind of remark a clause is; empty if it makes a claim. `behind`: the kind of what stands before it."""
+def remark(clause: str, *, behind: Remark = "", opening: bool = True) -> Remark:
+    """Which kind of remark a clause is; empty if it makes a claim.
+
+    `behind` is the kind of what stands before it; the user's question is restated only at the `opening` of a response.
+    """
     said = clause.strip().replace("’", "'")[:_LONGEST]
     if said.endswith("?"):
         return "question"
     again = behind in ABOUT_SOURCES
     for kind, rule in RULES:
-        if rule.match(said):
-            return (
-                "" if kind == "about" and not again and not _SOURCES_NAMED.search(said) and said[:2] != "I " else kind
-            )
+        if (kind == "restated" and not opening) or rule.match(said) is None:
+            continue
+        named = kind != "about" or again or _SOURCES_NAMED.search(said) or said.startswith("I ")
+        return kind if named else ""
     return "gap" if again and AGAIN.match(said) else ""
 
 
-def parts(sentence: str, *, behind: Remark = "") -> list[tuple[int, int, Remark]]:
+def parts(sentence: str, *, behind: Remark = "", opening: bool = True) -> list[tuple[int, int, Remark]]:
     """A sentence's stretches with the kind of each; one for the whole, unless some are remarks and some are claims.
 
     A claim's stretch begins behind the word that joins it to the remark ("but", "so").
     """
-    whole = (0, len(sentence), remark(sentence, behind=behind))
+    whole = (0, len(sentence), remark(sentence, behind=behind, opening=opening))
     cuts = [m.span() for m in _PART.finditer(sentence[:_LONGEST])]
     if not cuts or whole[2] in {"restated", "question"}:
         return [whole]
@@ -49,7 +52,7 @@ def parts(sentence: str, *, behind: Remark = "") -> list[tuple[int, int, Remark]
     for a, b in zip([0, *(b for _, b in cuts)], [*(a for a, _ in cuts), len(sentence)], strict=True):
         joined = _JOINED.match(sentence, a, b)
         kept = joined.end() if joined and a else a
-        kind = remark(sentence[a:b], behind=behind) or (remark(sentence[kept:b], behind=behind) if kept > a else "")
+        kind = remark(sentence[a:b], behind=behind, opening=opening and not a) or (remark(sentence[kept:b], behind=behind, opening=False) if kept > a else "")
         if found and not found[-1][2] and (_BECAUSE.match(sentence, a) or not any(c.isalpha() for c in sentence[a:b])):
             found[-1] = (found[-1][0], b, "")
             continue

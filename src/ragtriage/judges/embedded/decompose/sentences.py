@@ -31,12 +31,10 @@ def _full_stop_ends(word: str, following: str, *, first: bool) -> bool:
     """Whether a full stop between these two words ends a sentence."""
     low = word.lower()
     starts = following.lower() in STARTERS and following[:1].isupper()
-    if low in GOES_ON:
-        return False
-    if following[:1].isdigit() and low in BEFORE_NUMBER:
-        return False
-    if len(word) == 1 and word.isalpha() and word.isupper():
+    if len(word) == 1 and word.isupper():
         return starts or not following[:1].isalpha()
+    if low in GOES_ON or (following[:1].isdigit() and low in BEFORE_NUMBER):
+        return False
     if first and len(word) <= 3 and word.isdigit():
         return False
     if low in MAY_END or (len(low) > 2 and low[1::2].strip(".") == "" and low.replace(".", "").isalpha()):

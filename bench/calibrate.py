@@ -1,0 +1,264 @@
+"""Fits the embedded judge's models on labelled cases and writes their coefficients.
+
+    pip install scikit-learn
+    python bench/calibrate.py TRAIN src/ragtriage/judges/embedded/model/coefficients.json [--cache FILE]
+
+TRAIN/natural/*.jsonl are cases as RAG applications give them (a question, passages, an answer whose sentences are
+labelled); TRAIN/expand.py turns one into rows. Everything that is printed is out of fold: five folds, all rows of a
+case in the same one. `--cache` keeps the measured rows between runs: measuring takes minutes, fitting seconds.
+
+A model is a logistic regression, or one with a small hidden layer where that is better (`HIDDEN`). `supported` is
+shifted to the share of unsupported claims that a sound application has (`UNSUPPORTED`), so that a verdict of no means
+more likely than not; the level of `sure` is the highest one at which seven such verdicts in ten are right. `similar`
+isn't fitted: its numbers are set by hand, because in the labelled pairs the ones that sound alike are the wrong ones,
+by design, and a fitted model learns that likeness means no.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import pickle
+import random
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold
+from sklearn.neural_network import MLPClassifier
+
+from ragtriage.judges import questions as ask
+from ragtriage.judges.embedded.encoder import Encoder
+from ragtriage.judges.embedded.features import NAMES
+from ragtriage.judges.embedded.library import Library
+from ragtriage.judges.embedded.scorer import Measurer
+from ragtriage.judges.questions import Question
+
+UNSUPPORTED = 0.1
+"""One claim in ten: the share of unsupported claims that `supported` is made for."""
+PRECISION = 0.7
+"""What a red verdict must reach at that share."""
+HIDDEN = {"essential": 16, "essential_long": 16, "essential_part": 16, "answered": 16}
+"""Units of the hidden layer; the other tasks are plain logistic regressions."""
+BAGS = 3
+"""Networks that are averaged, from different starts, as one wider network."""
+REPEATS = 0.8
+SIMILAR = {
+    "cosine": 7.5,
+    "pieces both ways": 7.5,
+    "number differs": -4.0,
+    "name differs": -1.5,
+    "negation differs": -2.0,
+}
+SIMILAR_AT = 10.5
+TURN = 400
+FOLDS = 5
+
+Rows = dict[str, dict[str, list[Any]]]
+
+
+def labelled(train: Path) -> Iterator[tuple[Question, int, str, str]]:
+    """(question, label, case, kind) of all natural cases, a case's rows beside each other."""
+    found = importlib.util.spec_from_file_location("expand", train / "expand.py")
+    assert found
+    assert found.loader
+    expand = importlib.util.module_from_spec(found)
+    found.loader.exec_module(expand)
+    for path in sorted(train.glob("natural/*.jsonl")):
+        cases = [json.loads(line) for line in path.open(encoding="utf-8")]
+        asked = {case["id"]: case["question"] for case in cases}
+        for r in expand.rows(path):
+            question = _question(r, asked)
+            if question:
+                yield question, r["label"], r["group"], r["kind"]
+        if "response" in cases[0]:
+            yield from _relevant(cases)
+
+
+def _question(r: dict[str, Any], asked: dict[str, str]) -> Question | None:
+    """A row as the question that an evaluation would ask."""
+    match r["task"]:
+        case "supported":
+            return ask.supported(r["text"], r["passages"], asked[r["group"]], r["context"])
+        case "answered":
+            return ask.answered(r["text"], [r["evidence"]])
+        case "essential":
+            return ask.essential(r["text"], r["evidence"], r["context"] if r["kind"] == "response" else "")
+        case "same_answer":
+            return ask.same_answer(r["query"], r["truth"], r["response"])
+    return None
+
+
+def _relevant(cases: list[dict[str, Any]]) -> Iterator[tuple[Question, int, str, str]]:
+    """What is essential or supported in an answer is about the question; the same of another case isn't."""
+    draw = random.Random(0)
+
+    def texts(case: dict[str, Any]) -> list[str]:
+        graded = {n for _, grades, _ in case["sub"] for n, grade in grades.items() if grade}
+        good = [" ".join(case["passages"][int(n) - 1]) for n in sorted(graded)][:1]
+        good += [case["passages"][p - 1][s - 1] for p, s in case["essential"]][:2]
+        return good + [text for text, label, *_ in case["response"] if label == 1][:3]
+
+    for case in cases:
+        other = draw.choice(cases)
+        for label, some in ((1, texts(case)), (0, texts(other) if other is not case else [])):
+            for text in some:
+                yield ask.relevant(case["question"], text), label, case["id"], "relevant"
+
+
+def measured(train: Path) -> Rows:
+    """Rows of numbers by model."""
+    measurer = Measurer(Library(Encoder()))
+    out: Rows = {}
+    turn: list[tuple[Question, int, str, str]] = []
+
+    def flush() -> None:
+        measurer.prepare([question for question, *_ in turn])
+        for question, label, group, kind in turn:
+            try:
+                one = measurer.measure(question)
+            except ValueError as error:
+                print(f"left out: {error}: {question.subject[:60]!r}")
+                continue
+            place = out.setdefault(one.task, {"x": [], "y": [], "group": [], "kind": []})
+            for row in one.rows:
+                for name, value in (("x", row), ("y", label), ("group", group), ("kind", kind)):
+                    place[name].append(value)
+        turn.clear()
+
+    for count, one in enumerate(labelled(train)):
+        turn.append(one)
+        if len(turn) == TURN:
+            flush()
+            if count % 20_000 < TURN:
+                print(f"measured {count}", flush=True)
+    flush()
+    return out
+
+
+def fit(x: np.ndarray, y: np.ndarray, hidden: int, prior: float | None) -> dict[str, Any]:
+    """Coefficients as `scorer.Model` reads them."""
+    mean, scale = x.mean(axis=0), x.std(axis=0)
+    scale[scale < 1e-6] = 1.0
+    z = np.clip((x - mean) / scale, -5, 5)
+    if hidden:
+        nets = [
+            MLPClassifier((hidden,), activation="tanh", alpha=2.0, max_iter=40, random_state=bag).fit(z, y)
+            for bag in range(BAGS)
+        ]
+        # The averaged logits of the networks are those of one network with all their units.
+        first = [np.hstack([n.coefs_[0] for n in nets]), np.concatenate([n.intercepts_[0] for n in nets])]
+        last = [np.vstack([n.coefs_[1] for n in nets]) / BAGS, sum(n.intercepts_[1] for n in nets) / BAGS]
+        layers = [first, last]
+    else:
+        line = LogisticRegression(C=0.1, max_iter=1000).fit(z, y)
+        layers = [[line.coef_.T, line.intercept_]]
+    if prior is not None:
+        share = y.mean()
+        layers[-1][1] = layers[-1][1] + np.log(prior / (1 - prior)) - np.log(share / (1 - share))
+    rounded = [[np.round(part, 4).tolist() for part in layer] for layer in layers]
+    return {"mean": np.round(mean, 5).tolist(), "scale": np.round(scale, 5).tolist(), "layers": rounded}
+
+
+def applied(fitted: dict[str, Any], x: np.ndarray) -> np.ndarray:
+    """Probabilities of many rows."""
+    z = np.clip((x - np.array(fitted["mean"])) / np.array(fitted["scale"]), -5, 5)
+    for i, (weights, bias) in enumerate(fitted["layers"]):
+        z = (np.tanh(z) if i else z) @ np.array(weights) + np.array(bias)
+    return np.asarray(1 / (1 + np.exp(-z[:, 0])))
+
+
+def auc(y: np.ndarray, p: np.ndarray) -> float:
+    """Area under the ROC curve, ties half."""
+    _, where, count = np.unique(p, return_inverse=True, return_counts=True)
+    rank = (np.cumsum(count) - (count - 1) / 2)[where]
+    yes = int(y.sum())
+    return float((rank[y == 1].sum() - yes * (yes + 1) / 2) / (yes * (len(y) - yes)))
+
+
+def precision_of_no(y: np.ndarray, p: np.ndarray, cut: float) -> tuple[float, float, float]:
+    """Precision of no at one unsupported claim in ten, share of the unsupported found, share of the supported blamed."""
+    found, blamed = float((p[y == 0] <= cut).mean()), float((p[y == 1] <= cut).mean())
+    right = found * UNSUPPORTED
+    return right / max(1e-9, right + blamed * (1 - UNSUPPORTED)), found, blamed
+
+
+def sure_level(y: np.ndarray, p: np.ndarray) -> float:
+    """The highest probability up to which a no is right often enough; 0 if none is."""
+    good = [
+        cut
+        for cut in np.arange(0.02, 0.5, 0.01)
+        if (p <= cut).sum() >= 40 and precision_of_no(y, p, cut)[0] >= PRECISION
+    ]
+    return float(max(good, default=0.0))
+
+
+def report(task: str, y: np.ndarray, p: np.ndarray, group: np.ndarray, kind: np.ndarray) -> None:
+    """What a reader wants to know about one model, out of fold."""
+    print(f"\n{task}: {len(y)} rows, {len(set(group))} cases, {y.mean():.2f} yes, AUC {auc(y, p):.3f}")
+    for one in sorted(set(kind)):
+        some = kind == one
+        if len(set(y[some])) > 1 and some.sum() > 200 and task != "supported":
+            yes = p[some] >= 0.5
+            right = (y[some][yes].mean() if yes.any() else float("nan"), 1 - y[some][~yes].mean())
+            print(
+                f"  {one}: {some.sum()} rows, {y[some].mean():.2f} yes, AUC {auc(y[some], p[some]):.3f}; "
+                f"said yes {yes.mean():.2f}, precision of yes {right[0]:.2f}, of no {right[1]:.2f}, "
+                f"recall {yes[y[some] == 1].mean():.2f}"
+            )
+
+
+def report_supported(y: np.ndarray, p: np.ndarray, group: np.ndarray, sure: float) -> None:
+    """How often a no is right, and how many clean answers are blamed."""
+    for name, cut in (("no", 0.5), ("red", sure)):
+        right, found, blamed = precision_of_no(y, p, cut)
+        said = f"precision {right:.2f} at one in ten, finds {found:.2f}, blames {blamed:.3f} of the supported"
+        print(f"  {name} (p <= {cut:.2f}): {said}")
+    clean = [g for g in set(group) if y[group == g].all()]
+    for name, cut in (("no", 0.5), ("red", sure)):
+        hit = np.mean([(p[group == g] <= cut).any() for g in clean])
+        print(f"  of {len(clean)} clean answers {hit:.3f} hold a claim called {name}")
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("train", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--cache", type=Path)
+    args = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    if args.cache and args.cache.exists():
+        rows: Rows = pickle.loads(args.cache.read_bytes())
+    else:
+        rows = measured(args.train)
+        if args.cache:
+            args.cache.write_bytes(pickle.dumps(rows))
+    names = NAMES["similar"]
+    weights = [[SIMILAR.get(name, 0.0)] for name in names]
+    tasks: dict[str, Any] = {
+        "similar": {"mean": [0.0] * len(names), "scale": [1.0] * len(names), "layers": [[weights, [-SIMILAR_AT]]]}
+    }
+    cuts = {"repeats": REPEATS}
+    for task, some in sorted(rows.items()):
+        x, y = np.array(some["x"], float), np.array(some["y"])
+        group, kind = np.array(some["group"]), np.array(some["kind"])
+        hidden, prior = HIDDEN.get(task, 0), 1 - UNSUPPORTED if task == "supported" else None
+        p = np.zeros(len(y))
+        for a, b in GroupKFold(FOLDS).split(x, y, group):
+            p[b] = applied(fit(x[a], y[a], hidden, prior), x[b])
+        report(task, y, p, group, kind)
+        if task == "supported":
+            cuts["sure"] = sure_level(y, p)
+            report_supported(y, p, group, cuts["sure"])
+        tasks[task] = {"columns": NAMES[task], **fit(x, y, hidden, prior)}
+    args.out.write_text(json.dumps({"tasks": tasks, "cuts": cuts}) + "\n", encoding="utf-8")
+    print(f"\nwrote {args.out} ({args.out.stat().st_size / 1e3:.0f} kB)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""Worked examples of every decomposition: a text and its components, as data."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragtriage.judges.embedded import decompose
+
+HERE = Path(__file__).parent
+SPLITS = {
+    "sentences": decompose.split_sentences,
+    "facts": decompose.split_facts,
+    "questions": decompose.split_questions,
+}
+
+
+def rows(name: str) -> list[Any]:
+    lines = (HERE / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    return [pytest.param(row, id=f"{name}-{number}") for number, row in enumerate(map(json.loads, lines), 1)]
+
+
+@pytest.mark.parametrize(("name", "row"), [(name, p.values[0]) for name in SPLITS for p in rows(name)])
+def test_components(name: str, row: dict[str, Any]) -> None:
+    assert [c.text for c in SPLITS[name](row["text"])] == row["components"]
+
+
+@pytest.mark.parametrize("row", rows("claims"))
+def test_claims_and_remarks(row: dict[str, Any]) -> None:
+    found = [[c.text, "remark"] if c.remark else [c.text] for c in decompose.split_claims(row["text"])]
+    assert found == row["components"]
+
+
+@pytest.mark.parametrize("row", rows("remarks"))
+def test_remarks(row: dict[str, Any]) -> None:
+    assert all(c.remark for c in decompose.split_claims(row["text"])) is row["remark"]
+
+
+@pytest.mark.parametrize("row", rows("declines"))
+def test_declines(row: dict[str, Any]) -> None:
+    verdict = decompose.declines(row["query"], row["response"])
+    assert verdict.value == row["value"]
+    assert verdict.score is not None
+    assert (verdict.score > 0.5) is (verdict.value == "yes")
+    assert verdict.explanation

@@ -1,0 +1,161 @@
+"""Records made by hand, so that every look and state occurs, and as many of them as a test needs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from ragtriage.case import Case, Source
+from ragtriage.diagnosis import Finding, diagnose
+from ragtriage.metrics import METRICS
+from ragtriage.metrics.decompositions import CLAIMS, FACTS, QUESTIONS, SENTENCES, SOURCES
+from ragtriage.metrics.groundedness import groundedness
+from ragtriage.metrics.response import ANSWERED_BY_RESPONSE, REPEATED, response_precision
+from ragtriage.metrics.source import ANSWERED_BY_ONE, ANSWERED_TOGETHER, fact_precision, source_precision
+from ragtriage.record import Record
+from ragtriage.steps import Step
+from ragtriage.thresholds import thresholds_with
+from ragtriage.verdicts import Cell, Component, Failure, Known, Missing, Verdict, Verdicts
+
+YES = Verdict("yes", 0.9, 0.9, "it stands there")
+NO = Verdict("no", 0.1, 0.9, "it isn't there")
+CHECK = Verdict("no", 0.4, 0.6, "perhaps not", sure=False)
+UNKNOWN = Verdict("unknown", 0.5, 0.5, "too close to call")
+FAILED = Failure("the connection broke")
+
+RESPONSE = (
+    "The fee is 20 euros and it is due today. You can pay by card. The office is blue. "
+    "Ships are big. Trains are slow. You may pay by card. The documents don't name a date."
+)
+"""Two claims in the first sentence, one a part of the other; the second and the sixth sentence say the same."""
+
+
+def placed(text: str, within: str, source: int | None = None, *, remark: bool = False) -> Component:
+    at = within.index(text)
+    return Component(text, (at, at + len(text)), source, remark)
+
+
+def columns(*cells: Cell) -> tuple[tuple[Cell, ...], ...]:
+    return tuple((cell,) for cell in cells)
+
+
+def record_of(case: Case, steps: dict[Step, Known]) -> Record:
+    """A record with the scores that follow from these steps; a step that isn't given is missing."""
+    texts = {str(step): known for step, known in steps.items()}
+    for metric in METRICS:
+        for step in metric.needs.values():
+            texts.setdefault(str(step), Missing("not asked in this test", "query"))
+    return Record(case, texts, {m.name: m(texts) for m in METRICS})
+
+
+@pytest.fixture
+def thresholds() -> dict[str, float]:
+    return thresholds_with({})
+
+
+@pytest.fixture
+def rich_record() -> Record:
+    """One case in which every look of a claim and every state of the matrix occurs."""
+    sources = (
+        Source("The fee is 20 euros. Cards are accepted. The sea is deep.", "fees-1"),
+        Source("Nothing of use stands here.", None),
+    )
+    case = Case("case/1", "What is the fee, when is it due, and who pays?", sources, RESPONSE, tags={"topic": "fees"})
+    claims = (
+        placed("The fee is 20 euros and it is due today.", RESPONSE),
+        placed("it is due today", RESPONSE),
+        placed("You can pay by card.", RESPONSE),
+        placed("The office is blue.", RESPONSE),
+        placed("Ships are big.", RESPONSE),
+        placed("Trains are slow.", RESPONSE),
+        Component("A claim without a place."),
+        placed("The documents don't name a date.", RESPONSE, remark=True),
+    )
+    judged = claims[:-1]
+    sentences = tuple(placed(t, RESPONSE) for t in ("You can pay by card.", "The office is blue.", "You may pay by card."))
+    facts = (
+        placed("The fee is 20 euros.", sources[0].text, 0),
+        placed("The sea is deep.", sources[0].text, 0),
+        placed("Nothing of use stands here.", sources[1].text, 1),
+    )
+    questions = (Component("What is the fee?"), Component("When is it due?"), Component("Who pays?"))
+    wholes = tuple(Component(s.text, (0, len(s.text)), i) for i, s in enumerate(sources))
+    return record_of(
+        case,
+        {
+            CLAIMS: claims,
+            SENTENCES: sentences,
+            FACTS: facts,
+            QUESTIONS: questions,
+            SOURCES: wholes,
+            groundedness.needs["support"]: Verdicts(judged, columns(YES, NO, YES, CHECK, YES, UNKNOWN, NO)),
+            response_precision.needs["needed"]: Verdicts(judged, columns(YES, YES, YES, NO, NO, YES, YES)),
+            REPEATED: Verdicts(sentences, columns(YES, NO, YES)),
+            fact_precision.needs["needed"]: Verdicts(facts, columns(YES, NO, NO)),
+            source_precision.needs["needed"]: Verdicts(wholes, columns(YES, NO)),
+            ANSWERED_BY_ONE: Verdicts(questions, ((YES, NO), (NO, CHECK), (UNKNOWN, NO))),
+            ANSWERED_TOGETHER: Verdicts(questions, columns(None, NO, FAILED)),
+            ANSWERED_BY_RESPONSE: Verdicts(questions, columns(YES, YES, NO)),
+        },
+    )
+
+
+@pytest.fixture
+def many() -> Callable[[int], Iterator[tuple[Record, tuple[Finding, ...]]]]:
+    """Realistic records in any number, the same every time, made as they are asked for."""
+
+    def records(count: int) -> Iterator[tuple[Record, tuple[Finding, ...]]]:
+        chance = random.Random(7)
+        limits = thresholds_with({})
+        for number in range(count):
+            record = synthetic(number, chance)
+            yield record, diagnose(record, limits)
+
+    return records
+
+
+WORDS = "the fee for a ferry ticket to an island is refunded when weather stops all sailings before noon today".split()
+
+
+def sentence(chance: random.Random, length: int) -> str:
+    return " ".join(chance.choices(WORDS, k=length)).capitalize() + "."
+
+
+def synthetic(number: int, chance: random.Random) -> Record:
+    """A case of five sources of about 1,200 characters and a response of six sentences."""
+    lines = [[sentence(chance, 16) for _ in range(13)] for _ in range(5)]
+    sources = tuple(Source(" ".join(each), f"doc-{number}-{i}") for i, each in enumerate(lines))
+    said = [sentence(chance, 12) for _ in range(6)]
+    response = " ".join(said)
+    asked = Component(f"Question {number}: what about {sentence(chance, 6)}")
+    tags = {"topic": chance.choice(["fees", "ships"])}
+    case = Case(f"case-{number:05}", asked.text, sources, response, tags=tags)
+    claims = tuple(placed(text, response) for text in said)
+    facts = tuple(placed(text, s.text, i) for i, s in enumerate(sources) for text in lines[i])
+    wholes = tuple(Component(s.text, (0, len(s.text)), i) for i, s in enumerate(sources))
+    good = chance.random()
+
+    def drawn(n: int) -> list[Cell]:
+        return [chance.choices((YES, NO, CHECK, UNKNOWN), (good, 1 - good, 0.1, 0.02))[0] for _ in range(n)]
+
+    one = drawn(5)
+    return record_of(
+        case,
+        {
+            CLAIMS: claims,
+            SENTENCES: claims,
+            FACTS: facts,
+            QUESTIONS: (asked,),
+            SOURCES: wholes,
+            groundedness.needs["support"]: Verdicts(claims, columns(*drawn(6))),
+            response_precision.needs["needed"]: Verdicts(claims, columns(*drawn(6))),
+            REPEATED: Verdicts(claims, columns(*[NO] * 6)),
+            fact_precision.needs["needed"]: Verdicts(facts, columns(*drawn(len(facts)))),
+            source_precision.needs["needed"]: Verdicts(wholes, columns(*drawn(5))),
+            ANSWERED_BY_ONE: Verdicts((asked,), (tuple(one),)),
+            ANSWERED_TOGETHER: Verdicts((asked,), ((None if YES in one else NO,),)),
+            ANSWERED_BY_RESPONSE: Verdicts((asked,), columns(*drawn(1))),
+        },
+    )

@@ -1,0 +1,216 @@
+"""Whatever is wrong with the store is told in one sentence: what, where, what to do."""
+
+import errno
+import os
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from examples import case, evaluated, identity_of
+from sqlalchemy import event
+from sqlalchemy.exc import SQLAlchemyError
+
+from ragtriage.errors import StoreError
+from ragtriage.judges.questions import declines
+from ragtriage.judges.wrappers import Keys, Remembered
+from ragtriage.store import Store, connection, open_store
+from ragtriage.verdicts import Verdict
+
+CASES = [case(i) for i in range(10)]
+
+
+def fail_with(where, **options) -> str:
+    with pytest.raises(StoreError) as caught:
+        open_store(where, **options)
+    sentence = str(caught.value)
+    assert "\n" not in sentence
+    assert "sqlalche" not in sentence.lower()
+    return sentence
+
+
+def limited(store: Store, pages: int | None) -> None:
+    """Let the database grow to this many pages and no further, as a full disk does."""
+
+    def limit(dbapi, _record=None, _proxy=None):
+        dbapi.execute(f"PRAGMA max_page_count={pages or 1_000_000_000}")
+
+    event.listen(store._engine, "checkout", limit)
+
+
+def pages_of(store: Store) -> int:
+    with store._engine.connect() as opened:
+        return opened.exec_driver_sql("PRAGMA page_count").scalar_one()
+
+
+def test_a_full_disk_loses_nothing_that_was_kept_and_the_run_goes_on_later(tmp_path):
+    with open_store(tmp_path) as store:
+        run = store.begin(identity_of(CASES), input="a", rows=10, judge="fake")
+        records = list(evaluated(list(run.todo(CASES))))
+        for record in records[:5]:
+            run.keep(record)
+        run.flush()
+        limited(store, pages_of(store) + 2)
+        for record in records[5:]:
+            run.keep(replace(record, case=replace(record.case, reference="long " * 20_000)))
+        with pytest.raises(StoreError, match="can't grow because the disk is full; what was kept so far is safe") as it:
+            run.flush()
+        assert store.where in str(it.value)
+        assert store.run().info.done == 5
+        limited(store, None)
+        run.finish()
+        assert store.run().info.done == 10
+
+
+def test_a_full_disk_does_not_hide_what_happened_before(tmp_path):
+    def interrupted(store):
+        with store.begin(identity_of(CASES), input="a", rows=10, judge="fake") as run:
+            limited(store, pages_of(store))
+            for record in evaluated(list(run.todo(CASES))):
+                run.keep(record)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), open_store(tmp_path) as store:
+        interrupted(store)
+
+
+def test_a_full_disk_when_answers_are_kept(tmp_path):
+    question = declines("Why?", "x")
+    entry = Remembered(Keys(str).key(question), "declines", "1", Verdict("yes", explanation="x" * 100_000))
+    with open_store(tmp_path) as store:
+        limited(store, pages_of(store))
+        store.answers().remember([entry])
+        with pytest.raises(StoreError, match="disk is full"):
+            store.answers().flush()
+        limited(store, None)
+        store.answers().flush()
+        assert store.answers().recall([entry.key]) == {entry.key: entry.answer}
+
+
+def test_a_place_below_a_file_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("x")
+    sentence = fail_with(tmp_path / "file" / "store")
+    assert "can't be written: make it writable, or choose another place with --store or RAGTRIAGE_STORE" in sentence
+    assert str(tmp_path) in sentence
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_is_read_only_cannot_be_written(tmp_path):
+    tmp_path.chmod(0o500)
+    assert "can't be written" in fail_with(tmp_path / "store")
+    tmp_path.chmod(0o700)
+
+
+@pytest.fixture
+def read_only(tmp_path):
+    """A store with a run, on a file system that may only be read."""
+    with open_store(tmp_path) as store, store.begin(identity_of(CASES), input="a", rows=10, judge="fake") as run:
+        for record in evaluated(run.todo(CASES)):
+            run.keep(record)
+        run.finish()
+    return Store(connection.connect(connection.place(tmp_path), create=False, fixed=True), str(tmp_path))
+
+
+def test_a_read_only_store_can_be_read(read_only):
+    with read_only as store:
+        assert len(list(store.run().records())) == 10
+        assert store.answers().recall([b"x" * 16]) == {}
+
+
+def test_a_read_only_store_cannot_be_written_and_says_so(read_only):
+    with read_only as store, pytest.raises(StoreError, match="can't be written"):
+        store.begin(identity_of(CASES), input="a", rows=10, judge="fake")
+
+
+@pytest.mark.parametrize("content", [b"This is no database at all. " * 100, b"SQLite format 3\0" + b"\xff" * 4096])
+def test_a_file_that_is_no_database_is_left_alone(tmp_path, content):
+    path = tmp_path / "runs.sqlite"
+    path.write_bytes(content)
+    assert "is damaged or isn't a store of ragtriage: move it away" in fail_with(tmp_path)
+    assert path.read_bytes() == content
+
+
+def test_a_store_that_is_damaged_later_is_named(tmp_path):
+    with open_store(tmp_path) as store, store.begin(identity_of(CASES), input="a", rows=10, judge="fake") as run:
+        for record in evaluated(run.todo(CASES)):
+            run.keep(record)
+    path = tmp_path / "runs.sqlite"
+    whole = bytearray(path.read_bytes())
+    whole[8192:] = b"\xee" * (len(whole) - 8192)
+    path.write_bytes(whole)
+    with pytest.raises(StoreError, match="damaged"), open_store(tmp_path) as store:
+        list(store.run().records())
+
+
+def test_somebody_elses_database_is_left_alone(tmp_path):
+    path = tmp_path / "runs.sqlite"
+    other = sqlite3.connect(path)
+    other.execute("create table people (name text)")
+    other.close()
+    assert "holds tables that aren't ragtriage's" in fail_with(tmp_path)
+
+
+def test_a_locked_store_is_waited_for_and_then_named(tmp_path):
+    open_store(tmp_path).close()
+    place = connection.place(tmp_path)
+    with Store(connection.connect(place, create=False, wait=0.1), place) as store:
+        other = sqlite3.connect(place, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError, match="was locked by another program for too long"):
+            store.begin(identity_of(CASES), input="a", rows=10, judge="fake")
+        other.close()
+        store.begin(identity_of(CASES), input="a", rows=10, judge="fake").finish()
+
+
+def test_a_store_that_is_not_there_is_not_made_for_reading(tmp_path):
+    assert "there is no store at" in fail_with(tmp_path / "store", create=False)
+    assert not (tmp_path / "store").exists()
+
+
+def test_an_address_is_shown_without_its_password():
+    sentence = fail_with("postgresql://me:secret@127.0.0.1:1/x")
+    assert "secret" not in sentence
+    assert "127.0.0.1" in sentence
+    assert "secret" not in fail_with("nonsense://me:secret@host/x")
+
+
+def test_where_the_store_is(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("RAGTRIAGE_STORE", raising=False)
+    places = {
+        None: ".ragtriage/runs.sqlite",
+        "folder": "folder/runs.sqlite",
+        Path("own.sqlite"): "own.sqlite",
+        "sqlite:///url.db": "url.db",
+    }
+    for where, path in places.items():
+        with open_store(where) as store:
+            assert store.where == path
+        assert Path(path).is_file()
+    assert Path(".ragtriage/.gitignore").read_text() == "*\n"
+    assert not Path(".gitignore").exists()
+    monkeypatch.setenv("RAGTRIAGE_STORE", "set")
+    with open_store() as store:
+        assert store.where == "set/runs.sqlite"
+
+
+def test_nothing_of_a_database_driver_comes_through(tmp_path):
+    with open_store(tmp_path) as store:
+        with store._engine.begin() as opened:
+            opened.exec_driver_sql("drop table rejected")
+        with pytest.raises(StoreError, match="failed: no such table: rejected"):
+            store.runs()
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EIO])
+def test_errors_of_the_file_system_are_told_too(number):
+    with (
+        pytest.raises(StoreError, match=r"the (disk of the )?store /here"),
+        connection.speaking("/here"),
+    ):
+        raise OSError(number, os.strerror(number))
+
+
+def test_other_errors_of_the_driver_are_told_in_a_line():
+    with pytest.raises(StoreError, match=r"^the store x failed: something$"), connection.speaking("x"):
+        raise SQLAlchemyError("something\nelse")

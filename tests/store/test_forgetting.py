@@ -1,0 +1,100 @@
+"""A text can be deleted, everywhere, and its scores kept."""
+
+import pytest
+from examples import NAMES, answer, case, identity_of
+
+from ragtriage.case import Source
+from ragtriage.errors import StoreError
+from ragtriage.evaluation import evaluate_sync
+from ragtriage.judges.fake import FakeJudge
+from ragtriage.judges.wrappers import Cached
+from ragtriage.metrics import METRICS
+from ragtriage.store import DELETED, open_store
+from ragtriage.verdicts import Failure, Score, Verdicts
+
+SHARED = Source("All of the trains have a place for a bicycle.", "bikes")
+SECRET = case(
+    1,
+    query="What is the pin of Zebulon?",
+    response="The pin of Zebulon is 1234. It is not to be told to the others.",
+    sources=(Source("The pin of Zebulon is 1234 and of the others it is 5678.", "pins"), SHARED),
+    reference="The pin of Zebulon.",
+    samples=("The Zebulon one.",),
+)
+OTHER = case(2, sources=(SHARED,))
+
+
+def explained(question):
+    if question.kind == "supported" and "not to be" in question.subject:
+        return Failure(f"too long: {question.subject}")
+    found = answer(question)
+    return found if isinstance(found, tuple) else type(found)(found.value, 0.9, 0.9, f"because {question.subject}")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    with open_store(tmp_path) as store, store.begin(identity_of([SECRET, OTHER]), input="a", rows=2, judge="f") as run:
+        judge = Cached(FakeJudge(explained), store.answers())
+        for _ in evaluate_sync(run.todo([SECRET, OTHER]), judge, metrics=METRICS, sink=run):
+            pass
+        run.finish()
+    return tmp_path
+
+
+def test_scores_stay_and_texts_are_gone(folder):
+    with open_store(folder) as store:
+        before = store.run().record("case 1")
+        untouched = store.run().record("case 2")
+        assert store.forget_texts("last", ["case 1"]) == 1
+        after = store.run().record("case 1")
+        assert store.run().record("case 2") == untouched
+    assert "Zebulon" not in repr(after)
+    assert (after.case.query, after.case.response, after.case.reference) == (DELETED, DELETED, DELETED)
+    assert [(source.text, source.id) for source in after.case.sources] == [(DELETED, "pins"), (DELETED, "bikes")]
+    assert (after.case.id, after.case.tags, after.case.samples) == ("case 1", SECRET.tags, (DELETED,))
+    assert after.outcomes.keys() == before.outcomes.keys() == set(NAMES)
+    for name, outcome in before.outcomes.items():
+        found = after.outcomes[name]
+        if isinstance(outcome, Score):
+            assert isinstance(found, Score)
+            assert (found.value, found.judged, found.unknown) == (outcome.value, outcome.judged, outcome.unknown)
+            assert [part.good for part in found.parts] == [part.good for part in outcome.parts]
+    for name, known in before.steps.items():
+        if isinstance(known, Verdicts):
+            found = after.steps[name]
+            assert isinstance(found, Verdicts)
+            assert [c.span for c in found.components] == [c.span for c in known.components]
+            assert [[getattr(cell, "score", None) for cell in row] for row in found.cells] == [
+                [getattr(cell, "score", None) for cell in row] for row in known.cells
+            ]
+
+
+def test_no_file_of_the_store_holds_the_text_any_more(folder):
+    def held(word: bytes) -> bool:
+        return any(word in path.read_bytes() for path in folder.iterdir())
+
+    assert held(b"Zebulon")
+    with open_store(folder) as store:
+        store.forget_texts(1, ["case 1"])
+        assert not held(b"Zebulon")
+        assert held(b"place for a bicycle")
+    assert not held(b"Zebulon")
+
+
+def test_a_text_goes_with_the_last_case_that_holds_it(folder):
+    with open_store(folder) as store:
+        store.forget_texts(1, ["case 1", "case 2"])
+    assert not any(b"place for a bicycle" in path.read_bytes() for path in folder.iterdir())
+
+
+def test_forgetting_twice_is_harmless(folder):
+    with open_store(folder) as store:
+        store.forget_texts(1, ["case 1"])
+        once = list(store.run().records())
+        store.forget_texts(1, ["case 1"])
+        assert list(store.run().records()) == once
+
+
+def test_an_unknown_case_is_named(folder):
+    with open_store(folder) as store, pytest.raises(StoreError, match="run 1 holds no case 'x'"):
+        store.forget_texts(1, ["x"])
