@@ -51,15 +51,18 @@ class Survey:
     rejected: int = 0
     """Rows that can't be used, as far as the file was read."""
     first_rejected: list[Rejected] = field(default_factory=list)
+    cut_off: bool = False
+    """Whether the file couldn't be read to its end."""
 
     @property
-    def too_many_rejected(self) -> bool:
-        """Whether so many rows are unusable that the numbers don't stand for the file."""
-        return self.rejected > TOO_MANY_REJECTED * (self.selected + self.rejected)
+    def incomplete(self) -> bool:
+        """Whether so many rows are unusable, or unread, that the numbers don't stand for the file."""
+        return self.cut_off or self.rejected > TOO_MANY_REJECTED * (self.selected + self.rejected)
 
     def reject(self, row: Rejected) -> None:
         """Count an unusable row."""
         self.rejected += 1
+        self.cut_off = self.cut_off or row.ends
         if len(self.first_rejected) < REMEMBERED:
             self.first_rejected.append(row)
 

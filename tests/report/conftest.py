@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -74,7 +75,9 @@ def rich_record() -> Record:
         placed("The documents don't name a date.", RESPONSE, remark=True),
     )
     judged = claims[:-1]
-    sentences = tuple(placed(t, RESPONSE) for t in ("You can pay by card.", "The office is blue.", "You may pay by card."))
+    sentences = tuple(
+        placed(t, RESPONSE) for t in ("You can pay by card.", "The office is blue.", "You may pay by card.")
+    )
     facts = (
         placed("The fee is 20 euros.", sources[0].text, 0),
         placed("The sea is deep.", sources[0].text, 0),
@@ -105,13 +108,16 @@ def rich_record() -> Record:
 @pytest.fixture
 def many() -> Callable[[int], Iterator[tuple[Record, tuple[Finding, ...]]]]:
     """Realistic records in any number, the same every time, made as they are asked for."""
+    limits = thresholds_with({})
+    chance = random.Random(7)  # noqa: S311  # made-up texts, no secret
+    made = [synthetic(chance) for _ in range(40)]
+    pool = [(record, diagnose(record, limits)) for record in made]
 
     def records(count: int) -> Iterator[tuple[Record, tuple[Finding, ...]]]:
-        chance = random.Random(7)
-        limits = thresholds_with({})
         for number in range(count):
-            record = synthetic(number, chance)
-            yield record, diagnose(record, limits)
+            record, findings = pool[number % len(pool)]
+            case = replace(record.case, id=f"case-{number:05}", query=f"Question {number}: {record.case.query}")
+            yield replace(record, case=case), findings
 
     return records
 
@@ -123,15 +129,15 @@ def sentence(chance: random.Random, length: int) -> str:
     return " ".join(chance.choices(WORDS, k=length)).capitalize() + "."
 
 
-def synthetic(number: int, chance: random.Random) -> Record:
+def synthetic(chance: random.Random) -> Record:
     """A case of five sources of about 1,200 characters and a response of six sentences."""
     lines = [[sentence(chance, 16) for _ in range(13)] for _ in range(5)]
-    sources = tuple(Source(" ".join(each), f"doc-{number}-{i}") for i, each in enumerate(lines))
+    sources = tuple(Source(" ".join(each), f"doc-{i}") for i, each in enumerate(lines))
     said = [sentence(chance, 12) for _ in range(6)]
     response = " ".join(said)
-    asked = Component(f"Question {number}: what about {sentence(chance, 6)}")
+    asked = Component(f"What about {sentence(chance, 6)}")
     tags = {"topic": chance.choice(["fees", "ships"])}
-    case = Case(f"case-{number:05}", asked.text, sources, response, tags=tags)
+    case = Case("case", asked.text, sources, response, tags=tags)
     claims = tuple(placed(text, response) for text in said)
     facts = tuple(placed(text, s.text, i) for i, s in enumerate(sources) for text in lines[i])
     wholes = tuple(Component(s.text, (0, len(s.text)), i) for i, s in enumerate(sources))

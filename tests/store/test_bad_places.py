@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from examples import case, evaluated, identity_of
 from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
+from stored_cases import case, evaluated, identity_of
 
 from ragtriage.errors import StoreError
 from ragtriage.judges.questions import declines

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from examples import answer, case, evaluated, fails, identity_of
+from stored_cases import answer, case, evaluated, fails, identity_of
 
 from ragtriage.errors import StoreError
 from ragtriage.evaluation import evaluate_sync
@@ -19,7 +19,7 @@ from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics import METRICS
 from ragtriage.store import Store, open_store
-from ragtriage.store.lease import STALE, Heart, Lease
+from ragtriage.store.lease import STALE, Heart, Lease, LeaseLostError
 
 CASES = [case(i) for i in range(150)]
 
@@ -130,7 +130,7 @@ def test_answers_outlive_the_store_object_and_durable_ones_a_kill(tmp_path):
 WRITER = textwrap.dedent(
     """
     import sys, time
-    from examples import CASES_FOR_THE_KILL, answer, identity_of
+    from stored_cases import CASES_FOR_THE_KILL, answer, identity_of
     from ragtriage.evaluation import evaluate_sync
     from ragtriage.judges.fake import FakeJudge
     from ragtriage.judges.wrappers import Cached
@@ -244,11 +244,16 @@ def test_a_heart_beats_until_it_is_stopped_and_tells_of_an_error():
     time.sleep(0.03)
     assert len(beats) == count
 
-    def stopped() -> None:
-        raise StoreError("it was taken over")
+    errors = [LeaseLostError("it was taken over"), StoreError("it is locked for a moment")]
 
-    heart = Heart(stopped, seconds=0.01)
-    time.sleep(0.1)
+    def disturbed() -> None:
+        raise errors.pop()
+
+    heart = Heart(disturbed, seconds=0.01)
+    while errors:
+        heart.check()
+        time.sleep(0.01)
+    time.sleep(0.05)
     with pytest.raises(StoreError, match="taken over"):
         heart.check()
     heart.stop()

@@ -1,7 +1,7 @@
 """A text can be deleted, everywhere, and its scores kept."""
 
 import pytest
-from examples import NAMES, answer, case, identity_of
+from stored_cases import NAMES, answer, case, identity_of
 
 from ragtriage.case import Source
 from ragtriage.errors import StoreError

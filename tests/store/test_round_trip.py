@@ -3,9 +3,9 @@
 import sqlite3
 
 import pytest
-from examples import FULL, NAMES, answer, case, evaluated, fails, identity_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stored_cases import FULL, NAMES, answer, case, evaluated, fails, identity_of
 
 from ragtriage.case import Case, Source, Turn
 from ragtriage.errors import StoreError

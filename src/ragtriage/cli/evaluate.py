@@ -36,6 +36,9 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
         list[str] | None, typer.Option("--map", help="field=column, for example query=question; may be repeated.")
     ] = None,
     split_sources: Annotated[str | None, typer.Option(help="What separates sources in one long text.")] = None,
+    file_format: Annotated[
+        str | None, typer.Option("--format", help="jsonl, json, csv or parquet [default: told from the file].")
+    ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="The first N usable rows only.")] = None,
     sample: Annotated[int | None, typer.Option(min=1, help="N usable rows at random.")] = None,
     seed: Annotated[int, typer.Option(help="Which random rows.")] = 0,
@@ -69,6 +72,7 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
             mapping={**settings.map, **pairs(mapping or (), "--map")},
             split_sources=split_sources,
             limits=Limits(max_text=max_text),
+            format=file_format,
         )
         _say(file, cases)
         with open_store(store or settings.store) as opened:
@@ -88,7 +92,7 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
     sys.stderr.write("".join(f"{line}\n" for line in gate))
     if interrupted:
         sys.stderr.write("interrupted: give the same command again to go on where it stopped\n")
-    if interrupted or summary.failed or run.survey.too_many_rejected:
+    if interrupted or summary.failed or run.survey.incomplete:
         raise typer.Exit(INCOMPLETE)
     if gate:
         raise typer.Exit(GATE_FAILED)

@@ -31,7 +31,9 @@ def print_diagnosis(console: Console, summary: Summary) -> None:
 
 
 def _verdict(summary: Summary) -> Text:
-    line = Text(f"{summary.diagnosis.get(NONE, 0):,} of {plural(summary.cases, 'case')} are healthy")
+    healthy = summary.diagnosis.get(NONE, 0)
+    are = "is" if healthy == 1 or summary.cases == 1 else "are"
+    line = Text(f"{healthy:,} of {plural(summary.cases, 'case')} {are} healthy")
     undetermined = summary.diagnosis.get(UNDETERMINED, 0)
     if undetermined:
         line.append(f"; {undetermined:,} undetermined", style=KIND_STYLE["undetermined"])

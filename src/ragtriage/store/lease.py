@@ -23,6 +23,10 @@ BEAT = 15.0
 """Seconds between two signs of life."""
 
 
+class LeaseLostError(StoreError):
+    """Another process took the run over, or it was deleted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lease:
     """This process's right to write one run."""
@@ -56,18 +60,20 @@ class Lease:
         """Give a sign of life, and set further columns of the run with it.
 
         Raises:
-            StoreError: another process took the run over in the meantime.
+            LeaseLostError: another process took the run over in the meantime.
         """
         mine = (runs.c.number == self.run) & (runs.c.owner == self.owner)
         done = connection.execute(update(runs).where(mine).values(heartbeat=time.time(), **values))
         if done.rowcount == 0:
-            raise StoreError(f"run {self.run} was taken over by another process, or deleted: this one stops writing it")
+            raise LeaseLostError(
+                f"run {self.run} was taken over by another process, or deleted: this one stops writing"
+            )
 
     def release(self, connection: Connection, **values: Any) -> None:
         """Give the run back, setting further columns with it.
 
         Raises:
-            StoreError: another process took the run over in the meantime.
+            LeaseLostError: another process took the run over in the meantime.
         """
         self.renew(connection, owner=None, owner_host=None, owner_pid=None, **values)
 
@@ -79,6 +85,8 @@ class Lease:
 
 
 def _alive(pid: int) -> bool:
+    if os.name == "nt":
+        return True  # there is no harmless way to ask; the sign of life decides
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -92,7 +100,8 @@ class Heart:
     """Calls `beat` every few seconds from a thread of its own, while the judge is busy for longer.
 
     Args:
-        beat: may raise a StoreError, which ends the heart; `check` raises it in the writer's thread.
+        beat: may raise a LeaseLostError, which ends the heart and is raised by `check` in the writer's thread; after
+            another StoreError (a disk that is full, a lock) it is tried again, since writing tells of it anyway.
         seconds: between two calls.
     """
 
@@ -100,7 +109,7 @@ class Heart:
         self._beat = beat
         self._seconds = seconds
         self._stop = threading.Event()
-        self._error: StoreError | None = None
+        self._error: LeaseLostError | None = None
         self._thread = threading.Thread(target=self._run, name="ragtriage run heartbeat", daemon=True)
         self._thread.start()
 
@@ -108,7 +117,7 @@ class Heart:
         """Raise what the last beat met.
 
         Raises:
-            StoreError: the run was taken over, or the store can't be written.
+            LeaseLostError: the run was taken over.
         """
         if self._error:
             raise self._error
@@ -122,6 +131,8 @@ class Heart:
         while not self._stop.wait(self._seconds):
             try:
                 self._beat()
-            except StoreError as error:
+            except LeaseLostError as error:
                 self._error = error
                 return
+            except StoreError:
+                continue

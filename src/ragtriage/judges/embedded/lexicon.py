@@ -8,10 +8,11 @@ from functools import lru_cache
 from typing import Literal
 
 STOP = frozenset(
-    "the a an of in on at to for and or is are was were be been being by with as that this these those it its from which "
-    "who whom whose what when where why how do does did can could will would shall should may might must has have had "
-    "not no nor than then there their them they he him his she her hers we us our you your i me my but if into about "
-    "also more most such so any some each both all only just very s t don doesn isn aren ll ve re d m".split()
+    "the a an of in on at to for and or is are was were be been being by with as that this these those it its "
+    "from which who whom whose what when where why how do does did can could will would shall should may might "
+    "must has have had not no nor than then there their them they he him his she her hers we us our you your i me "
+    "my but if into about also more most such so any some each both all only just very s t don doesn isn aren ll "
+    "ve re d m".split()
 )
 NEGATIONS = frozenset(
     "not no never none nobody nothing neither nor cannot without n't isn't aren't wasn't weren't don't doesn't didn't "
@@ -42,7 +43,8 @@ del NUMBER_WORDS["one"]
 
 _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?", re.UNICODE)
 _CAUSE = re.compile(
-    r"\b(?:because|due to|since|so that|therefore|thus|caused?|reasons?|result(?:s|ed)? (?:in|of|from)|in order to|owing)\b",
+    r"\b(?:because|due to|since|so that|therefore|thus|caused?|reasons?|owing|in order to"
+    r"|result(?:s|ed)? (?:in|of|from))\b",
     re.IGNORECASE,
 )
 _MANNER = re.compile(
@@ -54,13 +56,16 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 
+_SIGNS = {"when": _DATE, "why": _CAUSE, "how": _MANNER}
+
 QuestionType = Literal["who", "when", "where", "number", "why", "how", "yesno", "what"]
 QUESTION_TYPES: tuple[QuestionType, ...] = ("who", "when", "where", "number", "why", "how", "yesno", "what")
 _TYPES: tuple[tuple[QuestionType, re.Pattern[str]], ...] = (
     (
         "number",
         re.compile(
-            r"\bhow (?:many|much|long|old|far|tall|high|large|big|often|fast|deep|wide|heavy)\b|\bwhat (?:number|percentage|share|age|price|amount)\b",
+            r"\bhow (?:many|much|long|old|far|tall|high|large|big|often|fast|deep|wide|heavy)\b"
+            r"|\bwhat (?:number|percentage|share|age|price|amount)\b",
             re.IGNORECASE,
         ),
     ),
@@ -81,7 +86,8 @@ _TYPES: tuple[tuple[QuestionType, re.Pattern[str]], ...] = (
     (
         "yesno",
         re.compile(
-            r"^\W*(?:and |or |so |but |then )?(?:is|are|was|were|do|does|did|can|could|will|would|should|shall|may|must|has|have|had|am)\b",
+            r"^\W*(?:and |or |so |but |then )?(?:is|are|was|were|do|does|did|can|could|will|would"
+            r"|should|shall|may|must|has|have|had|am)\b",
             re.IGNORECASE,
         ),
     ),
@@ -98,7 +104,7 @@ def fold(word: str) -> str:
 
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
-    """A folded word without its commonest English endings; crude on purpose, since both sides get the same treatment."""
+    """A folded word without its commonest English endings; crude on purpose: both sides get the same."""
     if len(word) < 4 or not word.isalpha():
         return word
     for ending, rest in (
@@ -151,18 +157,6 @@ def holds_type(kind: QuestionType, text: str, *, names: bool, numbers: bool) -> 
         names: whether it holds a name that the question lacks.
         numbers: whether it holds a number that the question lacks.
     """
-    match kind:
-        case "who":
-            return names
-        case "number":
-            return numbers
-        case "when":
-            return numbers or _DATE.search(text) is not None
-        case "where":
-            return names and _PLACE.search(text) is not None
-        case "why":
-            return _CAUSE.search(text) is not None
-        case "how":
-            return _MANNER.search(text) is not None
-        case _:
-            return True
+    if kind in _SIGNS:
+        return (numbers if kind == "when" else False) or _SIGNS[kind].search(text) is not None
+    return {"who": names, "number": numbers, "where": names and _PLACE.search(text) is not None}.get(kind, True)

@@ -8,29 +8,45 @@ from ragtriage.judges.embedded.decompose.asking import INVERTED, WH
 
 _WORD = r"[A-Z0-9][\w'’.&-]*"
 _NAME = rf"(?:(?:[Tt]he |an? )?{_WORD}(?: (?:(?:of|de|van|von|der|la|the) )?{_WORD})*)"
-_DIRECT = re.compile(rf"(?i:{WH})(?: [\w'’-]+){{0,3}}? (?P<verb>(?i:{INVERTED})) (?P<name>{_NAME})(?: (?P<next>[^\s?]+))?")
+_DIRECT = re.compile(
+    rf"(?i:{WH})(?: [\w'’-]+){{0,3}}? (?P<verb>(?i:{INVERTED})) (?P<name>{_NAME})(?: (?P<next>[^\s?]+))?"
+)
 _YES_NO = re.compile(rf"(?P<verb>(?i:{INVERTED})) (?P<name>{_NAME})(?: (?P<next>[^\s?]+))?")
-_WHAT_IS = re.compile(rf"(?:What|Who)(?: is| are| was| were|['’]s) (?P<name>{_NAME}(?: [a-z-]+){{0,2}}|(?!(?:the|an?|my|your|our|this|that)\b)[a-z][\w-]+(?: [\w-]+)?)\?$")
+_WHAT_IS = re.compile(
+    rf"(?:What|Who)(?: is| are| was| were|['’]s) (?P<name>{_NAME}(?: [a-z-]+){{0,2}}|(?!(?:the|an?|my|your|our|this|"
+    rf"that)\b)[a-z][\w-]+(?: [\w-]+)?)\?$"
+)
 _WHAT_X_IS = re.compile(rf"[^?]*\bwhat (?P<name>{_NAME}|[a-z][\w-]+) (?:is|are|was|were)\??$")
 _PROPERTY = re.compile(
     r"What(?: is| are| was| were|['’]s) the (?:main |current |exact |original |overall |primary |key |total |type )*"
-    r"(?:purpose|objective|aim|goal|role|function|meaning|definition|taxonomy|status|origin|cause|history|significance|location|locality|price|cost|size|population|"
-    rf"height|length|mission|format|theme|plot|product|products|idea|purposes|goals|objectives)s? of (?P<name>{_NAME}(?: [a-z-]+){{0,2}})\?$"
+    r"(?:purpose|objective|aim|goal|role|function|meaning|definition|taxonomy|status|origin|cause|history|"
+    r"significance|location|locality|price|cost|size|population|"
+    rf"height|length|mission|format|theme|plot|product|products|idea|purposes|goals|"
+    rf"objectives)s? of (?P<name>{_NAME}(?: [a-z-]+){{0,2}})\?$"
 )
-_PREPOSITIONS = frozenset("in on at to for from by with of under after before during since until between into as per via within and or".split())
+_PREPOSITIONS = frozenset(
+    "in on at to for from by with of under after before during since until between into as per via within and or".split()
+)
 _BASE_VERBS = frozenset(
     """
-    take start open begin end become have get use work last happen close die win lose make come go offer cost need support include
-    cover aim run pay charge require give provide allow accept ship store handle change do say mean write publish release join
+    take start open begin end become have get use work last happen close die win lose make come go offer cost
+    need support include cover aim run pay charge require give provide allow accept ship store handle change do
+    say mean write publish release join
     """.split()
 )
 _COPULA = frozenset("is are was were isn't aren't wasn't weren't".split())
-_IRREGULAR = frozenset("built made held known named founded born sold sent written given taken shown found set run won lost open based".split())
+_IRREGULAR = frozenset(
+    "built made held known named founded born sold sent written given taken shown found set run won lost open based".split()
+)
 _NOT_NAMES = frozenset("i i'm i'd i've the a an".split())
 _UNCLEAR = re.compile(r"\b(?:it|they|he|she|this|that|these|those|you|i|we)\b", re.IGNORECASE)
 _IT = re.compile(r"\b(?:it|they|them|he|she|him)\b(?!['’])", re.IGNORECASE)
 _ITS = re.compile(r"\b(?:its|their|his)\b|\bher\b(?= [a-z])", re.IGNORECASE)
-_EXPLETIVE = re.compile(r"\bit (?:\w+ )?(?:take|takes|cost|costs|matter|possible|true|mean|make sense|safe|legal|allowed|necessary|ok|okay|worth|better|rain|snow)\b", re.IGNORECASE)
+_EXPLETIVE = re.compile(
+    r"\bit (?:\w+ )?(?:take|takes|cost|costs|matter|possible|true|mean|make sense|safe|legal|allowed|necessary|ok|"
+    r"okay|worth|better|rain|snow)\b",
+    re.IGNORECASE,
+)
 _LATER_NAME = re.compile(rf"(?<=[ ]){_WORD}")
 
 
@@ -51,7 +67,12 @@ def named(question: str) -> str:
         if (match := pattern.match(question)) and not _UNCLEAR.search(match["name"]):
             return match["name"]
     match = _DIRECT.match(question) or _YES_NO.match(question)
-    if match and match["name"][:1].isalnum() and any(c.isupper() or c.isdigit() for c in match["name"]) and _whole(match):
+    if (
+        match
+        and match["name"][:1].isalnum()
+        and any(c.isupper() or c.isdigit() for c in match["name"])
+        and _whole(match)
+    ):
         return "" if match["name"].lower() in _NOT_NAMES or match["name"].isdigit() else match["name"]
     return ""
 

@@ -7,17 +7,20 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ragtriage.judges.embedded.decompose.blocks import Block, blocks
-from ragtriage.judges.embedded.decompose.clauses import clauses
+from ragtriage.judges.embedded.decompose.clauses import clauses, upper
 from ragtriage.judges.embedded.decompose.facts import row_text
 from ragtriage.judges.embedded.decompose.marks import plain
-from ragtriage.judges.embedded.decompose.remarks import Remark, parts, remark
+from ragtriage.judges.embedded.decompose.remark_rules import Remark
+from ragtriage.judges.embedded.decompose.remarks import parts, remark
 from ragtriage.judges.embedded.decompose.sentences import sentences_of
 from ragtriage.judges.embedded.decompose.subjects import AUXILIARY, Subject, resolve, stands_alone, subject
 from ragtriage.verdicts import Component, Components
 
 _INCOMPLETE = re.compile(
-    r"(?:includes?|included|including|are|is|was|were|contains?|requires?|needs?|covers?|consists? of|comprises?|offers?|supports?|provides?|"
-    r"allows?|lists?|has|have|by|to|with|for|of|from|in|on|such as|that|you|can|must|may|should|will|be|following(?: \w+){0,3}|follows?|these(?: \w+){0,3})[ ]*:[*_ ]*$",
+    r"(?:includes?|included|including|are|is|was|were|contains?|requires?|needs?|covers?|consists? of|comprises?|"
+    r"offers?|supports?|provides?|"
+    r"allows?|lists?|has|have|by|to|with|for|of|from|in|on|such as|that|you|can|must|may|should|will|be|"
+    r"following(?: \w+){0,3}|follows?|these(?: \w+){0,3})[ ]*:[*_ ]*$",
     re.IGNORECASE,
 )
 _HERE = re.compile(
@@ -41,11 +44,11 @@ class _Reader:
         self.behind: Remark = ""
         """The kind of the sentence before: behind a remark about the sources, "they" are the sources."""
 
-    def _claims(self, start: int, end: int) -> Iterator[Component]:
-        """The claims of a stretch of one sentence."""
+    def _claims(self, start: int, end: int, *, cut_off: bool) -> Iterator[Component]:
+        """The claims of a sentence, or of what is left of it without a remark at its beginning."""
         found_clauses = clauses(self.text[start:end])
         for clause in found_clauses:
-            said = plain(clause.text)
+            said = upper(plain(clause.text)) if cut_off else plain(clause.text)
             if len(found_clauses) > 1 and said[-1:] not in ".!?…。":
                 said += "."
             resolved = resolve(said, self.topic)
@@ -66,7 +69,7 @@ class _Reader:
                 self.topic = None
                 yield Component(plain(raw[a:b]), (start + a, start + b), remark=True)
             else:
-                yield from self._claims(start + a, start + b)
+                yield from self._claims(start + a, start + b, cut_off=a > 0)
 
     def lead_in(self, start: int, end: int) -> Iterator[Component]:
         """A sentence with a colon before a list: a remark, unless it says something by itself."""

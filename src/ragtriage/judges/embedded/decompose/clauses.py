@@ -1,4 +1,4 @@
-"""A sentence's clauses, split off with their subject carried over where that is surely right; else the sentence whole."""
+"""A sentence's clauses, split off with their subject where that is surely right; else the sentence whole."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from ragtriage.judges.embedded.decompose.subjects import AUXILIARY, Subject, res
 
 _HIDDEN = re.compile(r"\([^()]{1,300}\)|\"[^\"]{1,300}\"|“[^“”]{1,300}”|`[^`]{1,300}`|\[[^\[\]]{1,300}\]")
 _SCOPE = re.compile(
-    r"\b(?:if|unless|whether|when|whenever|while|because|since|although|though|until|before|after (?!the [A-Z]|[A-Z])|once|only|except|either|neither|"
-    r"both|not only|rather|than|so that|provided|between|otherwise|where|that|what|how|why|who|whose|which|would|nor|instead)\b|"
+    r"\b(?:if|unless|whether|when|whenever|while|because|since|although|though|until|before|after (?!the [A-Z]|[A-Z])|"
+    r"once|only|except|either|neither|"
+    r"both|not only|rather|than|so that|provided|between|otherwise|where|that|what|how|why|who|whose|which|would|nor|"
+    r"instead)\b|"
     r"\b(?<!such )(?<!known )(?<!well )as (?!an? |the |of )",
     re.IGNORECASE,
 )
@@ -23,18 +25,25 @@ _AND_CLAUSE = re.compile(
     rf",[ ](?:and|but)[ ](?=(?:it|they|he|she|this|these|the|a|an|its|their|[A-Z])\b[^,;:]{{0,80}}\b{AUXILIARY}\b)"
 )
 _AND_VERB = re.compile(rf",?[ ]and[ ](?:(?:also|then|later)[ ])?(?={AUXILIARY}(?![\w'’])[ ](?!not\b))")
-_PARTICIPLE = r"(?:\w{2,20}ed|built|held|made|known|named|sold|sent|kept|written|given|taken|shown|led|found|paid|set|run|born|bought|drawn|won|lost)"
+_PARTICIPLE = (
+    r"(?:\w{2,20}ed|built|held|made|known|named|sold|sent|kept|written|given|taken|shown|led|found|paid|set|run|born|"
+    r"bought|drawn|won|lost)"
+)
 _AND_PARTICIPLE = re.compile(
     rf"[ ]and[ ](?:later[ ])?(?={_PARTICIPLE}[ ](?:in|by|after|for|at|from|on|as|into|under|during)\b)"
 )
 _PASSIVE = re.compile(rf"(?:is|are|was|were)[ ](?:\w+ly[ ])?{_PARTICIPLE}\b", re.IGNORECASE)
 _RELATIVE = re.compile(r",[ ](who|which)[ ](?=(?:is|was|has|had)[ ])")
 _NAME = re.compile(
-    r"(?:(?P<before>[\w'’-]+)[ ])?(?P<name>(?:[Tt]he[ ])?[A-Z][\w'’.-]*(?:[ ](?:[A-Z][\w'’.-]*|of|de|van|von|der|the|[IVX]{1,4}|\d{1,4})){0,6})$"
+    r"(?:(?P<before>[\w'’-]+)[ ])?(?P<name>(?:[Tt]he[ ])?[A-Z][\w'’.-]*(?:[ ](?:[A-Z][\w'’.-]*|of|de|van|von|der|the|"
+    r"[IVX]{1,4}|\d{1,4})){0,6})$"
 )
 _BEFORE_WHO = frozenset({"after", "by", "to", "with", "from", "for", "under", "is", "was", "against", "named"})
 _BEFORE_WHICH = frozenset({"is", "was", "called", "named"})
-_PLACED = re.compile(r"\b(?:based|located|situated|centered|centred|headquartered|lies|sits|held|born|built|published|made)[ ](?:in|at|near)$")
+_PLACED = re.compile(
+    r"\b(?:based|located|situated|centered|centred|headquartered|lies|sits|held|born|built|published|made)[ ](?:in|at|"
+    r"near)$"
+)
 _NOUNS = re.compile(
     r"(?P<verb>is|was)[ ](?P<first>(?:an?|the)[ ](?:[\w'’-]+[ ]){0,2}?[\w'’-]+)[ ]and[ ](?=(?:an?|the)[ ][\w'’-]+)"
 )
@@ -60,8 +69,9 @@ class Clause:
 
     @property
     def text(self) -> str:
-        """The clause with its subject, beginning with a capital."""
-        return upper(self.carried + self.sentence[self.kept : self.end])
+        """The clause with its subject; one that was cut off begins with a capital."""
+        said = self.carried + self.sentence[self.kept : self.end]
+        return upper(said) if self.carried or self.kept else said
 
     def split(self, at: int, behind: int, carried: str = "", skip: int = 0) -> tuple[Clause, Clause]:
         """Two clauses, cut where `text[at:behind]` stands; the second leaves out `skip` characters for `carried`."""
@@ -102,7 +112,7 @@ def _by_semicolon(sentence: str) -> list[Clause]:
 
 
 def _coordinated(clause: Clause) -> list[Clause]:
-    """ "S is A, and T is B" and "S is A and was B" as two clauses."""
+    """Two clauses for "S is A, and T is B" and for "S is A and was B"."""
     text = clause.text
     hidden = _hide(text)
     first = subject(hidden)
@@ -123,7 +133,7 @@ def _coordinated(clause: Clause) -> list[Clause]:
 
 
 def _verbs(clause: Clause) -> list[Clause]:
-    """ "S was A and is B", "S was made in A and sold in B" as two clauses with one subject."""
+    """Two clauses with one subject for "S was A and is B" and for "S was made in A and sold in B"."""
     text = clause.text
     hidden = _hide(text)
     first = subject(hidden)
@@ -153,7 +163,7 @@ def _agrees(found: Subject, verb: str) -> bool:
 
 
 def _relative(clause: Clause) -> list[Clause]:
-    """ "…N, who was B" as two clauses, if N is a name that nothing else competes with."""
+    """Two clauses for "…N, who was B", if N is a name that nothing else competes with."""
     text = clause.text
     hidden = _hide(text)
     cut = _RELATIVE.search(hidden)
@@ -170,7 +180,7 @@ def _relative(clause: Clause) -> list[Clause]:
 
 
 def _nouns(clause: Clause) -> list[Clause]:
-    """ "S was a queen and the first wife of K" as two clauses."""
+    """Two clauses for "S was a queen and the first wife of K"."""
     text = clause.text
     found = subject(text)
     if found is None or found.verb not in {"is", "was"} or _SCOPE.search(text):

@@ -13,19 +13,26 @@ from ragtriage.verdicts import Component, Verdict
 _DECISIVE = frozenset({"gap", "refusal"})
 _ASIDE = frozenset({"courtesy", "restated", "question", "lead-in"})
 _ANSWERS_YET = re.compile(
-    r"(?:however|but|still|nevertheless|nonetheless|that said|typically|usually|generally|in general|based on|from what|according to|as far as|my best|most likely|probably|"
+    r"(?:however|but|still|nevertheless|nonetheless|that said|typically|usually|generally|in general|based on|"
+    r"from what|according to|as far as|my best|most likely|probably|"
     r"in short|yes|no|to answer|it appears|it seems|i (?:think|believe|assume)|the (?:closest|best|nearest|most))\b",
     re.IGNORECASE,
 )
-_HEDGE = re.compile(r"\b(?:not (?:\w+ )?(?:sure|certain)|exact|exactly|precise|precisely|explicitly|specifically|directly|certain|for sure|unsure|guarantee)\b", re.IGNORECASE)
+_HEDGE = re.compile(
+    r"\b(?:not (?:\w+ )?(?:sure|certain)|exact|exactly|precise|precisely|explicitly|specifically|directly|certain|"
+    r"for sure|unsure|guarantee)\b",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"[^\W\d_]{3,}|\d+")
 _EMPTY = frozenset(
     """
-    the and for are was were that this these those with from what when where which who whom whose why how does did has have had can could not
-    there any its their your you they them his her will would should may might must into about than then also one two way get got
-    don doesn didn isn aren wasn weren couldn haven hasn won passages passage context contexts document documents source sources
-    excerpts provided given retrieved information mention mentions mentioned say says said state states stated contain contains nothing
-    none found find know sorry unable answer question text texts page pages material anything something unfortunately afraid specify specified
+    the and for are was were that this these those with from what when where which who whom whose why how does
+    did has have had can could not there any its their your you they them his her will would should may might
+    must into about than then also one two way get got don doesn didn isn aren wasn weren couldn haven hasn won
+    passages passage context contexts document documents source sources excerpts provided given retrieved
+    information mention mentions mentioned say says said state states stated contain contains nothing none found
+    find know sorry unable answer question text texts page pages material anything something unfortunately
+    afraid specify specified
     """.split()
 )
 _TABLE = {"nothing else": 0.97, "something beside": 0.85, "hedged": 0.3, "late": 0.1, "nowhere": 0.03}
@@ -56,7 +63,13 @@ def _reading(query: str, said: Sequence[tuple[Component, str]]) -> tuple[str, Co
     if kind not in _DECISIVE or len(split_questions(query)) > 1 or not _on_point(gap.text, query):
         return "late", gap if kind in _DECISIVE else decisive[0]
     after = next((c for number, c in claims if number > at), None)
-    same_sentence = after is not None and gap.span is not None and after.span is not None and not gap.text.endswith((".", "!", ":")) and after.span[0] - gap.span[1] <= 12
+    same_sentence = (
+        after is not None
+        and gap.span is not None
+        and after.span is not None
+        and not gap.text.endswith((".", "!", ":"))
+        and after.span[0] - gap.span[1] <= 12
+    )
     if same_sentence or _HEDGE.search(gap.text) or (after is not None and _ANSWERS_YET.match(after.text)):
         return "hedged", gap
     return "something beside", gap

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import re
 
-from ragtriage.judges.embedded.decompose.asking import INVERTED, WH, manner
 from ragtriage.judges.embedded.decompose.antecedents import named, stand_alone
+from ragtriage.judges.embedded.decompose.asking import INVERTED, WH, manner
 from ragtriage.judges.embedded.decompose.sentences import spans
 from ragtriage.verdicts import Component, Components
 
 _PREPOSITION = "(?:from|at|in|on|to|for|by|with|of|under|after|until|since|about)"
 _JOIN = re.compile(
-    rf"(?P<comma>,|;)?\s+(?:and|&|plus|or|as well as|but)\s+(?:also |then |if (?:so|not|yes|no), |secondly,? |finally,? )?"
+    rf"(?P<comma>,|;)?\s+(?:and|&|plus|or|as well as|but)\s+(?:also |then |if (?:so|not|yes|no), |secondly,? |"
+    rf"finally,? )?"
     rf"(?=(?:{_PREPOSITION} |if [^,?]{{3,120}}, )?(?P<word>{WH}|{INVERTED})\b)|"
     rf"(?P<bare>,|;)\s+(?:also |then )?(?=(?P<bare_word>{WH})\b)",
     re.IGNORECASE,
 )
 _FRONT = re.compile(rf"(?P<word>{WH}|{INVERTED})\b", re.IGNORECASE)
-_SUBJECT = r"(?:i|you|we|they|he|she|it|there|this|that|these|those|the|a|an|my|your|our|their|his|her|its|any|all|some|someone|somebody|anyone|anybody|people|every|everyone|each|both|either|no|one)"
+_SUBJECT = (
+    r"(?:i|you|we|they|he|she|it|there|this|that|these|those|the|a|an|my|your|our|their|his|her|its|any|all|some|"
+    r"someone|somebody|anyone|anybody|people|every|everyone|each|both|either|no|one)"
+)
 _CERTAIN = frozenset(
-    "do does did can could may might must shall should will would am don't doesn't didn't can't couldn't shouldn't won't wouldn't".split()
+    """
+    do does did can could may might must shall should will would am don't doesn't didn't can't couldn't
+    shouldn't won't wouldn't
+    """.split()
 )
 _PRONOUN_BEHIND = re.compile(r"[\w'’]+ (?:i|you|we|they|he|she|it|there|this|that|these|those)\b", re.IGNORECASE)
 _SUBJECT_BEHIND = re.compile(rf"[\w'’]+ (?:{_SUBJECT}\b|[A-Z0-9`\"])", re.IGNORECASE)
@@ -32,7 +39,9 @@ _EMBEDDED = re.compile(
 _BETWEEN = re.compile(r"\b(?:between|both|either|whether|depending on|regardless of|no matter)\b", re.IGNORECASE)
 _NO_VERB_YET = re.compile(r"(?:which|whose|how (?:many|much))(?: [\w'’-]+){0,3}", re.IGNORECASE)
 _FRAME = re.compile(
-    rf"(?P<frame>(?:(?:can|could|would|will) you (?:please )?|please |kindly )?(?:tell me|explain(?: to me)?|describe|show me|let me know|find out|know|clarify|i(?:['’]d| would) like to know|i want to know|i need to know|i wonder|i['’]m wondering|do you know|summari[sz]e|list|outline|state)(?: about)? )(?={WH}\b)",
+    rf"(?P<frame>(?:(?:can|could|would|will) you (?:please )?|please |kindly )?(?:tell me|explain(?: to me)?|describe|"
+    rf"show me|let me know|find out|know|clarify|i(?:['’]d| would) like to know|i want to know|i need to know|"
+    rf"i wonder|i['’]m wondering|do you know|summari[sz]e|list|outline|state)(?: about)? )(?={WH}\b)",
     re.IGNORECASE,
 )
 _OF_BOTH = re.compile(
@@ -41,8 +50,9 @@ _OF_BOTH = re.compile(
 )
 _ONE_THING = frozenset(
     """
-    pros cons advantages disadvantages terms conditions research development cause effect supply demand rise fall size shape
-    name time date purpose relationship difference history culture life work role function meaning origin
+    pros cons advantages disadvantages terms conditions research development cause effect supply demand rise
+    fall size shape name time date purpose relationship difference history culture life work role function
+    meaning origin
     """.split()
 )
 _LONGEST = 2000
@@ -62,43 +72,44 @@ def _joins(said: str) -> list[re.Match[str]]:
 
 def _asks_again(before: str, behind: str, cut: re.Match[str]) -> bool:
     """Whether what stands behind a conjunction is a question of its own."""
-    first = _FRONT.search(before)
-    if first is None or len(behind.split()) < 2 or _WH_ONLY.search(before.rstrip(" ,")):
+    if _FRONT.search(before) is None or behind.count(" ") < 1 or _WH_ONLY.search(before.rstrip(" ,")):
         return False
     if cut["bare"]:
-        return (
-            _AUX_SOON.match(before.lstrip()) is not None
-            and _AUX_SOON.match(behind) is not None
-            and _EMBEDDED.match(behind) is None
-        )
-    if (
-        len(before.split()) < 2
-        or _NO_VERB_YET.fullmatch(before.strip(" ,"))
-        or (_BETWEEN.search(before) and not cut["comma"])
-    ):
-        return False
-    word = cut["word"].lower().replace("’", "'")
+        direct = _AUX_SOON.match(before.lstrip()) and _AUX_SOON.match(behind)
+        return direct is not None and _EMBEDDED.match(behind) is None
     comma = cut["comma"] is not None
-    joiner = cut[0].strip(" ,;").split()[0].lower()
-    if behind[: len(word)].lower().replace("’", "'") != word:
-        return comma and joiner != "or" and len(behind.split()) > 3 and re.search(rf"\b{INVERTED}\b", behind, re.IGNORECASE) is not None
-    if re.fullmatch(WH, word):
-        if _FRAME.match(before) or (re.match(WH, first[0], re.IGNORECASE) is None and first.start() == 0 and not comma):
-            return _AUX_SOON.match(behind) is not None or _FRAME.match(before) is not None
-        if joiner == "or" and not comma:
-            return False
-        return comma or _EMBEDDED.match(behind) is None
-    if joiner == "or":
+    if len(before.split()) < 2 or _NO_VERB_YET.fullmatch(before.strip(" ,")) or (_BETWEEN.search(before) and not comma):
         return False
+    alternative = cut[0].strip(" ,;").lower().startswith("or")
+    word = cut["word"].lower().replace("’", "'")
+    if not behind.lower().replace("’", "'").startswith(word):
+        later = behind.count(" ") > 2 and re.search(rf"\b{INVERTED}\b", behind, re.IGNORECASE)
+        return comma and not alternative and later is not None
+    if re.fullmatch(WH, word):
+        return _asks_what(before, behind, comma=comma) and (comma or not alternative)
+    return not alternative and _asks_whether(behind, word, comma=comma)
+
+
+def _asks_what(before: str, behind: str, *, comma: bool) -> bool:
+    """Whether "… and how …" goes on with a question of its own, not with a second object of the first."""
+    if _FRAME.match(before):
+        return True
+    if not comma and re.match(rf"(?!{WH}){INVERTED}\b", before, re.IGNORECASE):
+        return _AUX_SOON.match(behind) is not None
+    return comma or _EMBEDDED.match(behind) is None
+
+
+def _asks_whether(behind: str, word: str, *, comma: bool) -> bool:
+    """Whether "… and does …" goes on with a question of its own, not with a second verb of the first."""
     if _PRONOUN_BEHIND.match(behind):
         return True
     if word in _CERTAIN:
-        return _SUBJECT_BEHIND.match(behind) is not None or comma
-    return comma and (_SUBJECT_BEHIND.match(behind) is not None or _NAME_BEHIND.match(behind) is not None)
+        return comma or _SUBJECT_BEHIND.match(behind) is not None
+    return comma and (_SUBJECT_BEHIND.match(behind) or _NAME_BEHIND.match(behind)) is not None
 
 
 def _both_of(said: str, at: int) -> list[tuple[str, tuple[int, int]]]:
-    """ "What is the A and B of C?" as two questions."""
+    """Two questions for "What is the A and B of C?"; empty for any other."""
     match = _OF_BOTH.match(said)
     if match is None or {match["first"].lower(), match["second"].lower()} & _ONE_THING:
         return []
@@ -114,7 +125,7 @@ def _both_of(said: str, at: int) -> list[tuple[str, tuple[int, int]]]:
 def _question(text: str) -> str:
     """The words as a question: a capital first, a question mark last."""
     text = text.strip(" ,;")
-    return (text[:1].upper() + text[1:]).rstrip(".?? ") + "?"
+    return (text[:1].upper() + text[1:]).rstrip(".? ") + "?"
 
 
 def _split(query: str, start: int, end: int, asks: str) -> list[Component]:
@@ -150,8 +161,9 @@ def _trim(text: str) -> tuple[int, int]:
 def split_questions(query: str) -> Components:
     """Break a query into stand-alone short sub-questions; `()` only if it asks nothing.
 
-    Compound questions are split, pronouns replaced where one name is surely meant; greetings are dropped, and statements
-    where a question or request stands beside them. Keywords, a request or a stated problem are one sub-question, unchanged.
+    Compound questions are split, pronouns replaced where one name is surely meant; greetings are dropped, and
+    statements where a question or request stands beside them. Keywords, a request or a stated problem are one
+    sub-question, unchanged.
     """
     start, end = _trim(query)
     pieces = [(a, b, manner(query[a:b])) for a, b in spans(query, start, end)]

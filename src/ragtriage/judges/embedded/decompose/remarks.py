@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-from ragtriage.judges.embedded.decompose.remark_rules import AGAIN, RULES
-from ragtriage.judges.embedded.decompose.remark_rules import Remark as Remark
+from ragtriage.judges.embedded.decompose.remark_rules import AGAIN, RULES, Remark
 from ragtriage.judges.embedded.decompose.subjects import AUXILIARY
 
 ABOUT_SOURCES = frozenset({"gap", "refusal", "about"})
 """Kinds behind which "they" and "it" are the sources."""
 _PART = re.compile(
-    rf"(?:,|;|\s[–—])\s+(?=(?:but|however|though|although|yet|while|whereas|nevertheless|so|they|it|as|since)\b[^,;]*\s\w|and\b[^,;]*\b(?:{AUXILIARY}|me|you)\b)|;\s+",
+    rf"(?:,|;|\s[–—])\s+(?=(?:but|however|though|although|yet|while|whereas|nevertheless|so|they|it|as|"
+    rf"since)\b[^,;]*\s\w|and\b[^,;]*\b(?:{AUXILIARY}|me|you)\b)|;\s+",
     re.IGNORECASE,
 )
 _JOINED = re.compile(
@@ -52,7 +52,9 @@ def parts(sentence: str, *, behind: Remark = "", opening: bool = True) -> list[t
     for a, b in zip([0, *(b for _, b in cuts)], [*(a for a, _ in cuts), len(sentence)], strict=True):
         joined = _JOINED.match(sentence, a, b)
         kept = joined.end() if joined and a else a
-        kind = remark(sentence[a:b], behind=behind, opening=opening and not a) or (remark(sentence[kept:b], behind=behind, opening=False) if kept > a else "")
+        kind = remark(sentence[a:b], behind=behind, opening=opening and not a) or (
+            remark(sentence[kept:b], behind=behind, opening=False) if kept > a else ""
+        )
         if found and not found[-1][2] and (_BECAUSE.match(sentence, a) or not any(c.isalpha() for c in sentence[a:b])):
             found[-1] = (found[-1][0], b, "")
             continue

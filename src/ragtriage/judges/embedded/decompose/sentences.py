@@ -12,7 +12,8 @@ from ragtriage.verdicts import Component, Components
 _STOP = re.compile(r"[.!?…]+|[。！？｡؟।]+")
 _WIDE = frozenset("。！？｡")
 _TOGETHER = re.compile(
-    r"\([^()\n]{1,300}\)|(?<!\w)\"(?=\S)[^\"\n]{1,300}(?<=\S)\"(?!\w)|“[^“”\n]{1,300}”|«[^«»\n]{1,300}»|「[^「」\n]{1,300}」|`[^`\n]{1,300}`"
+    r"\([^()\n]{1,300}\)|(?<!\w)\"(?=\S)[^\"\n]{1,300}(?<=\S)\"(?!\w)|“[^“”\n]{1,300}”|«[^«»\n]{1,300}»|"
+    r"「[^「」\n]{1,300}」|`[^`\n]{1,300}`"
 )
 _NEXT = re.compile(r"\s+[\"'“‘«(\[*_`]*([^\W_][\w'’-]{0,30}|.)?")
 _LONGEST = 40
@@ -46,24 +47,21 @@ def _full_stop_ends(word: str, following: str, *, first: bool) -> bool:
 
 def _ends(text: str, start: int, stop: re.Match[str], tail: int, end: int) -> bool:
     """Whether a sentence that began at `start` ends with this stop, whose closing characters reach to `tail`."""
-    if tail >= end:
-        return True
-    if stop[0][0] in _WIDE:
+    if tail >= end or stop[0][0] in _WIDE:
         return True
     after = _NEXT.match(text, tail, end)
-    if after is None:
+    if after is None or stop.start() == start:
         return False
     following = after[1] or ""
+    small = following[:1].islower()
     word = _before(text, start, stop.start())
-    if not word and stop.start() == start:
-        return False
     if stop[0][0] in "!?":
-        attached = stop.start() > start and not text[stop.start() - 1].isspace()
-        if not following[:1].islower():
-            return attached or stop[0][0] == "?"
-        return attached and tail == stop.end() and ("?" in stop[0] or word.lower() in GREETINGS)
+        attached = not text[stop.start() - 1].isspace()
+        if small:
+            return attached and tail == stop.end() and ("?" in stop[0] or word.lower() in GREETINGS)
+        return attached or stop[0][0] == "?"
     if len(stop[0]) > 1 or stop[0] == "…":
-        return not following[:1].islower() and bool(word or following)
+        return not small and bool(word or following)
     return _full_stop_ends(word, following, first=stop.start() - start <= 3)
 
 

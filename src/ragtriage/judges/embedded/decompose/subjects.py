@@ -7,20 +7,23 @@ from dataclasses import dataclass
 
 AUXILIARY = (
     r"(?:is|are|was|were|has|have|had|can|could|may|might|must|shall|should|will|would|does|do|did|"
-    r"isn['’]t|aren['’]t|wasn['’]t|weren['’]t|hasn['’]t|haven['’]t|hadn['’]t|can['’]t|cannot|couldn['’]t|mustn['’]t|shouldn['’]t|won['’]t|wouldn['’]t|doesn['’]t|don['’]t|didn['’]t)"
+    r"isn['’]t|aren['’]t|wasn['’]t|weren['’]t|hasn['’]t|haven['’]t|hadn['’]t|can['’]t|cannot|couldn['’]t|mustn['’]t|"
+    r"shouldn['’]t|won['’]t|wouldn['’]t|doesn['’]t|don['’]t|didn['’]t)"
 )
 _SINGULAR = frozenset({"is", "was", "has", "does", "isn't", "wasn't", "hasn't", "doesn't"})
 _PLURAL = frozenset({"are", "were", "have", "do", "aren't", "weren't", "haven't", "don't"})
 
 _SUBJECT = re.compile(
-    rf"((?:[A-Z0-9`][^\s,;:]{{0,40}}|the|a|an|this|these|its|their)(?:[ ][^\s,;:]{{1,40}}){{0,7}}?)[ ]({AUXILIARY})(?![\w'’])"
+    rf"((?:[A-Z0-9`][^\s,;:]{{0,40}}|the|a|an|this|these|its|"
+    rf"their)(?:[ ][^\s,;:]{{1,40}}){{0,7}}?)[ ]({AUXILIARY})(?![\w'’])"
 )
 _NO_SUBJECT = frozenset(
     """
-    in on at by for from with to of into onto during under over between among without within through via per about
-    when while if as after before since until unless although though because however but and or so then also there here
-    yes no not none nothing nobody neither few only never what which who whom whose where why how that please note
-    both either each once despite instead according given based even it they he she we you i one another others today now
+    in on at by for from with to of into onto during under over between among without within through via per
+    about when while if as after before since until unless although though because however but and or so then
+    also there here yes no not none nothing nobody neither few only never what which who whom whose where why
+    how that please note both either each once despite instead according given based even it they he she we you
+    i one another others today now
     """.split()
 )
 _CLAUSE_WORDS = re.compile(
@@ -54,8 +57,10 @@ _PRONOUNS = frozenset(
 _PERSON = re.compile(r"[A-Z][\w'’.-]*(?: (?:[A-Z][\w'’.-]*|de|van|von|der|la|al|bin|I{1,3}|IV|V))+$")
 _START = re.compile(rf"(It|They|He|She)[ ]({AUXILIARY})(?![\w'’])|(Its)[ ](?=[a-z])")
 _EXPLETIVE = re.compile(
-    r"It[ ](?:is|was|isn['’]t|wasn['’]t|will be|may be|can be|would be|might be|has been|could be|should be|must be)[ ](?:[\w'’-]+[ ]){0,4}?(?:that|to|who|whether|if|when|where|because|how|why|not until|only)\b"
-    r"|It[ ](?:does|did|would|may|might|can|will|has|doesn['’]t|didn['’]t)[ ](?:not )?(?:seem|appear|take|taken|depend|follow|turn|matter|mean|make sense|look|rain)\b"
+    r"It[ ](?:is|was|isn['’]t|wasn['’]t|will be|may be|can be|would be|might be|has been|could be|should be|"
+    r"must be)[ ](?:[\w'’-]+[ ]){0,4}?(?:that|to|who|whether|if|when|where|because|how|why|not until|only)\b"
+    r"|It[ ](?:does|did|would|may|might|can|will|has|doesn['’]t|didn['’]t)[ ](?:not )?(?:seem|appear|take|taken|"
+    r"depend|follow|turn|matter|mean|make sense|look|rain)\b"
 )
 
 

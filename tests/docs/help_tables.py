@@ -1,0 +1,67 @@
+"""The options of every command as Markdown tables, from the commands themselves.
+
+python tests/docs/help_tables.py  # writes them anew into docs/commands.md
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from typer.main import get_command
+
+from ragtriage.cli import app
+from ragtriage.cli.app import COMMANDS
+
+PAGE = Path(__file__).parents[2] / "docs" / "commands.md"
+_PLACE = re.compile(r"(<!-- help: ([a-z ]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+
+
+def commands() -> dict[str, Any]:
+    """Every command and sub-command that can be called → its click command."""
+    root: Any = get_command(app)
+    found: dict[str, Any] = {}
+    for name in COMMANDS:
+        command = root.get_command(None, name)
+        inner = getattr(command, "commands", None)
+        found |= {f"{name} {sub}": one for sub, one in inner.items()} if inner else {name: command}
+    return found
+
+
+def table_of(name: str, command: Any) -> str:
+    """One command's first lines and its parameters."""
+    arguments = [p for p in command.params if p.param_type_name == "argument"]
+    options = [p for p in command.params if p.param_type_name == "option" and p.name != "help"]
+    usage = " ".join(["ragtriage", name, *(_shown(p) for p in arguments), *(["[OPTIONS]"] if options else [])])
+    rows = [f"| {_left(p)} | {_right(p)} |" for p in (*arguments, *options)]
+    head = ["", f"`{usage}`", "", " ".join((command.help or "").split()), "", "| | |", "|---|---|"]
+    return "\n".join([*head, *rows, "", ""])
+
+
+def _shown(param: Any) -> str:
+    name = str(param.name).upper()
+    return name if param.required else f"[{name}]"
+
+
+def _left(param: Any) -> str:
+    if param.param_type_name == "argument":
+        return f"`{_shown(param)}`"
+    return ", ".join(f"`{opt}`" for opt in param.opts) + (" (may be repeated)" if param.multiple else "")
+
+
+def _right(param: Any) -> str:
+    text = " ".join(str(param.help or "").split()).replace("|", "\\|")
+    shown = param.default not in (None, False, "", ()) and "[default" not in text
+    needed = " Required." if param.required and param.param_type_name == "option" else ""
+    return text + (f" [default: {param.default}]" if shown and not param.required else "") + needed
+
+
+def with_tables(page: str) -> str:
+    """The page with every table as it should be."""
+    known = commands()
+    return _PLACE.sub(lambda m: m[1] + table_of(m[2], known[m[2]]) + m[4], page)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,152 @@
+"""The terminal's pictures, plain and at fixed widths."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from ragtriage.case import Case, Source
+from ragtriage.diagnosis import Finding, diagnose
+from ragtriage.metrics import METRICS
+from ragtriage.record import Record
+from ragtriage.report.header import Header
+from ragtriage.report.order import row_of
+from ragtriage.report.terminal import print_cases, print_summary
+from ragtriage.report.terminal_case import print_case
+from ragtriage.summary import Summary, Tally
+from ragtriage.verdicts import Undefined
+
+Many = Callable[[int], Iterator[tuple[Record, tuple[Finding, ...]]]]
+
+
+def console(width: int = 100, *, colour: bool = False) -> tuple[Console, io.StringIO]:
+    file = io.StringIO()
+    shown = Console(file=file, width=width, force_terminal=colour, color_system="truecolor" if colour else None)
+    return shown, file
+
+
+def summary_of(records: list[Record], thresholds: dict[str, float]) -> Summary:
+    tally = Tally(METRICS, thresholds)
+    for record in records:
+        tally.add(record)
+    return tally.summary()
+
+
+def lines(file: io.StringIO) -> list[str]:
+    return [line.rstrip() for line in file.getvalue().splitlines()]
+
+
+def test_a_summary_without_colour(rich_record: Record, thresholds: dict[str, float]) -> None:
+    shown, file = console()
+    header = Header(
+        "7", "rows.jsonl", "embedded", "2026-11-21", thresholds=thresholds, rejected=3, rejections=("row 2: no query",)
+    )
+
+    print_summary(shown, header, summary_of([rich_record], thresholds))
+
+    text = "\n".join(lines(file))
+    assert text.startswith("Run 7 · rows.jsonl · judged by embedded · 2026-11-21 · 1 case\n")
+    assert "Grounded                     0.50  ▼ low  0.50–0.50      ██████████░░░░░░░░░░      1" in text
+    assert "The judge failed: Sources answer the question 1 case. The same command tries these again." in text
+    assert "0 of 1 case is healthy" in text
+    assert "Diagnosis\n" in text
+    assert "→ " in text
+    assert "worst: case/1" in text
+    assert "3 rows of the input could not be used:\n  row 2: no query\n  and 2 more" in text
+    assert "\x1b" not in text
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 140])
+def test_nothing_is_wider_than_the_terminal(width: int, many: Many, thresholds: dict[str, float]) -> None:
+    shown, file = console(width)
+    records = list(many(30))
+    summary = summary_of([record for record, _ in records], thresholds)
+    header = Header("7", "rows.jsonl", "embedded", thresholds=thresholds)
+
+    print_summary(shown, header, summary, {"fees": summary, "ships": summary})
+    print_cases(shown, (row_of(*each) for each in records), 10)
+    print_case(shown, *records[0], thresholds)
+
+    assert max(len(line) for line in lines(file)) <= width
+
+
+def test_an_empty_run_says_so(thresholds: dict[str, float]) -> None:
+    shown, file = console()
+
+    print_summary(shown, Header("1", thresholds=thresholds, state="interrupted", of=10), summary_of([], thresholds))
+
+    assert "No case was evaluated, so there is nothing to show yet." in file.getvalue()
+    assert "Not complete – 0 of 10 cases so far (interrupted)." in file.getvalue()
+
+
+def test_failures_and_reasons_are_counted(rich_record: Record, thresholds: dict[str, float]) -> None:
+    shown, file = console()
+    none = replace(rich_record, outcomes={m.name: Undefined("no sources were retrieved") for m in METRICS[:2]})
+    failed = replace(rich_record, outcomes={"groundedness": Undefined("the judge failed: time-out", failed=True)})
+
+    print_summary(shown, Header("1", thresholds=thresholds), summary_of([none, failed], thresholds))
+
+    assert "Undefined, no sources were retrieved: Sources needed 1, Facts needed 1" in file.getvalue()
+    assert "The judge failed: Grounded 1 case." in file.getvalue()
+    assert "2 undetermined" in file.getvalue()
+
+
+def test_a_case_is_shown_with_its_claims_marked(rich_record: Record, thresholds: dict[str, float]) -> None:
+    shown, file = console()
+
+    print_case(shown, rich_record, diagnose(rich_record, thresholds), thresholds)
+
+    text = "\n".join(lines(file))
+    assert (
+        "The fee is 20 euros and it is due today[✗2].[✓1] You can pay by card.[✓3][↻] The office is blue.[!4]" in text
+    )
+    assert "✗7 A claim without a place. – not supported by the sources: it isn't there" in text
+    assert "!4 The office is blue. – check this: perhaps not supported, not needed to answer: perhaps not" in text
+    assert "What is the fee?  ✓  ✗     ·         ✓" in text
+    assert "1 fees-1 ✓ needed · 1 of 2 facts needed" in text
+    assert "★The fee is 20 euros." in text
+
+
+def test_a_users_text_controls_neither_the_terminal_nor_the_markup(thresholds: dict[str, float]) -> None:
+    evil = "\x1b]0;owned\x07\x1b[31m[bold red]x[/bold red][/] \u202e[link=http://a]y[/link]"
+    case = Case(evil, evil, (Source(evil, evil),), evil, reference=evil, tags={evil: evil})
+    record = Record(case, outcomes={"groundedness": Undefined(evil, failed=True)})
+    for colour in (False, True):
+        shown, file = console(colour=colour)
+
+        print_case(shown, record, (), thresholds)
+        print_cases(shown, [row_of(record, ())])
+        header = Header(evil, evil, evil, evil, thresholds=thresholds, rejected=1, rejections=(evil,))
+        print_summary(shown, header, summary_of([record], thresholds), {evil: summary_of([record], thresholds)})
+
+        text = file.getvalue()
+        assert "[bold red]x[/bold red]" in text
+        assert not any(bad in text for bad in ("\x1b]", "\x07", "\u202e", "\x1b[31m[bold"))
+        assert colour or "\x1b" not in text
+
+
+def test_a_terminal_without_unicode_gets_other_signs(rich_record: Record, thresholds: dict[str, float]) -> None:
+    raw = io.BytesIO()
+    shown = Console(file=io.TextIOWrapper(raw, encoding="ascii", errors="replace"), width=100)
+
+    print_case(shown, rich_record, diagnose(rich_record, thresholds), thresholds)
+    print_summary(shown, Header("1", thresholds=thresholds), summary_of([rich_record], thresholds))
+    print_cases(shown, [row_of(rich_record, ())])
+    shown.file.flush()
+
+    assert b"it is due today[x2].[+1]" in raw.getvalue()
+
+
+def test_the_list_of_cases_is_worst_first_and_says_what_is_left_out(many: Many) -> None:
+    shown, file = console(80)
+
+    print_cases(shown, (row_of(*each) for each in many(20)), 3)
+
+    found = lines(file)
+    assert found[0].startswith("case")
+    assert [line.split()[1] for line in found[1:4]] == ["✗", "✗", "✗"]
+    assert found[-1] == "17 more cases not listed"
