@@ -73,8 +73,9 @@ def conclude(inquiry: Inquiry, answers: Mapping[Question, Answer]) -> Known:
     rows = [list(row) for row in inquiry.fixed]
     for (row, column), question in zip(inquiry.places, inquiry.questions, strict=True):
         answer = answers[question]
-        wrong = Failure(f"the judge gave components where a verdict was asked for: {answer!r:.80}")
-        rows[row][column] = answer if isinstance(answer, Verdict | Failure) else wrong
+        if not isinstance(answer, Verdict | Failure):
+            answer = Failure(f"the judge gave components where a verdict was asked for: {answer!r:.80}")
+        rows[row][column] = answer
     return Verdicts(inquiry.components, tuple(tuple(row) for row in rows))
 
 

@@ -16,6 +16,7 @@ _ENGLISH = frozenset(
     "the of and to in is that for it with as was on are be this by or from at an have has not you your can will which "
     "if when what how who where do does there their they we our all any may must should been were but no".split()
 )
+_LATIN_END = 0x250
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -32,24 +33,18 @@ def language_of(case: Case) -> str:
     97 languages finds most probable among the words (Lui and Baldwin 2012, `py3langid`). Tables and code, which have
     few words of any language, are left undecided and taken for English.
     """
-    words = _WORD.findall(text_of(case))
-    if len(words) < 4:
-        return UNDECIDED if all(_is_latin(word) for word in words) else _classified(text_of(case))
-    common = sum(word.lower() in _ENGLISH for word in words) / len(words)
-    if common >= 0.2:
-        return "en"
+    text = text_of(case)
+    words = _WORD.findall(text)
+    letters = "".join(words)
+    if sum(ord(letter) >= _LATIN_END for letter in letters) > len(letters) / 2:
+        return _ranked(text)[0]
+    common = sum(word.lower() in _ENGLISH for word in words) / max(1, len(words))
+    if len(words) < 4 or common >= 0.2:
+        return UNDECIDED
     code, probability = _ranked(" ".join(words))
-    if code == "en" or (common >= 0.08 and probability < 0.999) or (len(words) < 12 and probability < 0.95):
+    if (common >= 0.08 and probability < 0.999) or (len(words) < 12 and probability < 0.95):
         return UNDECIDED
     return code
-
-
-def _is_latin(word: str) -> bool:
-    return all(ord(letter) < 0x250 for letter in word)
-
-
-def _classified(text: str) -> str:
-    return _ranked(text)[0]
 
 
 def _ranked(text: str) -> tuple[str, float]:
@@ -61,4 +56,4 @@ def _ranked(text: str) -> tuple[str, float]:
 def _classifier() -> Any:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier  # noqa: PLC0415  # it loads a model
 
-    return LanguageIdentifier.from_pickled_model(MODEL_FILE, norm_probs=True)
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

@@ -22,22 +22,15 @@ from ragtriage.verdicts import Components
 SPLITS: list[Callable[[str], Components]] = [split_sentences, split_claims, split_facts, split_questions]
 ANYTHING = st.text(alphabet=st.characters(), max_size=200)
 """Every character, NUL and lone surrogates too."""
-WORDS = st.sampled_from(
-    [
-        *"The tower It They She was were is are built named in by and or but who which , . ! ? ; : - * # | > ( ) \" ' [1] ** ` e.g.".split(),
-        *"Dr. 3.5 Larkhall Nova Lind documents don't mention passages what when how does queen the a an if 1. \n \n\n 你好。 ¹".split(
-            " "
-        ),
-        "\n- ",
-        "\n| a | b |\n|---|---|\n",
-        "```\n",
-        "I don't know.",
-    ]
-)
+_WORDS = """
+The tower It They She was were is are built named in by and or but who which documents don't mention passages what when
+how does queen the a an if Dr. 3.5 1. e.g. Larkhall Nova Lind , . ! ? ; : - * # | > ( ) " ' [1] ** ` 你好。 ¹
+"""
+WORDS = st.sampled_from([*_WORDS.split(), "\n", "\n\n", "\n- ", "\n| a | b |\n|---|---|\n", "```\n", "I don't know."])
 TEXT_LIKE = st.lists(WORDS, max_size=60).map(" ".join)
 TEXTS = ANYTHING | TEXT_LIKE
 JOINERS = frozenset(
-    "but and however though although yet while whereas so nevertheless as since it its they he she then later also".split()
+    "but and however though although yet while whereas so nevertheless as since it its they he she then later".split()
 )
 """Words that a split may leave out: what joins two clauses, and pronouns that are filled in."""
 

@@ -47,12 +47,13 @@ def _shown(param: Any) -> str:
 def _left(param: Any) -> str:
     if param.param_type_name == "argument":
         return f"`{_shown(param)}`"
-    return ", ".join(f"`{opt}`" for opt in param.opts) + (" (may be repeated)" if param.multiple else "")
+    return ", ".join(f"`{opt}`" for opt in param.opts)
 
 
 def _right(param: Any) -> str:
     text = " ".join(str(param.help or "").split()).replace("|", "\\|")
-    shown = param.default not in (None, False, "", ()) and "[default" not in text
+    plain = param.default is None or isinstance(param.default, bool | tuple | list)
+    shown = not plain and "[default" not in text
     needed = " Required." if param.required and param.param_type_name == "option" else ""
     return text + (f" [default: {param.default}]" if shown and not param.required else "") + needed
 

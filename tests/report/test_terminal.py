@@ -104,11 +104,12 @@ def test_a_case_is_shown_with_its_claims_marked(rich_record: Record, thresholds:
     assert (
         "The fee is 20 euros and it is due today[✗2].[✓1] You can pay by card.[✓3][↻] The office is blue.[!4]" in text
     )
+    assert "You may pay by card.[↻]" in text
     assert "✗7 A claim without a place. – not supported by the sources: it isn't there" in text
     assert "!4 The office is blue. – check this: perhaps not supported, not needed to answer: perhaps not" in text
     assert "What is the fee?  ✓  ✗     ·         ✓" in text
     assert "1 fees-1 ✓ needed · 1 of 2 facts needed" in text
-    assert "★The fee is 20 euros." in text
+    assert "★The fee is 20 euros. Cards are accepted." in text
 
 
 def test_a_users_text_controls_neither_the_terminal_nor_the_markup(thresholds: dict[str, float]) -> None:

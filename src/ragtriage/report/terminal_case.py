@@ -63,7 +63,7 @@ def _response(console: Console, view: CaseView) -> list[Text]:
     signs = signs_of(console)
     looks = view.looks
     line = Text()
-    for piece in view.response:
+    for piece, following in zip(view.response, (*view.response[1:], Piece("")), strict=True):
         if piece.left_out:
             line.append(f" [… {piece.left_out:,} characters left out …] ", style="dim")
             continue
@@ -71,7 +71,7 @@ def _response(console: Console, view: CaseView) -> list[Text]:
         line.append(piece.text, style=f"{style} underline".strip() if piece.repeated else style)
         for number in piece.ends:
             line.append(f"[{signs.looks[looks[number]]}{number}]", style=LOOK_STYLE[looks[number]])
-        if piece.repeated and piece.ends:
+        if piece.repeated and not following.repeated:
             line.append(f"[{signs.repeated}]")
     return [line]
 
@@ -175,11 +175,12 @@ def _excerpt(pieces: Sequence[Piece], star: str) -> Text:
         if left <= 0 or piece.left_out:
             text.append(" …", style="dim")
             break
-        shown = one_line(piece.text, left) if piece.text.strip() else " "
-        essential = piece.look == "essential"
-        if essential:
+        shown = one_line(piece.text, left)
+        text.append(" " if piece.text[:1].isspace() else "")
+        if piece.look == "essential":
             text.append(star, style=LOOK_STYLE["essential"])
-        text.append(shown + (" " if piece.text[-1:].isspace() else ""), style=LOOK_STYLE[piece.look])
+        text.append(shown, style=LOOK_STYLE[piece.look])
+        text.append(" " if shown and piece.text[-1:].isspace() else "")
         left -= len(shown)
     return text
 

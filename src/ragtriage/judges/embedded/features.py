@@ -64,6 +64,7 @@ _TRUE = (
 NAMES: Mapping[str, tuple[str, ...]] = {
     "supported": _FOUND + _AGREES + ("words not of the question", "share of words not of the question"),
     "answered": _FOUND + _AGREES[:3] + _AGREES[4:6] + _WANTS,
+    "answered_response": _FOUND + _AGREES[:3] + _AGREES[4:6] + _WANTS,
     "essential": _FOUND + _AGREES[:3] + _AGREES[4:6] + _WANTS,
     "essential_part": _FOUND + _AGREES[:3] + _AGREES[4:6] + _WANTS + _AROUND,
     "essential_long": _FOUND + _AGREES[:3] + _AGREES[4:6] + _WANTS,

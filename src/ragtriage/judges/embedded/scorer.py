@@ -149,7 +149,8 @@ class Measurer:
     def _answered(self, question: Question) -> Measured:
         asked, encoded, evidence, c = self._search(question.subject, question.evidence)
         row = features.answered(c, asked, encoded.vector, evidence)
-        return Measured("answered", (tuple(row),), (_found(c, asked, evidence),))
+        # With the user's query the text is a response to it: that mostly answers, where a source mostly doesn't.
+        return Measured("answered_response" if question.query else "answered", (tuple(row),), (_found(c, asked, evidence),))
 
     def _relevant(self, question: Question) -> Measured:
         query, encoded, evidence, c = self._search(question.query, [question.subject])

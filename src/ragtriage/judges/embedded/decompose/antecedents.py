@@ -25,7 +25,7 @@ _PROPERTY = re.compile(
     rf"objectives)s? of (?P<name>{_NAME}(?: [a-z-]+){{0,2}})\?$"
 )
 _PREPOSITIONS = frozenset(
-    "in on at to for from by with of under after before during since until between into as per via within and or".split()
+    "in on at to for from by with of under after before during since until between into as per via within and".split()
 )
 _BASE_VERBS = frozenset(
     """
@@ -36,7 +36,7 @@ _BASE_VERBS = frozenset(
 )
 _COPULA = frozenset("is are was were isn't aren't wasn't weren't".split())
 _IRREGULAR = frozenset(
-    "built made held known named founded born sold sent written given taken shown found set run won lost open based".split()
+    "built made held known named founded born sold sent written given taken shown found set run won lost based".split()
 )
 _NOT_NAMES = frozenset("i i'm i'd i've the a an".split())
 _UNCLEAR = re.compile(r"\b(?:it|they|he|she|this|that|these|those|you|i|we)\b", re.IGNORECASE)

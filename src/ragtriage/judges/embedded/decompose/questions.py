@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 
 from ragtriage.judges.embedded.decompose.antecedents import named, stand_alone
-from ragtriage.judges.embedded.decompose.asking import INVERTED, WH, manner
-from ragtriage.judges.embedded.decompose.sentences import spans
+from ragtriage.judges.embedded.decompose.asking import INVERTED, WH, Manner, manner
+from ragtriage.judges.embedded.decompose.blocks import blocks
+from ragtriage.judges.embedded.decompose.sentences import sentences_of
 from ragtriage.verdicts import Component, Components
 
 _PREPOSITION = "(?:from|at|in|on|to|for|by|with|of|under|after|until|since|about)"
 _JOIN = re.compile(
-    rf"(?P<comma>,|;)?\s+(?:and|&|plus|or|as well as|but)\s+(?:also |then |if (?:so|not|yes|no), |secondly,? |"
+    rf"(?P<comma>,|;)?\s+(?:and|&|plus|or|as well as|but),?\s+(?:also |then |if (?:so|not|yes|no), |secondly,? |"
     rf"finally,? )?"
     rf"(?=(?:{_PREPOSITION} |if [^,?]{{3,120}}, )?(?P<word>{WH}|{INVERTED})\b)|"
     rf"(?P<bare>,|;)\s+(?:also |then )?(?=(?P<bare_word>{WH})\b)",
@@ -20,7 +21,8 @@ _JOIN = re.compile(
 _FRONT = re.compile(rf"(?P<word>{WH}|{INVERTED})\b", re.IGNORECASE)
 _SUBJECT = (
     r"(?:i|you|we|they|he|she|it|there|this|that|these|those|the|a|an|my|your|our|their|his|her|its|any|all|some|"
-    r"someone|somebody|anyone|anybody|people|every|everyone|each|both|either|no|one)"
+    r"someone|somebody|anyone|anybody|people|every|everyone|each|both|either|no|one|"
+    r"two|three|several|many|most|other|another|employees|customers|users|guests|members|children|students|staff|visitors)"
 )
 _CERTAIN = frozenset(
     """
@@ -29,7 +31,7 @@ _CERTAIN = frozenset(
     """.split()
 )
 _PRONOUN_BEHIND = re.compile(r"[\w'’]+ (?:i|you|we|they|he|she|it|there|this|that|these|those)\b", re.IGNORECASE)
-_SUBJECT_BEHIND = re.compile(rf"[\w'’]+ (?:{_SUBJECT}\b|[A-Z0-9`\"])", re.IGNORECASE)
+_SUBJECT_BEHIND = re.compile(rf"[\w'’]+ (?:(?i:{_SUBJECT})\b|[A-Z0-9`\"])")
 _NAME_BEHIND = re.compile(r"[\w'’]+ (?:[A-Z0-9`\"]|(?:[\w-]+s|buying|\w+ing)\b)")
 _WH_ONLY = re.compile(rf"\b{WH}$", re.IGNORECASE)
 _AUX_SOON = re.compile(rf"{WH}(?: [^\s?,;]+){{0,6}}? {INVERTED}\b", re.IGNORECASE)
@@ -37,7 +39,7 @@ _EMBEDDED = re.compile(
     rf"{WH} (?:(?:the|a|an|my|your|our|their|i|you|we|they|he|she|it|this|that|these|to)\b)", re.IGNORECASE
 )
 _BETWEEN = re.compile(r"\b(?:between|both|either|whether|depending on|regardless of|no matter)\b", re.IGNORECASE)
-_NO_VERB_YET = re.compile(r"(?:which|whose|how (?:many|much))(?: [\w'’-]+){0,3}", re.IGNORECASE)
+_NO_VERB_YET = re.compile(rf"(?:which|whose|how (?:many|much))(?: (?!{INVERTED}\b)[\w'’-]+){{0,3}}", re.IGNORECASE)
 _FRAME = re.compile(
     rf"(?P<frame>(?:(?:can|could|would|will) you (?:please )?|please |kindly )?(?:tell me|explain(?: to me)?|describe|"
     rf"show me|let me know|find out|know|clarify|i(?:['’]d| would) like to know|i want to know|i need to know|"
@@ -55,6 +57,13 @@ _ONE_THING = frozenset(
     meaning origin
     """.split()
 )
+_BEFORE = re.compile(
+    r"(?:\(?\d{1,2}[.)]\s+|[-*•]\s+|[a-z]\)\s+)?"
+    r"(?:(?:hi|hello|hey|good (?:morning|afternoon|evening)|greetings)"
+    r"(?: (?:there|team|all|everyone|everybody|folks|again))?\s?[,!.:-]\s*)?",
+    re.IGNORECASE,
+)
+"""A list marker and a greeting: no part of the question behind them."""
 _LONGEST = 2000
 
 
@@ -83,8 +92,8 @@ def _asks_again(before: str, behind: str, cut: re.Match[str]) -> bool:
     alternative = cut[0].strip(" ,;").lower().startswith("or")
     word = cut["word"].lower().replace("’", "'")
     if not behind.lower().replace("’", "'").startswith(word):
-        later = behind.count(" ") > 2 and re.search(rf"\b{INVERTED}\b", behind, re.IGNORECASE)
-        return comma and not alternative and later is not None
+        later = re.search(rf"\b{INVERTED}\b", behind, re.IGNORECASE)
+        return comma and not alternative and later is not None and behind.count(" ") > 2
     if re.fullmatch(WH, word):
         return _asks_what(before, behind, comma=comma) and (comma or not alternative)
     return not alternative and _asks_whether(behind, word, comma=comma)
@@ -105,7 +114,8 @@ def _asks_whether(behind: str, word: str, *, comma: bool) -> bool:
         return True
     if word in _CERTAIN:
         return comma or _SUBJECT_BEHIND.match(behind) is not None
-    return comma and (_SUBJECT_BEHIND.match(behind) or _NAME_BEHIND.match(behind)) is not None
+    named = _SUBJECT_BEHIND.match(behind) or _NAME_BEHIND.match(behind)
+    return comma and named is not None
 
 
 def _both_of(said: str, at: int) -> list[tuple[str, tuple[int, int]]]:
@@ -128,34 +138,37 @@ def _question(text: str) -> str:
     return (text[:1].upper() + text[1:]).rstrip(".? ") + "?"
 
 
-def _split(query: str, start: int, end: int, asks: str) -> list[Component]:
-    """The sub-questions of one sentence."""
+def _split(query: str, start: int, end: int, asks: Manner, topic: str) -> tuple[list[Component], str]:
+    """The sub-questions of one sentence, and the one thing that the query is about so far."""
     said = query[start:end]
     cuts = _joins(said) if len(said) <= _LONGEST else []
     if not cuts:
         if both := _both_of(said, start):
-            return [Component(text, span) for text, span in both]
-        return [Component(said, (start, end))]
+            return [Component(text, span) for text, span in both], topic
+        return [Component(stand_alone(said, topic), (start, end))], topic or named(_question(said))
     frame = _FRAME.match(said)
-    topic = ""
     found: list[Component] = []
-    bounds = list(zip([0, *(c.end() for c in cuts)], [*(c.start() for c in cuts), len(said)], strict=True))
+    bounds = zip([0, *(c.end() for c in cuts)], [*(c.start() for c in cuts), len(said)], strict=True)
     for number, (a, b) in enumerate(bounds):
         part = said[a:b]
         if number and frame and not _AUX_SOON.match(part):
             part = frame["frame"] + part
         part = _question(part) if asks == "question" else part.strip(" ,;")
-        if number:
-            part = stand_alone(part, topic)
+        part = stand_alone(part, topic)
         topic = topic or named(part)
         found.append(Component(part[:1].upper() + part[1:], (start + a, start + b)))
+    return found, topic
+
+
+def _sentences(query: str) -> list[tuple[int, int, Manner]]:
+    """The sentences of a query without list markers and greetings before them, and how each asks."""
+    found: list[tuple[int, int, Manner]] = []
+    for block in blocks(query):
+        for a, b in sentences_of(query, block):
+            before = _BEFORE.match(query, a, b)
+            start = before.end() if before and before.end() < b else a
+            found.append((start, b, manner(query[start:b])))
     return found
-
-
-def _trim(text: str) -> tuple[int, int]:
-    """The span of a text without white space around it."""
-    start = len(text) - len(text.lstrip())
-    return start, max(start, len(text.rstrip()))
 
 
 def split_questions(query: str) -> Components:
@@ -165,18 +178,16 @@ def split_questions(query: str) -> Components:
     statements where a question or request stands beside them. Keywords, a request or a stated problem are one
     sub-question, unchanged.
     """
-    start, end = _trim(query)
-    pieces = [(a, b, manner(query[a:b])) for a, b in spans(query, start, end)]
-    asking = [(a, b, how) for a, b, how in pieces if how in {"question", "request"}]
-    if any(how == "question" for *_, how in asking) or len(asking) > 1:
+    pieces = [piece for piece in _sentences(query) if piece[2] != "nothing"]
+    asking = [piece for piece in pieces if piece[2] != "statement"]
+    if any(how == "question" for *_, how in asking) or len(asking) > 1 or len(asking) == len(pieces) == 1:
         found: list[Component] = []
+        topic = ""
         for a, b, how in asking:
-            found.extend(_split(query, a, b, how))
+            components, topic = _split(query, a, b, how, topic)
+            found.extend(components)
         return tuple(found)
-    if any(how != "nothing" for *_, how in pieces):
-        kept = [(a, b) for a, b, how in pieces if how != "nothing"]
-        a, b = kept[0][0], kept[-1][1]
-        return (
-            tuple(_split(query, a, b, "request")) if len(asking) == 1 == len(kept) else (Component(query[a:b], (a, b)),)
-        )
-    return ()
+    if not pieces:
+        return ()
+    span = (pieces[0][0], pieces[-1][1])
+    return (Component(query[slice(*span)], span),)

@@ -1,0 +1,159 @@
+"""The HTML report in a real browser."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ragtriage.diagnosis import Finding, diagnose
+from ragtriage.metrics import METRICS
+from ragtriage.record import Record
+from ragtriage.report.header import Header
+from ragtriage.report.html import write_report
+from ragtriage.summary import Tally
+from ragtriage.thresholds import thresholds_with
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+Many = Callable[[int], Iterator[tuple[Record, tuple[Finding, ...]]]]
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="no chromium on this machine: the report isn't looked at in a browser"
+)
+CASES = 5000
+QUICK = 500
+"""Milliseconds; several times what it takes, since the machine may be busy."""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright isn't installed")
+    with sync_api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+def report(path: Path, cases: Callable[[], Iterator[tuple[Record, tuple[Finding, ...]]]]) -> Path:
+    thresholds = thresholds_with({})
+    tally = Tally(METRICS, thresholds)
+    for record, _ in cases():
+        tally.add(record)
+    write_report(path, Header("7", "rows.jsonl", "fake", thresholds=thresholds), tally.summary(), cases)
+    return path
+
+
+def opened(browser: Browser, path: Path, width: int = 1280) -> tuple[Page, list[str]]:
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: complaints.append(request.url) if not request.url.startswith("file:") else None)
+    page.goto(path.as_uri())
+    return page, complaints
+
+
+def timed(page: Page, script: str) -> float:
+    """Milliseconds until what the script started is laid out."""
+    spent: float = page.evaluate(
+        f"""() => new Promise((done) => {{
+            const start = performance.now();
+            {script}
+            requestAnimationFrame(() => {{ document.body.offsetHeight; done(performance.now() - start); }});
+        }})"""
+    )
+    return spent
+
+
+def test_five_thousand_cases_stay_small_and_quick(tmp_path: Path, many: Many, browser: Browser) -> None:
+    path = report(tmp_path / "report.html", lambda: many(CASES))
+    assert path.stat().st_size <= 20_000_000
+
+    page, complaints = opened(browser, path)
+
+    assert page.locator("#count").inner_text() == "25 of 5,000 shown"
+    assert page.locator("details.case").count() == 300
+    typed = "const f = document.getElementById('find'); f.value = 'case-04'; f.dispatchEvent(new Event('input'));"
+    assert timed(page, typed) < QUICK
+    assert page.locator("#count").inner_text() == "25 of 1,000 shown (5,000 in all)"
+    assert timed(page, "document.querySelectorAll('#rows thead button')[1].click();") < QUICK
+    assert timed(page, "document.querySelector('details.case > summary').click();") < QUICK
+    assert complaints == []
+    page.close()
+
+
+def test_the_table_filters_sorts_and_leads_to_the_case(tmp_path: Path, many: Many, browser: Browser) -> None:
+    cases = list(many(120))
+    page, complaints = opened(browser, report(tmp_path / "report.html", lambda: iter(cases)))
+    rows = page.locator("#rows tbody tr")
+    heads = page.locator("#rows thead button")
+
+    page.get_by_role("button", name="Show more").click()
+    assert rows.count() == 120
+    page.get_by_label("Kind").select_option("waste")
+    waste = sum(bool(findings) and findings[0].kind == "waste" for _, findings in cases)
+    assert page.locator("#count").inner_text().startswith(f"{min(25, waste)} of {waste} shown")
+    page.get_by_label("Kind").select_option("")
+    page.get_by_label("Component").select_option("retriever or source text")
+    assert set(page.locator("#rows td.why").evaluate_all("all => all.map(e => e.firstChild.textContent)")) == {
+        "retriever or source text"
+    }
+    page.get_by_label("Component").select_option("")
+    page.get_by_label("Search").fill("case-00042")
+    assert rows.count() == 1
+    page.get_by_label("Search").fill("")
+    heads.last.focus()
+    page.keyboard.press("Enter")
+    grounded = page.locator("#rows tbody tr td:last-child").all_inner_texts()
+    values = [float(text.split()[-1]) for text in grounded if text != "–"]
+    assert values == sorted(values)
+    assert page.locator("#rows thead th").last.get_attribute("aria-sort") == "ascending"
+    heads.last.click()
+    assert page.locator("#rows thead th").last.get_attribute("aria-sort") == "descending"
+    page.locator("#rows tbody a").first.click()
+    assert page.locator("details.case[open]").count() == 1
+    assert complaints == []
+    page.close()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_marks_tell_what_the_judge_said(
+    tmp_path: Path, rich_record: Record, thresholds: dict[str, float], browser: Browser, width: int
+) -> None:
+    findings = diagnose(rich_record, thresholds)
+    path = report(tmp_path / "report.html", lambda: iter([(rich_record, findings)]))
+    page, complaints = opened(browser, path, width)
+    tip = page.get_by_role("tooltip")
+
+    page.locator("details.case > summary").click()
+    assert not tip.is_visible()
+    page.locator("mark.unsupported[data-c='c1-1 c1-2']").click()
+    assert tip.is_visible()
+    assert "it isn't there" in tip.inner_text()
+    assert tip.locator("li").count() == 2
+    page.keyboard.press("Escape")
+    assert not tip.is_visible()
+    page.locator("a.ref[href='#c1-4']").focus()
+    assert "check this: perhaps not supported" in tip.inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert complaints == []
+    page.close()
+
+
+def test_it_can_be_read_without_scripts_and_in_the_dark(tmp_path: Path, many: Many, browser: Browser) -> None:
+    path = report(tmp_path / "report.html", lambda: many(20))
+    context = browser.new_context(java_script_enabled=False, color_scheme="dark")
+    page = context.new_page()
+    page.goto(path.as_uri())
+
+    page.locator("details.case > summary").first.click()
+
+    assert page.locator("details.case .response").first.is_visible()
+    assert page.get_by_text("This table needs JavaScript").is_visible()
+    assert page.locator("body").evaluate("e => getComputedStyle(e).backgroundColor") == "rgb(20, 23, 27)"
+    context.close()

@@ -1,0 +1,33 @@
+"""A case's language is decided on its whole text."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragtriage import Case, Source
+from ragtriage.language import language_of
+
+GERMAN = (
+    "Der Antrag auf Erstattung muss innerhalb von 28 Tagen gestellt werden. "
+    "Bei Absage durch das Unternehmen wird der volle Preis erstattet, auch für Spartarife."
+)
+ENGLISH = "The claim has to be made within 28 days. If the company cancels, the full price is refunded."
+
+
+@pytest.mark.parametrize(
+    ("query", "source", "response", "language"),
+    [
+        ("How long do I have?", ENGLISH, "You have 28 days.", "en"),
+        ("refund EU", ENGLISH, "28 days", "en"),
+        ("refund policy", GERMAN, "28 Tage.", "de"),
+        ("Wie lange habe ich Zeit?", GERMAN, "28 Tage.", "de"),
+        ("退款需要多长时间", "退款申请必须在28天内提交。", "28天", "zh"),
+        ("كم من الوقت يستغرق استرداد المبلغ", "يجب تقديم الطلب خلال 28 يوما", "28", "ar"),
+        ("how much", "| A | 3 EUR |\n| B | 5 EUR |\n| C | 7 EUR |", "3 EUR", "en"),
+        ("Müller GmbH", "Müller GmbH, Köln", "Köln", "en"),
+        ("", "", "", "en"),
+        ("42?", "1 2 3 \x00 4", "42", "en"),
+    ],
+)
+def test_the_whole_text_decides(query: str, source: str, response: str, language: str) -> None:
+    assert language_of(Case("c", query, (Source(source),), response)) == language
