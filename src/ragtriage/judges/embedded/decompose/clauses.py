@@ -29,8 +29,15 @@ _PARTICIPLE = (
     r"(?:\w{2,20}ed|built|held|made|known|named|sold|sent|kept|written|given|taken|shown|led|found|paid|set|run|born|"
     r"bought|drawn|won|lost)"
 )
+_ACTIVE = (
+    "emerged|appeared|remained|started|ended|died|lived|lasted|continued|moved|returned|arrived|happened|occurred|joined|"
+    "entered|served|worked|resulted|participated|played|retired|graduated|traveled|travelled|stayed|succeeded|competed|"
+    "voted|resigned|escaped|expired|depended|departed|ran|run|led|won|lost|set"
+)
+"""Verbs that behind "was made in A and …" begin an active clause."""
 _AND_PARTICIPLE = re.compile(
-    rf"[ ]and[ ](?:later[ ])?(?={_PARTICIPLE}[ ](?:in|by|after|for|at|from|on|as|into|under|during)\b)"
+    rf"[ ]and[ ](?:later[ ])?(?=(?!(?:{_ACTIVE})\b){_PARTICIPLE}[ ]"
+    r"(?:in|by|after|for|at|from|on|as|into|under|during)\b)"
 )
 _PASSIVE = re.compile(rf"(?:is|are|was|were)[ ](?:\w+ly[ ])?{_PARTICIPLE}\b", re.IGNORECASE)
 _RELATIVE = re.compile(r",[ ](who|which)[ ](?=(?:is|was|has|had)[ ])")
