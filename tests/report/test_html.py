@@ -148,7 +148,7 @@ def test_whatever_a_user_wrote_is_shown_and_not_run(tmp_path: Path, thresholds: 
     assert "<img" not in text
     assert "\x00" not in text
     assert "49" not in text.partition("<main")[2].partition("<script")[0].replace("&#3", "")
-    assert rows_of(text)[0][1] == "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"' {{ 7*7 }} ��…"
+    assert rows_of(text)[0][1] == "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"' {{ 7*7 }} ���…"
 
 
 def test_every_look_state_and_reason_is_there(

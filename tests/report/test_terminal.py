@@ -96,7 +96,7 @@ def test_failures_and_reasons_are_counted(rich_record: Record, thresholds: dict[
 
 
 def test_a_case_is_shown_with_its_claims_marked(rich_record: Record, thresholds: dict[str, float]) -> None:
-    shown, file = console()
+    shown, file = console(140)
 
     print_case(shown, rich_record, diagnose(rich_record, thresholds), thresholds)
 

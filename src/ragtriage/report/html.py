@@ -24,10 +24,10 @@ from markupsafe import Markup
 from ragtriage.diagnosis import Finding
 from ragtriage.record import Record
 from ragtriage.report.header import Header
-from ragtriage.report.order import Rank, Row, is_healthy, row_of
+from ragtriage.report.order import Rank, Row, healthy_cases, row_of
 from ragtriage.report.page import PLOT, cards_of, groups_of, shares_of, slices_of
 from ragtriage.report.plain import one_line, plain
-from ragtriage.report.view import case_view, title_of
+from ragtriage.report.view import case_view, doubt_of, title_of
 from ragtriage.report.words import KIND_WORDS, LOOK_WORDS, REPEATED_WORDS, SIGNS, STATE_WORDS, plural
 from ragtriage.summary import Summary
 
@@ -80,7 +80,6 @@ class _Survey:
     """What the first pass found out."""
 
     cases: int = 0
-    healthy: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
     listed: dict[int, int] = field(default_factory=dict)
     """Place in the input → place among the worst, from 0."""
@@ -98,7 +97,6 @@ def _survey(cases: Iterable[tuple[Record, tuple[Finding, ...]]], full: int) -> _
             row = row_of(record, findings)
             survey.cases += 1
             survey.kinds[row.kind] += 1
-            survey.healthy += is_healthy(row.component)
             yield row.rank, place, record.case.id
 
     worst = heapq.nsmallest(MOST_ROWS, ranked())
@@ -163,6 +161,7 @@ def _page(
         body=body,
         cards=cards_of(summary, header),
         shares=shares_of(survey.kinds),
+        healthy=healthy_cases(summary),
         repair=repair,
         waste=waste,
         slice_titles=titles,
@@ -199,7 +198,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"plain": plain, "one_line": one_line, "plural": plural}
+    environment.filters |= {"plain": plain, "one_line": one_line, "plural": plural, "doubt": doubt_of}
     environment.globals |= {
         "signs": SIGNS,
         "look_words": LOOK_WORDS,

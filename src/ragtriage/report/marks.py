@@ -50,6 +50,8 @@ class Piece:
     ends: tuple[int, ...] = ()
     """Those of them that end here."""
     repeated: bool = False
+    repeat_ends: bool = False
+    """Whether a sentence that says again what another says ends here."""
     left_out: int = 0
     """Characters that were cut here; the text is empty then."""
 
@@ -100,6 +102,7 @@ def _cut(text: str, marks: Sequence[Mark], start: int, end: int) -> list[Piece]:
                 tuple(m.number for m in claims),
                 tuple(m.number for m in claims if m.span[1] == b or b == end < m.span[1]),
                 any(m.repeated for m in over),
+                any(m.repeated and m.span[1] == b for m in over),
             )
         )
     return found

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ragtriage.diagnosis import KINDS, NONE, UNDETERMINED, Finding, headline
 from ragtriage.record import Record
 from ragtriage.report.plain import one_line
+from ragtriage.summary import Summary
 from ragtriage.verdicts import Score, Undefined
 
 Rank = tuple[int, int, float]
@@ -72,9 +73,9 @@ def worst_first(rows: Iterable[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: row.rank)
 
 
-def is_healthy(component: str) -> bool:
-    """Whether a case that is counted under this component needs nothing."""
-    return component == NONE
+def healthy_cases(summary: Summary) -> int:
+    """How many cases need nothing."""
+    return summary.diagnosis.get(NONE, 0)
 
 
 def _most_pressing(findings: Sequence[Finding]) -> Finding:

@@ -15,7 +15,7 @@ from ragtriage.report.coverage import Coverage
 from ragtriage.report.marks import Piece
 from ragtriage.report.plain import one_line
 from ragtriage.report.terminal_style import KIND_STYLE, LOOK_STYLE, bar, heading, say, signs_of, table
-from ragtriage.report.view import CaseView, SourceView, case_view
+from ragtriage.report.view import CaseView, SourceView, case_view, doubt_of
 from ragtriage.report.words import KIND_WORDS, LOOK_WORDS, REPEATED_WORDS, STATE_WORDS, plural
 
 if TYPE_CHECKING:
@@ -43,10 +43,10 @@ def print_case(console: Console, record: Record, findings: Sequence[Finding], th
         console.print(Text("  ".join(f"{key}={value}" for key, value in view.tags), style="dim"))
     _section(console, "Question", [Text(view.query)])
     _section(console, "Response", _response(console, view))
-    _section(console, "Claims", _claims(console, view))
+    _section(console, "Claims", _claims(console, view), hang=3)
     if view.reference:
         _section(console, "Reference", [Text(view.reference)])
-    _section(console, "Findings", _findings(console, view))
+    _section(console, "Findings", _findings(console, view), hang=2)
     if view.coverage:
         heading(console, "Which question is answered where")
         _print_coverage(console, view, view.coverage)
@@ -63,7 +63,7 @@ def _response(console: Console, view: CaseView) -> list[Text]:
     signs = signs_of(console)
     looks = view.looks
     line = Text()
-    for piece, following in zip(view.response, (*view.response[1:], Piece("")), strict=True):
+    for piece in view.response:
         if piece.left_out:
             line.append(f" [… {piece.left_out:,} characters left out …] ", style="dim")
             continue
@@ -71,7 +71,7 @@ def _response(console: Console, view: CaseView) -> list[Text]:
         line.append(piece.text, style=f"{style} underline".strip() if piece.repeated else style)
         for number in piece.ends:
             line.append(f"[{signs.looks[looks[number]]}{number}]", style=LOOK_STYLE[looks[number]])
-        if piece.repeated and not following.repeated:
+        if piece.repeat_ends:
             line.append(f"[{signs.repeated}]")
     return [line]
 
@@ -119,7 +119,7 @@ def _findings(console: Console, view: CaseView) -> Iterable[Text]:
         yield line
         yield Text(f"  {one_line(finding.reading, 300)}")
         if finding.doubt:
-            yield Text(f"  not sure: {one_line(finding.doubt, 300)}", style="dim")
+            yield Text(f"  not sure: {doubt_of(finding)}", style="dim")
         for evidence in finding.evidence[:MOST_EVIDENCE]:
             place = f" (source {evidence.source + 1})" if evidence.source is not None else ""
             yield Text.assemble(
@@ -207,12 +207,13 @@ def _print_scores(console: Console, view: CaseView) -> None:
     console.print(_indented(grid))
 
 
-def _section(console: Console, title: str, lines: Iterable[Text]) -> None:
+def _section(console: Console, title: str, lines: Iterable[Text], hang: int = 0) -> None:
     found = list(lines)
     if found:
         heading(console, title)
     for line in found:
-        say(console, line)
+        lead = len(line.plain) - len(line.plain.lstrip(" "))
+        say(console, line, hang=lead + hang)
 
 
 def _indented(grid: Table) -> Padding:

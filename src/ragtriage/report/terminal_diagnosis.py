@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from ragtriage.diagnosis import NONE, UNDETERMINED
+from ragtriage.diagnosis import UNDETERMINED
+from ragtriage.report.order import healthy_cases
 from ragtriage.report.plain import one_line
 from ragtriage.report.terminal_style import KIND_STYLE, heading, say, signs_of
 from ragtriage.report.words import KIND_WORDS, plural
@@ -31,7 +32,7 @@ def print_diagnosis(console: Console, summary: Summary) -> None:
 
 
 def _verdict(summary: Summary) -> Text:
-    healthy = summary.diagnosis.get(NONE, 0)
+    healthy = healthy_cases(summary)
     are = "is" if healthy == 1 or summary.cases == 1 else "are"
     line = Text(f"{healthy:,} of {plural(summary.cases, 'case')} {are} healthy")
     undetermined = summary.diagnosis.get(UNDETERMINED, 0)

@@ -137,6 +137,14 @@ def title_of(name: str) -> str:
     return metric.title if metric else name
 
 
+def doubt_of(finding: Finding) -> str:
+    """Why a finding isn't sure, with the metrics under their plain names; empty if it is."""
+    text = one_line(finding.doubt, 300)
+    for name in sorted(finding.scores, key=len, reverse=True):
+        text = text.replace(name, title_of(name))
+    return text
+
+
 def better_of(name: str) -> str:
     """Which direction of a metric is good."""
     metric = metric_named(name)
