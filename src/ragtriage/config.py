@@ -71,7 +71,7 @@ def find_settings(start: Path) -> Settings:
         if (folder / FILE).is_file():
             return read_settings(folder / FILE)
         project = folder / "pyproject.toml"
-        if project.is_file() and "ragtriage" in _load(project).get("tool", {}):
+        if project.is_file() and "ragtriage" in _tools(project):
             return read_settings(project)
     return Settings()
 
@@ -82,10 +82,8 @@ def read_settings(path: Path) -> Settings:
     Raises:
         ConfigError: the file can't be read or holds something unknown; says which key.
     """
-    table = _load(path)
-    if path.name == "pyproject.toml":
-        table = table.get("tool", {}).get("ragtriage", {})
     where = str(path)
+    table = _table(_tools(path), "ragtriage", where) if path.name == "pyproject.toml" else _load(path)
     _known(table, _KEYS, where)
     rules = table.get("rules", [])
     if not isinstance(rules, list):
@@ -100,7 +98,7 @@ def read_settings(path: Path) -> Settings:
         _text(table, "store", where),
         thresholds_with(_numbers(table, "thresholds", where)),
         _numbers(table, "fail_under", where),
-        {k: str(v) for k, v in _table(table, "map", where).items()},
+        _columns(_table(table, "map", where), where),
         RULES + tuple(_rule(rule, f"{where}: rule {i + 1}") for i, rule in enumerate(rules)),
         any_language,
     )
@@ -129,6 +127,11 @@ def _load(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path} can't be read: {error}") from error
 
 
+def _tools(project: Path) -> Mapping[str, Any]:
+    """The table `[tool]` of a `pyproject.toml`, empty if it has none."""
+    return _table(_load(project), "tool", str(project))
+
+
 def _known(table: Mapping[str, Any], keys: Collection[str], where: str) -> None:
     for key in table:
         if key not in keys:
@@ -152,10 +155,18 @@ def _numbers(table: Mapping[str, Any], key: str, where: str) -> dict[str, float]
             near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
             hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(sorted(names))}"
             raise ConfigError(f"{where}: {key}: no metric is called {name!r}: {hint}")
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        # what isn't a number would pass every gate, and what lies beyond the range would never be reached
+        if isinstance(value, bool) or not isinstance(value, int | float) or not -1 <= value <= 1:
             raise ConfigError(f"{where}: {key}: {name} is {value!r}: give a number between 0 and 1")
         found[name] = float(value)
     return found
+
+
+def _columns(table: Mapping[str, Any], where: str) -> dict[str, str]:
+    for field, column in table.items():
+        if not isinstance(column, str):
+            raise ConfigError(f"{where}: map: {field} is {column!r}: give the column's name as a text")
+    return dict(table)
 
 
 def _text(table: Mapping[str, Any], key: str, where: str) -> str | None:
@@ -181,6 +192,9 @@ def _rule(table: Any, where: str) -> Rule:
         raise ConfigError(f"{where} lacks {', '.join(missing)}")
     if table["kind"] not in KINDS:
         raise ConfigError(f"{where}: kind is {table['kind']!r}: use one of {', '.join(KINDS)}")
+    declines = table.get("declines", False)
+    if not isinstance(declines, bool):
+        raise ConfigError(f"{where}: 'declines' must be true or false, not {declines!r}")
     return Rule(
         str(table["name"]),
         _kind(table["kind"]),
@@ -190,7 +204,7 @@ def _rule(table: Any, where: str) -> Rule:
         str(table.get("advice", "")),
         _texts(table, "quotes", where) or tuple(name for name, level in table["when"].items() if level == "low"),
         _texts(table, "further", where),
-        bool(table.get("declines", False)),
+        declines,
         "yours",
     )
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 
 from ragtriage.case import Case
-from ragtriage.errors import JudgeError
+from ragtriage.errors import ConfigError, JudgeError, StoreError
 from ragtriage.inquiry import Inquiry, conclude, inquire
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.questions import Question
@@ -21,7 +21,7 @@ from ragtriage.metrics import THELMA
 from ragtriage.planning import Plan, plan
 from ragtriage.record import Record, Sink
 from ragtriage.steps import Step
-from ragtriage.verdicts import Answer, Failure, Known, Missing
+from ragtriage.verdicts import Answer, Failure, Known, Missing, Outcome, Undefined
 
 WINDOW = 64
 """Cases in flight: enough to fill an embedded judge's batches and an API's concurrency."""
@@ -45,13 +45,16 @@ async def evaluate(
         metrics: what to compute.
         also: further steps to take, for example `needs_of(rules)` for the diagnosis.
         sink: keeps every record before it is yielded.
-        window: how many cases may be in flight.
+        window: how many cases may be in flight, at least 1.
         language: tells a case's language, ISO 639-1.
 
     Raises:
+        ConfigError: the window is below 1.
         JudgeError: the judge can't work at all. Records that were yielded before stay valid.
-        StoreError: the sink can't keep a record.
+        StoreError: the sink can't keep a record, or the judge's memory its answers.
     """
+    if window < 1:
+        raise ConfigError(f"the window is {window}: at least one case must be in flight")
     planned = plan(metrics, also)
     waiting = iter(cases)
     running: set[asyncio.Task[Record]] = set()
@@ -62,7 +65,8 @@ async def evaluate(
             if not running:
                 return
             done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
+            # what is complete is kept before an error ends the evaluation; the errors of all cases are the same one
+            for task in sorted(done, key=lambda one: one.exception() is not None):
                 record = task.result()
                 if sink:
                     sink.keep(record)
@@ -115,14 +119,22 @@ async def _record(case: Case, planned: Plan, judge: Judge, language: Callable[[C
     try:
         code = language(case)
         await _take(case, planned, judge, code, steps)
-    except JudgeError:
+    except (JudgeError, StoreError):
         raise
     except Exception as error:  # noqa: BLE001  # one bad row never costs the run
         cause = f"{type(error).__name__}: {error}"
         for step in planned.steps:
             steps.setdefault(str(step), Missing(f"the evaluation of this case failed: {cause}", "query", failed=True))
-    outcomes = {m.name: m(steps) for m in planned.metrics}
+    outcomes = {m.name: _computed(m, steps) for m in planned.metrics}
     return Record(case, steps, outcomes, code, time.monotonic() - started)
+
+
+def _computed(metric: Metric, steps: Mapping[str, Known]) -> Outcome:
+    """The score; a metric that raises (a user's own) fails itself alone."""
+    try:
+        return metric(steps)
+    except Exception as error:  # noqa: BLE001  # see `_record`
+        return Undefined(f"the metric {metric.name} failed: {type(error).__name__}: {error}", failed=True)
 
 
 async def _take(case: Case, planned: Plan, judge: Judge, code: str, steps: dict[str, Known]) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import io
 import json
 import sys
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -18,7 +20,10 @@ from ragtriage.judges.chosen import judge_named
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.questions import Question
 from ragtriage.judges.rows import TASKS, predict
+from ragtriage.readers.json_values import BrokenJson, parse
 from ragtriage.verdicts import Failure, Verdict
+
+Row = dict[str, Any]
 
 BATCH = 256
 """Rows that are asked about together: enough for full batches, little enough for a bounded memory."""
@@ -36,13 +41,15 @@ def ask_rows(task: str, rows: Path, out: Path, judge_name: str, *, any_language:
 
     Raises:
         ConfigError: the task or the judge isn't known.
-        InputError: the file can't be read.
+        InputError: the file can't be read, or the other one not be written.
     """
     known = next((name for name in TASKS if name == task), None)
     if known is None:
         raise ConfigError(f"there is no task {task!r}: use one of {', '.join(TASKS)}")
     judge = judge_named(judge_name, any_language=any_language)
-    _through(rows, out, lambda batch: predict(judge, known, batch))
+    _through(
+        rows, out, lambda batch: predict(judge, known, batch), {"verdict": None, "confidence": None, "score": None}
+    )
 
 
 def split_rows(unit: str, rows: Path, out: Path, judge_name: str, *, any_language: bool = False) -> None:
@@ -55,12 +62,12 @@ def split_rows(unit: str, rows: Path, out: Path, judge_name: str, *, any_languag
     if unit not in UNITS:
         raise ConfigError(f"nothing is split into {unit!r}: use one of {', '.join(UNITS)}")
     judge = judge_named(judge_name, any_language=any_language)
-    _through(rows, out, lambda batch: _split(judge, unit, batch))
+    _through(rows, out, lambda batch: _split(judge, unit, batch), {"components": None})
 
 
-async def _split(judge: Judge, unit: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+async def _split(judge: Judge, unit: str, rows: list[Row]) -> list[Row]:
     field, write = UNITS[unit]
-    out: list[dict[str, Any]] = [{"id": row.get("id")} for row in rows]
+    out: list[Row] = [{"id": row.get("id")} for row in rows]
     texts: dict[int, str] = {}
     for i, row in enumerate(rows):
         text = row.get("text", row.get(field))
@@ -84,47 +91,56 @@ async def _split(judge: Judge, unit: str, rows: list[dict[str, Any]]) -> list[di
     return out
 
 
-def _through(rows: Path, out: Path, work: Callable[[list[dict[str, Any]]], Any]) -> None:
-    """Read rows, have batches of them worked on and write what comes, in order."""
-    with _writing(out) as target, asyncio.Runner() as runner:
+def _through(rows: Path, out: Path, work: Callable[[list[Row]], Any], unreadable: Row) -> None:
+    """Read rows, have batches of them worked on and write what comes, in order; `unreadable` is a broken row's form."""
+    with _writing(out, rows) as target, asyncio.Runner() as runner:
         reading = _read(rows)
         while batch := list(islice(reading, BATCH)):
-            for line in runner.run(work(batch)):
+            done = iter(runner.run(work([row for row in batch if not isinstance(row, str)])))
+            for row in batch:
+                line = {"id": None, **unreadable, "error": row} if isinstance(row, str) else next(done)
                 target.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 
 @contextmanager
-def _writing(out: Path) -> Iterator[TextIO]:
+def _writing(out: Path, rows: Path) -> Iterator[TextIO]:
+    # half a surrogate pair, which no UTF-8 can hold, becomes the escape that JSON has for it
     if str(out) == "-":
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
         yield sys.stdout
         return
+    if out.exists() and rows.exists() and out.samefile(rows):
+        raise InputError(f"{out} is the file that is read: name another one with -o")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        target = out.open("w", encoding="utf-8")
+        with out.open("w", encoding="utf-8", errors="backslashreplace") as target:
+            yield target
     except OSError as error:
         raise InputError(f"{out} can't be written: {error.strerror or error}") from error
-    with target:
-        yield target
 
 
-def _read(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a JSONL file; one that can't be read becomes an empty row, which every task answers with an error."""
-    if str(path) == "-":
-        yield from _rows(sys.stdin)
-        return
+def _read(path: Path) -> Iterator[Row | str]:
+    """The rows of a JSONL file; of one that can't be read, what is wrong with it."""
     try:
-        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
+        if str(path) == "-":
+            yield from _rows(sys.stdin.buffer)
+            return
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
             yield from _rows(lines)
-    except (OSError, UnicodeDecodeError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path} can't be read: {error}") from error
 
 
-def _rows(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
-    for line in lines:
+def _rows(lines: Iterable[bytes]) -> Iterator[Row | str]:
+    for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
-        except json.JSONDecodeError:
-            row = None
-        yield row if isinstance(row, dict) else {}
+            row = parse(line.removeprefix(b"\xef\xbb\xbf").decode())
+        except UnicodeDecodeError:
+            yield f"line {number} is not UTF-8"
+        except BrokenJson as error:
+            yield f"line {number} is broken JSON at column {error.at + 1}: {error.reason}"
+        else:
+            yield row if isinstance(row, dict) else f"line {number} is not a JSON object"

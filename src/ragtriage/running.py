@@ -111,7 +111,8 @@ class FileRun:
             )
             self.run = self._exit.enter_context(begun)
             changed = rows.changed_since_last()
-            news = "" if changed is None else f": {changed} rows changed since run {rows.last_run}"
+            many = "1 row" if changed == 1 else f"{changed} rows"
+            news = "" if changed is None else f": {many} changed since run {rows.last_run}"
             self.announcement = f"new run {self.run.number}{news}"
 
     def __enter__(self) -> Self:

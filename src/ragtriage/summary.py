@@ -49,6 +49,15 @@ class MetricSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """What a rule says, over many cases."""
+
+    text: str
+    cases: int
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
 class Group:
     """All findings of one kind on one component."""
 
@@ -56,9 +65,9 @@ class Group:
     kind: str
     cases: int
     sure: int
-    readings: Mapping[str, int]
-    """What the rules say → how many cases."""
-    advice: tuple[str, ...]
+    """Cases of which at least one finding is sure."""
+    readings: tuple[Reading, ...]
+    """What the rules say, the most frequent first."""
     tokens: int
     """Waste only."""
     worst: tuple[str, ...]
@@ -72,7 +81,7 @@ class Summary:
     cases: int
     metrics: tuple[MetricSummary, ...]
     diagnosis: Mapping[str, int]
-    """Component → cases, every case counted once under its most pressing finding; with `none` and `undetermined`."""
+    """Component → cases, every case counted once: see `ragtriage.diagnosis.headline`."""
     groups: tuple[Group, ...]
     """By kind, the most pressing first, then by how many cases."""
     failed: int
@@ -108,8 +117,7 @@ class _Pile:
     cases: int = 0
     sure: int = 0
     tokens: int = 0
-    readings: Counter[str] = field(default_factory=Counter)
-    advice: dict[str, None] = field(default_factory=dict)
+    readings: Counter[tuple[str, str]] = field(default_factory=Counter)
     worst: list[tuple[bool, float, int, str]] = field(default_factory=list)
 
 
@@ -145,8 +153,8 @@ class Tally:
                     column.undefined[reason] += 1
                 case None:
                     column.undefined["not computed"] += 1
-        for finding in findings:
-            self._pile(finding, record.case.id)
+        for key in dict.fromkeys((finding.component, finding.kind) for finding in findings):
+            self._pile(key, [f for f in findings if (f.component, f.kind) == key], record.case.id)
         return findings
 
     def summary(self) -> Summary:
@@ -162,20 +170,21 @@ class Tally:
             self._failed,
         )
 
-    def _pile(self, finding: Finding, case: str) -> None:
-        pile = self._piles.setdefault((finding.component, finding.kind), _Pile())
+    def _pile(self, key: tuple[str, str], findings: Sequence[Finding], case: str) -> None:
+        """Count one case under one component and kind; it may have several findings there."""
+        pile = self._piles.setdefault(key, _Pile())
+        sure = any(finding.sure for finding in findings)
         pile.cases += 1
-        pile.sure += finding.sure
-        pile.tokens += finding.tokens
-        pile.readings[finding.reading] += 1
-        pile.advice[finding.advice] = None
-        entry = (finding.sure, round(finding.severity, 6), -self._cases, case)
+        pile.sure += sure
+        pile.tokens += max(finding.tokens for finding in findings)
+        pile.readings.update((finding.reading, finding.advice) for finding in findings)
+        entry = (sure, round(max(finding.severity for finding in findings), 6), -self._cases, case)
         (heapq.heappushpop if len(pile.worst) >= WORST else heapq.heappush)(pile.worst, entry)
 
     def _group(self, key: tuple[str, str], pile: _Pile) -> Group:
         worst = tuple(case for *_, case in sorted(pile.worst, reverse=True))
-        readings = dict(pile.readings.most_common())
-        return Group(*key, pile.cases, pile.sure, readings, tuple(pile.advice), pile.tokens, worst)
+        readings = tuple(Reading(text, count, advice) for (text, advice), count in pile.readings.most_common())
+        return Group(*key, pile.cases, pile.sure, readings, pile.tokens, worst)
 
     def _metric(self, metric: Metric) -> MetricSummary:
         column = self._columns[metric.name]
@@ -211,6 +220,7 @@ def weighted_interval(
     Returns:
         (mean, low, high). With one case the interval is that case.
     """
+    weights = weights / weights.max()  # only their proportions count, and the sum of very large ones would overflow
     mean = float(np.average(values, weights=weights))
     if len(values) == 1:
         return mean, mean, mean

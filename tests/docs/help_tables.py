@@ -6,6 +6,7 @@ python tests/docs/help_tables.py  # writes them anew into docs/commands.md
 from __future__ import annotations
 
 import re
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def table_of(name: str, command: Any) -> str:
     options = [p for p in command.params if p.param_type_name == "option" and p.name != "help"]
     usage = " ".join(["ragtriage", name, *(_shown(p) for p in arguments), *(["[OPTIONS]"] if options else [])])
     rows = [f"| {_left(p)} | {_right(p)} |" for p in (*arguments, *options)]
-    head = ["", f"`{usage}`", "", " ".join((command.help or "").split()), "", "| | |", "|---|---|"]
+    head = ["", f"`{usage}`", "", textwrap.fill(" ".join((command.help or "").split()), 120), "", "| | |", "|---|---|"]
     return "\n".join([*head, *rows, "", ""])
 
 

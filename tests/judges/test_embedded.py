@@ -104,13 +104,13 @@ def test_the_order_of_sources_changes_nothing(judge: EmbeddedJudge, seed: int) -
 
 
 def test_a_verdict_depends_on_its_question_alone() -> None:
-    alone = [asked(one, question)[0] for question in SOME for one in [EmbeddedJudge()]]
-    together = EmbeddedJudge(threads=1)
+    alone, together = EmbeddedJudge(), EmbeddedJudge(threads=1)
     shuffled = list(range(len(SOME)))
     random.Random(1).shuffle(shuffled)  # noqa: S311 - nothing secret
     more = [ask.supported(f"The tower has {n} steps and a red lamp.", TOWER) for n in range(40)]
-    answers = asked(together, *[SOME[i] for i in shuffled], *more)
-    assert [alone[i] for i in shuffled] == answers[: len(SOME)]
+    one_by_one = [asked(alone, SOME[i])[0] for i in shuffled]
+    assert asked(together, *more, *(SOME[i] for i in shuffled))[len(more) :] == one_by_one
+    alone.close()
     together.close()
 
 

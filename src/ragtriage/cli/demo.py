@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from ragtriage.cli.evaluate import evaluate
-from ragtriage.cli.options import Where
+from ragtriage.cli.options import Where, place_of
 from ragtriage.cli.results import diagnosed, opened
 from ragtriage.demo import CASES, known_faults, mark, shares
 from ragtriage.store import open_store
@@ -22,15 +22,19 @@ def demo(
     store: Where = None,
 ) -> None:
     """Evaluate the example cases and say which of their known faults were found."""
+    incomplete: typer.Exit | None = None
     try:
         evaluate(str(CASES), report=report, store=store)
-    finally:
-        _compare(store)
+    except typer.Exit as end:
+        incomplete = end
+    _compare(store)
+    if incomplete:
+        raise incomplete
 
 
 def _compare(store: str | None) -> None:
     """What is known about the example cases beside what was found; read only now, after everything was judged."""
-    with open_store(store, create=False) as there:
+    with open_store(place_of(store), create=False) as there:
         stored, criteria = opened(there, "last", None)
         found = ((record.case.id, findings) for record, findings in diagnosed(stored, criteria))
         marked = mark(known_faults(), found)

@@ -14,9 +14,9 @@ import typer
 
 from ragtriage.assessment import Assessment
 from ragtriage.cli.exits import GATE_FAILED, INCOMPLETE
-from ragtriage.cli.options import Config, Thresholds, Where, criteria_from, pairs, settings_from
+from ragtriage.cli.options import Config, Thresholds, Where, criteria_from, pairs, place_of, settings_from
 from ragtriage.cli.progress import progress
-from ragtriage.cli.results import print_run, report_path, write_html
+from ragtriage.cli.results import assessed, print_run, report_path, write_html
 from ragtriage.config import named_numbers
 from ragtriage.gate import check_gates, failing
 from ragtriage.judges.chosen import judge_named
@@ -75,13 +75,15 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
             format=file_format,
         )
         _say(file, cases)
-        with open_store(store or settings.store) as opened:
+        with open_store(place_of(store, settings)) as opened:
             with FileRun(cases, judging, opened, criteria, Selection(limit, sample, seed), file) as run:
                 _say_rejected(run)
                 sys.stderr.write(f"{run.announcement}\n")
                 assessment = Assessment(criteria, by)
                 interrupted = not _evaluate(run, assessment)
             stored = opened.run(run.run.number)
+            if interrupted:  # it may have stopped between keeping a case and counting it: the store is right
+                assessment = assessed(stored, criteria, by)
             written = report or (None if as_json else report_path(opened, stored))
             print_run(stored, criteria, assessment, as_json=as_json)
             if written:

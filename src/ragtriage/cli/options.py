@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from ragtriage.assessment import Criteria
 from ragtriage.config import Settings, find_settings, named_numbers, read_settings
 from ragtriage.errors import ConfigError
 from ragtriage.metrics import metrics_named
+from ragtriage.store.connection import VARIABLE
 
 Run = Annotated[str, typer.Argument(help="A run's number, or last.")]
 Where = Annotated[
@@ -38,6 +40,17 @@ def settings_from(config: Path | None, thresholds: Collection[str] | None) -> Se
     settings = read_settings(config) if config else find_settings(Path.cwd())
     own = named_numbers(thresholds or (), "--threshold")
     return replace(settings, thresholds={**settings.thresholds, **own})
+
+
+def place_of(store: str | None, settings: Settings | None = None) -> str | None:
+    """Where the store is: what the flag says, else the environment (None), else the settings (the nearest if None).
+
+    Raises:
+        ConfigError: a setting is wrong.
+    """
+    if store or os.environ.get(VARIABLE):
+        return store
+    return (settings or find_settings(Path.cwd())).store
 
 
 def criteria_from(settings: Settings, metrics: str | None) -> Criteria:

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from ragtriage.assessment import Assessment, Criteria
-from ragtriage.cli.options import Run, Thresholds, Where
+from ragtriage.cli.options import Run, Thresholds, Where, place_of
 from ragtriage.config import named_numbers
 from ragtriage.diagnosis import Finding, diagnose
 from ragtriage.errors import InputError
@@ -41,10 +41,10 @@ def report(
     store: Where = None,
 ) -> None:
     """Write a run as one self-contained HTML file."""
-    with open_store(store, create=False) as there:
+    with open_store(place_of(store), create=False) as there:
         stored, criteria = opened(there, run, threshold)
         path = out or report_path(there, stored) or Path("report.html")
-        write_html(path, stored, criteria, _assessed(stored, criteria, by))
+        write_html(path, stored, criteria, assessed(stored, criteria, by))
     sys.stdout.write(f"{path}\n")
 
 
@@ -59,13 +59,13 @@ def show(
     store: Where = None,
 ) -> None:
     """Show a run in the terminal: its numbers and worst cases, or one case in full."""
-    with open_store(store, create=False) as there:
+    with open_store(place_of(store), create=False) as there:
         stored, criteria = opened(there, run, threshold)
         if case is not None:
             record = stored.record(case)
             print_case(Console(), record, diagnose_by(criteria)(record), criteria.thresholds)
             return
-        print_run(stored, criteria, _assessed(stored, criteria, by), as_json=as_json)
+        print_run(stored, criteria, assessed(stored, criteria, by), as_json=as_json)
         if not as_json:
             rows = (row_of(record, findings) for record, findings in diagnosed(stored, criteria))
             print_cases(Console(), rows, most)
@@ -79,7 +79,7 @@ def export(
     store: Where = None,
 ) -> None:
     """Write a run as rows for other programs, one row a case."""
-    with open_store(store, create=False) as there:
+    with open_store(place_of(store), create=False) as there:
         stored, criteria = opened(there, run, threshold)
         names = [m.name for m in criteria.metrics]
         count = export_cases(out, names, criteria.rules, diagnosed(stored, criteria))
@@ -88,7 +88,7 @@ def export(
 
 def runs(*, store: Where = None) -> None:
     """List the stored runs, the newest first."""
-    with open_store(store, create=False) as there:
+    with open_store(place_of(store), create=False) as there:
         for info in there.runs():
             of = f"{info.done} of {info.rows} cases"
             failed = f", {info.failed} failed" if info.failed else ""
@@ -165,7 +165,8 @@ def opened(store: Store, run: str, threshold: list[str] | None) -> tuple[StoredR
     return stored, criteria_of(stored.info, named_numbers(threshold or (), "--threshold"))
 
 
-def _assessed(stored: StoredRun, criteria: Criteria, by: str | None) -> Assessment:
+def assessed(stored: StoredRun, criteria: Criteria, by: str | None) -> Assessment:
+    """A stored run, counted."""
     assessment = Assessment(criteria, by)
     for record in stored.records():
         assessment.add(record)

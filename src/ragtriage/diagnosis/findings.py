@@ -96,9 +96,10 @@ def declined(record: Record) -> bool:
 def headline(record: Record, findings: Sequence[Finding], rules: Sequence[Rule] = RULES) -> str:
     """The one component under which a case is counted.
 
-    The first finding's; `none` for a healthy case; `undetermined` where the judge contradicts itself, or where no
-    failure rule could be decided because scores are undefined.
+    The most pressing finding's; `none` for a healthy case, also if it carries waste; `undetermined` where the judge
+    contradicts itself, or where no failure rule could be decided because scores are undefined.
     """
+    findings = [finding for finding in findings if finding.kind != "waste"]
     if findings:
         return UNDETERMINED if findings[0].kind == "doubt" else findings[0].component
     defined = {name for name, outcome in record.outcomes.items() if isinstance(outcome, Score)}

@@ -95,10 +95,10 @@ def questions_of(task: Task, row: Row, parts: Sequence[Sequence[Component]] = ()
 
 
 def _supported(row: Row, parts: Sequence[Sequence[Component]]) -> tuple[Question, ...]:
-    """One question a claim: the text as it stands if it is one sentence, else what it was broken into."""
+    """One question a claim: the text if it is one sentence, else what it was broken into; none about a remark."""
     claim, sources, query = _text(row, "claim"), _texts(row, "sources"), str(row.get("query") or "")
     sentences, claims = parts
-    if len(sentences) <= 1:
+    if len(sentences) <= 1 and not (claims and all(one.remark for one in claims)):
         return (ask.supported(claim, sources, query),)
     return tuple(ask.supported(one.text, sources, query, claim) for one in claims if not one.remark)
 

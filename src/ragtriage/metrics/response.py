@@ -76,7 +76,7 @@ def self_distinctness(repeated: Verdicts) -> Outcome:
 
     1 − repeats / sentences, in [0, 1]; one sentence scores 1. A sentence is a repeat if its highest cosine to another
     is at or above a threshold that belongs to the embedding model, so the judge's verdict decides;
-    `self_distinctness_at` takes another threshold. Args: repeated: shape (n_sentences, 1). Undefined without a response or a sentence. Source:
-    THELMA, equation 7 as its example A.5 applies it.
+    `self_distinctness_at` takes another threshold. Args: repeated: shape (n_sentences, 1). Undefined without a
+    response or a sentence. Source: THELMA, equation 7 as its example A.5 applies it.
     """
     return share(repeated.components, repeated.best(), good="no")

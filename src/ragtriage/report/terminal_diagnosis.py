@@ -54,12 +54,11 @@ def _print_group(console: Console, group: Group) -> None:
     if group.kind == "waste":
         head.append(f" {signs.dot} about {group.tokens:,} tokens of sources that were not needed")
     say(console, head, 0, 2)
-    readings = list(group.readings.items())
-    for reading, count in readings[:MOST_READINGS]:
-        counted = f" ({count:,})" if len(readings) > 1 else ""
-        say(console, Text(one_line(reading, 300) + counted))
-    for advice in group.advice:
-        say(console, Text(f"{signs.arrow} {one_line(advice, 300)}", style="italic"), hang=len(signs.arrow) + 1)
+    for reading in group.readings[:MOST_READINGS]:
+        counted = f" ({reading.cases:,})" if len(group.readings) > 1 else ""
+        say(console, Text(one_line(reading.text, 300) + counted))
+        advice = f"{signs.arrow} {one_line(reading.advice, 300)}"
+        say(console, Text(advice, style="italic"), hang=len(signs.arrow) + 1)
     if group.worst:
         ids = ", ".join(one_line(case, 60) for case in group.worst)
         label = "most" if group.kind in ("waste", "right") else "worst"

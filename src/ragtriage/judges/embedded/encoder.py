@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 MODEL = Path(__file__).parent / "model"
 LENGTH = 256
 """Word pieces that the model was trained to read; the rest of a longer text is cut off."""
-KEPT = 4096
-"""Encoded texts that are remembered: about 90 MB, and more than the cases in the air need."""
+KEPT = 120_000
+"""Word pieces of encoded texts that are remembered: about 90 MB, and more than the cases in the air need."""
 _FIRST_WORD = 1996
 _LAST_WORD = 30522
 
@@ -54,7 +54,7 @@ class Encoder:
     Args:
         folder: where `encoder.onnx` and `tokenizer.json` lie.
         threads: how many texts are run at a time.
-        kept: how many encoded texts are remembered.
+        kept: how many word pieces of encoded texts are remembered.
 
     Raises:
         JudgeError: the model can't be loaded.
@@ -82,6 +82,7 @@ class Encoder:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="ragtriage-encoder")
         self._kept = kept
         self._known: OrderedDict[str, Encoded] = OrderedDict()
+        self._pieces = 0
         self._lock = threading.Lock()
         self._piece_weights = np.array(
             [self._piece_weight(i) for i in range(self._tokenizer.get_vocab_size())], np.float32
@@ -104,10 +105,13 @@ class Encoder:
         encodings = self._tokenizer.encode_batch(missing)
         found.update(zip(missing, self._pool.map(self._run, encodings), strict=True))
         with self._lock:
-            for text in missing[-self._kept :]:
-                self._known[text] = found[text]
-            while len(self._known) > self._kept:
-                self._known.popitem(last=False)
+            for text in missing:
+                if text not in self._known:
+                    self._known[text] = found[text]
+                    self._pieces += len(found[text].tokens)
+            while self._pieces > self._kept and self._known:
+                _, dropped = self._known.popitem(last=False)
+                self._pieces -= len(dropped.tokens)
         return found
 
     def close(self) -> None:

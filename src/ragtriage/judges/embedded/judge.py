@@ -111,7 +111,8 @@ class EmbeddedJudge:
         if matches:
             scorer = self._scorer()
             # Questions with the same evidence are neighbours, so it is made ready once.
-            matches.sort(key=lambda i: (questions[i].evidence, questions[i].query, questions[i].context))
+            seen: dict[tuple[str, ...], int] = {}
+            matches.sort(key=lambda i: seen.setdefault((*questions[i].evidence, questions[i].context), len(seen)))
             scored = scorer.score([questions[i] for i in matches])
             for place, found in zip(matches, scored, strict=True):
                 question = questions[place]

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ragtriage.judges.embedded import features
+from ragtriage.judges.embedded.attribution import bare
 from ragtriage.judges.embedded.comparison import Comparison, compare
 from ragtriage.judges.embedded.encoder import MODEL, Encoded, Vector
 from ragtriage.judges.embedded.evidence import Evidence
@@ -28,7 +29,7 @@ from ragtriage.judges.questions import Question
 _WIDEST = 2048
 """Sentences of a context that are looked at."""
 _CHUNK = 1024
-"""Rows of a similarity matrix that are held at a time."""
+"""Sentences of one response that are encoded at a time, to compare them with each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,7 @@ class Measurer:
     def __init__(self, library: Library) -> None:
         self._library = library
         self._evidence = lru_cache(8)(self._make_evidence)
+        self._stacked = lru_cache(8)(self._stack)
         self._tasks: Mapping[str, Callable[[Question], Measured]] = {
             "supported": self._supported,
             "answered": self._answered,
@@ -108,20 +110,29 @@ class Measurer:
     def _texts(self, question: Question) -> Iterator[str]:
         """The texts whose vectors a question needs."""
         library = self._library
-        yield question.subject if question.kind in {"supported", "answered", "similarity"} else question.query
+        yield _subject(question) if question.kind in {"supported", "answered", "similarity"} else question.query
         match question.kind:
             case "supported" | "answered":
                 readings = library.readings(question.evidence)
-                for i, j in library.choose(library.sentence(question.subject), readings):
+                for i, j in library.choose(library.sentence(_subject(question)), readings):
                     yield readings[i].sentences[j].text
             case "similarity":
-                yield from question.evidence
+                yield from question.evidence if len(question.evidence) <= _CHUNK else ()
             case "same_answer":
                 for truth in question.evidence:
                     yield from (truth, f"{question.query} {truth}")
         if question.kind in {"essential", "relevant", "same_answer"}:
             for text in (question.subject, question.context):
                 yield from (s.text for s in library.read(text).sentences)
+
+    def _stack(self, texts: tuple[str, ...]) -> Vector:
+        """(n, 384), the vectors of many texts, encoded a part at a time so that memory stays bounded."""
+        parts = [texts[start : start + _CHUNK] for start in range(0, len(texts), _CHUNK)]
+        out = np.empty((len(texts), 384), np.float32)
+        for number, some in enumerate(parts):
+            encoded = self._library.encoder.encode(some)
+            out[number * _CHUNK :][: len(some)] = [encoded[text].vector for text in some]
+        return out
 
     def _make_evidence(self, texts: tuple[str, ...], chosen: tuple[tuple[int, int], ...] | None) -> Evidence:
         readings = self._library.readings(texts)
@@ -142,7 +153,7 @@ class Measurer:
         return sentence, encoded, evidence, compare(sentence, encoded, evidence, library.encoder.rarity)
 
     def _supported(self, question: Question) -> Measured:
-        claim, encoded, evidence, c = self._search(question.subject, question.evidence)
+        claim, encoded, evidence, c = self._search(_subject(question), question.evidence)
         row = features.supported(c, claim, encoded.vector, evidence, self._library.sentence(question.query))
         return Measured("supported", (tuple(row),), (_found(c, claim, evidence),))
 
@@ -150,7 +161,9 @@ class Measurer:
         asked, encoded, evidence, c = self._search(question.subject, question.evidence)
         row = features.answered(c, asked, encoded.vector, evidence)
         # With the user's query the text is a response to it: that mostly answers, where a source mostly doesn't.
-        return Measured("answered_response" if question.query else "answered", (tuple(row),), (_found(c, asked, evidence),))
+        return Measured(
+            "answered_response" if question.query else "answered", (tuple(row),), (_found(c, asked, evidence),)
+        )
 
     def _relevant(self, question: Question) -> Measured:
         query, encoded, evidence, c = self._search(question.query, [question.subject])
@@ -185,23 +198,24 @@ class Measurer:
         return Measured("same_answer", tuple(rows), tuple(found))
 
     def _similarity(self, question: Question) -> Measured:
-        places = [i for i in range(len(question.evidence)) if i != question.at]
-        if not places:
+        if len(question.evidence) <= (question.at is not None):
             return Measured("similar", (), (Scored(0.0, cosine=-1.0),))
         library = self._library
         own = library.encoder.encode([question.subject])[question.subject]
-        best, highest = places[0], -2.0
-        for start in range(0, len(places), _CHUNK):
-            some = places[start : start + _CHUNK]
-            encoded = library.encoder.encode(question.evidence[i] for i in some)
-            cosines = [float(encoded[question.evidence[i]].vector @ own.vector) for i in some]
-            at = int(np.argmax(cosines))
-            if cosines[at] > highest:
-                best, highest = some[at], cosines[at]
+        cosines = self._stacked(question.evidence) @ own.vector
+        if question.at is not None:
+            cosines[question.at] = -2.0
+        best = int(np.argmax(cosines))
+        highest = float(cosines[best])
         other = question.evidence[best]
         there, back = _both_ways(own, library.encoder.encode([other])[other])
         row = features.similar(highest, library.sentence(question.subject), library.sentence(other), there, back)
         return Measured("similar", (tuple(row),), (Scored(0.0, other, cosine=min(1.0, highest)),))
+
+
+def _subject(question: Question) -> str:
+    """What is looked for: a claim without what it says about its sources."""
+    return bare(question.subject) if question.kind == "supported" else question.subject
 
 
 def _both_ways(a: Encoded, b: Encoded) -> tuple[Vector, Vector]:

@@ -1,7 +1,7 @@
 """Texts to word pieces: BERT's uncased tokenizer (Devlin et al. 2019; Wu et al. 2016 for the pieces).
 
-Written here because the library that does it brings a hub client with it, three times the size of everything else that a
-tokenizer needs, into an install that never asks a hub for anything. A test holds it against that library.
+Written here because the library that does it brings a client for a model hub along, some 45 MB in an install that never
+asks a hub for anything. A test holds it against that library.
 """
 
 from __future__ import annotations

@@ -1,0 +1,201 @@
+"""The rules on worked patterns of scores, and what holds for every pattern."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragtriage import (
+    METRICS,
+    RULES,
+    Case,
+    Component,
+    Record,
+    Score,
+    Tally,
+    Undefined,
+    Verdict,
+    Verdicts,
+    diagnose,
+    headline,
+    thresholds_with,
+)
+from ragtriage.config import read_settings
+from ragtriage.diagnosis.rules import DECLINES, KINDS
+from ragtriage.verdicts import Known, Outcome, Part
+
+WORKED = Path(__file__).parent.parent / "worked" / "diagnosis.jsonl"
+ROWS = [json.loads(line) for line in WORKED.read_text(encoding="utf-8").splitlines()]
+THRESHOLDS = thresholds_with({})
+COMPONENTS = {
+    "retriever or source text",
+    "prompt or generator",
+    "prompt",
+    "prompt or source chunking",
+    "retriever",
+    "the judge",
+}
+"""The component texts of the specification; other programs read them."""
+
+Scores = Mapping[str, float | None]
+SCORES = st.fixed_dictionaries({m.name: st.none() | st.sampled_from([0.0, 0.4, 0.78, 1.0]) for m in METRICS})
+
+
+def record_of(scores: Scores, *, declines: bool = False, name: str = "c") -> Record:
+    steps: dict[str, Known] = {}
+    if declines:
+        steps[str(DECLINES)] = Verdicts((Component("I can't say."),), ((Verdict("yes"),),))
+    outcomes: dict[str, Outcome] = {
+        metric: Undefined("it wasn't given") if value is None else Score(value, 4) for metric, value in scores.items()
+    }
+    return Record(Case(name, "What does it cost?"), steps, outcomes)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["what"])
+def test_a_pattern_of_scores_gives_these_findings_and_no_other(row: dict[str, Any]) -> None:
+    record = record_of(row["scores"], declines=row.get("declines", False))
+
+    findings = diagnose(record, THRESHOLDS)
+
+    shown = [{"rule": f.rule, "kind": f.kind, "component": f.component, "sure": f.sure} for f in findings]
+    assert shown == row["findings"]
+    assert headline(record, findings) == row["headline"]
+
+
+def test_every_rule_has_a_worked_pattern() -> None:
+    fired = {finding["rule"] for row in ROWS for finding in row["findings"]}
+
+    assert fired == {rule.name for rule in RULES}
+
+
+def test_components_are_the_texts_that_other_programs_read() -> None:
+    assert {rule.component for rule in RULES} == COMPONENTS
+
+
+@given(scores=SCORES, declines=st.booleans())
+def test_a_response_is_judged_by_the_rules_for_refusals_or_by_the_others_never_by_both(
+    scores: Scores, declines: bool
+) -> None:
+    of_refusals = {rule.name for rule in RULES if rule.declines}
+
+    fired = {finding.rule for finding in diagnose(record_of(scores, declines=declines), THRESHOLDS)}
+
+    assert fired <= of_refusals if declines else not fired & of_refusals
+
+
+@given(scores=SCORES, declines=st.booleans())
+def test_findings_come_with_the_most_pressing_first_and_say_why_they_are_unsure(scores: Scores, declines: bool) -> None:
+    findings = diagnose(record_of(scores, declines=declines), THRESHOLDS)
+
+    assert [f.kind for f in findings] == sorted((f.kind for f in findings), key=KINDS.index)
+    assert all(bool(f.doubt) != f.sure for f in findings)
+    assert all(set(f.scores) <= {name for name, value in scores.items() if value is not None} for f in findings)
+
+
+def test_a_refusal_is_right_or_needless_and_nothing_between() -> None:
+    for value in (0.0, 0.5, 0.74, 0.75, 0.76, 1.0):
+        (finding,) = diagnose(record_of({"source_query_coverage": value}, declines=True), THRESHOLDS)
+
+        assert finding.rule == ("needless_refusal" if value >= 0.75 else "right_refusal")
+
+
+def test_scores_that_are_high_throughout_blame_nobody() -> None:
+    levels = [(THRESHOLDS[m.name], 1.0) for m in METRICS]
+    for values in product(*levels):
+        scores = dict(zip((m.name for m in METRICS), values, strict=True))
+
+        assert diagnose(record_of(scores), THRESHOLDS) == ()
+
+
+@given(patterns=st.lists(st.tuples(SCORES, st.booleans()), max_size=12))
+def test_every_case_is_counted_under_exactly_one_component(patterns: list[tuple[Scores, bool]]) -> None:
+    tally = Tally(METRICS, THRESHOLDS)
+    for i, (scores, declines) in enumerate(patterns):
+        tally.add(record_of(scores, declines=declines, name=f"c{i}"))
+
+    summary = tally.summary()
+
+    assert sum(summary.diagnosis.values()) == summary.cases == len(patterns)
+    assert set(summary.diagnosis) <= COMPONENTS - {"the judge"} | {"none", "undetermined"}
+    assert all(group.sure <= group.cases and len(group.worst) == min(5, group.cases) for group in summary.groups)
+
+
+def test_four_fifths_are_not_below_four_fifths_by_rounding() -> None:
+    value = 1.0 - 0.1 - 0.1
+    record = record_of({"groundedness": value, "source_query_coverage": 1.0})
+
+    assert value < 0.8 + 1e-12
+    assert diagnose(record, THRESHOLDS) == ()
+
+
+def test_a_threshold_of_ones_own_decides() -> None:
+    record = record_of({"groundedness": 0.85, "source_query_coverage": 1.0, "response_query_coverage": 1.0})
+
+    assert diagnose(record, THRESHOLDS) == ()
+    assert [f.rule for f in diagnose(record, thresholds_with({"groundedness": 0.99}))] == ["unsupported_claims"]
+
+
+def grounded_by(sure: bool) -> Record:
+    bad = Part(Component("It is free.", (0, 11)), Verdict("no", 0.1, 0.6, "the source names a price", sure), good=False)
+    good = Part(Component("It floats.", (12, 22)), Verdict("yes", 0.9), good=True)
+    outcomes = {"groundedness": Score(0.5, 2, parts=(bad, good)), "source_query_coverage": Score(1.0, 1)}
+    return Record(Case("c", "What does it cost?"), {}, outcomes)
+
+
+def test_bad_components_are_quoted_with_the_judges_words() -> None:
+    (finding,) = diagnose(grounded_by(sure=True), THRESHOLDS)
+
+    (evidence,) = finding.evidence
+    assert (evidence.metric, evidence.text, evidence.span) == ("groundedness", "It is free.", (0, 11))
+    assert evidence.fault == "not supported by the sources"
+    assert evidence.explanation == "the source names a price"
+    assert finding.sure
+    assert finding.severity == pytest.approx(0.3)
+
+
+def test_a_finding_that_hangs_on_an_unsure_verdict_is_unsure() -> None:
+    (finding,) = diagnose(grounded_by(sure=False), THRESHOLDS)
+
+    assert not finding.sure
+    assert finding.doubt == "groundedness 0.50 rests on verdicts that the judge isn't sure of"
+
+
+def test_waste_is_counted_in_tokens() -> None:
+    unneeded = Part(Component("x" * 400), Verdict("no"), good=False)
+    outcomes = {"source_precision": Score(0.0, 2, parts=(unneeded, unneeded)), "source_query_coverage": Score(1.0, 1)}
+
+    (finding,) = diagnose(Record(Case("c", "What?"), {}, outcomes), THRESHOLDS)
+
+    assert (finding.rule, finding.tokens) == ("loose_sources", 200)
+
+
+def test_a_rule_of_ones_own_works_as_the_built_in_ones_do(tmp_path: Path) -> None:
+    (tmp_path / "ragtriage.toml").write_text(
+        """
+[[rules]]
+name = "thin_sources"
+kind = "failure"
+when = { source_precision = "low", groundedness = "low" }
+component = "reranker"
+reading = "few sources are needed and the response isn't grounded in them"
+""",
+        encoding="utf-8",
+    )
+    rules = read_settings(tmp_path / "ragtriage.toml").rules
+    record = record_of({"source_precision": 0.1, "groundedness": 0.1})
+
+    (finding,) = diagnose(record, THRESHOLDS, rules)
+    tally = Tally(METRICS, THRESHOLDS, rules)
+    tally.add(record)
+
+    assert (finding.rule, finding.kind, finding.component) == ("thin_sources", "failure", "reranker")
+    assert finding.severity == pytest.approx(0.4 + 0.7)
+    assert tally.summary().diagnosis == {"reranker": 1}
+    assert diagnose(record, THRESHOLDS) == ()

@@ -1,0 +1,41 @@
+"""A folder as a reader of the docs has it: the cases of the quick start, and a run of them in a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ragtriage import FakeJudge, Verdict, open_cases, open_store, thresholds_with
+from ragtriage.assessment import Assessment, Criteria
+from ragtriage.judges.questions import DECOMPOSITIONS, Question
+from ragtriage.metrics import THELMA
+from ragtriage.running import FileRun, Selection
+from ragtriage.verdicts import Answer, Component
+
+QUICKSTART = Path(__file__).parents[2] / "docs" / "quickstart.md"
+
+
+def answer(question: Question) -> Answer:
+    """Whole texts as components; nothing repeats or declines, the meal isn't supported, all else is yes."""
+    if question.kind in DECOMPOSITIONS:
+        return (Component(question.subject, (0, len(question.subject))),)
+    no = question.kind in {"similarity", "declines"} or "meal" in question.subject
+    return Verdict("no" if no else "yes", 0.0 if no else 1.0, 1.0)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The present folder, with `answers.jsonl` and run 1 of it in `.ragtriage`."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("RAGTRIAGE_STORE", raising=False)
+    rows = QUICKSTART.read_text(encoding="utf-8").split("```jsonl\n")[1].split("```")[0]
+    Path("answers.jsonl").write_text(rows, encoding="utf-8")
+    criteria = Criteria(THELMA, thresholds_with({}))
+    with open_store() as store:
+        selection = Selection()
+        with FileRun(
+            open_cases("answers.jsonl"), FakeJudge(answer), store, criteria, selection, "answers.jsonl"
+        ) as run:
+            assert len(list(run.records(Assessment(criteria)))) == len(rows.splitlines())
+    return tmp_path

@@ -1,0 +1,61 @@
+"""What the commands of the quick start print, shortened.
+
+python tests/docs/quickstart_output.py  # writes it anew into docs/quickstart.md
+
+It isn't compared by a test: the embedded judge's verdicts may change with every new version of it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PAGE = Path(__file__).parents[2] / "docs" / "quickstart.md"
+WIDTH = 110
+_PLACE = re.compile(r"(<!-- output: (\w+) -->\n```\n)(.*?)(```\n)", re.DOTALL)
+_GROUP = re.compile(r"[^\s\w] .* · \d+ cases?")
+
+
+def outputs(rows: str) -> dict[str, str]:
+    """What is shown at each place, from running the commands on these rows."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "answers.jsonl").write_text(rows, encoding="utf-8")
+        evaluated = _run(folder, "evaluate", "answers.jsonl", "--by", "channel")
+        case = _run(folder, "show", "last", "q2").stdout
+        gate = _run(folder, "evaluate", "answers.jsonl", "--fail-under", "groundedness=0.95").stderr
+    return {
+        "found": evaluated.stderr,
+        "table": _shortened(evaluated.stdout.splitlines()),
+        "case": case.split("Which question")[0].rstrip() + "\n\n…",
+        "gate": next(line for line in gate.splitlines() if line.startswith("gate failed")),
+    }
+
+
+def _run(folder: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    own = {name: value for name, value in os.environ.items() if name != "RAGTRIAGE_STORE"}
+    command = [str(Path(sys.executable).with_name("ragtriage")), *arguments]
+    return subprocess.run(
+        command, cwd=folder, env=own | {"COLUMNS": str(WIDTH)}, capture_output=True, text=True, check=False
+    )
+
+
+def _shortened(lines: list[str]) -> str:
+    """The metrics, the first group of the diagnosis and the slices."""
+    begin = next(i for i, line in enumerate(lines) if line.startswith("metric"))
+    first = next(i for i, line in enumerate(lines) if _GROUP.match(line))
+    return "\n".join([*lines[begin : lines.index("", first)], "", "…", "", *lines[lines.index("By slice") :]])
+
+
+def with_outputs(page: str) -> str:
+    """The page with every output as it is now."""
+    found = outputs(page.split("```jsonl\n")[1].split("```")[0])
+    clean = {name: "\n".join(line.rstrip() for line in text.strip().splitlines()) for name, text in found.items()}
+    return _PLACE.sub(lambda m: f"{m[1]}{clean[m[2]]}\n{m[4]}", page)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(with_outputs(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,296 @@
+"""The docs can't rot: everything public has its place in them, every block runs, every link leads somewhere."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, get_args
+
+import help_tables
+import pytest
+
+import ragtriage
+from ragtriage.cli import app, exits
+from ragtriage.cli.app import COMMANDS
+from ragtriage.config import Settings, read_settings
+from ragtriage.diagnosis import KINDS, RULES
+from ragtriage.evaluation import WINDOW
+from ragtriage.judges.embedded.encoder import LENGTH
+from ragtriage.metrics import GROUPS, METRICS
+from ragtriage.readers.names import ALIASES
+from ragtriage.readers.problems import Limits
+from ragtriage.report import html
+from ragtriage.steps import Relation, Target, Unit
+from ragtriage.summary import RESAMPLES
+from ragtriage.thresholds import DEFAULTS, MARGIN
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+SRC = ROOT / "src" / "ragtriage"
+BESIDE = ("README.md", "CONTRIBUTING.md", "examples/README.md")
+PAGES = sorted([*DOCS.rglob("*.md"), *(ROOT / "changes").glob("*.md"), *(ROOT / name for name in BESIDE)])
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
+RUNNABLE = [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")]
+WITH_SETTINGS = [page for page in PAGES if "```toml" in page.read_text(encoding="utf-8")]
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+CHEAP = {"show", "export", "report", "runs"}
+SHORT = {
+    "source_precision": "SP",
+    "source_query_coverage": "SQC",
+    "response_precision": "RP",
+    "response_query_coverage": "RQC",
+    "self_distinctness": "SD",
+    "groundedness": "GR",
+}
+"""The short names of the table of rules."""
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def text(name: str) -> str:
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [body for found, body in BLOCK.findall(page.read_text(encoding="utf-8")) if found == language]
+
+
+def headings(markdown: str) -> list[str]:
+    return [heading.strip("`") for heading in HEADING.findall(BLOCK.sub("", markdown))]
+
+
+def rows(markdown: str) -> list[list[str]]:
+    """The cells of all tables."""
+    lines = (line for line in markdown.splitlines() if line.startswith("|"))
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+
+
+def commands() -> Iterator[tuple[str, str]]:
+    """(page, command line) of every `$ ragtriage` in a console block."""
+    for page in PAGES:
+        for block in blocks(page, "console"):
+            for line in block.splitlines():
+                if found := re.match(r"\$ \S*\bragtriage (.*)", line):
+                    yield name_of(page), f"ragtriage {found[1].split(' #')[0]}"
+
+
+def split_command(line: str) -> tuple[str, list[str]]:
+    """(command, its arguments); the command of `judge ask` is two words."""
+    words = shlex.split(line)[1:]
+    size = 2 if words[0] == "judge" else 1
+    return " ".join(words[:size]), words[size:]
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda m: m.name)
+def test_every_metric_has_a_heading_with_its_title(metric: ragtriage.Metric) -> None:
+    page = text("metrics.md")
+
+    assert metric.name in headings(page)
+    section = page.split(f"\n## {metric.name}\n")[1].split("\n## ")[0]
+    assert f"**{metric.title}.**" in section
+    assert "Undefined: " in section
+    assert "Low: " in section
+
+
+def test_every_group_of_metrics_is_named() -> None:
+    assert [name for name in GROUPS if f"`{name}`" not in text("metrics.md")] == []
+
+
+def test_thresholds_in_the_docs_are_the_defaults() -> None:
+    table = rows(text("metrics.md").split("<!-- thresholds -->")[1].split("\n\n")[0])[2:]
+
+    assert table == [[f"`{name}`", f"{t.value:g}", t.why] for name, t in DEFAULTS.items()]
+
+
+def test_every_reason_for_an_undefined_score_is_listed() -> None:
+    worked = (ROOT / "tests" / "worked" / "undefined.jsonl").read_text(encoding="utf-8").splitlines()
+    expected = {value for line in worked for value in json.loads(line)["expected"].values()}
+    reasons = {value for value in expected if isinstance(value, str)}
+
+    assert reasons
+    assert [reason for reason in reasons if reason not in text("metrics.md")] == []
+
+
+def test_the_table_of_rules_is_the_rules() -> None:
+    arrows = {"low": "↓", "high": "↑"}
+
+    def pattern(rule: ragtriage.Rule) -> str:
+        levels = " ".join(f"{SHORT[name]}{arrows[level]}" for name, level in rule.when.items())
+        return f"declines, {levels}" if rule.declines else levels
+
+    expected = [[f"`{r.name}`", r.kind, pattern(r), r.reading, r.component, r.origin] for r in RULES]
+    assert [row for row in rows(text("diagnosis.md")) if len(row) == 6][2:] == expected
+
+
+def test_every_kind_of_finding_is_explained() -> None:
+    assert [kind for kind in KINDS if f"**{kind}**" not in text("diagnosis.md")] == []
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, *help_tables.commands()])
+def test_every_command_has_a_heading(command: str) -> None:
+    assert command in headings(text("commands.md"))
+
+
+def test_help_in_the_docs_is_the_help() -> None:
+    page = text("commands.md")
+
+    assert help_tables.with_tables(page) == page, "run: python tests/docs/help_tables.py"
+    for name in help_tables.commands():
+        assert f"<!-- help: {name} -->" in page
+
+
+def test_every_exit_code_is_explained() -> None:
+    codes = [value for name, value in vars(exits).items() if name.isupper()]
+
+    assert [row[0] for row in rows(text("commands.md").split("## evaluate")[0])[2:]] == ["0", *map(str, sorted(codes))]
+
+
+def test_every_extra_has_a_heading() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    page = headings(text("operations.md"))
+
+    assert [extra for extra in project.get("optional-dependencies", {}) if extra not in page] == []
+
+
+def test_every_limit_of_a_row_is_listed() -> None:
+    page = text("operations.md")
+
+    for field in fields(Limits):
+        assert field.name.replace("_", "-") in page or field.name in page
+        assert f"{field.default:,}" in page
+
+
+@pytest.mark.parametrize("name", ragtriage.__all__)
+def test_every_public_name_is_mentioned(name: str) -> None:
+    everything = "".join(page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md"))
+
+    assert re.search(rf"\b{name}\b", everything)
+
+
+def test_numbers_in_the_docs_are_those_of_the_code() -> None:
+    operations = text("operations.md")
+
+    assert f"the {html.FULL} worst cases in full and up to {html.MOST_ROWS:,} as rows" in " ".join(operations.split())
+    assert f"At most {WINDOW} cases" in operations
+    assert f"{LENGTH} word pieces" in " ".join(operations.split())
+    assert f"({RESAMPLES:,} resamples" in text("metrics.md")
+    assert f"less than {MARGIN:g} away" in text("words.md")
+    assert f"less than {MARGIN:g} from its threshold" in text("diagnosis.md")
+
+
+def test_every_setting_is_explained() -> None:
+    page = text("quickstart.md")
+
+    keys = [field.name for field in fields(Settings) if field.name != "origin"]
+
+    assert [key for key in keys if not re.search(rf"^\| `\[*{key}\]*` \|", page, re.MULTILINE)] == []
+
+
+def test_every_field_and_its_names_are_listed() -> None:
+    page = text("quickstart.md")
+
+    assert [name for names in ALIASES.values() for name in names if f"`{name}`" not in page] == []
+
+
+def test_words_lists_the_vocabulary_of_the_code() -> None:
+    page = text("words.md")
+    words = [*KINDS, *get_args(Relation), "none", "undetermined"]
+
+    assert [word for word in words if not re.search(rf"\b{word}\b", page)] == []
+    assert {row[0] for row in rows(page)} >= {
+        f"**{w}**" for w in ("case", "query", "source", "response", "claim", "fact", "sub-question", "step", "verdict")
+    }
+    assert [unit for unit in get_args(Unit) if unit not in page] == []
+    assert [target for target in get_args(Target) if target.split()[-1] not in page] == []
+
+
+def test_words_names_what_the_code_has() -> None:
+    code = "\n".join(path.read_text(encoding="utf-8") for path in SRC.rglob("*.py"))
+    named = re.findall(r"`(?:[a-z]+\.)*([A-Z]\w+)(?:\.(\w+))?", " ".join(row[-1] for row in rows(text("words.md"))))
+
+    assert len(named) > 40
+    for name, member in named:
+        assert re.search(rf"^(class {name}\b|{name}\b.* =)", code, re.MULTILINE), name
+        assert not member or re.search(rf"^    (def )?{member}\b", code, re.MULTILINE), f"{name}.{member}"
+
+
+def test_the_layout_names_every_module() -> None:
+    table = text("design/architecture.md").split("## Layout")[1].split("\n## ")[0]
+    found = (
+        path.name if path.is_file() else f"{path.name}/" for path in SRC.iterdir() if not path.name.startswith("_")
+    )
+
+    assert [name for name in found if name != "py.typed" and f"`{name}`" not in table] == []
+
+
+@pytest.mark.parametrize("page", RUNNABLE, ids=name_of)
+def test_python_blocks_run(page: Path, folder: Path) -> None:
+    names: dict[str, Any] = {"__name__": "docs"}
+    markdown = page.read_text(encoding="utf-8")
+    for found in BLOCK.finditer(markdown):
+        if found[1] == "python":
+            above = "\n" * (markdown[: found.start(2)].count("\n"))  # so that an error names the line of the page
+            exec(compile(above + found[2], str(page), "exec", dont_inherit=True), names)  # noqa: S102  # our own docs
+
+
+@pytest.mark.parametrize("page", WITH_SETTINGS, ids=name_of)
+def test_settings_blocks_are_read(page: Path, folder: Path) -> None:
+    for block in blocks(page, "toml"):
+        path = folder / ("pyproject.toml" if "[tool." in block else "ragtriage.toml")
+        path.write_text(block, encoding="utf-8")
+        assert read_settings(path).origin == str(path)
+
+
+@pytest.mark.parametrize(("page", "line"), list(commands()))
+def test_commands_in_the_docs_parse(page: str, line: str) -> None:
+    words = shlex.split(line)[1:]
+    if words[0].startswith("-"):
+        assert words[0] in {"--version", "--help"}
+        return
+    name, arguments = split_command(line)
+    command = help_tables.commands()[name]
+
+    with command.make_context(name, arguments):
+        pass
+
+
+@pytest.mark.parametrize("line", sorted({line for _, line in commands() if line.split()[1] in CHEAP}))
+def test_cheap_commands_in_the_docs_run(line: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [w if w != "runs/" else ".ragtriage" for w in shlex.split(line)[1:]]
+
+    assert app(words, standalone_mode=False) in {None, 0}
+    assert "".join(capsys.readouterr()).strip()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page: Path) -> None:
+    markdown = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    for target in LINK.findall(markdown):
+        if "://" in target or target.startswith("mailto:"):
+            continue
+        path, _, anchor = target.partition("#")
+        there = (page.parent / path).resolve() if path else page
+        assert there.exists(), f"{page.name}: {target}"
+        if anchor and there.suffix == ".md":
+            names = {_anchor(heading) for heading in headings(there.read_text(encoding="utf-8"))}
+            assert anchor in names, f"{page.name}: {target}"
+
+
+def _anchor(heading: str) -> str:
+    """As GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_no_page_names_a_path_of_somebodys_machine(page: Path) -> None:
+    markdown = page.read_text(encoding="utf-8")
+
+    assert re.findall(r"(?<![\w.])/(?:home|root|work|opt|tmp|Users|mnt)/\S*", markdown) == []
