@@ -227,7 +227,7 @@ def _question(step: Match, case: Case, component: Component, target: tuple[str, 
         case "relevant":
             return ask.relevant(case.query, component.text, context)
         case "answered":
-            return ask.answered(component.text, target, context)
+            return ask.answered(component.text, target, context, case.query if step.against == "response" else "")
         case "supported":
             return ask.supported(component.text, target, case.query, context)
         case "similar":

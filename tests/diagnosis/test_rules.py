@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragtriage import (
@@ -114,6 +114,7 @@ def test_scores_that_are_high_throughout_blame_nobody() -> None:
         assert diagnose(record_of(scores), THRESHOLDS) == ()
 
 
+@settings(max_examples=25)  # an interval is resampled a thousand times
 @given(patterns=st.lists(st.tuples(SCORES, st.booleans()), max_size=12))
 def test_every_case_is_counted_under_exactly_one_component(patterns: list[tuple[Scores, bool]]) -> None:
     tally = Tally(METRICS, THRESHOLDS)
@@ -123,7 +124,7 @@ def test_every_case_is_counted_under_exactly_one_component(patterns: list[tuple[
     summary = tally.summary()
 
     assert sum(summary.diagnosis.values()) == summary.cases == len(patterns)
-    assert set(summary.diagnosis) <= COMPONENTS - {"the judge"} | {"none", "undetermined"}
+    assert set(summary.diagnosis) <= COMPONENTS - {"the judge", "retriever"} | {"none", "undetermined"}
     assert all(group.sure <= group.cases and len(group.worst) == min(5, group.cases) for group in summary.groups)
 
 
@@ -167,13 +168,17 @@ def test_a_finding_that_hangs_on_an_unsure_verdict_is_unsure() -> None:
     assert finding.doubt == "groundedness 0.50 rests on verdicts that the judge isn't sure of"
 
 
-def test_waste_is_counted_in_tokens() -> None:
+def test_waste_is_shown_in_tokens_and_leaves_the_case_healthy() -> None:
     unneeded = Part(Component("x" * 400), Verdict("no"), good=False)
     outcomes = {"source_precision": Score(0.0, 2, parts=(unneeded, unneeded)), "source_query_coverage": Score(1.0, 1)}
 
-    (finding,) = diagnose(Record(Case("c", "What?"), {}, outcomes), THRESHOLDS)
+    outcomes["response_query_coverage"] = Score(1.0, 1)
+    record = Record(Case("c", "What?"), {}, outcomes)
+
+    (finding,) = diagnose(record, THRESHOLDS)
 
     assert (finding.rule, finding.tokens) == ("loose_sources", 200)
+    assert headline(record, [finding]) == "none"
 
 
 def test_a_rule_of_ones_own_works_as_the_built_in_ones_do(tmp_path: Path) -> None:

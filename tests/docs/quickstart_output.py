@@ -28,7 +28,7 @@ def outputs(rows: str) -> dict[str, str]:
         case = _run(folder, "show", "last", "q2").stdout
         gate = _run(folder, "evaluate", "answers.jsonl", "--fail-under", "groundedness=0.95").stderr
     return {
-        "found": evaluated.stderr,
+        "found": evaluated.stderr.split("report: ", maxsplit=1)[0],
         "table": _shortened(evaluated.stdout.splitlines()),
         "case": case.split("Which question")[0].rstrip() + "\n\n…",
         "gate": next(line for line in gate.splitlines() if line.startswith("gate failed")),
@@ -38,7 +38,7 @@ def outputs(rows: str) -> dict[str, str]:
 def _run(folder: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     own = {name: value for name, value in os.environ.items() if name != "RAGTRIAGE_STORE"}
     command = [str(Path(sys.executable).with_name("ragtriage")), *arguments]
-    return subprocess.run(
+    return subprocess.run(  # noqa: S603  # our own command
         command, cwd=folder, env=own | {"COLUMNS": str(WIDTH)}, capture_output=True, text=True, check=False
     )
 
@@ -52,7 +52,7 @@ def _shortened(lines: list[str]) -> str:
 
 def with_outputs(page: str) -> str:
     """The page with every output as it is now."""
-    found = outputs(page.split("```jsonl\n")[1].split("```")[0])
+    found = outputs(page.split("```jsonl\n")[1].split("```", maxsplit=1)[0])
     clean = {name: "\n".join(line.rstrip() for line in text.strip().splitlines()) for name, text in found.items()}
     return _PLACE.sub(lambda m: f"{m[1]}{clean[m[2]]}\n{m[4]}", page)
 

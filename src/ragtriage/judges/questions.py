@@ -75,9 +75,9 @@ def relevant(query: str, text: str, context: str = "") -> Question:
     return Question("relevant", text, query=query, context=context)
 
 
-def answered(question: str, evidence: Sequence[str], context: str = "") -> Question:
-    """Do these texts together hold the answer to the question?"""
-    return Question("answered", question, tuple(evidence), context=context)
+def answered(question: str, evidence: Sequence[str], context: str = "", query: str = "") -> Question:
+    """Do these texts together hold the answer to the question? With a `query` the text is the response to it."""
+    return Question("answered", question, tuple(evidence), query=query, context=context)
 
 
 def supported(claim: str, evidence: Sequence[str], query: str = "", context: str = "") -> Question:

@@ -1,0 +1,424 @@
+"""The orchestration: streaming in bounded memory, each question once, failures kept apart, one sync door."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import random
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from zlib import crc32
+
+import pytest
+
+from ragtriage import (
+    METRICS,
+    RULES,
+    Case,
+    Component,
+    ConfigError,
+    FakeJudge,
+    JudgeError,
+    Record,
+    Score,
+    Source,
+    StoreError,
+    Undefined,
+    Verdict,
+    evaluate,
+    evaluate_sync,
+    metrics_named,
+    needs_of,
+)
+from ragtriage.judges.questions import DECOMPOSITIONS, Kind, Question
+from ragtriage.metric import metric
+from ragtriage.metrics.decompositions import CLAIMS
+from ragtriage.steps import Match
+from ragtriage.verdicts import Answer, Components, Outcome, Verdicts
+
+YES = Verdict("yes", 0.9, 0.9)
+NO = Verdict("no", 0.1, 0.9)
+
+
+def agreeable(question: Question) -> Answer:
+    """Every text is one component, everything holds and nothing is said twice."""
+    if question.kind in DECOMPOSITIONS:
+        return (Component(question.subject, (0, len(question.subject))),)
+    return NO if question.kind in {"similarity", "declines"} else YES
+
+
+def case(i: int, sources: tuple[str, ...] = ("It costs 5 euros.", "It floats.")) -> Case:
+    return Case(f"c{i}", f"What does number {i} cost?", tuple(map(Source, sources)), f"Number {i} costs 5 euros.")
+
+
+def kinds(judge: FakeJudge) -> Counter[Kind]:
+    return Counter(question.kind for question in judge.asked)
+
+
+def values(record: Record) -> dict[str, float | str]:
+    return {name: o.value if isinstance(o, Score) else o.reason for name, o in record.outcomes.items()}
+
+
+class Kept:
+    """A sink that remembers what it kept."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+
+    def keep(self, record: Record) -> None:
+        """Remember one."""
+        self.records.append(record)
+
+
+@pytest.mark.parametrize("window", [1, 7, 64])
+def test_no_more_cases_than_the_window_are_read_ahead_however_long_the_input_is(window: int) -> None:
+    started = done = most = 0
+
+    def cases() -> Iterator[Case]:
+        nonlocal started, most
+        for i in range(2000):
+            started += 1
+            most = max(most, started - done)
+            yield case(i)
+
+    for _ in evaluate_sync(cases(), FakeJudge(agreeable), metrics=metrics_named(["groundedness"]), window=window):
+        done += 1
+
+    assert done == 2000
+    assert most == window
+
+
+def test_records_come_out_before_the_input_ends() -> None:
+    read: list[int] = []
+
+    def endless() -> Iterator[Case]:
+        i = 0
+        while True:
+            read.append(i)
+            yield case(i)
+            i += 1
+
+    records = evaluate_sync(endless(), FakeJudge(agreeable), window=4)
+    first = [next(records).case.id for _ in range(10)]
+    records.close()  # type: ignore[attr-defined]  # a generator
+
+    assert len(set(first)) == 10
+    assert len(read) <= 14
+
+
+def test_a_case_that_is_done_does_not_wait_for_a_slow_one() -> None:
+    class SlowOnce(FakeJudge):
+        async def ask(self, questions):
+            if any("number 0 " in question.subject.lower() for question in questions):
+                await asyncio.sleep(0.2)
+            async for found in super().ask(questions):
+                yield found
+
+    records = evaluate_sync(map(case, range(5)), SlowOnce(agreeable), metrics=metrics_named(["groundedness"]), window=2)
+
+    assert [record.case.id for record in records][-1] == "c0"
+
+
+def test_a_window_below_one_is_refused() -> None:
+    with pytest.raises(ConfigError, match="window is 0"):
+        list(evaluate_sync([case(0)], FakeJudge(agreeable), window=0))
+
+
+def test_an_empty_input_gives_nothing() -> None:
+    assert list(evaluate_sync([], FakeJudge(agreeable))) == []
+
+
+def test_a_question_that_fails_fails_the_scores_that_need_it_and_no_other() -> None:
+    def answer(question: Question) -> Answer:
+        if question.kind == "supported" and "Number 1 " in question.subject:
+            raise TimeoutError("no answer after 30 s")
+        return agreeable(question)
+
+    records = {record.case.id: record for record in evaluate_sync(map(case, range(3)), FakeJudge(answer))}
+
+    failed = records["c1"].outcomes["groundedness"]
+    assert isinstance(failed, Undefined)
+    assert failed.failed
+    assert "no answer after 30 s" in failed.reason
+    assert isinstance(records["c1"].outcomes["response_precision"], Score)
+    assert all(isinstance(o, Score) for name in ("c0", "c2") for o in records[name].outcomes.values())
+
+
+def test_a_failed_decomposition_is_a_failure_and_not_an_empty_text() -> None:
+    def answer(question: Question) -> Answer:
+        if question.kind == "claims":
+            raise TimeoutError("no answer after 30 s")
+        return agreeable(question)
+
+    (record,) = evaluate_sync([case(0)], FakeJudge(answer))
+
+    for name in ("groundedness", "response_precision"):
+        outcome = record.outcomes[name]
+        assert isinstance(outcome, Undefined)
+        assert outcome.failed
+        assert "failed to split the response" in outcome.reason
+    assert isinstance(record.outcomes["source_precision"], Score)
+
+
+def test_a_case_that_crashes_costs_only_itself() -> None:
+    def language(one: Case) -> str:
+        if one.id == "c1":
+            raise RecursionError("too deep")
+        return "en"
+
+    async def collect() -> list[Record]:
+        return [r async for r in evaluate(map(case, range(3)), FakeJudge(agreeable), language=language)]
+
+    records = {record.case.id: record for record in asyncio.run(collect())}
+
+    assert all(isinstance(o, Undefined) and o.failed for o in records["c1"].outcomes.values())
+    assert "RecursionError: too deep" in str(records["c1"].outcomes["groundedness"])
+    assert all(isinstance(o, Score) for name in ("c0", "c2") for o in records[name].outcomes.values())
+
+
+def test_a_judge_that_crashes_on_a_case_costs_only_that_case() -> None:
+    class Crashing(FakeJudge):
+        async def ask(self, questions):
+            if any("number 1 " in question.subject for question in questions):
+                raise ConnectionResetError("connection reset")
+            async for found in super().ask(questions):
+                yield found
+
+    records = {record.case.id: record for record in evaluate_sync(map(case, range(3)), Crashing(agreeable))}
+
+    assert all(isinstance(o, Undefined) and o.failed for o in records["c1"].outcomes.values())
+    assert all(isinstance(o, Score) for o in records["c2"].outcomes.values())
+
+
+def test_a_metric_that_raises_fails_itself_alone() -> None:
+    @metric(title="Broken", fault="broken", support=Match(CLAIMS, "supported", "sources"))
+    def broken(support: Verdicts) -> Outcome:
+        """Divide by nothing."""
+        raise ZeroDivisionError(str(len(support.components)))
+
+    chosen = (*metrics_named(["groundedness"]), broken)
+    (record,) = evaluate_sync([case(0)], FakeJudge(agreeable), metrics=chosen)
+
+    assert record.outcomes["broken"] == Undefined("the metric broken failed: ZeroDivisionError: 1", failed=True)
+    assert isinstance(record.outcomes["groundedness"], Score)
+
+
+def test_a_judge_that_leaves_questions_out_fails_them() -> None:
+    class Silent(FakeJudge):
+        async def ask(self, questions):
+            async for position, answer in super().ask(questions):
+                if questions[position].kind != "supported":
+                    yield position, answer
+
+    (record,) = evaluate_sync([case(0)], Silent(agreeable))
+
+    outcome = record.outcomes["groundedness"]
+    assert isinstance(outcome, Undefined)
+    assert "gave no answer" in outcome.reason
+
+
+def test_a_judge_that_cannot_work_ends_the_evaluation_and_what_was_yielded_is_kept(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def answer(question: Question) -> Answer:
+        if "number 7 " in question.subject:
+            raise JudgeError("the key is refused")
+        return agreeable(question)
+
+    sink = Kept()
+    yielded = []
+    with caplog.at_level(logging.ERROR), pytest.raises(JudgeError, match="the key is refused"):
+        yielded += evaluate_sync(map(case, range(20)), FakeJudge(answer), sink=sink, window=3)
+
+    # `+=` of a list takes nothing from an iterator that raises, the sink has it
+    assert {f"c{i}" for i in range(5)} <= {record.case.id for record in sink.records}
+    assert "c7" not in {record.case.id for record in sink.records}
+    gc.collect()
+    assert caplog.records == []
+
+
+def test_a_judge_that_never_works_leaves_no_noise_behind(caplog: pytest.LogCaptureFixture) -> None:
+    def answer(question: Question) -> Answer:
+        raise JudgeError("the model is missing")
+
+    with caplog.at_level(logging.ERROR), pytest.raises(JudgeError, match="the model is missing"):
+        list(evaluate_sync(map(case, range(20)), FakeJudge(answer)))
+
+    gc.collect()
+    assert caplog.records == []
+
+
+def test_a_memory_that_cannot_keep_answers_ends_the_evaluation() -> None:
+    class Full(FakeJudge):
+        async def ask(self, questions):
+            raise StoreError("the disk is full")
+            yield 0, YES
+
+    with pytest.raises(StoreError, match="disk is full"):
+        list(evaluate_sync(map(case, range(3)), Full(agreeable)))
+
+
+def test_a_record_is_kept_before_it_is_yielded() -> None:
+    sink = Kept()
+
+    for record in evaluate_sync(map(case, range(30)), FakeJudge(agreeable), sink=sink, window=5):
+        assert sink.records[-1] is record
+
+
+def test_a_sink_that_is_full_ends_the_evaluation() -> None:
+    class Full:
+        def keep(self, record: Record) -> None:
+            raise StoreError("the disk is full")
+
+    with pytest.raises(StoreError, match="disk is full"):
+        list(evaluate_sync(map(case, range(3)), FakeJudge(agreeable), sink=Full()))
+
+
+def test_equal_questions_are_asked_once_a_case() -> None:
+    judge = FakeJudge(agreeable)
+    twice = Case("c", "What does it cost?", (Source("It costs 5."), Source("It costs 5.")), "It costs 5.")
+
+    (record,) = evaluate_sync([twice], judge, metrics=metrics_named(["source_precision", "fact_precision"]))
+
+    assert max(Counter(judge.asked).values()) == 1
+    assert record.outcomes["source_precision"] == record.outcomes["source_precision"]
+    outcome = record.outcomes["source_precision"]
+    assert isinstance(outcome, Score)
+    assert outcome.judged == 2
+
+
+def test_metrics_that_need_the_same_step_share_it() -> None:
+    together, claims_only, needed_only = (FakeJudge(agreeable) for _ in range(3))
+    list(evaluate_sync([case(0)], claims_only, metrics=metrics_named(["groundedness"])))
+    list(evaluate_sync([case(0)], needed_only, metrics=metrics_named(["response_precision"])))
+
+    list(evaluate_sync([case(0)], together, metrics=metrics_named(["groundedness", "response_precision"])))
+
+    assert kinds(together) == {"claims": 1, "questions": 1, "supported": 1, "essential": 1}
+    assert len(together.asked) == len(claims_only.asked) + len(needed_only.asked) - 1
+
+
+@pytest.mark.parametrize(
+    ("single", "together"),
+    [
+        ({"Cost?": True, "Owner?": True}, []),
+        ({"Cost?": True, "Owner?": False}, ["Owner?"]),
+        ({"Cost?": False, "Owner?": False}, ["Cost?", "Owner?"]),
+    ],
+)
+def test_the_whole_source_set_is_asked_only_about_what_no_single_source_answers(
+    single: dict[str, bool], together: list[str]
+) -> None:
+    def answer(question: Question) -> Answer:
+        if question.kind == "questions":
+            return tuple(Component(text) for text in single)
+        if question.kind == "answered" and len(question.evidence) == 1:
+            return YES if single[question.subject] and question.evidence == ("It costs 5 euros.",) else NO
+        return agreeable(question)
+
+    judge = FakeJudge(answer)
+    (record,) = evaluate_sync([case(0)], judge, metrics=metrics_named(["source_query_coverage"]))
+
+    assert [q.subject for q in judge.asked if len(q.evidence) == 2] == together
+    assert sum(len(q.evidence) == 1 for q in judge.asked) == 4
+    assert values(record) == {"source_query_coverage": 1.0}
+
+
+@pytest.mark.parametrize(("answered", "asked"), [(YES, 0), (NO, 1), (Verdict("unknown"), 1)])
+def test_whether_a_response_declines_is_asked_only_where_a_sub_question_is_unanswered(
+    answered: Verdict, asked: int
+) -> None:
+    def answer(question: Question) -> Answer:
+        if question.kind == "answered" and question.evidence == ("Number 0 costs 5 euros.",):
+            return answered
+        return agreeable(question)
+
+    judge = FakeJudge(answer)
+    list(evaluate_sync([case(0)], judge, also=needs_of(RULES)))
+
+    assert kinds(judge)["declines"] == asked
+
+
+def test_nothing_is_asked_about_texts_that_are_missing() -> None:
+    judge = FakeJudge(agreeable)
+
+    (record,) = evaluate_sync([Case("c", "What does it cost?")], judge)
+
+    assert kinds(judge) == {"questions": 1}
+    assert record.outcomes["groundedness"] == Undefined("no response was given")
+    assert record.outcomes["source_precision"] == Undefined("no sources were retrieved")
+    assert values(record)["source_query_coverage"] == 0.0
+
+
+def test_a_language_that_the_judge_was_not_measured_on_is_undefined_with_its_reason_and_nothing_is_asked() -> None:
+    judge = FakeJudge(agreeable, cannot={"ja": "not measured on Japanese"})
+
+    async def collect() -> list[Record]:
+        return [r async for r in evaluate([case(0)], judge, language=lambda _: "ja")]
+
+    (record,) = asyncio.run(collect())
+
+    assert set(record.outcomes.values()) == {Undefined("not measured on Japanese")}
+    assert record.language == "ja"
+    assert judge.asked == []
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_neither_the_order_of_sources_nor_of_answers_changes_a_score(seed: int) -> None:
+    texts = [f"Source {i} says something." for i in range(6)]
+
+    def answer(question: Question) -> Answer:
+        if question.kind in DECOMPOSITIONS:
+            return agreeable(question)
+        texts_read = " ".join((question.subject, *sorted(question.evidence), question.query))
+        return (YES, NO, Verdict("unknown"))[crc32(texts_read.encode()) % 3]
+
+    shuffled = texts[:]
+    random.Random(seed).shuffle(shuffled)  # noqa: S311  # an order, not a secret
+    (plain,) = evaluate_sync([case(0, tuple(texts))], FakeJudge(answer))
+    (other,) = evaluate_sync([case(0, tuple(shuffled))], FakeJudge(answer, shuffled=seed))
+
+    assert values(plain) == values(other)
+
+
+def test_it_works_inside_a_running_event_loop() -> None:
+    async def main() -> list[str]:
+        return [record.case.id async for record in evaluate(map(case, range(3)), FakeJudge(agreeable))]
+
+    assert sorted(asyncio.run(main())) == ["c0", "c1", "c2"]
+
+
+def test_the_sync_door_works_in_a_thread_of_its_own() -> None:
+    found: list[Record] = []
+
+    def work() -> None:
+        found.extend(evaluate_sync(map(case, range(3)), FakeJudge(agreeable)))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join(timeout=30)
+
+    assert len(found) == 3
+
+
+def test_leaving_early_cancels_what_is_in_flight() -> None:
+    judge = FakeJudge(agreeable, delay=0.001)
+    records = evaluate_sync(map(case, range(1000)), judge, window=8)
+    next(records)
+
+    records.close()  # type: ignore[attr-defined]  # a generator
+
+    assert len({question.query for question in judge.asked}) < 50
+
+
+def test_an_answer_of_the_wrong_form_is_a_failure() -> None:
+    def wrong(question: Question) -> Answer:
+        empty: Components = ()
+        return YES if question.kind in DECOMPOSITIONS else empty
+
+    (record,) = evaluate_sync([case(0)], FakeJudge(wrong))
+
+    assert all(isinstance(o, Undefined) and o.failed for o in record.outcomes.values())
+    assert len(record.outcomes) == len(METRICS)
