@@ -9,7 +9,7 @@ case in the same one. `--cache` keeps the measured rows between runs: measuring 
 
 A model is a logistic regression, or one with a small hidden layer where that is better (`HIDDEN`). `supported` is
 shifted to the share of unsupported claims that a sound application has (`UNSUPPORTED`), so that a verdict of no means
-more likely than not; the level of `sure` is the highest one at which seven such verdicts in ten are right. `similar`
+more likely than not; `SURE` and `UNSURE` are set by hand on the figures that are printed. `similar`
 isn't fitted: its numbers are set by hand, because in the labelled pairs the ones that sound alike are the wrong ones,
 by design, and a fitted model learns that likeness means no.
 """
@@ -23,6 +23,7 @@ import pickle
 import random
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +41,15 @@ from ragtriage.judges.questions import Question
 
 UNSUPPORTED = 0.1
 """One claim in ten: the share of unsupported claims that `supported` is made for."""
-PRECISION = 0.7
-"""What a red verdict must reach at that share."""
-HIDDEN = {"essential": 16, "essential_long": 16, "essential_part": 16, "answered": 16}
+SURE = 0.2
+"""Up to this probability of yes an unsupported claim is shown in red. Seven in ten such verdicts must be right at that
+share of unsupported ones: up to .5 they are on cases of the kind fitted on, but not on answers of weaker models."""
+UNSURE = 0.4
+"""From here to a half there is no verdict: of these claims less than half are unsupported where answers are sound."""
+HIDDEN = {"supported": 12, "essential": 16, "essential_long": 16, "essential_part": 16, "answered": 16}
 """Units of the hidden layer; the other tasks are plain logistic regressions."""
+MATCHED = ("answered", "essential", "essential_long", "essential_part")
+"""Models shifted so that as many verdicts are yes as labels are: a metric is a share, and must not be biased."""
 BAGS = 3
 """Networks that are averaged, from different starts, as one wider network."""
 REPEATS = 0.8
@@ -85,7 +91,8 @@ def _question(r: dict[str, Any], asked: dict[str, str]) -> Question | None:
         case "supported":
             return ask.supported(r["text"], r["passages"], asked[r["group"]], r["context"])
         case "answered":
-            return ask.answered(r["text"], [r["evidence"]])
+            question = ask.answered(r["text"], [r["evidence"]])
+            return replace(question, query=asked[r["group"]]) if r["kind"] == "response" else question
         case "essential":
             return ask.essential(r["text"], r["evidence"], r["context"] if r["kind"] == "response" else "")
         case "same_answer":
@@ -147,7 +154,15 @@ def fit(x: np.ndarray, y: np.ndarray, hidden: int, prior: float | None) -> dict[
     z = np.clip((x - mean) / scale, -5, 5)
     if hidden:
         nets = [
-            MLPClassifier((hidden,), activation="tanh", alpha=2.0, max_iter=40, random_state=bag).fit(z, y)
+            MLPClassifier(
+                (hidden,),
+                activation="tanh",
+                alpha=2.0,
+                batch_size=500,
+                max_iter=40,
+                learning_rate_init=0.003,
+                random_state=bag,
+            ).fit(z, y)
             for bag in range(BAGS)
         ]
         # The averaged logits of the networks are those of one network with all their units.
@@ -172,6 +187,11 @@ def applied(fitted: dict[str, Any], x: np.ndarray) -> np.ndarray:
     return np.asarray(1 / (1 + np.exp(-z[:, 0])))
 
 
+def logit(p: np.ndarray) -> np.ndarray:
+    """The log odds."""
+    return np.asarray(np.log(p / (1 - p)))
+
+
 def auc(y: np.ndarray, p: np.ndarray) -> float:
     """Area under the ROC curve, ties half."""
     _, where, count = np.unique(p, return_inverse=True, return_counts=True)
@@ -181,20 +201,10 @@ def auc(y: np.ndarray, p: np.ndarray) -> float:
 
 
 def precision_of_no(y: np.ndarray, p: np.ndarray, cut: float) -> tuple[float, float, float]:
-    """Precision of no at one unsupported claim in ten, share of the unsupported found, share of the supported blamed."""
+    """Precision of no at one unsupported claim in ten, share of the unsupported found and of the supported blamed."""
     found, blamed = float((p[y == 0] <= cut).mean()), float((p[y == 1] <= cut).mean())
     right = found * UNSUPPORTED
     return right / max(1e-9, right + blamed * (1 - UNSUPPORTED)), found, blamed
-
-
-def sure_level(y: np.ndarray, p: np.ndarray) -> float:
-    """The highest probability up to which a no is right often enough; 0 if none is."""
-    good = [
-        cut
-        for cut in np.arange(0.02, 0.5, 0.01)
-        if (p <= cut).sum() >= 40 and precision_of_no(y, p, cut)[0] >= PRECISION
-    ]
-    return float(max(good, default=0.0))
 
 
 def report(task: str, y: np.ndarray, p: np.ndarray, group: np.ndarray, kind: np.ndarray) -> None:
@@ -212,14 +222,14 @@ def report(task: str, y: np.ndarray, p: np.ndarray, group: np.ndarray, kind: np.
             )
 
 
-def report_supported(y: np.ndarray, p: np.ndarray, group: np.ndarray, sure: float) -> None:
+def report_supported(y: np.ndarray, p: np.ndarray, group: np.ndarray) -> None:
     """How often a no is right, and how many clean answers are blamed."""
-    for name, cut in (("no", 0.5), ("red", sure)):
+    for name, cut in (("below a half", 0.5), ("no", UNSURE), ("red", SURE)):
         right, found, blamed = precision_of_no(y, p, cut)
         said = f"precision {right:.2f} at one in ten, finds {found:.2f}, blames {blamed:.3f} of the supported"
         print(f"  {name} (p <= {cut:.2f}): {said}")
     clean = [g for g in set(group) if y[group == g].all()]
-    for name, cut in (("no", 0.5), ("red", sure)):
+    for name, cut in (("below a half", 0.5), ("no", UNSURE), ("red", SURE)):
         hit = np.mean([(p[group == g] <= cut).any() for g in clean])
         print(f"  of {len(clean)} clean answers {hit:.3f} hold a claim called {name}")
 
@@ -243,7 +253,10 @@ def main() -> None:
     tasks: dict[str, Any] = {
         "similar": {"mean": [0.0] * len(names), "scale": [1.0] * len(names), "layers": [[weights, [-SIMILAR_AT]]]}
     }
-    cuts = {"repeats": REPEATS}
+    cuts = {"repeats": REPEATS, "sure": SURE, "unsure": UNSURE}
+    for name in rows["answered"]:
+        # Without the query a judge can't know that a text is a response.
+        rows["answered"][name] = rows["answered"][name] + rows["answered_response"][name]
     for task, some in sorted(rows.items()):
         x, y = np.array(some["x"], float), np.array(some["y"])
         group, kind = np.array(some["group"]), np.array(some["kind"])
@@ -251,11 +264,16 @@ def main() -> None:
         p = np.zeros(len(y))
         for a, b in GroupKFold(FOLDS).split(x, y, group):
             p[b] = applied(fit(x[a], y[a], hidden, prior), x[b])
+        shift = 0.0
+        if task in MATCHED:
+            shift = -float(np.quantile(logit(p), 1 - y.mean()))
+            p = 1 / (1 + np.exp(-(logit(p) + shift)))
         report(task, y, p, group, kind)
         if task == "supported":
-            cuts["sure"] = sure_level(y, p)
-            report_supported(y, p, group, cuts["sure"])
+            report_supported(y, p, group)
         tasks[task] = {"columns": NAMES[task], **fit(x, y, hidden, prior)}
+        bias = tasks[task]["layers"][-1][1]
+        bias[0] = round(bias[0] + shift, 4)
     args.out.write_text(json.dumps({"tasks": tasks, "cuts": cuts}) + "\n", encoding="utf-8")
     print(f"\nwrote {args.out} ({args.out.stat().st_size / 1e3:.0f} kB)")
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from ragtriage import Case, EmbeddedJudge, Score, Source, Undefined, diagnose, evaluate_sync, needs_of, thresholds_with
 from ragtriage.diagnosis import RULES
 from ragtriage.diagnosis.rules import DECLINES

@@ -6,8 +6,8 @@
 The graph is written node by node instead of being traced, so that it holds the few fused operators that onnxruntime
 runs fastest, and nothing else. Weights of the linear layers are int8 with a scale for every output column, in 7 bits
 (processors without VNNI saturate on 8), the word embeddings int8 with a scale for every row. There is no attention
-mask: a text is run by itself, since the scale of a dynamically quantised activation is taken over the whole tensor, and a
-verdict must not depend on which texts happen to share a batch.
+mask: a text is run by itself, since the scale of a dynamically quantised activation is taken over the whole tensor, and
+a verdict must not depend on which texts happen to share a batch.
 
 Prints the cosine between the shipped vectors and those of the original model on a few sentences.
 """
@@ -25,8 +25,9 @@ import onnx
 import onnxruntime
 import torch
 from onnx import TensorProto, helper, numpy_helper
-from tokenizers import Tokenizer
 from transformers import AutoModel
+
+from ragtriage.judges.embedded.wordpiece import WordPieces
 
 HEADS = 12
 EPSILON = 1e-12
@@ -150,10 +151,10 @@ def carried() -> Path:
 def check(folder: Path, target: Path) -> None:
     """Print how close the shipped vectors are to the original ones."""
     original = AutoModel.from_pretrained(folder)
-    tokenizer = Tokenizer.from_file(str(target / "tokenizer.json"))
+    pieces = WordPieces(target / "vocab.txt")
     session = onnxruntime.InferenceSession(str(target / "encoder.onnx"))
     for text in CHECK:
-        ids = np.array([tokenizer.encode(text).ids], np.int64)
+        ids = np.array([pieces.encode(text, 256)], np.int64)
         with torch.no_grad():
             a = original(torch.tensor(ids)).last_hidden_state.mean(1).numpy()[0]
         b = session.run(["mean"], {"ids": ids})[0][0]
@@ -175,10 +176,8 @@ def main() -> None:
     args.target.mkdir(parents=True, exist_ok=True)
     onnx.save(model(weights), str(args.target / "encoder.onnx"))
     settings = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
-    settings["truncation"] = settings["padding"] = None
-    (args.target / "tokenizer.json").write_text(
-        json.dumps(settings, ensure_ascii=False, separators=(",", ":")), encoding="utf-8"
-    )
+    numbers = settings["model"]["vocab"]
+    (args.target / "vocab.txt").write_text("".join(f"{piece}\n" for piece in sorted(numbers, key=numbers.get)), "utf-8")
     for path in sorted(args.target.iterdir()):
         print(f"{path.stat().st_size / 1e6:8.2f} MB  {path.name}")
     check(folder, args.target)

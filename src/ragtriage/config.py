@@ -163,9 +163,9 @@ def _numbers(table: Mapping[str, Any], key: str, where: str) -> dict[str, float]
 
 
 def _columns(table: Mapping[str, Any], where: str) -> dict[str, str]:
-    for field, column in table.items():
+    for name, column in table.items():
         if not isinstance(column, str):
-            raise ConfigError(f"{where}: map: {field} is {column!r}: give the column's name as a text")
+            raise ConfigError(f"{where}: map: {name} is {column!r}: give the column's name as a text")
     return dict(table)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from ragtriage.case import Case
 from ragtriage.errors import ConfigError, JudgeError, StoreError
@@ -86,7 +87,14 @@ def evaluate_sync(
     sink: Sink | None = None,
     window: int = WINDOW,
 ) -> Iterator[Record]:
-    """`evaluate` for callers without an event loop: the one sync door. Arguments, results and errors are the same."""
+    """`evaluate` for callers without an event loop: the one sync door. Arguments and results are the same.
+
+    Raises:
+        ConfigError: an event loop is running in this thread; else as `evaluate`.
+    """
+    with suppress(RuntimeError):
+        asyncio.get_running_loop()
+        raise ConfigError("an event loop is running here, as in a notebook: use `async for record in evaluate(…)`")
     with asyncio.Runner() as runner:
         records = evaluate(cases, judge, metrics=metrics, also=also, sink=sink, window=window)
 

@@ -219,8 +219,8 @@ def _targets(step: Match, case: Case) -> list[tuple[str, ...]]:
 
 
 def _question(step: Match, case: Case, component: Component, target: tuple[str, ...], row: int) -> Question:
+    # a response's component has a context also where it is the whole of it, so that a judge knows a claim from a fact
     context = _text(case, step.components.of) if step.components.of != "sources" else ""
-    context = "" if context == component.text else context
     match step.relation:
         case "essential":
             return ask.essential(case.query, component.text, context)

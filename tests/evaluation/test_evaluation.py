@@ -390,6 +390,14 @@ def test_it_works_inside_a_running_event_loop() -> None:
     assert sorted(asyncio.run(main())) == ["c0", "c1", "c2"]
 
 
+def test_the_sync_door_refuses_a_running_event_loop_and_says_what_to_use() -> None:
+    async def main() -> list[Record]:
+        return list(evaluate_sync([case(0)], FakeJudge(agreeable)))
+
+    with pytest.raises(ConfigError, match="async for record in evaluate"):
+        asyncio.run(main())
+
+
 def test_the_sync_door_works_in_a_thread_of_its_own() -> None:
     found: list[Record] = []
 

@@ -9,10 +9,12 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 import pytest
 
 from ragtriage.judges import questions as ask
 from ragtriage.judges.embedded import EmbeddedJudge
+from ragtriage.judges.embedded.products import along, between
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.questions import KINDS, Question
 from ragtriage.judges.rows import predict, questions_of
@@ -301,3 +303,10 @@ def test_rows_of_the_other_tasks(judge: EmbeddedJudge) -> None:
     assert first["verdict"] == "yes"
     assert first["score"] > 0.5
     assert second == {"id": 2, "verdict": "no", "confidence": None, "score": 0.0}
+
+
+def test_products_in_parts_are_products() -> None:
+    draw = np.random.default_rng(0)
+    a, b = draw.random((130, 384), np.float32), draw.random((70, 384), np.float32)
+    assert np.allclose(between(a, b), a @ b.T, rtol=1e-5)
+    assert np.allclose(along(a, b[0]), a @ b[0], rtol=1e-5)

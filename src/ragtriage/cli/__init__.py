@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 
 from ragtriage.cli.app import app
@@ -21,14 +22,29 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except RagtriageError as error:
         sys.stderr.write(f"ragtriage: {error}\n")
         sys.exit(INCOMPLETE if isinstance(error, StoreError | JudgeError) else USAGE)
-    except BrokenPipeError:
-        # the reader of a pipe (`| head`) has gone: nothing is wrong, and nothing more may be written
-        sys.stderr.close()
+    except (BrokenPipeError, SystemExit) as end:
+        # The reader of a pipe (`| head`) has gone: nothing is wrong, and nothing more may be written. Where typer sees
+        # it first it exits with 1, which would say that a gate failed.
+        if isinstance(end, SystemExit) and not isinstance(end.__context__, BrokenPipeError):
+            raise
+        _discard_output()
         sys.exit(0)
+    except OSError as error:
+        sys.stderr.write(f"ragtriage: {error.filename or 'the output'} failed: {error.strerror or error}\n")
+        _discard_output()
+        sys.exit(INCOMPLETE)
+
+
+def _discard_output() -> None:
+    """What is still buffered must not fail once more when the interpreter ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 __all__ = ["app", "main"]

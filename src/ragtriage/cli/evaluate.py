@@ -74,7 +74,7 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
             limits=Limits(max_text=max_text),
             format=file_format,
         )
-        _say(file, cases)
+        _say(file, cases, by)
         with open_store(place_of(store, settings)) as opened:
             with FileRun(cases, judging, opened, criteria, Selection(limit, sample, seed), file) as run:
                 _say_rejected(run)
@@ -113,10 +113,12 @@ def _readable(file: str) -> Iterator[str]:
         yield str(path)
 
 
-def _say(file: str, cases: CaseFile) -> None:
+def _say(file: str, cases: CaseFile, by: str | None) -> None:
     """What was found in the file, before anything is judged."""
     sys.stderr.write(f"{file} ({cases.format})\n")
     sys.stderr.write("".join(f"  {line}\n" for line in cases.describe()))
+    if by is not None and by not in cases.tags:
+        sys.stderr.write(f"  note: --by {by}: none of the first rows has this tag\n")
 
 
 def _say_rejected(run: FileRun) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ragtriage.judges.embedded.encoder import Encoded, Vector
 from ragtriage.judges.embedded.evidence import Evidence
+from ragtriage.judges.embedded.products import along, between
 from ragtriage.judges.embedded.reading import Sentence
 
 _SOFT = 0.7
@@ -54,7 +55,7 @@ def _share(weights: Vector, found: Vector) -> Vector:
 
 def compare(sentence: Sentence, encoded: Encoded, evidence: Evidence, rarity: Callable[[str], float]) -> Comparison:
     """Hold one sentence against evidence."""
-    cosines = np.stack([vectors @ encoded.vector for vectors in evidence.window_vectors])
+    cosines = np.stack([along(vectors, encoded.vector) for vectors in evidence.window_vectors])
 
     weights = np.array([rarity(stem) for stem in sentence.stems] or [0.0], np.float32)
     places = evidence.places(sentence.stems)
@@ -65,7 +66,7 @@ def compare(sentence: Sentence, encoded: Encoded, evidence: Evidence, rarity: Ca
     word_all = 1.0 - sum(rarity(stem) for stem in missing) / total if total > 0 else 0.0
 
     pieces = encoded.tokens.astype(np.float32)
-    close = np.maximum.reduceat(pieces @ evidence.tokens.T, evidence.starts, axis=1)
+    close = np.maximum.reduceat(between(pieces, evidence.tokens), evidence.starts, axis=1)
     piece_weights = encoded.weights if encoded.weights.any() else np.ones(len(pieces), np.float32)
     soft = _share(piece_weights, close)
     soft_window = _share(piece_weights, evidence.widened(close))

@@ -14,16 +14,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragtriage.errors import JudgeError
 from ragtriage.judges.embedded import lexicon
-
-if TYPE_CHECKING:
-    from tokenizers import Encoding
+from ragtriage.judges.embedded.wordpiece import WordPieces
 
 MODEL = Path(__file__).parent / "model"
 LENGTH = 256
@@ -52,7 +50,7 @@ class Encoder:
     """Encodes texts and remembers the last few thousand.
 
     Args:
-        folder: where `encoder.onnx` and `tokenizer.json` lie.
+        folder: where `encoder.onnx` and `vocab.txt` lie.
         threads: how many texts are run at a time.
         kept: how many word pieces of encoded texts are remembered.
 
@@ -61,9 +59,8 @@ class Encoder:
     """
 
     def __init__(self, folder: Path = MODEL, threads: int = 2, kept: int = KEPT) -> None:
-        # Two heavy packages that nothing but this class needs.
+        # A heavy package that nothing but this class needs.
         import onnxruntime  # noqa: PLC0415
-        from tokenizers import Tokenizer  # noqa: PLC0415
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -75,17 +72,16 @@ class Encoder:
             self._session: Any = onnxruntime.InferenceSession(
                 str(folder / "encoder.onnx"), options, providers=["CPUExecutionProvider"]
             )
-            self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+            self._pieces_of = WordPieces(folder / "vocab.txt")
         except Exception as error:
             raise JudgeError(f"the embedded model in {folder} can't be loaded: {error}; reinstall ragtriage") from error
-        self._tokenizer.enable_truncation(LENGTH)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="ragtriage-encoder")
         self._kept = kept
         self._known: OrderedDict[str, Encoded] = OrderedDict()
         self._pieces = 0
         self._lock = threading.Lock()
         self._piece_weights = np.array(
-            [self._piece_weight(i) for i in range(self._tokenizer.get_vocab_size())], np.float32
+            [_piece_weight(i, piece) for i, piece in enumerate(self._pieces_of.pieces)], np.float32
         )
         self.rarity = lru_cache(maxsize=65536)(self._rarity)
 
@@ -102,8 +98,8 @@ class Encoder:
                     self._known.move_to_end(text)
                     found[text] = known
         missing.sort(key=len, reverse=True)
-        encodings = self._tokenizer.encode_batch(missing)
-        found.update(zip(missing, self._pool.map(self._run, encodings), strict=True))
+        pieces = [self._pieces_of.encode(text, LENGTH) for text in missing]
+        found.update(zip(missing, self._pool.map(self._run, pieces), strict=True))
         with self._lock:
             for text in missing:
                 if text not in self._known:
@@ -118,31 +114,30 @@ class Encoder:
         """Let the threads go."""
         self._pool.shutdown()
 
-    def _run(self, encoding: Encoding) -> Encoded:
-        ids = np.array([encoding.ids], np.int64)
+    def _run(self, pieces: list[int]) -> Encoded:
+        ids = np.array([pieces], np.int64)
         mean, tokens = self._session.run(["mean", "tokens"], {"ids": ids})
         # A text without any word piece is read as its end mark, which weighs nothing.
         inner = slice(1, -1) if ids.shape[1] > 2 else slice(1, None)
         tokens = tokens[0, inner] / np.linalg.norm(tokens[0, inner], axis=1, keepdims=True)
         return Encoded(mean[0] / np.linalg.norm(mean[0]), tokens.astype(np.float16), self._piece_weights[ids[0, inner]])
 
-    def _piece_weight(self, piece: int) -> float:
-        text = self._tokenizer.id_to_token(piece) or ""
-        if text.startswith("["):
-            return 0.0
-        word = text.removeprefix("##")
-        if not word.isalnum() or word in lexicon.STOP:
-            return 0.0
-        return _by_rank(piece)
-
     def _rarity(self, word: str) -> float:
         """How much a word (or stem) says, in (0, 1]: by its rank in the vocabulary, 1 if it isn't in it."""
         if word[:1].isdigit():
             return 1.0
-        piece = self._tokenizer.token_to_id(word)
+        piece = self._pieces_of.number.get(word)
         if piece is None:
-            piece = self._tokenizer.token_to_id(word + "e")
+            piece = self._pieces_of.number.get(word + "e")
         return 1.0 if piece is None else _by_rank(piece)
+
+
+def _piece_weight(number: int, piece: str) -> float:
+    """How much a word piece says, in [0, 1]."""
+    word = piece.removeprefix("##")
+    if piece.startswith("[") or not word.isalnum() or word in lexicon.STOP:
+        return 0.0
+    return _by_rank(number)
 
 
 def _by_rank(piece: int) -> float:

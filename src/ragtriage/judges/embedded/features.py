@@ -17,6 +17,7 @@ from ragtriage.judges.embedded.comparison import Comparison
 from ragtriage.judges.embedded.decompose.remarks import remark
 from ragtriage.judges.embedded.encoder import Vector
 from ragtriage.judges.embedded.evidence import Evidence
+from ragtriage.judges.embedded.products import along
 from ragtriage.judges.embedded.reading import Sentence
 
 Row = NDArray[np.float64]
@@ -161,9 +162,9 @@ def around(texts: Evidence, sentence: Sentence, query: Vector, context: Evidence
         query: its vector.
         context: the sentences of what it was taken from.
     """
-    cosines = context.vectors @ query
+    cosines = along(context.vectors, query)
     own = float(texts.centre @ query)
-    at = int(np.argmax(context.vectors @ texts.centre))
+    at = int(np.argmax(along(context.vectors, texts.centre)))
     others = np.delete(cosines, at) if len(cosines) > 1 else cosines
     stems = texts.sentences[0].stemset
     rest = frozenset[str]().union(*(s.stemset for i, s in enumerate(context.sentences) if i != at))

@@ -147,12 +147,7 @@ def _fingerprint(kind: str) -> str:
     found = hashlib.sha256()
     for folder in folders:
         for path in sorted(folder.iterdir()):
-            if path.suffix in {".py", ".onnx", ".json"} and path.stem not in {
-                "judge",
-                "gather",
-                "__init__",
-                "coefficients",
-            }:
+            if path.suffix in {".py", ".onnx", ".txt"} and path.stem not in {"judge", "gather", "__init__"}:
                 found.update(path.name.encode() + path.read_bytes())
     if kind not in (*DECOMPOSITIONS, "declines"):
         found.update(_coefficients(kind))
@@ -160,12 +155,11 @@ def _fingerprint(kind: str) -> str:
 
 
 def _coefficients(kind: str) -> bytes:
-    """The fitted numbers of this kind alone, so that fitting one task again voids no other verdicts."""
+    """The fitted numbers of this kind alone, so that fitting one task again voids no other verdicts; and all cuts."""
     fitted: dict[str, Any] = json.loads((_HERE / "model" / "coefficients.json").read_text(encoding="utf-8"))
     task = {"similarity": "similar"}.get(kind, kind)
-    return json.dumps(
-        {name: one for name, one in fitted["tasks"].items() if name.startswith(task)}, sort_keys=True
-    ).encode()
+    own = {name: one for name, one in fitted["tasks"].items() if name.startswith(task)}
+    return json.dumps([own, fitted["cuts"]], sort_keys=True).encode()
 
 
 _LANGUAGES = {

@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from ragtriage.judges.embedded import features
+from ragtriage.judges.embedded import decompose, features
 from ragtriage.judges.embedded.attribution import bare
 from ragtriage.judges.embedded.comparison import Comparison, compare
 from ragtriage.judges.embedded.encoder import MODEL, Encoded, Vector
 from ragtriage.judges.embedded.evidence import Evidence
 from ragtriage.judges.embedded.library import Library
+from ragtriage.judges.embedded.products import along, between
 from ragtriage.judges.embedded.reading import Sentence
 from ragtriage.judges.embedded.verdict import Cuts
 from ragtriage.judges.questions import Question
@@ -83,6 +84,10 @@ def load(folder: Path = MODEL) -> dict[str, Any]:
     return found
 
 
+DECLINED = 0.05
+"""The probability that a response which declines answers a sub-question all the same."""
+
+
 class Measurer:
     """Turns questions into rows of numbers."""
 
@@ -90,6 +95,7 @@ class Measurer:
         self._library = library
         self._evidence = lru_cache(8)(self._make_evidence)
         self._stacked = lru_cache(8)(self._stack)
+        self._said = lru_cache(256)(claimed)
         self._tasks: Mapping[str, Callable[[Question], Measured]] = {
             "supported": self._supported,
             "answered": self._answered,
@@ -113,7 +119,9 @@ class Measurer:
         yield _subject(question) if question.kind in {"supported", "answered", "similarity"} else question.query
         match question.kind:
             case "supported" | "answered":
-                readings = library.readings(question.evidence)
+                response = question.kind == "answered" and question.query
+                texts = (self._said(question.query, question.evidence),) if response else question.evidence
+                readings = library.readings(texts)
                 for i, j in library.choose(library.sentence(_subject(question)), readings):
                     yield readings[i].sentences[j].text
             case "similarity":
@@ -158,12 +166,21 @@ class Measurer:
         return Measured("supported", (tuple(row),), (_found(c, claim, evidence),))
 
     def _answered(self, question: Question) -> Measured:
+        if question.query:
+            return self._answered_by_response(question)
         asked, encoded, evidence, c = self._search(question.subject, question.evidence)
         row = features.answered(c, asked, encoded.vector, evidence)
-        # With the user's query the text is a response to it: that mostly answers, where a source mostly doesn't.
-        return Measured(
-            "answered_response" if question.query else "answered", (tuple(row),), (_found(c, asked, evidence),)
-        )
+        return Measured("answered", (tuple(row),), (_found(c, asked, evidence),))
+
+    def _answered_by_response(self, question: Question) -> Measured:
+        """A response mostly answers, where a source mostly doesn't; but what it says isn't known is no answer."""
+        said = self._said(question.query, question.evidence)
+        if not said:
+            quote = next(iter(question.evidence), "")
+            return Measured("answered_response", (), (Scored(DECLINED, quote),))
+        asked, encoded, evidence, c = self._search(question.subject, [said])
+        row = features.answered(c, asked, encoded.vector, evidence)
+        return Measured("answered_response", (tuple(row),), (_found(c, asked, evidence),))
 
     def _relevant(self, question: Question) -> Measured:
         query, encoded, evidence, c = self._search(question.query, [question.subject])
@@ -190,7 +207,7 @@ class Measurer:
                 continue
             truth, _, response, c = self._search(text, [question.subject])
             both = library.encoder.encode([f"{question.query} {text}"])[f"{question.query} {text}"].vector
-            cosines = (float(c.cosines.max()), float((response.vectors @ both).max()))
+            cosines = (float(c.cosines.max()), float(along(response.vectors, both).max()))
             rows.append(tuple(features.same_answer(c, query, truth, response, cosines)))
             found.append(Scored(0.0, text))
         if not rows:
@@ -202,7 +219,7 @@ class Measurer:
             return Measured("similar", (), (Scored(0.0, cosine=-1.0),))
         library = self._library
         own = library.encoder.encode([question.subject])[question.subject]
-        cosines = self._stacked(question.evidence) @ own.vector
+        cosines = along(self._stacked(question.evidence), own.vector)
         if question.at is not None:
             cosines[question.at] = -2.0
         best = int(np.argmax(cosines))
@@ -213,6 +230,14 @@ class Measurer:
         return Measured("similar", (tuple(row),), (Scored(0.0, other, cosine=min(1.0, highest)),))
 
 
+def claimed(query: str, response: tuple[str, ...]) -> str:
+    """What a response claims, without its remarks about the sources; empty if it declines to answer."""
+    text = "\n".join(response)
+    if decompose.declines(query, text).value == "yes":
+        return ""
+    return "\n".join(component.text for component in decompose.split_claims(text, query) if not component.remark)
+
+
 def _subject(question: Question) -> str:
     """What is looked for: a claim without what it says about its sources."""
     return bare(question.subject) if question.kind == "supported" else question.subject
@@ -220,7 +245,7 @@ def _subject(question: Question) -> str:
 
 def _both_ways(a: Encoded, b: Encoded) -> tuple[Vector, Vector]:
     """How closely each content piece of one is found in the other, and the reverse."""
-    close = a.tokens.astype(np.float32) @ b.tokens.astype(np.float32).T
+    close = between(a.tokens.astype(np.float32), b.tokens.astype(np.float32))
     there, back = close.max(axis=1), close.max(axis=0)
     return (
         there[a.weights > 0] if a.weights.any() else there,

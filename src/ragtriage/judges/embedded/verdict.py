@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from ragtriage.judges.questions import Question
-from ragtriage.verdicts import Verdict
+from ragtriage.verdicts import Answered, Verdict
 
 if TYPE_CHECKING:
     from ragtriage.judges.embedded.scorer import Scored
@@ -23,22 +23,30 @@ class Cuts:
     repeats: float
     """Two sentences with at least this cosine may say the same."""
     sure: float
-    """A claim with at most this probability is called unsupported in red."""
+    """A claim with at most this probability is called unsupported in red, and is over a table called so at all."""
+    unsure: float
+    """A claim between this probability and a half is neither supported nor unsupported."""
 
     @classmethod
     def of(cls, fitted: Mapping[str, Any]) -> Cuts:
         """As they stand in the file."""
-        return cls(float(fitted["repeats"]), float(fitted["sure"]))
+        return cls(float(fitted["repeats"]), float(fitted["sure"]), float(fitted["unsure"]))
 
 
 def verdict_of(question: Question, found: Scored, cuts: Cuts) -> Verdict:
     """The verdict on one question."""
     if question.kind == "similarity":
         return _similarity(found, cuts)
-    value: Literal["yes", "no"] = "yes" if found.probability >= 0.5 else "no"
-    confidence = max(found.probability, 1.0 - found.probability)
-    sure = question.kind != "supported" or value == "yes" or (found.probability <= cuts.sure and not found.table)
-    return Verdict(value, found.probability, confidence, _explained(question, found), sure)
+    value: Answered = "yes" if found.probability >= 0.5 else "no"
+    sure = True
+    if question.kind == "supported" and value == "no":
+        # Rows and fields are read less well than sentences: there only what is nowhere to be found is called so.
+        if found.probability > (cuts.sure if found.table else cuts.unsure):
+            return Verdict("unknown", found.probability, None, _explained(question, found), sure=False)
+        sure = found.probability <= cuts.sure and not found.table
+    return Verdict(
+        value, found.probability, max(found.probability, 1.0 - found.probability), _explained(question, found), sure
+    )
 
 
 def _similarity(found: Scored, cuts: Cuts) -> Verdict:

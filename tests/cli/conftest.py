@@ -1,0 +1,74 @@
+"""The command, run in this process and in one of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragtriage.cli import main
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The one object on standard output."""
+        return json.loads(self.out)
+
+
+Command = Callable[..., Said]
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """`command("evaluate", "rows.jsonl")`, as the console script does it, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("RAGTRIAGE_STORE", raising=False)
+
+    def run(*args: object) -> Said:
+        monkeypatch.setattr(sys, "argv", ["ragtriage", *map(str, args)])
+        capsys.readouterr()
+        code = 0
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        found = capsys.readouterr()
+        return Said(code, found.out, found.err)
+
+    return run
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> Command:
+    """The same in a process of its own, with bytes on standard input."""
+    environment = {k: v for k, v in os.environ.items() if k != "RAGTRIAGE_STORE"}
+    start = [sys.executable, "-c", "from ragtriage.cli import main; main()"]
+
+    def run(*args: object, stdin: bytes = b"") -> Said:
+        done = subprocess.run(  # noqa: S603  # our own command
+            [*start, *map(str, args)],
+            cwd=tmp_path,
+            env=environment,
+            input=stdin,
+            capture_output=True,
+            timeout=120,
+            check=False,
+        )
+        return Said(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    return run

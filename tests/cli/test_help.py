@@ -1,0 +1,56 @@
+"""The command's tree."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from importlib import import_module
+
+import pytest
+import typer
+
+from ragtriage import __version__
+from ragtriage.cli.app import COMMANDS
+
+EXPECTED = ["evaluate", "demo", "report", "show", "export", "runs", "judge"]
+
+
+def test_help_lists_exactly_the_commands(command) -> None:
+    said = command("--help")
+
+    listed = re.findall(r"^  ([a-z]+) {2,}\S", said.out.partition("Commands:")[2], re.MULTILINE)
+    assert (said.code, listed) == (0, EXPECTED)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_commands_line_is_the_first_line_of_its_docstring(name: str) -> None:
+    module, line = COMMANDS[name]
+    found = getattr(import_module(f"ragtriage.cli.{module}"), name)
+    text = found.info.help if isinstance(found, typer.Typer) else inspect.getdoc(found)
+
+    assert str(text).split("\n", 1)[0] == line
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help(command, name: str) -> None:
+    said = command(name, "--help")
+
+    assert said.code == 0
+    assert " ".join(COMMANDS[name][1].split()) in " ".join(said.out.split())
+
+
+@pytest.mark.parametrize("name", ["ask", "split"])
+def test_the_judges_commands_have_help(command, name: str) -> None:
+    assert command("judge", name, "--help").code == 0
+
+
+def test_the_version_is_told(command) -> None:
+    assert command("--version").out == f"ragtriage {__version__}\n"
+
+
+@pytest.mark.parametrize("args", [(), ("frob",), ("evaluate",), ("evaluate", "x.jsonl", "--frob"), ("judge", "frob")])
+def test_wrong_usage_exits_with_2_and_says_what_to_do(command, args: tuple[str, ...]) -> None:
+    said = command(*args)
+
+    assert said.code == 2
+    assert "Usage:" in said.err + said.out

@@ -1,0 +1,202 @@
+"""A run that is cut off, by a kill or by Ctrl-C, is continued by the same command and nothing is judged twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cli_rows import row, written
+
+from ragtriage import Component, FakeJudge, JudgeError, Verdict, metrics_named, open_cases, open_store, thresholds_with
+from ragtriage.assessment import Assessment, Criteria
+from ragtriage.judges.questions import DECOMPOSITIONS, Question
+from ragtriage.running import FileRun, Selection
+from ragtriage.verdicts import Answer
+
+ROWS = 300
+ALL = Selection()
+CRITERIA = Criteria(metrics_named(["groundedness"]), thresholds_with({}), ())
+
+CHILD = """
+import sys
+from test_interruptions import CRITERIA, agreeable
+from ragtriage import FakeJudge, open_cases, open_store
+from ragtriage.assessment import Assessment
+from ragtriage.running import FileRun, Selection
+judge = FakeJudge(agreeable, delay=0.01)
+cases = open_cases(sys.argv[1])
+with open_store(sys.argv[2]) as store, FileRun(cases, judge, store, CRITERIA, Selection(), "rows") as run:
+    print(run.announcement, flush=True)
+    for record in run.records(Assessment(CRITERIA)):
+        print(record.case.id, flush=True)
+"""
+
+
+def agreeable(question: Question) -> Answer:
+    if question.kind in DECOMPOSITIONS:
+        return (Component(question.subject, (0, len(question.subject))),)
+    return Verdict("yes", 0.9, 0.9)
+
+
+def cut_off(path: Path, store: Path, after: int, number: signal.Signals) -> str:
+    """Evaluate in a process of its own, which gets the signal when so many records have come out."""
+    here = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    start = [sys.executable, "-c", CHILD, str(path), str(store)]
+    with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=here, text=True) as child:  # noqa: S603
+        assert child.stdout
+        announcement = child.stdout.readline().strip()
+        for _ in range(after):
+            child.stdout.readline()
+        child.send_signal(number)
+        child.stdout.read()
+    assert child.returncode != 0
+    return announcement
+
+
+def evaluated(path: Path, store: Path, judge: FakeJudge, selection: Selection = ALL) -> tuple[str, list[str]]:
+    """What was announced, and the cases that were evaluated now."""
+    with (
+        open_store(store) as opened,
+        FileRun(open_cases(path), judge, opened, CRITERIA, selection, "rows") as run,
+    ):
+        assessment = Assessment(CRITERIA)
+        records = [record.case.id for record in run.records(assessment)]
+        assert assessment.summary().cases == run.survey.selected
+        return run.announcement, records
+
+
+def test_after_a_kill_the_same_command_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    path, store = written(tmp_path / "rows.jsonl", [row(i) for i in range(ROWS)]), tmp_path / "store"
+    assert cut_off(path, store, 120, signal.SIGKILL) == "new run 1"
+    with open_store(store) as opened:
+        kept = {record.case.id for record in opened.run(1).records()}
+    assert 100 <= len(kept) < ROWS
+
+    judge = FakeJudge(agreeable)
+    announcement, records = evaluated(path, store, judge)
+
+    assert announcement == f"continuing run 1: {len(kept)} of {ROWS}"
+    assert len(records) == ROWS - len(kept)
+    assert not kept & set(records)
+    asked = {question.subject for question in judge.asked if question.kind == "claims"}
+    assert len(asked) <= ROWS - len(kept)
+    with open_store(store) as opened:
+        assert (opened.run(1).info.state, opened.run(1).info.done) == ("finished", ROWS)
+        assert [record.case.id for record in opened.run(1).records()] == [f"r{i}" for i in range(ROWS)]
+
+
+def test_a_finished_run_is_followed_by_a_new_one_from_what_is_remembered(tmp_path: Path) -> None:
+    path, store = written(tmp_path / "rows.jsonl", [row(i) for i in range(20)]), tmp_path / "store"
+    first, again, changed = (FakeJudge(agreeable) for _ in range(3))
+
+    assert evaluated(path, store, first)[0] == "new run 1"
+    assert evaluated(path, store, again)[0] == "new run 2: 0 rows changed since run 1"
+    written(path, [row(i, **({"answer": "Free."} if i in {3, 7} else {})) for i in range(20)])
+    assert evaluated(path, store, changed)[0] == "new run 3: 2 rows changed since run 2"
+
+    assert again.asked == []
+    assert {q.subject for q in changed.asked} == {"Free."}
+
+
+def test_another_judge_makes_another_run(tmp_path: Path) -> None:
+    path, store = written(tmp_path / "rows.jsonl", [row(i) for i in range(ROWS)]), tmp_path / "store"
+    cut_off(path, store, 60, signal.SIGKILL)
+
+    announcement, records = evaluated(path, store, FakeJudge(agreeable, version="2"))
+
+    assert announcement.startswith("new run 2")
+    assert len(records) == ROWS
+
+
+def test_a_judge_that_cannot_work_leaves_a_run_to_be_continued(tmp_path: Path) -> None:
+    path, store = written(tmp_path / "rows.jsonl", [row(i) for i in range(ROWS)]), tmp_path / "store"
+
+    def tired(question: Question) -> Answer:
+        if "Ticket 200 " in question.subject:
+            raise JudgeError("the key is refused")
+        return agreeable(question)
+
+    with pytest.raises(JudgeError):
+        evaluated(path, store, FakeJudge(tired))
+    with open_store(store) as opened:
+        info = opened.run(1).info
+    announcement, records = evaluated(path, store, FakeJudge(agreeable))
+
+    assert (info.state, info.done >= 100) == ("interrupted", True)
+    assert announcement == f"continuing run 1: {info.done} of {ROWS}"
+    assert len(records) == ROWS - info.done
+
+
+def test_failed_cases_are_asked_again_by_the_next_run(tmp_path: Path) -> None:
+    path, store = written(tmp_path / "rows.jsonl", [row(i) for i in range(5)]), tmp_path / "store"
+
+    def slow(question: Question) -> Answer:
+        if question.kind == "supported" and "Ticket 2 " in question.subject:
+            raise TimeoutError("no answer after 30 s")
+        return agreeable(question)
+
+    evaluated(path, store, FakeJudge(slow))
+    again = FakeJudge(agreeable)
+    announcement, _ = evaluated(path, store, again)
+
+    assert announcement == "new run 2: 0 rows changed since run 1"
+    assert [(q.kind, q.subject) for q in again.asked] == [("supported", "Ticket 2 costs 5 euros.")]
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_sample_does_not_depend_on_the_order_of_the_rows(tmp_path: Path, seed: int) -> None:
+    rows = [row(i) for i in range(50)]
+    path = written(tmp_path / "rows.jsonl", rows)
+    _, one = evaluated(path, tmp_path / "one", FakeJudge(agreeable), Selection(sample=10, seed=seed))
+    written(path, rows[::-1])
+    _, other = evaluated(path, tmp_path / "other", FakeJudge(agreeable), Selection(sample=10, seed=seed))
+
+    assert len(one) == 10
+    assert set(one) == set(other)
+
+
+def stored(store: Path) -> int:
+    """How many cases are stored; 0 if there is no store yet."""
+    try:
+        with sqlite3.connect(f"file:{store}/runs.sqlite?mode=ro", uri=True, timeout=1) as connection:
+            return int(connection.execute("SELECT count(*) FROM cases").fetchone()[0])
+    except sqlite3.Error:
+        return 0
+    finally:
+        if "connection" in locals():
+            connection.close()
+
+
+def test_ctrl_c_prints_what_there_is_and_the_same_command_goes_on(tmp_path: Path, process: Callable) -> None:
+    written(tmp_path / "rows.jsonl", [row(i) for i in range(ROWS)])
+    args = ["evaluate", "rows.jsonl", "--json", "--metrics", "groundedness", "--store", "store"]
+    start = [sys.executable, "-c", "from ragtriage.cli import main; main()", *args]
+    with subprocess.Popen(start, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:  # noqa: S603
+        end = time.monotonic() + 60
+        while stored(tmp_path / "store") < 50 and child.poll() is None and time.monotonic() < end:
+            time.sleep(0.01)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=60)
+
+    said = json.loads(out)
+    assert child.returncode == 3
+    assert 50 <= said["cases"] < ROWS
+    assert "interrupted: give the same command again to go on where it stopped" in err
+    assert "Traceback" not in err
+    with open_store(tmp_path / "store") as opened:
+        assert (opened.run(1).info.state, opened.run(1).info.done) == ("interrupted", said["cases"])
+
+    again = process(*args)
+
+    assert f"continuing run 1: {said['cases']} of {ROWS}\n" in again.err
+    assert (again.code, again.json["run"], again.json["cases"]) == (0, 1, ROWS)
+    assert re.search(r"^new run 2: 0 rows changed", process(*args, "--limit", "300").err, re.MULTILINE)

@@ -1,0 +1,204 @@
+"""`show`, `report`, `export` and `runs` on a stored run."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cli_rows import row, written
+
+from ragtriage import METRICS, Case, Component, FakeJudge, Source, Verdict, open_cases, open_store, thresholds_with
+from ragtriage.assessment import Assessment, Criteria
+from ragtriage.judges.questions import DECOMPOSITIONS, Question
+from ragtriage.running import FileRun, Selection
+from ragtriage.verdicts import Answer
+
+NAMES = [m.name for m in METRICS]
+
+
+def answer(question: Question) -> Answer:
+    """Claims about ticket 1 are made up, everything else is well."""
+    if question.kind in DECOMPOSITIONS:
+        return (Component(question.subject, (0, len(question.subject))),)
+    if question.kind in {"similarity", "declines"} or (
+        question.kind == "supported" and "Ticket 1 " in question.subject
+    ):
+        return Verdict("no", 0.1, 0.9, "it says otherwise")
+    return Verdict("yes", 0.9, 0.9)
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> str:
+    """A store with one run of four rows, the last of them without a response."""
+    odd = {"amount": 1.5, "nested": {"a": [1]}, "a,b": 'x "quoted", ü'}
+    path = written(tmp_path / "rows.jsonl", [row(0), row(1, **odd), row(2), row(3, answer=None)])
+    criteria = Criteria(METRICS, thresholds_with({}))
+    with (
+        open_store(tmp_path / "store") as store,
+        FileRun(open_cases(path), FakeJudge(answer), store, criteria, Selection(), "rows.jsonl") as run,
+    ):
+        list(run.records(Assessment(criteria)))
+    return str(tmp_path / "store")
+
+
+def test_jsonl_has_a_row_a_case_with_scores_tags_and_findings(command, stored: str) -> None:
+    said = command("export", "last", "-o", "out/rows.jsonl", "--store", stored)
+
+    rows = [json.loads(line) for line in Path("out/rows.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert (said.code, said.out) == (0, "")
+    assert "4 rows in out/rows.jsonl" in said.err
+    assert [r["id"] for r in rows] == ["r0", "r1", "r2", "r3"]
+    assert all({"id", "tags", "scores", "findings"} <= set(r) for r in rows)
+    assert all(list(r["scores"]) == NAMES for r in rows)
+    assert rows[1]["scores"]["groundedness"] == 0.0
+    assert rows[1]["tags"] == {"topic": "odd", "amount": 1.5, "nested": {"a": [1]}, "a,b": 'x "quoted", ü'}
+    assert [f["rule"] for f in rows[1]["findings"]] == ["unsupported_claims"]
+    assert rows[1]["findings"][0]["evidence"][0]["text"] == "Ticket 1 costs 4 euros."
+    assert rows[0]["findings"] == []
+    assert rows[3]["scores"]["groundedness"] is None
+    assert rows[3]["undefined"]["groundedness"] == "no response was given"
+
+
+def test_csv_has_a_column_a_metric_under_its_name(command, stored: str) -> None:
+    assert command("export", 1, "-o", "rows.csv", "--store", stored).code == 0
+
+    with Path("rows.csv").open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert set(NAMES) <= set(rows[0])
+    assert [r["groundedness"] for r in rows] == ["1.0", "0.0", "1.0", ""]
+    assert (rows[1]["component"], rows[1]["findings"]) == ("prompt or generator", "unsupported_claims")
+    assert (rows[1]["tag.a,b"], rows[1]["tag.nested"], rows[0]["tag.amount"]) == ('x "quoted", ü', '{"a": [1]}', "")
+
+
+def test_parquet_has_the_same_columns(command, stored: str) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+
+    assert command("export", "-o", "rows.parquet", "--store", stored).code == 0
+
+    table = parquet.read_table("rows.parquet")
+    assert set(NAMES) <= set(table.column_names)
+    assert table.column("groundedness").to_pylist() == [1.0, 0.0, 1.0, None]
+    assert dict(table.column("tags").to_pylist()[1])["amount"] == "1.5"
+
+
+def test_another_threshold_changes_the_findings_and_not_the_run(command, stored: str) -> None:
+    command("export", "-o", "rows.jsonl", "--threshold", "groundedness=0", "--store", stored)
+
+    rows = [json.loads(line) for line in Path("rows.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert all(r["findings"] == [] for r in rows)
+    assert command("show", "--json", "--store", stored).json["diagnosis"]["prompt or generator"] == 1
+
+
+def test_show_tells_a_run_and_one_case_in_full(command, stored: str) -> None:
+    run, case = command("show", "--store", stored), command("show", 1, "r1", "--store", stored)
+
+    assert (run.code, case.code) == (0, 0)
+    assert "rows.jsonl" in run.out
+    assert "r1" in run.out
+    assert "Ticket 1 costs 4 euros." in case.out
+    assert "it says otherwise" in " ".join(case.out.split())
+
+
+def test_show_as_json_is_what_evaluate_printed(command, stored: str) -> None:
+    found = command("show", "--json", "--store", stored).json
+
+    assert list(found) == ["run", "cases", "metrics", "diagnosis"]
+    assert found["metrics"]["groundedness"]["undefined"] == {"no response was given": 1}
+    assert found["diagnosis"] == {"prompt or generator": 1, "undetermined": 1, "none": 2}
+
+
+def test_slices_of_a_stored_run(command, stored: str) -> None:
+    said = command("show", "--by", "topic", "--store", stored)
+
+    assert said.code == 0
+    assert "even" in said.out
+
+
+def test_a_report_is_written_where_it_is_told_to_and_beside_the_store_else(command, stored: str) -> None:
+    assert command("report", 1, "-o", "deep/report.html", "--store", stored).out == "deep/report.html\n"
+    assert "Ticket 1 costs 4 euros." in Path("deep/report.html").read_text(encoding="utf-8")
+
+    assert command("report", "--store", stored).out.strip() == f"{stored}/run-1.html"
+    assert Path(stored, "run-1.html").is_file()
+
+
+def test_runs_are_listed(command, stored: str) -> None:
+    (line,) = command("runs", "--store", stored).out.splitlines()
+
+    assert line.split()[0] == "1"
+    assert "finished" in line
+    assert "4 of 4 cases" in line
+    assert line.endswith("fake  rows.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (("show", "7"), "there is no run 7; the newest are 1"),
+        (("show", "x"), "'x' is no run: give its number, or last"),
+        (("show", "1", "nobody"), "run 1 holds no case 'nobody'"),
+        (("report", "7"), "there is no run 7"),
+        (("export", "7", "-o", "x.csv"), "there is no run 7"),
+        (("export", "-o", "x.xlsx"), "name the file .jsonl, .csv or .parquet"),
+        (("export", "-o", "rows.jsonl/x.csv"), "rows.jsonl/x.csv can't be written"),
+        (("report", "-o", "rows.jsonl/x.html"), "rows.jsonl/x.html can't be written"),
+        (("show", "--threshold", "nope=1"), "no metric is called 'nope'"),
+    ],
+)
+def test_what_is_not_there_is_told_in_a_sentence(command, stored: str, args: tuple[str, ...], told: str) -> None:
+    said = command(*args, "--store", stored)
+
+    assert said.code in {2, 3}
+    assert told in said.err
+    assert said.err.startswith("ragtriage: ")
+    assert said.err.count("\n") == 1
+    assert said.out == ""
+
+
+@pytest.mark.parametrize("args", [("show",), ("runs",), ("report",), ("export", "-o", "x.csv")])
+def test_without_a_store_every_reading_command_says_so_and_makes_none(command, args: tuple[str, ...]) -> None:
+    said = command(*args)
+
+    assert said.code == 3
+    assert "there is no store at .ragtriage/runs.sqlite: evaluate a file first" in said.err
+    assert not Path(".ragtriage").exists()
+
+
+def test_a_case_needs_no_plain_id_to_be_shown(command, tmp_path: Path) -> None:
+    criteria = Criteria(METRICS, thresholds_with({}))
+    case = Case("a b/ü [red]", "What?", (Source("x"),), "Ticket 1 is [bold]x[/bold].")
+    path = written(tmp_path / "rows.jsonl", [row(0, id=case.id, answer=case.response)])
+    with (
+        open_store(tmp_path / "store") as store,
+        FileRun(open_cases(path), FakeJudge(answer), store, criteria, Selection(), "[x].jsonl") as run,
+    ):
+        list(run.records(Assessment(criteria)))
+
+    assert "'a b/ü [red]'" in command("show", "--store", tmp_path / "store").out
+    assert "[bold]x[/bold]" in command("show", "last", case.id, "--store", tmp_path / "store").out
+
+
+MAIN = [sys.executable, "-c", "from ragtriage.cli import main; main()"]
+
+
+def test_a_reader_who_has_gone_is_no_failure(stored: str) -> None:
+    with subprocess.Popen([*MAIN, "runs", "--store", stored], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:  # noqa: S603
+        assert child.stdout
+        assert child.stderr
+        child.stdout.close()
+        err = child.stderr.read()
+
+    assert (child.returncode, err) == (0, b"")
+
+
+def test_an_output_that_is_full_is_told_in_a_sentence(stored: str) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full here")
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*MAIN, "runs", "--store", stored], stdout=full, stderr=subprocess.PIPE, check=False)  # noqa: S603
+
+    assert (done.returncode, done.stderr) == (3, b"ragtriage: the output failed: No space left on device\n")

@@ -1,0 +1,98 @@
+"""A run in numbers: means, intervals, what is left out of them, and slices."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from ragtriage import METRICS, Case, Record, Score, Undefined, metrics_named, thresholds_with
+from ragtriage.assessment import MOST, OTHERS, Assessment, Criteria
+from ragtriage.errors import ConfigError
+from ragtriage.gate import check_gates, failing
+from ragtriage.summary import weighted_interval
+from ragtriage.verdicts import Outcome
+
+CRITERIA = Criteria(metrics_named(["groundedness"]), thresholds_with({}))
+
+
+def record(i: int, outcome: Outcome, *, weight: float = 1.0, **tags: object) -> Record:
+    return Record(Case(f"c{i}", "What?", weight=weight, tags=tags), {}, {"groundedness": outcome})
+
+
+def counted(*records: Record, by: str | None = None) -> Assessment:
+    assessment = Assessment(CRITERIA, by)
+    for one in records:
+        assessment.add(one)
+    return assessment
+
+
+def test_undefined_failed_and_unknown_are_counted_apart() -> None:
+    outcomes = [Score(1.0, 2, 1), Score(0.5, 2), Undefined("no response was given"), Undefined("time-out", failed=True)]
+    (found,) = counted(*(record(i, outcome) for i, outcome in enumerate(outcomes))).summary().metrics
+
+    assert (found.mean, found.n, found.failed, found.unknown) == (0.75, 2, 1, 1)
+    assert found.undefined == {"no response was given": 1}
+    assert sum(found.bins) == 2
+
+
+def test_without_a_score_the_mean_is_null() -> None:
+    found = counted(record(0, Undefined("no response was given"))).summary().as_json()
+
+    assert found["metrics"]["groundedness"]["mean"] is None
+    assert json.dumps(found, allow_nan=False)
+
+
+def test_without_a_case_there_is_a_summary_all_the_same() -> None:
+    summary = Assessment(Criteria(METRICS, thresholds_with({}))).summary()
+
+    assert (summary.cases, summary.diagnosis) == (0, {})
+    assert all(m.mean is None for m in summary.metrics)
+
+
+def test_means_are_weighted() -> None:
+    (found,) = counted(record(0, Score(1.0, 1), weight=3.0), record(1, Score(0.0, 1))).summary().metrics
+
+    assert found.mean == 0.75
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e308])
+def test_only_the_proportion_of_weights_counts_however_large_or_small_they_are(scale: float) -> None:
+    values = np.array([1.0, 0.0, 0.5])
+    weights = np.array([1.0, 0.5, 0.5])
+
+    assert weighted_interval(values, weights * scale) == pytest.approx(weighted_interval(values, weights))
+
+
+def test_an_interval_holds_its_mean_and_narrows_with_more_cases() -> None:
+    few, many = (np.array([0.0, 1.0] * n) for n in (5, 500))
+    (mean, low, high), (_, narrow_low, narrow_high) = (weighted_interval(v, np.ones(len(v))) for v in (few, many))
+
+    assert low < mean < high
+    assert narrow_high - narrow_low < (high - low) / 4
+    assert weighted_interval(few, np.ones(10)) == weighted_interval(few, np.ones(10))
+
+
+def test_slices_are_ordered_by_size_and_too_many_are_put_together() -> None:
+    records = [record(i, Score(1.0, 1), colour=f"c{i % (MOST + 20)}") for i in range(200)]
+    slices = counted(*records, record(999, Score(0.0, 1)), by="colour").slices()
+
+    assert slices is not None
+    assert next(iter(slices)) == OTHERS
+    assert sum(one.cases for one in slices.values()) == 201
+    assert len(slices) == MOST + 1
+    assert counted(record(0, Score(1.0, 1)), by="colour").slices().keys() == {"(none)"}  # type: ignore[union-attr]
+
+
+def test_a_gate_fails_below_its_value_and_not_at_it() -> None:
+    summary = counted(record(0, Score(0.8, 5)), record(1, Score(0.6, 5))).summary()
+
+    assert failing({"groundedness": 0.7}, summary) == []
+    (line,) = failing({"groundedness": 0.71}, summary)
+    assert line == "gate failed: mean groundedness is 0.700, at least 0.71 was asked for"
+
+
+def test_a_gate_on_what_is_not_computed_is_refused() -> None:
+    with pytest.raises(ConfigError, match="add it to --metrics"):
+        check_gates({"source_precision": 0.5}, {"groundedness"})
