@@ -33,6 +33,7 @@ from sklearn.model_selection import GroupKFold
 from sklearn.neural_network import MLPClassifier
 
 from ragtriage.judges import questions as ask
+from ragtriage.judges.embedded import decompose
 from ragtriage.judges.embedded.encoder import Encoder
 from ragtriage.judges.embedded.features import NAMES
 from ragtriage.judges.embedded.library import Library
@@ -61,6 +62,8 @@ SIMILAR = {
     "negation differs": -2.0,
 }
 SIMILAR_AT = 10.5
+ASKED = "as asked"
+"""Marks rows whose sub-question is in the user's words, as an evaluation finds it."""
 TURN = 400
 FOLDS = 5
 
@@ -77,12 +80,24 @@ def labelled(train: Path) -> Iterator[tuple[Question, int, str, str]]:
     for path in sorted(train.glob("natural/*.jsonl")):
         cases = [json.loads(line) for line in path.open(encoding="utf-8")]
         asked = {case["id"]: case["question"] for case in cases}
+        worded = {case["id"]: in_the_users_words(case) for case in cases if "sub" in case}
         for r in expand.rows(path):
             question = _question(r, asked)
             if question:
                 yield question, r["label"], r["group"], r["kind"]
+            own = worded.get(r["group"], {}).get(r["text"]) if r["task"] == "answered" else None
+            if question and own:
+                context = "" if own == asked[r["group"]] else asked[r["group"]]
+                yield replace(question, subject=own, context=context), r["label"], r["group"], f"{r['kind']} {ASKED}"
         if "response" in cases[0]:
             yield from _relevant(cases)
+
+
+def in_the_users_words(case: dict[str, Any]) -> dict[str, str]:
+    """A case's labelled sub-questions → what an evaluation asks for them; empty if the two don't go one by one."""
+    found = decompose.split_questions(case["question"])
+    subs = [sub for sub, *_ in case["sub"]]
+    return {sub: one.text for sub, one in zip(subs, found, strict=True)} if len(found) == len(subs) else {}
 
 
 def _question(r: dict[str, Any], asked: dict[str, str]) -> Question | None:
@@ -266,7 +281,9 @@ def main() -> None:
             p[b] = applied(fit(x[a], y[a], hidden, prior), x[b])
         shift = 0.0
         if task in MATCHED:
-            shift = -float(np.quantile(logit(p), 1 - y.mean()))
+            # labelled sub-questions are worded better than what users ask: the share must be right on the latter
+            real = np.char.startswith(kind.astype(str), f"passage {ASKED}") if task == "answered" else kind == kind
+            shift = -float(np.quantile(logit(p[real]), 1 - y[real].mean()))
             p = 1 / (1 + np.exp(-(logit(p) + shift)))
         report(task, y, p, group, kind)
         if task == "supported":

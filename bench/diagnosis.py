@@ -31,6 +31,7 @@ BLAME = ("failure", "quality")
 
 
 def case_of(row: dict[str, Any]) -> Case:
+    """The case, without a label."""
     sources = tuple(Source("\n".join(passage)) for passage in row["passages"])
     return Case(row["id"], row["question"], sources, " ".join(text for text, *_ in row["response"]))
 
@@ -65,6 +66,7 @@ def true_record(case: Case, truth: dict[str, Outcome]) -> Record:
 
 
 def main() -> None:
+    """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--limit", type=int)

@@ -1,4 +1,4 @@
-"""How fast the embedded judge evaluates, and in how much memory: cases a second, peak resident memory, the store's share.
+"""How fast the embedded judge evaluates, and in how much memory.
 
     python bench/speed.py TRIPLES.jsonl [--cases 500 5000] [--repeat 3]
 
@@ -23,6 +23,14 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+from ragtriage.assessment import Assessment, Criteria
+from ragtriage.judges.chosen import judge_named
+from ragtriage.metrics import THELMA
+from ragtriage.readers import open_cases
+from ragtriage.running import FileRun, Selection
+from ragtriage.store import open_store
+from ragtriage.thresholds import thresholds_with
 
 WORD = re.compile(r"[A-Za-z]{5,}")
 
@@ -53,14 +61,6 @@ def varied(rows: list[dict[str, object]], count: int) -> Iterator[dict[str, obje
 
 def measure(path: str) -> None:
     """Evaluate one file and print seconds and peak memory as JSON; runs in a process of its own."""
-    from ragtriage.assessment import Assessment, Criteria
-    from ragtriage.judges.chosen import judge_named
-    from ragtriage.metrics import THELMA
-    from ragtriage.readers import open_cases
-    from ragtriage.running import FileRun, Selection
-    from ragtriage.store import open_store
-    from ragtriage.thresholds import thresholds_with
-
     criteria = Criteria(THELMA, thresholds_with({}))
     with tempfile.TemporaryDirectory() as folder, open_store(folder) as store:
         started = time.perf_counter()
@@ -75,6 +75,7 @@ def measure(path: str) -> None:
 
 
 def main() -> None:
+    """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("triples", type=Path)
     parser.add_argument("--cases", type=int, nargs="+", default=[500])
@@ -85,9 +86,8 @@ def main() -> None:
         measure(str(args.triples))
         return
     rows = [json.loads(line) for line in args.triples.read_text(encoding="utf-8").splitlines()]
-    print(
-        f"{os.cpu_count()} cores\n\n| cases | cases a second | seconds | peak MB | store MB | failed |\n|---|---|---|---|---|---|"
-    )
+    print(f"{os.cpu_count()} cores\n")
+    print("| cases | cases a second | seconds | peak MB | store MB | failed |\n|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for count in args.cases:
             path = Path(folder) / f"{count}.jsonl"

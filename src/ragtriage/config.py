@@ -95,7 +95,7 @@ def read_settings(path: Path) -> Settings:
         where,
         _texts(table, "metrics", where),
         _text(table, "judge", where) or "embedded",
-        _text(table, "store", where),
+        _place(_text(table, "store", where), path.parent),
         thresholds_with(_numbers(table, "thresholds", where)),
         _numbers(table, "fail_under", where),
         _columns(_table(table, "map", where), where),
@@ -174,6 +174,11 @@ def _text(table: Mapping[str, Any], key: str, where: str) -> str | None:
     if value is not None and not isinstance(value, str):
         raise ConfigError(f"{where}: {key!r} must be a text, not {value!r}")
     return value
+
+
+def _place(store: str | None, folder: Path) -> str | None:
+    """A store's folder is meant beside the file that names it; a URL is left as it is."""
+    return store if store is None or "://" in store else str(folder / store)
 
 
 def _texts(table: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:

@@ -24,6 +24,9 @@ from ragtriage.record import Record
 from ragtriage.store import RunIdentity, RunInfo, Store
 from ragtriage.verdicts import Undefined
 
+UNKNOWN_LANGUAGE = "und"
+"""ISO 639-2 for a language that nobody could tell."""
+
 REMEMBERED = 10
 """Rejected rows that are kept to be shown; all are counted and stored."""
 
@@ -93,6 +96,8 @@ class FileRun:
             first = f"; the first: {self.survey.first_rejected[0]}" if self.survey.first_rejected else ""
             raise InputError(f"{name}: none of its {self.survey.rejected} rows can be used{first}")
         fingerprints: dict[str, str] = {kind: judge.fingerprint(kind) for kind in KINDS}
+        # which languages are judged changes no answer, but which scores are undefined
+        fingerprints["any language"] = str(judge.can("supported", UNKNOWN_LANGUAGE) is None)
         names = tuple(m.name for m in criteria.metrics)
         identity = RunIdentity(rows.hexdigest(), names, fingerprints)
         unfinished = store.unfinished(identity)
@@ -100,12 +105,12 @@ class FileRun:
         """How many cases were evaluated before."""
         self.announcement: str
         """What a person is told: whether a run is continued, and how much is new."""
+        settings = configuration_of(criteria, selection, file.mapping)
         if unfinished is not None:
-            self.run = self._exit.enter_context(store.resume(unfinished))
+            self.run = self._exit.enter_context(store.resume(unfinished, configuration=settings))
             self.done = store.run(unfinished).info.done
             self.announcement = f"continuing run {unfinished}: {self.done} of {self.survey.selected}"
         else:
-            settings = configuration_of(criteria, selection, file.mapping)
             begun = store.begin(
                 identity, input=name, rows=self.survey.selected, judge=judge.name(), configuration=settings
             )
@@ -134,7 +139,8 @@ class FileRun:
                     assessment.add(record)
         answers = self._store.answers()
         cases = self.run.todo(self._cases(self.run.reject))
-        also = needs_of(self._criteria.rules)
+        names = {m.name for m in self._criteria.metrics}
+        also = needs_of(rule for rule in self._criteria.rules if names >= set(rule.when))
         judge = Cached(self._judge, answers)
         for record in evaluate_sync(cases, judge, metrics=self._criteria.metrics, also=also, sink=self.run):
             assessment.add(record)

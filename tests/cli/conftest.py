@@ -60,7 +60,7 @@ def process(tmp_path: Path) -> Command:
     start = [sys.executable, "-c", "from ragtriage.cli import main; main()"]
 
     def run(*args: object, stdin: bytes = b"") -> Said:
-        done = subprocess.run(  # noqa: S603  # our own command
+        done = subprocess.run(  # our own command
             [*start, *map(str, args)],
             cwd=tmp_path,
             env=environment,

@@ -245,7 +245,7 @@ def mounted(folder: Path, options: str) -> Iterator[None]:
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
     try:
-        done = subprocess.run(mount, capture_output=True, check=False)  # noqa: S603
+        done = subprocess.run(mount, capture_output=True, check=False)
     except OSError:
         pytest.skip("there is no mount")
     if done.returncode:
@@ -253,11 +253,11 @@ def mounted(folder: Path, options: str) -> Iterator[None]:
     try:
         yield
     finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)  # noqa: S603, S607
+        subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
 def remount(folder: Path, options: str) -> None:
-    subprocess.run(["mount", "-o", f"remount,{options}", str(folder)], check=True)  # noqa: S603, S607
+    subprocess.run(["mount", "-o", f"remount,{options}", str(folder)], check=True)
 
 
 def test_a_full_disk_and_a_read_only_store_lose_no_run(command, process, tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def cut_off(path: Path, store: Path, after: int, number: signal.Signals) -> str:
     """Evaluate in a process of its own, which gets the signal when so many records have come out."""
     here = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
     start = [sys.executable, "-c", CHILD, str(path), str(store)]
-    with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=here, text=True) as child:  # noqa: S603
+    with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=here, text=True) as child:
         assert child.stdout
         announcement = child.stdout.readline().strip()
         for _ in range(after):
@@ -180,7 +180,7 @@ def test_ctrl_c_prints_what_there_is_and_the_same_command_goes_on(tmp_path: Path
     written(tmp_path / "rows.jsonl", [row(i) for i in range(ROWS)])
     args = ["evaluate", "rows.jsonl", "--json", "--metrics", "groundedness", "--store", "store"]
     start = [sys.executable, "-c", "from ragtriage.cli import main; main()", *args]
-    with subprocess.Popen(start, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:  # noqa: S603
+    with subprocess.Popen(start, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
         end = time.monotonic() + 60
         while stored(tmp_path / "store") < 50 and child.poll() is None and time.monotonic() < end:
             time.sleep(0.01)

@@ -186,7 +186,7 @@ MAIN = [sys.executable, "-c", "from ragtriage.cli import main; main()"]
 
 
 def test_a_reader_who_has_gone_is_no_failure(stored: str) -> None:
-    with subprocess.Popen([*MAIN, "runs", "--store", stored], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:  # noqa: S603
+    with subprocess.Popen([*MAIN, "runs", "--store", stored], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         assert child.stdout
         assert child.stderr
         child.stdout.close()
@@ -199,6 +199,6 @@ def test_an_output_that_is_full_is_told_in_a_sentence(stored: str) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full here")
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run([*MAIN, "runs", "--store", stored], stdout=full, stderr=subprocess.PIPE, check=False)  # noqa: S603
+        done = subprocess.run([*MAIN, "runs", "--store", stored], stdout=full, stderr=subprocess.PIPE, check=False)
 
     assert (done.returncode, done.stderr) == (3, b"ragtriage: the output failed: No space left on device\n")

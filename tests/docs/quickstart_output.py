@@ -38,7 +38,7 @@ def outputs(rows: str) -> dict[str, str]:
 def _run(folder: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     own = {name: value for name, value in os.environ.items() if name != "RAGTRIAGE_STORE"}
     command = [str(Path(sys.executable).with_name("ragtriage")), *arguments]
-    return subprocess.run(  # noqa: S603  # our own command
+    return subprocess.run(  # our own command
         command, cwd=folder, env=own | {"COLUMNS": str(WIDTH)}, capture_output=True, text=True, check=False
     )
 

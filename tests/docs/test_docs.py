@@ -238,7 +238,7 @@ def test_python_blocks_run(page: Path, folder: Path) -> None:
     for found in BLOCK.finditer(markdown):
         if found[1] == "python":
             above = "\n" * (markdown[: found.start(2)].count("\n"))  # so that an error names the line of the page
-            exec(compile(above + found[2], str(page), "exec", dont_inherit=True), names)  # noqa: S102  # our own docs
+            exec(compile(above + found[2], str(page), "exec", dont_inherit=True), names)  # our own docs
 
 
 @pytest.mark.parametrize("page", WITH_SETTINGS, ids=name_of)

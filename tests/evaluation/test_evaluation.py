@@ -376,7 +376,7 @@ def test_neither_the_order_of_sources_nor_of_answers_changes_a_score(seed: int) 
         return (YES, NO, Verdict("unknown"))[crc32(texts_read.encode()) % 3]
 
     shuffled = texts[:]
-    random.Random(seed).shuffle(shuffled)  # noqa: S311  # an order, not a secret
+    random.Random(seed).shuffle(shuffled)  # an order, not a secret
     (plain,) = evaluate_sync([case(0, tuple(texts))], FakeJudge(answer))
     (other,) = evaluate_sync([case(0, tuple(shuffled))], FakeJudge(answer, shuffled=seed))
 

@@ -99,7 +99,7 @@ def test_no_question_no_answer(judge: EmbeddedJudge) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_the_order_of_sources_changes_nothing(judge: EmbeddedJudge, seed: int) -> None:
     sources = list(TOWER)
-    random.Random(seed).shuffle(sources)  # noqa: S311 - nothing secret
+    random.Random(seed).shuffle(sources)
     for claim in ("The tower is 38 metres tall.", "Children pay 3 euros in May.", "The café opens on Mondays."):
         assert asked(judge, ask.supported(claim, TOWER, QUERY)) == asked(judge, ask.supported(claim, sources, QUERY))
         assert asked(judge, ask.answered(claim, TOWER)) == asked(judge, ask.answered(claim, sources))
@@ -108,7 +108,7 @@ def test_the_order_of_sources_changes_nothing(judge: EmbeddedJudge, seed: int) -
 def test_a_verdict_depends_on_its_question_alone() -> None:
     alone, together = EmbeddedJudge(), EmbeddedJudge(threads=1)
     shuffled = list(range(len(SOME)))
-    random.Random(1).shuffle(shuffled)  # noqa: S311 - nothing secret
+    random.Random(1).shuffle(shuffled)
     more = [ask.supported(f"The tower has {n} steps and a red lamp.", TOWER) for n in range(40)]
     one_by_one = [asked(alone, SOME[i])[0] for i in shuffled]
     assert asked(together, *more, *(SOME[i] for i in shuffled))[len(more) :] == one_by_one
@@ -169,7 +169,7 @@ def test_the_model_is_not_loaded_before_it_is_needed() -> None:
         "import sys, ragtriage, ragtriage.judges.embedded as e; e.EmbeddedJudge();"
         "assert not {'numpy', 'onnxruntime', 'tokenizers'} & set(sys.modules), 'loaded too early'"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)  # noqa: S603 - the code stands above
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
 def test_fingerprints_differ_by_what_they_depend_on(judge: EmbeddedJudge) -> None:

@@ -109,7 +109,7 @@ def rich_record() -> Record:
 def many() -> Callable[[int], Iterator[tuple[Record, tuple[Finding, ...]]]]:
     """Realistic records in any number, the same every time, made as they are asked for."""
     limits = thresholds_with({})
-    chance = random.Random(7)  # noqa: S311  # made-up texts, no secret
+    chance = random.Random(7)  # made-up texts, no secret
     made = [synthetic(chance) for _ in range(40)]
     pool = [(record, diagnose(record, limits)) for record in made]
 

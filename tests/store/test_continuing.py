@@ -44,7 +44,9 @@ def surveyed(store, cases, file="a.jsonl"):
 def changed(store, **values):
     connection = sqlite3.connect(store.where)
     with connection:
-        connection.execute(f"update runs set {', '.join(f'{name} = ?' for name in values)}", tuple(values.values()))  # noqa: S608  # names from this file
+        connection.execute(
+            f"update runs set {', '.join(f'{name} = ?' for name in values)}", tuple(values.values())
+        )  # names from this file
     connection.close()
 
 
@@ -150,7 +152,7 @@ WRITER = textwrap.dedent(
 
 def killed_writer(folder: Path) -> int:
     """Begin a run in another process, kill it after 120 records, and return its process id."""
-    process = subprocess.Popen(  # noqa: S603  # this interpreter
+    process = subprocess.Popen(  # this interpreter
         [sys.executable, "-c", WRITER, str(folder)],
         stdout=subprocess.PIPE,
         text=True,

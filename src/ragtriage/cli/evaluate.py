@@ -12,17 +12,18 @@ from typing import Annotated
 
 import typer
 
-from ragtriage.assessment import Assessment
+from ragtriage.assessment import Assessment, Criteria
 from ragtriage.cli.exits import GATE_FAILED, INCOMPLETE
 from ragtriage.cli.options import Config, Thresholds, Where, criteria_from, pairs, place_of, settings_from
 from ragtriage.cli.progress import progress
 from ragtriage.cli.results import assessed, print_run, report_path, write_html
 from ragtriage.config import named_numbers
+from ragtriage.errors import InputError
 from ragtriage.gate import check_gates, failing
 from ragtriage.judges.chosen import judge_named
 from ragtriage.readers import CaseFile, Limits, open_cases
 from ragtriage.running import FileRun, Selection
-from ragtriage.store import open_store
+from ragtriage.store import StoredRun, open_store
 
 
 def evaluate(  # noqa: PLR0913  # one parameter a flag
@@ -53,6 +54,7 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
         bool, typer.Option("--any-language", help="Judge also languages that the judge was not measured on.")
     ] = False,
     max_text: Annotated[int, typer.Option(min=1, help="Longest text of a row, in characters.")] = 1_000_000,
+    max_sources: Annotated[int, typer.Option(min=1, help="Most sources of a row.")] = 1_000,
     report: Annotated[Path | None, typer.Option(help="Where the HTML report goes [default: into the store].")] = None,
     store: Where = None,
     config: Config = None,
@@ -71,7 +73,7 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
             path,
             mapping={**settings.map, **pairs(mapping or (), "--map")},
             split_sources=split_sources,
-            limits=Limits(max_text=max_text),
+            limits=Limits(max_text=max_text, max_sources=max_sources),
             format=file_format,
         )
         _say(file, cases, by)
@@ -86,15 +88,13 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
                 assessment = assessed(stored, criteria, by)
             written = report or (None if as_json else report_path(opened, stored))
             print_run(stored, criteria, assessment, as_json=as_json)
-            if written:
-                write_html(written, stored, criteria, assessment)
-                sys.stderr.write(f"report: {written}\n")
+            unwritten = written is not None and not _reported(written, stored, criteria, assessment)
     summary = assessment.summary()
     gate = failing(gates, summary)
     sys.stderr.write("".join(f"{line}\n" for line in gate))
     if interrupted:
         sys.stderr.write("interrupted: give the same command again to go on where it stopped\n")
-    if interrupted or summary.failed or run.survey.incomplete:
+    if interrupted or unwritten or summary.failed or run.survey.incomplete:
         raise typer.Exit(INCOMPLETE)
     if gate:
         raise typer.Exit(GATE_FAILED)
@@ -102,15 +102,26 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
 
 @contextmanager
 def _readable(file: str) -> Iterator[str]:
-    """The file's path; standard input is put into a file first, since rows are read more than once."""
-    if file != "-":
+    """The file's path; what comes through a pipe is put into a file first, since rows are read more than once."""
+    if file != "-" and not Path(file).is_fifo():
         yield file
         return
     with tempfile.TemporaryDirectory(prefix="ragtriage-") as folder:
         path = Path(folder) / "stdin.jsonl"
-        with path.open("wb") as copy:
-            shutil.copyfileobj(sys.stdin.buffer, copy)
+        with path.open("wb") as copy, sys.stdin.buffer if file == "-" else Path(file).open("rb") as stream:
+            shutil.copyfileobj(stream, copy)
         yield str(path)
+
+
+def _reported(path: Path, stored: StoredRun, criteria: Criteria, assessment: Assessment) -> bool:
+    """Whether the report could be written; the run is stored all the same, and the report can be written again."""
+    try:
+        write_html(path, stored, criteria, assessment)
+    except InputError as error:
+        sys.stderr.write(f"ragtriage: {error}; the run is stored: ragtriage report {stored.number} -o elsewhere.html\n")
+        return False
+    sys.stderr.write(f"report: {path}\n")
+    return True
 
 
 def _say(file: str, cases: CaseFile, by: str | None) -> None:

@@ -154,4 +154,4 @@ RULES: tuple[Rule, ...] = (
 
 def needs_of(rules: Iterable[Rule]) -> tuple[Step, ...]:
     """The steps that rules need beside the metrics' own, so that a plan knows them."""
-    return (DECLINES,) if any(rules) else ()
+    return (DECLINES,) if any(True for _ in rules) else ()

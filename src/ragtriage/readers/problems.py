@@ -13,7 +13,7 @@ class Limits:
 
     max_text: int = 1_000_000
     """Characters in one text: a query, a response, one source."""
-    max_sources: int = 20_000
+    max_sources: int = 1_000
     """Sources of one row."""
     max_row: int = 256_000_000
     """Bytes of one row in the file: what has to fit into memory at once."""

@@ -58,7 +58,7 @@ def sources_of(value: Any, limits: Limits, split: str | None, remarks: list[str]
             raise RowProblem("sources", reason) from None
     items = _items(value, remarks)
     if len(items) > limits.max_sources:
-        reason = f"has {len(items):,} sources, more than {limits.max_sources:,}: retrieve fewer, or raise the limit"
+        reason = f"has {len(items):,} sources, more than {limits.max_sources:,}: raise the limit by --max-sources"
         raise RowProblem("sources", reason)
     if split is not None:
         remarks.append(NOT_SPLIT)

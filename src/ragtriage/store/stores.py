@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from sqlalchemy import Engine, insert, select
+from sqlalchemy import Engine, insert, select, update
 
 from ragtriage.errors import StoreError
 from ragtriage.steps import Step
@@ -117,14 +117,22 @@ class Store:
             (number,) = connection.execute(insert(runs).values(**row)).inserted_primary_key or (0,)
         return self.resume(number)
 
-    def resume(self, number: int) -> Run:
+    def resume(self, number: int, *, configuration: Mapping[str, Any] | None = None) -> Run:
         """Go on writing a run and take its lease; `Run.todo` leaves out what is done.
+
+        Args:
+            number: which run.
+            configuration: what it is to be shown by from now on; as it was, if None.
 
         Raises:
             StoreError: another process is writing it, there is no such run, or the store can't be written.
         """
         run = Run(self._engine, self.where, Lease(number))
         self._writing.append(run)
+        if configuration is not None:
+            changed = update(runs).where(runs.c.number == number)
+            with writing(self._engine, self.where) as connection:
+                connection.execute(changed.values(configuration=json.dumps(dict(configuration), default=str)))
         return run
 
     def runs(self) -> list[RunInfo]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -168,7 +169,7 @@ class Measurer:
     def _answered(self, question: Question) -> Measured:
         if question.query:
             return self._answered_by_response(question)
-        asked, encoded, evidence, c = self._search(question.subject, question.evidence)
+        asked, encoded, evidence, c = self._search(_subject(question), question.evidence)
         row = features.answered(c, asked, encoded.vector, evidence)
         return Measured("answered", (tuple(row),), (_found(c, asked, evidence),))
 
@@ -178,7 +179,7 @@ class Measurer:
         if not said:
             quote = next(iter(question.evidence), "")
             return Measured("answered_response", (), (Scored(DECLINED, quote),))
-        asked, encoded, evidence, c = self._search(question.subject, [said])
+        asked, encoded, evidence, c = self._search(_subject(question), [said])
         row = features.answered(c, asked, encoded.vector, evidence)
         return Measured("answered_response", (tuple(row),), (_found(c, asked, evidence),))
 
@@ -238,9 +239,21 @@ def claimed(query: str, response: tuple[str, ...]) -> str:
     return "\n".join(component.text for component in decompose.split_claims(text, query) if not component.remark)
 
 
+_OPEN = re.compile(
+    r"\b(?:it|its|they|them|their|theirs|this|that|these|those|he|she|him|her|his|hers|one|ones)\b", re.IGNORECASE
+)
+
+
 def _subject(question: Question) -> str:
-    """What is looked for: a claim without what it says about its sources."""
-    return bare(question.subject) if question.kind == "supported" else question.subject
+    """What is looked for: a claim without what it says about its sources; a sub-question that can be understood.
+
+    A sub-question with a pronoun that nobody could resolve is read within the whole query.
+    """
+    if question.kind == "supported":
+        return bare(question.subject)
+    if question.kind == "answered" and question.context and _OPEN.search(question.subject):
+        return question.context
+    return question.subject
 
 
 def _both_ways(a: Encoded, b: Encoded) -> tuple[Vector, Vector]:
