@@ -51,6 +51,9 @@ HIDDEN = {"supported": 12, "essential": 16, "essential_long": 16, "essential_par
 """Units of the hidden layer; the other tasks are plain logistic regressions."""
 MATCHED = ("answered", "essential", "essential_long", "essential_part")
 """Models shifted so that as many verdicts are yes as labels are: a metric is a share, and must not be biased."""
+LEAN = {"answered": 3.0, "essential_part": 7 / 3}
+"""Odds by which a model then leans to yes. A no is what a finding blames somebody for, and a sound answer that is blamed
+costs more than a fault that is missed; chosen by `bench/diagnosis.py` on policies, with models that hadn't seen them."""
 BAGS = 3
 """Networks that are averaged, from different starts, as one wider network."""
 REPEATS = 0.8
@@ -282,8 +285,13 @@ def main() -> None:
         shift = 0.0
         if task in MATCHED:
             # labelled sub-questions are worded better than what users ask: the share must be right on the latter
-            real = np.char.startswith(kind.astype(str), f"passage {ASKED}") if task == "answered" else kind == kind
+            real = (
+                np.char.startswith(kind.astype(str), f"passage {ASKED}")
+                if task == "answered"
+                else np.ones(len(kind), bool)
+            )
             shift = -float(np.quantile(logit(p[real]), 1 - y[real].mean()))
+            shift += float(np.log(LEAN.get(task, 1.0)))
             p = 1 / (1 + np.exp(-(logit(p) + shift)))
         report(task, y, p, group, kind)
         if task == "supported":

@@ -310,3 +310,25 @@ def test_products_in_parts_are_products() -> None:
     a, b = draw.random((130, 384), np.float32), draw.random((70, 384), np.float32)
     assert np.allclose(between(a, b), a @ b.T, rtol=1e-5)
     assert np.allclose(along(a, b[0]), a @ b[0], rtol=1e-5)
+
+
+def test_a_response_that_declines_answers_nothing_however_much_it_repeats_the_question(judge: EmbeddedJudge) -> None:
+    refusal = "I'm sorry, the documents don't say how tall the lighthouse of Skerrow is."
+
+    assert value(judge, ask.answered(QUERY, (refusal,), query=QUERY)) == "no"
+    assert value(judge, ask.answered(QUERY, ("The lighthouse of Skerrow is 38 metres tall.",), query=QUERY)) == "yes"
+
+
+def test_a_sub_question_with_an_open_pronoun_is_read_within_the_query(judge: EmbeddedJudge) -> None:
+    query = "We want to climb the lighthouse of Skerrow. What do tickets for it cost?"
+    alone, within = asked(
+        judge,
+        ask.answered("What does it cost?", (TOWER[1],)),
+        ask.answered("What does it cost?", (TOWER[1],), query),
+    )
+
+    assert isinstance(alone, Verdict)
+    assert isinstance(within, Verdict)
+    assert alone.score is not None
+    assert within.score is not None
+    assert within.score > alone.score
