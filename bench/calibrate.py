@@ -1,11 +1,11 @@
 """Fits the embedded judge's models on labelled cases and writes their coefficients.
 
     pip install scikit-learn
-    python bench/calibrate.py TRAIN src/ragtriage/judges/embedded/model/coefficients.json [--cache FILE]
+    python bench/calibrate.py TRAIN OUT [--cache FILE] [--without NAME]
 
-TRAIN/natural/*.jsonl are cases as RAG applications give them (a question, passages, an answer whose sentences are
-labelled); TRAIN/expand.py turns one into rows. Everything that is printed is out of fold: five folds, all rows of a
-case in the same one. `--cache` keeps the measured rows between runs: measuring takes minutes, fitting seconds.
+OUT is `src/ragtriage/judges/embedded/model/coefficients.json` for the package. TRAIN/natural/*.jsonl are cases as RAG
+applications give them (a question, passages, an answer whose sentences are labelled); TRAIN/expand.py turns one into
+rows. Everything that is printed is out of fold: five folds, all rows of a case in the same one. `--cache` keeps the measured rows between runs: measuring takes minutes, fitting seconds.
 
 A model is a logistic regression, or one with a small hidden layer where that is better (`HIDDEN`). `supported` is
 shifted to the share of unsupported claims that a sound application has (`UNSUPPORTED`), so that a verdict of no means
@@ -52,8 +52,8 @@ HIDDEN = {"supported": 12, "essential": 16, "essential_long": 16, "essential_par
 MATCHED = ("answered", "essential", "essential_long", "essential_part")
 """Models shifted so that as many verdicts are yes as labels are: a metric is a share, and must not be biased."""
 LEAN = {"answered": 3.0, "essential_part": 7 / 3}
-"""Odds by which a model then leans to yes. A no is what a finding blames somebody for, and a sound answer that is blamed
-costs more than a fault that is missed; chosen by `bench/diagnosis.py` on policies, with models that hadn't seen them."""
+"""Odds by which a model then leans to yes. A no is what a finding blames somebody for, and a sound answer that is
+blamed costs more than a fault that is missed; chosen on the policies, with models that hadn't seen them."""
 BAGS = 3
 """Networks that are averaged, from different starts, as one wider network."""
 REPEATS = 0.8
@@ -165,6 +165,12 @@ def measured(train: Path) -> Rows:
     return out
 
 
+def without(rows: dict[str, list[Any]], cases: set[str]) -> dict[str, list[Any]]:
+    """The rows of all other cases."""
+    keep = [i for i, group in enumerate(rows["group"]) if group not in cases]
+    return {name: [values[i] for i in keep] for name, values in rows.items()}
+
+
 def fit(x: np.ndarray, y: np.ndarray, hidden: int, prior: float | None) -> dict[str, Any]:
     """Coefficients as `scorer.Model` reads them."""
     mean, scale = x.mean(axis=0), x.std(axis=0)
@@ -258,6 +264,7 @@ def main() -> None:
     parser.add_argument("train", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--cache", type=Path)
+    parser.add_argument("--without", help="the stem of a file of cases to leave out of the fit, to be measured on")
     args = parser.parse_args()
     warnings.filterwarnings("ignore")
     if args.cache and args.cache.exists():
@@ -266,6 +273,9 @@ def main() -> None:
         rows = measured(args.train)
         if args.cache:
             args.cache.write_bytes(pickle.dumps(rows))
+    if args.without:
+        left_out = {json.loads(line)["id"] for line in (args.train / "natural" / f"{args.without}.jsonl").open()}
+        rows = {task: without(some, left_out) for task, some in rows.items()}
     names = NAMES["similar"]
     weights = [[SIMILAR.get(name, 0.0)] for name in names]
     tasks: dict[str, Any] = {

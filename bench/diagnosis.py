@@ -1,12 +1,13 @@
 """How often the diagnosis blames a sound answer, and how often it finds a fault: on cases with true labels.
 
-    python bench/diagnosis.py NATURAL.jsonl [NATURAL.jsonl …] [--limit N]
+    python bench/diagnosis.py NATURAL.jsonl [NATURAL.jsonl …] [--limit N] [--coefficients FILE]
 
 Reads natural cases (question, passages, sub-questions with grades, response sentences with labels), computes the true
 scores from the labels and the judge's from the texts, and prints: each score's mean, bias and correlation; for every
 rule how often it truly holds, was found and was found rightly; and the share of sound cases that were blamed. Verdicts
-are never shown the labels. A sub-question that only several passages together might answer makes a case's coverage
-ambiguous; such cases are left out.
+are never shown the labels. For figures that are held out, fit models without the file first:
+`bench/calibrate.py TRAIN FILE --without policies`. A sub-question that only several passages together might answer
+makes a case's coverage ambiguous; such cases are left out.
 """
 
 from __future__ import annotations
@@ -70,6 +71,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--limit", type=int)
+    parser.add_argument("--coefficients", type=Path, help="models that were fitted without these cases")
     args = parser.parse_args()
     rows = {}
     for path in args.files:
@@ -82,8 +84,9 @@ def main() -> None:
     both: Counter[str] = Counter()
     sure: Counter[str] = Counter()
     sound = blamed = blamed_surely = 0
+    judge = EmbeddedJudge(coefficients=args.coefficients)
     cases = (case_of(rows[i]) for i in truths)
-    for record in evaluate_sync(cases, EmbeddedJudge(), metrics=METRICS, also=needs_of(RULES)):
+    for record in evaluate_sync(cases, judge, metrics=METRICS, also=needs_of(RULES)):
         truth = truths[record.case.id]
         for name, expected in truth.items():
             got = record.outcomes[name]

@@ -43,11 +43,13 @@ class EmbeddedJudge:
     Args:
         any_language: judge other languages than English too, on which nothing was measured.
         threads: how many texts are encoded at a time.
+        coefficients: fitted models of one's own, as `bench/calibrate.py` writes them; None for those of the package.
     """
 
-    def __init__(self, *, any_language: bool = False, threads: int = 2) -> None:
+    def __init__(self, *, any_language: bool = False, threads: int = 2, coefficients: Path | None = None) -> None:
         self._any_language = any_language
         self._threads = threads
+        self._coefficients = coefficients or _HERE / "model" / "coefficients.json"
         self._gatherer = Gatherer(self._answers)
         self._lock = threading.Lock()
         self._loaded: tuple[Encoder, Scorer] | None = None
@@ -58,7 +60,7 @@ class EmbeddedJudge:
 
     def fingerprint(self, kind: Kind) -> str:
         """A hash over everything that this kind's answers depend on: rules, and for matches the model and its code."""
-        return f"embedded-{_fingerprint(kind)}"
+        return f"embedded-{_fingerprint(kind, self._coefficients)}"
 
     def can(self, kind: Kind, language: str) -> str | None:  # noqa: ARG002 - the same for all
         """None for English; for other languages the reason why not, unless any language was asked for."""
@@ -96,7 +98,7 @@ class EmbeddedJudge:
                 from ragtriage.judges.embedded.scorer import Scorer, load  # noqa: PLC0415 - see the docstring
 
                 encoder = Encoder(threads=self._threads)
-                self._loaded = encoder, Scorer(Library(encoder), load())
+                self._loaded = encoder, Scorer(Library(encoder), load(self._coefficients))
             return self._loaded[1]
 
     def _answers(self, questions: Sequence[Question]) -> list[Answer]:
@@ -137,7 +139,7 @@ def _failure(question: Question, error: Exception) -> Failure:
 
 
 @cache
-def _fingerprint(kind: str) -> str:
+def _fingerprint(kind: str, coefficients: Path) -> str:
     """Hash of the files that an answer depends on: decomposition rules for all (matches read sentences by them too)."""
     folders = (
         [_HERE / "decompose"]
@@ -150,13 +152,13 @@ def _fingerprint(kind: str) -> str:
             if path.suffix in {".py", ".onnx", ".txt"} and path.stem not in {"judge", "gather", "__init__"}:
                 found.update(path.name.encode() + path.read_bytes())
     if kind not in (*DECOMPOSITIONS, "declines"):
-        found.update(_coefficients(kind))
+        found.update(_fitted(kind, coefficients))
     return found.hexdigest()[:12]
 
 
-def _coefficients(kind: str) -> bytes:
+def _fitted(kind: str, coefficients: Path) -> bytes:
     """The fitted numbers of this kind alone, so that fitting one task again voids no other verdicts; and all cuts."""
-    fitted: dict[str, Any] = json.loads((_HERE / "model" / "coefficients.json").read_text(encoding="utf-8"))
+    fitted: dict[str, Any] = json.loads(coefficients.read_text(encoding="utf-8"))
     task = {"similarity": "similar"}.get(kind, kind)
     own = {name: one for name, one in fitted["tasks"].items() if name.startswith(task)}
     return json.dumps([own, fitted["cuts"]], sort_keys=True).encode()

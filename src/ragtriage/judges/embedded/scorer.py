@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from ragtriage.errors import JudgeError
 from ragtriage.judges.embedded import decompose, features
 from ragtriage.judges.embedded.attribution import bare
 from ragtriage.judges.embedded.comparison import Comparison, compare
-from ragtriage.judges.embedded.encoder import MODEL, Encoded, Vector
+from ragtriage.judges.embedded.encoder import Encoded, Vector
 from ragtriage.judges.embedded.evidence import Evidence
 from ragtriage.judges.embedded.library import Library
 from ragtriage.judges.embedded.products import along, between
@@ -79,9 +80,16 @@ class Model:
         return float(1.0 / (1.0 + np.exp(-np.clip(x[0], -30.0, 30.0))))
 
 
-def load(folder: Path = MODEL) -> dict[str, Any]:
-    """The coefficients as they lie beside the encoder."""
-    found: dict[str, Any] = json.loads((folder / "coefficients.json").read_text(encoding="utf-8"))
+def load(path: Path) -> dict[str, Any]:
+    """Fitted models, as `bench/calibrate.py` writes them.
+
+    Raises:
+        JudgeError: the file can't be read.
+    """
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise JudgeError(f"the fitted models in {path} can't be read: {error}") from error
     return found
 
 
