@@ -5,7 +5,8 @@
 
 OUT is `src/ragtriage/judges/embedded/model/coefficients.json` for the package. TRAIN/natural/*.jsonl are cases as RAG
 applications give them (a question, passages, an answer whose sentences are labelled); TRAIN/expand.py turns one into
-rows. Everything that is printed is out of fold: five folds, all rows of a case in the same one. `--cache` keeps the measured rows between runs: measuring takes minutes, fitting seconds.
+rows. Everything that is printed is out of fold: five folds, all rows of a case in the same one. `--cache` keeps the
+measured rows between runs: measuring takes minutes, fitting seconds.
 
 A model is a logistic regression, or one with a small hidden layer where that is better (`HIDDEN`). `supported` is
 shifted to the share of unsupported claims that a sound application has (`UNSUPPORTED`), so that a verdict of no means

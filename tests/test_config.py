@@ -54,7 +54,7 @@ query = "frage"
     settings = read_settings(path)
 
     assert settings.metrics == ("thelma", "-fact_precision")
-    assert (settings.store, settings.any_language, settings.map) == ("runs", True, {"query": "frage"})
+    assert (settings.store, settings.any_language, settings.map) == (str(tmp_path / "runs"), True, {"query": "frage"})
     assert (settings.thresholds["groundedness"], settings.thresholds["source_precision"]) == (0.9, 0.5)
     assert settings.fail_under == {"groundedness": 0.7}
     rule = settings.rules[-1]

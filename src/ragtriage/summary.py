@@ -118,7 +118,7 @@ class _Pile:
     sure: int = 0
     tokens: int = 0
     readings: Counter[tuple[str, str]] = field(default_factory=Counter)
-    worst: list[tuple[bool, float, int, str]] = field(default_factory=list)
+    worst: list[tuple[bool, float, str]] = field(default_factory=list)
 
 
 class Tally:
@@ -178,11 +178,12 @@ class Tally:
         pile.sure += sure
         pile.tokens += max(finding.tokens for finding in findings)
         pile.readings.update((finding.reading, finding.advice) for finding in findings)
-        entry = (sure, round(max(finding.severity for finding in findings), 6), -self._cases, case)
-        (heapq.heappushpop if len(pile.worst) >= WORST else heapq.heappush)(pile.worst, entry)
+        # equal ones by their id: records come as they are complete, and a stored run must say what the evaluation said
+        entry = (not sure, -round(max(finding.severity for finding in findings), 6), case)
+        pile.worst = heapq.nsmallest(WORST, [*pile.worst, entry])
 
     def _group(self, key: tuple[str, str], pile: _Pile) -> Group:
-        worst = tuple(case for *_, case in sorted(pile.worst, reverse=True))
+        worst = tuple(case for *_, case in pile.worst)
         readings = tuple(Reading(text, count, advice) for (text, advice), count in pile.readings.most_common())
         return Group(*key, pile.cases, pile.sure, readings, pile.tokens, worst)
 
@@ -215,11 +216,13 @@ def weighted_interval(
     Args:
         values: shape (n,), n ≥ 1.
         weights: shape (n,), above 0.
-        seed: the same numbers for the same data every time.
+        seed: the same numbers for the same data every time, in whatever order it comes.
 
     Returns:
         (mean, low, high). With one case the interval is that case.
     """
+    order = np.lexsort((weights, values))
+    values, weights = values[order], weights[order]
     weights = weights / weights.max()  # only their proportions count, and the sum of very large ones would overflow
     mean = float(np.average(values, weights=weights))
     if len(values) == 1:

@@ -135,11 +135,14 @@ def test_nul_bytes_and_half_surrogates_are_replaced_and_told(command, tmp_path: 
     assert command("export", "-o", "out.csv").code == 0
 
 
-def test_ten_thousand_sources_are_read(command, tmp_path: Path) -> None:
+def test_ten_thousand_sources_are_rejected_unless_they_are_wanted(command, tmp_path: Path) -> None:
     written(tmp_path / "rows.jsonl", [row(0, contexts=[f"Ticket {i} costs {i} euros." for i in range(10_000)])])
 
-    said = command("evaluate", "rows.jsonl", *LEAN)
+    refused = command("evaluate", "rows.jsonl", *LEAN)
+    said = command("evaluate", "rows.jsonl", "--max-sources", "10000", *LEAN)
 
+    assert refused.code == 2
+    assert "has 10,000 sources, more than 1,000: raise the limit by --max-sources" in refused.err
     assert (said.code, said.json["cases"]) == (0, 1)
     assert "10000 in all" in said.err
 

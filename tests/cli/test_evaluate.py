@@ -170,4 +170,4 @@ def test_a_store_named_in_the_settings_is_read_by_the_other_commands_as_well(com
     assert command("show", "--json").json["cases"] == 4
     assert "4 of 4 cases" in command("runs").out
     assert command("export", "-o", "out.csv").code == 0
-    assert command("report").out.strip() == "kept/run-1.html"
+    assert command("report").out.strip() == str(Path.cwd() / "kept/run-1.html")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from ragtriage import METRICS, Case, Record, Score, Undefined, metrics_named, thresholds_with
+from ragtriage import METRICS, RULES, Case, Record, Score, Undefined, metrics_named, thresholds_with
 from ragtriage.assessment import MOST, OTHERS, Assessment, Criteria
 from ragtriage.errors import ConfigError
 from ragtriage.gate import check_gates, failing
@@ -63,6 +64,28 @@ def test_only_the_proportion_of_weights_counts_however_large_or_small_they_are(s
     weights = np.array([1.0, 0.5, 0.5])
 
     assert weighted_interval(values, weights * scale) == pytest.approx(weighted_interval(values, weights))
+
+
+def test_the_order_of_the_cases_changes_no_number() -> None:
+    values = [i / 7 for i in range(8)] * 3
+    weights = [1.0 + i % 5 for i in range(24)]
+    there = weighted_interval(np.array(values), np.array(weights))
+    back = weighted_interval(np.array(values[::-1]), np.array(weights[::-1]))
+
+    assert there == back
+
+
+def test_the_worst_of_equal_cases_do_not_depend_on_their_order() -> None:
+    rule = replace(RULES[0], when={"groundedness": "low"}, declines=False)
+    criteria = replace(CRITERIA, rules=(rule,))
+    records = [record(i, Score(0.0, 2)) for i in range(9)]
+    there, back = Assessment(criteria), Assessment(criteria)
+    for one, other in zip(records, records[::-1], strict=True):
+        there.add(one)
+        back.add(other)
+
+    (group,) = there.summary().groups
+    assert group.worst == back.summary().groups[0].worst == ("c0", "c1", "c2", "c3", "c4")
 
 
 def test_an_interval_holds_its_mean_and_narrows_with_more_cases() -> None:

@@ -17,7 +17,7 @@ from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.embedded.products import along, between
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.questions import KINDS, Question
-from ragtriage.judges.rows import predict, questions_of
+from ragtriage.judges.rows import Task, predict, questions_of
 from ragtriage.verdicts import Answer, Failure, Verdict
 
 TOWER = (
@@ -294,7 +294,7 @@ def test_rows_of_the_other_tasks(judge: EmbeddedJudge) -> None:
     (pair,) = questions_of("similar", {"a": "x", "b": "y"})
     assert pair == ask.similarity("x", ("y",))
     (question,) = questions_of("answered", {"question": "Earlier: hello\n\nQuestion: How tall?", "sources": ["s"]})
-    assert question == ask.answered("How tall?", ("s",), "Earlier: hello")
+    assert question == ask.answered("How tall?", ("s",), "Earlier: hello\n\nQuestion: How tall?")
     rows = [
         {"id": 1, "response": "Tickets cost 6 euros. A ticket costs 6 euros."},
         {"id": 2, "response": "One sentence."},
@@ -320,15 +320,48 @@ def test_a_response_that_declines_answers_nothing_however_much_it_repeats_the_qu
 
 
 def test_a_sub_question_with_an_open_pronoun_is_read_within_the_query(judge: EmbeddedJudge) -> None:
-    query = "We want to climb the lighthouse of Skerrow. What do tickets for it cost?"
-    alone, within = asked(
-        judge,
-        ask.answered("What does it cost?", (TOWER[1],)),
-        ask.answered("What does it cost?", (TOWER[1],), query),
-    )
+    question = "Can I go up there myself, or is it closed?"
+    query = f"I'd like to climb the lighthouse tower in July. {question}"
+    alone, within = asked(judge, ask.answered(question, (TOWER[1],)), ask.answered(question, (TOWER[1],), query))
 
     assert isinstance(alone, Verdict)
     assert isinstance(within, Verdict)
     assert alone.score is not None
     assert within.score is not None
     assert within.score > alone.score
+
+
+@pytest.mark.parametrize(
+    ("task", "row"),
+    [
+        ("supported", {"claim": "It is tall.", "sources": []}),
+        ("supported", {"claim": "It is tall.", "sources": ["", " "]}),
+        ("answered", {"question": "How tall is it?", "sources": []}),
+        ("essential", {"query": "How tall is it?", "text": ""}),
+        ("relevant", {"query": "How tall is it?", "text": " "}),
+        ("same-answer", {"query": "How tall is it?", "truth": ["38 metres"], "response": ""}),
+    ],
+)
+def test_without_a_text_a_row_is_no_as_in_an_evaluation(
+    judge: EmbeddedJudge, task: Task, row: dict[str, object]
+) -> None:
+    (found,) = asyncio.run(predict(judge, task, [{"id": 1, **row}]))
+
+    assert found == {"id": 1, "verdict": "no", "confidence": 1.0, "score": 0.0}
+
+
+def test_an_empty_claim_says_nothing_that_is_not_supported(judge: EmbeddedJudge) -> None:
+    (found,) = asyncio.run(predict(judge, "supported", [{"id": 1, "claim": "", "sources": ["It is tall."]}]))
+
+    assert (found["verdict"], found["score"]) == ("yes", 1.0)
+
+
+def test_a_question_in_a_conversation_is_never_left_out_of_what_is_looked_for(judge: EmbeddedJudge) -> None:
+    talk = "User: Tell me about the moon.\nAssistant: The moon orbits the earth.\n\nQuestion: "
+    sources = ["The ferry costs 5 euros and leaves at nine.", "The moon orbits the earth."]
+    asked = ["How far is it from there to Mars?", "What is its colour, and does it have mountains?"]
+    rows = [{"id": i, "question": talk + one, "sources": sources} for i, one in enumerate(asked)]
+
+    first, second = asyncio.run(predict(judge, "answered", rows))
+
+    assert first["score"] != second["score"]

@@ -147,8 +147,12 @@ def test_limits(read: Any) -> None:
     assert rejected[2].field == "response"
 
 
-def test_ten_thousand_sources_are_fine(read: Any) -> None:
-    _, [case], _ = read([{"query": "q", "sources": [f"s{n}" for n in range(10_000)]}])
+def test_ten_thousand_sources_are_fine_if_they_are_wanted(read: Any) -> None:
+    rows = [{"query": "q", "sources": [f"s{n}" for n in range(10_000)]}]
+    _, _, [rejected] = read(rows)
+    _, [case], _ = read(rows, limits=Limits(max_sources=10_000))
+
+    assert "has 10,000 sources" in str(rejected)
     assert len(case.sources) == 10_000
 
 

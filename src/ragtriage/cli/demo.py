@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +10,7 @@ from rich.console import Console
 
 from ragtriage.cli.evaluate import evaluate
 from ragtriage.cli.options import Where, place_of
-from ragtriage.cli.results import diagnosed, opened
+from ragtriage.cli.results import diagnosed, opened, program
 from ragtriage.demo import CASES, known_faults, mark, shares
 from ragtriage.store import open_store
 
@@ -53,14 +52,4 @@ def _compare(store: str | None) -> None:
             console.print(f"  {m.known.id}  {m.known.fault}: {m.known.note}{instead}", markup=False, highlight=False)
     console.print()
     console.print("Your own file (JSONL, JSON or CSV with a question, an answer and the retrieved texts):")
-    program = Path(sys.argv[0])
-    command = "ragtriage" if program.name != "ragtriage" or program.parent.name != "bin" else _shown(program)
-    console.print(f"  {command} evaluate answers.jsonl", markup=False, highlight=False)
-
-
-def _shown(program: Path) -> str:
-    """How to call this very program from the present folder."""
-    try:
-        return str(program.absolute().relative_to(Path.cwd()))
-    except ValueError:
-        return program.name
+    console.print(f"  {program()} evaluate answers.jsonl", markup=False, highlight=False)

@@ -105,12 +105,20 @@ def print_run(stored: StoredRun, criteria: Criteria, assessment: Assessment, *, 
     console = Console()
     print_summary(console, _header(stored, criteria), summary, assessment.slices())
     worst = next((case for group in summary.groups for case in group.worst), None)
-    lines = [f"run {stored.number} is stored; list its cases: ragtriage show {stored.number}"]
+    lines = [f"run {stored.number} is stored; list its cases: {program()} show {stored.number}"]
     if worst is not None:
-        lines.append(f"the worst case in full: ragtriage show {stored.number} {shlex.quote(worst)}")
+        lines.append(f"the worst case in full: {program()} show {stored.number} {shlex.quote(worst)}")
     console.print()
     for line in lines:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def program() -> str:
+    """How to call this very program from the present folder: by its path where it lies below, else by its name."""
+    called = Path(sys.argv[0])
+    if called.name != "ragtriage" or not called.is_absolute():
+        return "ragtriage" if called.name != "ragtriage" else str(called)
+    return str(called.relative_to(Path.cwd())) if called.is_relative_to(Path.cwd()) else called.name
 
 
 def report_path(store: Store, stored: StoredRun) -> Path | None:
@@ -147,7 +155,7 @@ def _header(stored: StoredRun, criteria: Criteria) -> Header:
     shown = (f"row {r.row}{f', field {r.field!r}' if r.field else ''}: {r.reason}" for r in rejected[:REJECTIONS])
     return Header(
         run=str(info.number),
-        input=info.input,
+        input=info.input if not Path(info.input).is_absolute() else Path(info.input).name,
         judge=info.judge,
         created=info.created.replace("T", " ").replace("+00:00", " UTC"),
         state=info.state,

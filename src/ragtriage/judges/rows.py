@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 from ragtriage.errors import InputError
+from ragtriage.inquiry import NOTHING
 from ragtriage.judges import questions as ask
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.questions import Question
@@ -83,8 +84,9 @@ def questions_of(task: Task, row: Row, parts: Sequence[Sequence[Component]] = ()
                 ),
             )
         case "answered":
-            before, mark, question = _text(row, "question", "query").rpartition(_QUESTION_MARK)
-            return (ask.answered(question.strip(), _texts(row, "sources"), before.strip() if mark else ""),)
+            whole = _text(row, "question", "query")
+            _, mark, question = whole.rpartition(_QUESTION_MARK)
+            return (ask.answered(question.strip(), _texts(row, "sources"), whole.strip() if mark else ""),)
         case "same-answer":
             return (ask.same_answer(_text(row, "query", "question"), _texts(row, "truth"), _text(row, "response")),)
         case "similar":
@@ -98,6 +100,8 @@ def _supported(row: Row, parts: Sequence[Sequence[Component]]) -> tuple[Question
     """One question a claim: the text if it is one sentence, else what it was broken into; none about a remark."""
     claim, sources, query = _text(row, "claim"), _texts(row, "sources"), str(row.get("query") or "")
     sentences, claims = parts
+    if not claim.strip():
+        return ()
     if len(sentences) <= 1 and not (claims and all(one.remark for one in claims)):
         return (ask.supported(claim, sources, query),)
     return tuple(ask.supported(one.text, sources, query, claim) for one in claims if not one.remark)
@@ -172,10 +176,22 @@ async def predict(judge: Judge, task: Task, rows: Sequence[Row]) -> list[dict[st
 
 
 async def _asked(judge: Judge, questions: Sequence[Sequence[Question]]) -> list[list[Answer]]:
-    """The answers in the shape of the questions."""
+    """The answers in the shape of the questions; what has no text is no without asking, as in an evaluation."""
     flat = [question for some in questions for question in some]
-    answers: list[Answer] = [Failure("the judge gave no answer")] * len(flat)
-    async for at, answer in judge.ask(flat):
-        answers[at] = answer
+    answers: list[Answer] = [NOTHING if _blank(q) else Failure("the judge gave no answer") for q in flat]
+    places = [i for i, question in enumerate(flat) if not _blank(question)]
+    async for at, answer in judge.ask([flat[i] for i in places]):
+        answers[places[at]] = answer
     left = iter(answers)
     return [[next(left) for _ in some] for some in questions]
+
+
+def _blank(question: Question) -> bool:
+    """Whether there is no text that could support, answer or hold anything."""
+    match question.kind:
+        case "supported" | "answered":
+            return not any(text.strip() for text in question.evidence)
+        case "essential" | "relevant" | "same_answer":
+            return not question.subject.strip()
+        case _:
+            return False

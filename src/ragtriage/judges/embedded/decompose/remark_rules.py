@@ -53,12 +53,18 @@ AGAIN = re.compile(
     rf"determined |named |confirmed |answered )?(?:in|from|by) (?:them|it|this|that)[.!]*$|"
     r"(?:and |but |though |although )?(?:it|they) (?:do |does |also )*(?:mention|contain|describe|touch|give|list|"
     r"cover|include|name|say)s?\b[^:]*:$|"
-    r"(?:and )?(?:so|therefore|hence|thus),? [^;:]{1,160}(?:n't|\b(?:not|no|cannot|unclear|unknown|open)\b)[^,;:]*$",
+    r"(?:and )?(?:so|therefore|hence|thus),? [^;:]{1,160}(?:n't|\b(?:not|no|cannot|unclear|unknown|open)\b)[^,;:]*$|"
+    r"(?:please|you (?:may|might|can|could|should|would)(?: want to| wish to| need to)?|"
+    r"i(?:'d| would)? (?:recommend|suggest|advise)(?: that you)?) (?:also |directly )?(?:contact(?:ing)?|ask(?:ing)?|"
+    r"check(?:ing)?|call(?:ing)?|reach(?:ing)? out|get(?:ting)? in touch|consult(?:ing)?|speak(?:ing)? (?:to|with))\b"
+    r"[^;:\d]*$",
     re.IGNORECASE,
 )
-"""A remark only behind a remark about the sources: "they" are the sources then, and "so" draws the consequence."""
+"""A remark only behind a remark about the sources: "they" are the sources then, "so" draws the consequence, and "please
+contact" says where else to look; with a number it is a claim."""
 
 RULES: tuple[tuple[Remark, re.Pattern[str]], ...] = (
+    _rule("refusal", r"(?:unable|not able) to (?:answer|help|find|determine|provide an answer)\b[^;:]*$"),
     _rule(
         "courtesy",
         r"(?:sure|certainly|of course|absolutely|(?:good|great|nice|interesting|excellent) question|okay|ok|hello|hi|"
