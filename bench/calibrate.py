@@ -283,9 +283,11 @@ def main() -> None:
         "similar": {"mean": [0.0] * len(names), "scale": [1.0] * len(names), "layers": [[weights, [-SIMILAR_AT]]]}
     }
     cuts = {"repeats": REPEATS, "sure": SURE, "unsure": UNSURE}
-    for name in rows["answered"]:
-        # Without the query a judge can't know that a text is a response.
-        rows["answered"][name] = rows["answered"][name] + rows["answered_response"][name]
+    # Without the query a judge can't know that a text is a response; the question is a stand-alone one then.
+    responses = rows["answered_response"]
+    alone = [i for i, kind in enumerate(responses["kind"]) if not kind.endswith(ASKED)]
+    for name, values in rows["answered"].items():
+        rows["answered"][name] = values + [responses[name][i] for i in alone]
     for task, some in sorted(rows.items()):
         x, y = np.array(some["x"], float), np.array(some["y"])
         group, kind = np.array(some["group"]), np.array(some["kind"])

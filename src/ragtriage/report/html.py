@@ -162,6 +162,7 @@ def _page(
         cards=cards_of(summary, header),
         shares=shares_of(survey.kinds),
         healthy=healthy_cases(summary),
+        wasteful=survey.kinds["waste"],
         repair=repair,
         waste=waste,
         slice_titles=titles,

@@ -39,7 +39,7 @@ def row_of(record: Record, findings: Sequence[Finding]) -> Row:
     component = headline(record, findings)
     failed = [o.reason for o in record.outcomes.values() if isinstance(o, Undefined) and o.failed]
     scores = {name: o.value if isinstance(o, Score) else None for name, o in record.outcomes.items()}
-    if findings:
+    if findings and (component != UNDETERMINED or findings[0].kind == "doubt"):
         first = _most_pressing(findings)
         kind, reading, sure = str(first.kind), first.reading, first.sure
     elif component == UNDETERMINED:
