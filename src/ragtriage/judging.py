@@ -36,7 +36,7 @@ UNITS: dict[str, tuple[str, Callable[[str], Question]]] = {
 """What can be split → the field that is read where there is no `text`, and how to ask."""
 
 
-def ask_rows(task: str, rows: Path, out: Path, judge_name: str, *, any_language: bool = False) -> None:
+def ask_rows(task: str, rows: Path, out: Path, judge_name: str) -> None:
     """Write one prediction for every row.
 
     Raises:
@@ -46,13 +46,13 @@ def ask_rows(task: str, rows: Path, out: Path, judge_name: str, *, any_language:
     known = next((name for name in TASKS if name == task), None)
     if known is None:
         raise ConfigError(f"there is no task {task!r}: use one of {', '.join(TASKS)}")
-    judge = judge_named(judge_name, any_language=any_language)
+    judge = judge_named(judge_name)
     _through(
         rows, out, lambda batch: predict(judge, known, batch), {"verdict": None, "confidence": None, "score": None}
     )
 
 
-def split_rows(unit: str, rows: Path, out: Path, judge_name: str, *, any_language: bool = False) -> None:
+def split_rows(unit: str, rows: Path, out: Path, judge_name: str) -> None:
     """Write the components of every row's text.
 
     Raises:
@@ -61,7 +61,7 @@ def split_rows(unit: str, rows: Path, out: Path, judge_name: str, *, any_languag
     """
     if unit not in UNITS:
         raise ConfigError(f"nothing is split into {unit!r}: use one of {', '.join(UNITS)}")
-    judge = judge_named(judge_name, any_language=any_language)
+    judge = judge_named(judge_name)
     _through(rows, out, lambda batch: _split(judge, unit, batch), {"components": None})
 
 

@@ -54,6 +54,8 @@ class Survey:
     rejected: int = 0
     """Rows that can't be used, as far as the file was read."""
     first_rejected: list[Rejected] = field(default_factory=list)
+    conversations: int = 0
+    """Selected rows with a conversation before the query."""
     cut_off: bool = False
     """Whether the file couldn't be read to its end."""
 
@@ -92,6 +94,7 @@ class FileRun:
         for case in self._cases(self.survey.reject):
             rows.add(case)
             self.survey.selected += 1
+            self.survey.conversations += bool(case.history)
         if not self.survey.selected:
             first = f"; the first: {self.survey.first_rejected[0]}" if self.survey.first_rejected else ""
             raise InputError(f"{name}: none of its {self.survey.rejected} rows can be used{first}")

@@ -184,7 +184,7 @@ class Tally:
 
     def _group(self, key: tuple[str, str], pile: _Pile) -> Group:
         worst = tuple(case for *_, case in pile.worst)
-        readings = tuple(Reading(text, count, advice) for (text, advice), count in pile.readings.most_common())
+        readings = tuple(Reading(text, count, advice) for (text, advice), count in _counted(pile.readings))
         return Group(*key, pile.cases, pile.sure, readings, pile.tokens, worst)
 
     def _metric(self, metric: Metric) -> MetricSummary:
@@ -201,11 +201,16 @@ class Tally:
             low,
             high,
             len(values),
-            dict(column.undefined.most_common()),
+            dict(_counted(column.undefined)),
             column.failed,
             column.unknown,
             tuple(int(count) for count in bins),
         )
+
+
+def _counted(counter: Counter[Any]) -> list[tuple[Any, int]]:
+    """The most frequent first; equal ones by name, so that it doesn't matter which case came first."""
+    return sorted(counter.items(), key=lambda item: (-item[1], item[0]))
 
 
 def weighted_interval(

@@ -200,3 +200,27 @@ def test_ctrl_c_prints_what_there_is_and_the_same_command_goes_on(tmp_path: Path
     assert f"continuing run 1: {said['cases']} of {ROWS}\n" in again.err
     assert (again.code, again.json["run"], again.json["cases"]) == (0, 1, ROWS)
     assert re.search(r"^new run 2: 0 rows changed", process(*args, "--limit", "300").err, re.MULTILINE)
+
+
+def test_ctrl_c_before_anything_is_judged_is_told_and_is_no_failed_gate(tmp_path: Path) -> None:
+    start = [
+        sys.executable,
+        "-c",
+        "from ragtriage.cli import main; main()",
+        "judge",
+        "ask",
+        "essential",
+        "-",
+        "-o",
+        "-",
+    ]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(start, cwd=tmp_path, text=True, **pipes) as child:
+        assert child.stdin
+        assert child.stderr
+        time.sleep(2.0)
+        child.send_signal(signal.SIGINT)
+        told = child.stderr.read()
+
+    assert child.returncode == 3
+    assert told == "ragtriage: interrupted: give the same command again\n"

@@ -189,6 +189,9 @@ def test_where_the_store_is(tmp_path, monkeypatch):
         assert Path(path).is_file()
     assert Path(".ragtriage/.gitignore").read_text() == "*\n"
     assert not Path(".gitignore").exists()
+    Path("elsewhere/.ragtriage").mkdir(parents=True)
+    with open_store("elsewhere/.ragtriage"):
+        assert Path("elsewhere/.ragtriage/.gitignore").read_text() == "*\n"
     monkeypatch.setenv("RAGTRIAGE_STORE", "set")
     with open_store() as store:
         assert store.where == "set/runs.sqlite"

@@ -10,6 +10,9 @@ from ragtriage.cli.app import app
 from ragtriage.cli.exits import INCOMPLETE, USAGE
 from ragtriage.errors import JudgeError, RagtriageError, StoreError
 
+CTRL_C = 130
+"""What typer exits with after Ctrl-C, where a command didn't see to it itself."""
+
 
 def main() -> None:
     """The console script: run the command; an expected error is one sentence on stderr, never a traceback.
@@ -32,6 +35,9 @@ def main() -> None:
     except (BrokenPipeError, SystemExit) as end:
         # The reader of a pipe (`| head`) has gone: nothing is wrong, and nothing more may be written. Where typer sees
         # it first it exits with 1, which would say that a gate failed.
+        if isinstance(end, SystemExit) and end.code == CTRL_C:
+            sys.stderr.write("ragtriage: interrupted: give the same command again\n")
+            sys.exit(INCOMPLETE)
         if isinstance(end, SystemExit) and not isinstance(end.__context__, BrokenPipeError):
             raise
         _discard_output()

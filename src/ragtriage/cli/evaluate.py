@@ -134,6 +134,8 @@ def _say(file: str, cases: CaseFile, by: str | None) -> None:
 
 def _say_rejected(run: FileRun) -> None:
     survey = run.survey
+    if survey.conversations:
+        sys.stderr.write(f"note: {survey.conversations} rows have a conversation; their query is read without it\n")
     if not survey.rejected:
         return
     total = survey.selected + survey.rejected

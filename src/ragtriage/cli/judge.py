@@ -20,9 +20,6 @@ judge = typer.Typer(
 Rows = Annotated[Path, typer.Argument(help="JSONL, may be gzipped; - is standard input.")]
 Out = Annotated[Path, typer.Option("-o", "--out", help="Where the predictions go (JSONL); - is standard output.")]
 JudgeName = Annotated[str, typer.Option("--judge", help="Who judges.")]
-AnyLanguage = Annotated[
-    bool, typer.Option("--any-language", help="Judge also languages that the judge was not measured on.")
-]
 
 
 @judge.command("ask")
@@ -31,14 +28,12 @@ def ask(
     rows: Rows,
     out: Out = Path("-"),
     judge_name: JudgeName = "embedded",
-    *,
-    any_language: AnyLanguage = False,
 ) -> None:
     """Verdicts for rows of one task: {id, verdict, confidence, score}, or an error with a null score.
 
     Uses the question's fields only (claim, sources, query, text, question, a, b, truth, response).
     """
-    ask_rows(task, rows, out, judge_name, any_language=any_language)
+    ask_rows(task, rows, out, judge_name)
 
 
 @judge.command("split")
@@ -47,11 +42,9 @@ def split(
     rows: Rows,
     out: Out = Path("-"),
     judge_name: JudgeName = "embedded",
-    *,
-    any_language: AnyLanguage = False,
 ) -> None:
     """Components of the rows' texts: {id, components: [{text, start, end}]}.
 
     Reads `text`, else `query` (questions) or `response` (claims, sentences).
     """
-    split_rows(unit, rows, out, judge_name, any_language=any_language)
+    split_rows(unit, rows, out, judge_name)

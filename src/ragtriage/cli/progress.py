@@ -21,15 +21,14 @@ class Advance(Protocol):
 
 
 @contextmanager
-def progress(total: int, done: int, *, quiet: bool = False) -> Iterator[Advance]:
+def progress(total: int, done: int) -> Iterator[Advance]:
     """Show progress while the block runs.
 
     Args:
         total: how many cases the run has.
         done: how many of them were done before.
-        quiet: show nothing.
     """
-    if quiet or total == done:
+    if total == done:
         yield lambda: None
     elif sys.stderr.isatty():
         with _bar(total, done) as advance:

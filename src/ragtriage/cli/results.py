@@ -67,7 +67,7 @@ def show(
             return
         print_run(stored, criteria, assessed(stored, criteria, by), as_json=as_json)
         if not as_json:
-            rows = (row_of(record, findings) for record, findings in diagnosed(stored, criteria))
+            rows = (row_of(record, findings, criteria.rules) for record, findings in diagnosed(stored, criteria))
             print_cases(Console(), rows, most)
 
 
@@ -161,6 +161,7 @@ def _header(stored: StoredRun, criteria: Criteria) -> Header:
         state=info.state,
         of=info.rows,
         thresholds=criteria.thresholds,
+        rules=criteria.rules,
         rejected=len(rejected),
         rejections=tuple(shown),
         version=info.versions.get("ragtriage", ""),

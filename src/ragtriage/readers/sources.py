@@ -75,7 +75,8 @@ def _from_text(text: str, limits: Limits, split: str | None, remarks: list[str])
     parts = [part.strip() for part in text.split(split)]
     parts = [part for part in parts if part]
     if len(parts) > limits.max_sources:
-        reason = f"splits into {len(parts):,} sources, more than {limits.max_sources:,}: is the separator right?"
+        count, most = f"{len(parts):,}", f"{limits.max_sources:,}"
+        reason = f"splits into {count} sources, more than {most}: another separator, or --max-sources?"
         raise RowProblem("sources", reason)
     return tuple(
         Source(text_of("sources", part, limits, remarks, f"source {index} ")) for index, part in enumerate(parts, 1)

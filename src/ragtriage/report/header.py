@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+
+from ragtriage.diagnosis import RULES, Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,8 @@ class Header:
     """How many cases there were to evaluate, where that is known; fewer were done if the run isn't finished."""
     thresholds: Mapping[str, float] = field(default_factory=dict)
     """Metric name → the value from which on a score is high."""
+    rules: Sequence[Rule] = RULES
+    """The diagnosis table that it was read with."""
     rejected: int = 0
     """Rows of the input that couldn't be used."""
     rejections: tuple[str, ...] = ()

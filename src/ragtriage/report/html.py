@@ -63,7 +63,7 @@ def write_report(
     Raises:
         OSError: the file can't be written.
     """
-    survey = _survey(cases(), full)
+    survey = _survey(cases(), full, header)
     body = _Body(header, survey)
     part = path.with_name(path.name + ".part")
     try:
@@ -89,12 +89,12 @@ class _Survey:
     """Id → number of its full case, from 1."""
 
 
-def _survey(cases: Iterable[tuple[Record, tuple[Finding, ...]]], full: int) -> _Survey:
+def _survey(cases: Iterable[tuple[Record, tuple[Finding, ...]]], full: int, header: Header) -> _Survey:
     survey = _Survey()
 
     def ranked() -> Iterator[tuple[Rank, int, str]]:
         for place, (record, findings) in enumerate(cases):
-            row = row_of(record, findings)
+            row = row_of(record, findings, header.rules)
             survey.cases += 1
             survey.kinds[row.kind] += 1
             yield row.rank, place, record.case.id
@@ -123,7 +123,7 @@ class _Body:
             at = self._survey.listed.get(place)
             if at is None:
                 continue
-            row = row_of(record, findings)
+            row = row_of(record, findings, self._header.rules)
             if at < self._survey.full:
                 view = case_view(record, findings, self._header.thresholds)
                 self._full[at] = self._template.render(n=at + 1, row=row, case=view)

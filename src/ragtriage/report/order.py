@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ragtriage.diagnosis import KINDS, NONE, UNDETERMINED, Finding, headline
+from ragtriage.diagnosis import KINDS, NONE, RULES, UNDETERMINED, Finding, Rule, headline
 from ragtriage.record import Record
 from ragtriage.report.plain import one_line
 from ragtriage.summary import Summary
@@ -26,7 +26,7 @@ class Row:
     kind: str
     """Of its most pressing finding; `undetermined` or `healthy` if there is none."""
     component: str
-    """Under which it is counted; `none` for a healthy case."""
+    """Under which it is counted, or what wastes; `none` for a healthy case without waste."""
     reading: str
     sure: bool
     scores: Mapping[str, float | None]
@@ -34,9 +34,9 @@ class Row:
     rank: Rank
 
 
-def row_of(record: Record, findings: Sequence[Finding]) -> Row:
-    """A case on one line."""
-    component = headline(record, findings)
+def row_of(record: Record, findings: Sequence[Finding], rules: Sequence[Rule] = RULES) -> Row:
+    """A case on one line; `rules` are those that the findings come from."""
+    component = headline(record, findings, rules)
     failed = [o.reason for o in record.outcomes.values() if isinstance(o, Undefined) and o.failed]
     scores = {name: o.value if isinstance(o, Score) else None for name, o in record.outcomes.items()}
     if findings and (component != UNDETERMINED or findings[0].kind == "doubt"):
@@ -51,7 +51,7 @@ def row_of(record: Record, findings: Sequence[Finding]) -> Row:
         one_line(record.case.id, 80),
         one_line(record.case.query, 140),
         kind,
-        component,
+        findings[0].component if kind == "waste" else component,
         one_line(reading, 200),
         sure,
         scores,

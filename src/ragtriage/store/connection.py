@@ -70,9 +70,12 @@ def connect(address: str, *, create: bool, wait: float = WAIT, fixed: bool | Non
         if not path.exists():
             if not create:
                 raise StoreError(f"there is no store at {path}: evaluate a file first, or {_ELSEWHERE}")
-            if not path.parent.is_dir():
-                path.parent.mkdir(parents=True)
-                (path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
+            made = not path.parent.is_dir()
+            path.parent.mkdir(parents=True, exist_ok=True)
+            ignore = path.parent / ".gitignore"
+            # a user's own folder is left as it is, but one of our name is ours also where it stood empty
+            if (made or path.parent.name == FOLDER) and not ignore.exists():
+                ignore.write_text("*\n", encoding="utf-8")
         may_not = path.exists() and not _writable(path) if fixed is None else fixed
         return _embedded(path, wait, fixed=may_not)
 

@@ -11,6 +11,7 @@ import json
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -153,6 +154,7 @@ def _fingerprint(kind: str, coefficients: Path) -> str:
                 found.update(path.name.encode() + path.read_bytes())
     if kind not in (*DECOMPOSITIONS, "declines"):
         found.update(_fitted(kind, coefficients))
+        found.update(version("onnxruntime").encode())  # another version may round another way
     return found.hexdigest()[:12]
 
 
