@@ -22,6 +22,7 @@ import importlib.util
 import json
 import pickle
 import random
+import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
@@ -48,11 +49,18 @@ SURE = 0.2
 share of unsupported ones: up to .5 they are on cases of the kind fitted on, but not on answers of weaker models."""
 UNSURE = 0.4
 """From here to a half there is no verdict: of these claims less than half are unsupported where answers are sound."""
-HIDDEN = {"supported": 12, "essential": 16, "essential_long": 16, "essential_part": 16, "answered": 16}
+HIDDEN = {
+    "supported": 12,
+    "essential": 16,
+    "essential_long": 16,
+    "essential_part": 16,
+    "answered": 16,
+    "answered_response": 12,
+}
 """Units of the hidden layer; the other tasks are plain logistic regressions."""
-MATCHED = ("answered", "essential", "essential_long", "essential_part")
+MATCHED = ("answered", "answered_response", "essential", "essential_long", "essential_part")
 """Models shifted so that as many verdicts are yes as labels are: a metric is a share, and must not be biased."""
-LEAN = {"answered": 3.0, "essential_part": 7 / 3}
+LEAN = {"answered": 3.0, "answered_response": 3.0, "essential_part": 7 / 3}
 """Odds by which a model then leans to yes. A no is what a finding blames somebody for, and a sound answer that is
 blamed costs more than a fault that is missed; chosen on the policies, with models that hadn't seen them."""
 BAGS = 3
@@ -68,6 +76,8 @@ SIMILAR = {
 SIMILAR_AT = 10.5
 ASKED = "as asked"
 """Marks rows whose sub-question is in the user's words, as an evaluation finds it."""
+SHORT = "short"
+"""Marks rows with a text that was cut down or taken from another case; they teach, but set no share and no figure."""
 TURN = 400
 FOLDS = 5
 
@@ -95,6 +105,8 @@ def labelled(train: Path) -> Iterator[tuple[Question, int, str, str]]:
                 yield replace(question, subject=own, context=context), r["label"], r["group"], f"{r['kind']} {ASKED}"
         if "response" in cases[0]:
             yield from _relevant(cases)
+            yield from _short(cases)
+            yield from _beside(cases)
 
 
 def in_the_users_words(case: dict[str, Any]) -> dict[str, str]:
@@ -136,6 +148,57 @@ def _relevant(cases: list[dict[str, Any]]) -> Iterator[tuple[Question, int, str,
                 yield ask.relevant(case["question"], text), label, case["id"], "relevant"
 
 
+def _short(cases: list[dict[str, Any]]) -> Iterator[tuple[Question, int, str, str]]:
+    """Claims against a few sentences instead of all passages, since users bring short sources too.
+
+    A claim that all passages don't support isn't supported by some of their sentences; one that copies or paraphrases
+    is supported by the sentences that share most words with it; one of another case is supported by neither.
+    """
+    draw = random.Random(1)
+
+    def words(text: str) -> set[str]:
+        return {word for word in re.findall(r"\w+", text.lower()) if len(word) > 2}
+
+    def few(claim: str, passages: list[list[str]], count: int) -> list[str]:
+        places = [(p, s) for p, passage in enumerate(passages) for s in range(len(passage))]
+        own = words(claim)
+        near = sorted(places, key=lambda place: -len(own & words(passages[place[0]][place[1]])))[:2]
+        chosen = sorted({*near, *draw.sample(places, min(count, len(places)))})
+        texts = {p: " ".join(passages[q][s] for q, s in chosen if q == p) for p, _ in chosen}
+        return list(texts.values())
+
+    for case in cases:
+        response = " ".join(text for text, *_ in case["response"])
+        for text, label, kind, _ in case["response"]:
+            if label == 0 or kind in {"copied", "paraphrase"}:
+                evidence = few(text, case["passages"], draw.randint(0, 3))
+                yield ask.supported(text, evidence, case["question"], response), label, case["id"], SHORT
+        other = draw.choice(cases)
+        claims = [text for text, label, *_ in other["response"] if label == 1]
+        if other is not case and claims:
+            claim = draw.choice(claims)
+            evidence = few(claim, case["passages"], draw.randint(0, 3))
+            yield ask.supported(claim, evidence, other["question"], claim), 0, case["id"], SHORT
+
+
+def _beside(cases: list[dict[str, Any]]) -> Iterator[tuple[Question, int, str, str]]:
+    """Responses that don't answer: another case's, and an answer without the sentences that were needed for it."""
+    draw = random.Random(2)
+    for case in (case for case in cases if "sub" in case):
+        question, others = case["question"], [one for one in cases if one is not case]
+        told = [(text, needed) for text, label, _, needed in case["response"] if label is not None]
+        parts = [" ".join(text for text, needed in told if needed == wanted) for wanted in (0, 1)]
+        for sub, own in in_the_users_words(case).items():
+            covered = next(covered for one, _, covered in case["sub"] if one == sub)
+            context = "" if own == question else question
+            other = " ".join(text for text, *_ in draw.choice(others)["response"])
+            responses = [(other, 0)]
+            if len(case["sub"]) == 1 and covered == 1 and all(parts):
+                responses += [(parts[0], 0), (parts[1], 1)]
+            for response, label in responses:
+                yield ask.answered(own, [response], context, question), label, case["id"], SHORT
+
+
 def measured(train: Path) -> Rows:
     """Rows of numbers by model."""
     measurer = Measurer(Library(Encoder()))
@@ -172,8 +235,8 @@ def without(rows: dict[str, list[Any]], cases: set[str]) -> dict[str, list[Any]]
     return {name: [values[i] for i in keep] for name, values in rows.items()}
 
 
-def fit(x: np.ndarray, y: np.ndarray, hidden: int, prior: float | None) -> dict[str, Any]:
-    """Coefficients as `scorer.Model` reads them."""
+def fit(x: np.ndarray, y: np.ndarray, hidden: int, odds: float) -> dict[str, Any]:
+    """Coefficients as `scorer.Model` reads them, leaning to yes by `odds`."""
     mean, scale = x.mean(axis=0), x.std(axis=0)
     scale[scale < 1e-6] = 1.0
     z = np.clip((x - mean) / scale, -5, 5)
@@ -197,9 +260,7 @@ def fit(x: np.ndarray, y: np.ndarray, hidden: int, prior: float | None) -> dict[
     else:
         line = LogisticRegression(C=0.1, max_iter=1000).fit(z, y)
         layers = [[line.coef_.T, line.intercept_]]
-    if prior is not None:
-        share = y.mean()
-        layers[-1][1] = layers[-1][1] + np.log(prior / (1 - prior)) - np.log(share / (1 - share))
+    layers[-1][1] = layers[-1][1] + np.log(odds)
     rounded = [[np.round(part, 4).tolist() for part in layer] for layer in layers]
     return {"mean": np.round(mean, 5).tolist(), "scale": np.round(scale, 5).tolist(), "layers": rounded}
 
@@ -247,12 +308,14 @@ def report(task: str, y: np.ndarray, p: np.ndarray, group: np.ndarray, kind: np.
             )
 
 
-def report_supported(y: np.ndarray, p: np.ndarray, group: np.ndarray) -> None:
-    """How often a no is right, and how many clean answers are blamed."""
+def report_supported(y: np.ndarray, p: np.ndarray, group: np.ndarray | None = None) -> None:
+    """How often a no is right and, with the rows' cases, how many clean answers are blamed."""
     for name, cut in (("below a half", 0.5), ("no", UNSURE), ("red", SURE)):
         right, found, blamed = precision_of_no(y, p, cut)
         said = f"precision {right:.2f} at one in ten, finds {found:.2f}, blames {blamed:.3f} of the supported"
         print(f"  {name} (p <= {cut:.2f}): {said}")
+    if group is None:
+        return
     clean = [g for g in set(group) if y[group == g].all()]
     for name, cut in (("below a half", 0.5), ("no", UNSURE), ("red", SURE)):
         hit = np.mean([(p[group == g] <= cut).any() for g in clean])
@@ -285,31 +348,32 @@ def main() -> None:
     cuts = {"repeats": REPEATS, "sure": SURE, "unsure": UNSURE}
     # Without the query a judge can't know that a text is a response; the question is a stand-alone one then.
     responses = rows["answered_response"]
-    alone = [i for i, kind in enumerate(responses["kind"]) if not kind.endswith(ASKED)]
+    alone = [i for i, kind in enumerate(responses["kind"]) if kind == "response"]
     for name, values in rows["answered"].items():
         rows["answered"][name] = values + [responses[name][i] for i in alone]
     for task, some in sorted(rows.items()):
         x, y = np.array(some["x"], float), np.array(some["y"])
         group, kind = np.array(some["group"]), np.array(some["kind"])
-        hidden, prior = HIDDEN.get(task, 0), 1 - UNSUPPORTED if task == "supported" else None
+        whole = kind != SHORT
+        share = y[whole].mean()
+        odds = (1 / UNSUPPORTED - 1) * (1 - share) / share if task == "supported" else 1.0
+        hidden = HIDDEN.get(task, 0)
         p = np.zeros(len(y))
         for a, b in GroupKFold(FOLDS).split(x, y, group):
-            p[b] = applied(fit(x[a], y[a], hidden, prior), x[b])
+            p[b] = applied(fit(x[a], y[a], hidden, odds), x[b])
         shift = 0.0
         if task in MATCHED:
             # labelled sub-questions are worded better than what users ask: the share must be right on the latter
-            real = (
-                np.char.startswith(kind.astype(str), f"passage {ASKED}")
-                if task == "answered"
-                else np.ones(len(kind), bool)
-            )
+            real = np.char.endswith(kind.astype(str), ASKED) if task.startswith("answered") else whole
             shift = -float(np.quantile(logit(p[real]), 1 - y[real].mean()))
             shift += float(np.log(LEAN.get(task, 1.0)))
             p = 1 / (1 + np.exp(-(logit(p) + shift)))
-        report(task, y, p, group, kind)
+        report(task, y[whole], p[whole], group[whole], kind[whole])
         if task == "supported":
-            report_supported(y, p, group)
-        tasks[task] = {"columns": NAMES[task], **fit(x, y, hidden, prior)}
+            report_supported(y[whole], p[whole], group[whole])
+            print("on a few sentences:")
+            report_supported(y[~whole], p[~whole])
+        tasks[task] = {"columns": NAMES[task], **fit(x, y, hidden, odds)}
         bias = tasks[task]["layers"][-1][1]
         bias[0] = round(bias[0] + shift, 4)
     args.out.write_text(json.dumps({"tasks": tasks, "cuts": cuts}) + "\n", encoding="utf-8")

@@ -41,12 +41,10 @@ def verdict_of(question: Question, found: Scored, cuts: Cuts) -> Verdict:
     sure = True
     if question.kind == "supported" and value == "no":
         # Rows and fields are read less well than sentences: there only what is nowhere to be found is called so.
-        if found.probability > (cuts.sure if found.table else cuts.unsure):
-            return Verdict("unknown", found.probability, None, _explained(question, found), sure=False)
+        value = "unknown" if found.probability > (cuts.sure if found.table else cuts.unsure) else "no"
         sure = found.probability <= cuts.sure and not found.table
-    return Verdict(
-        value, found.probability, max(found.probability, 1.0 - found.probability), _explained(question, found), sure
-    )
+    confidence = max(found.probability, 1.0 - found.probability)
+    return Verdict(value, found.probability, confidence, _explained(question, found), sure)
 
 
 def _similarity(found: Scored, cuts: Cuts) -> Verdict:
