@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from ragtriage.judges.embedded.decompose.blocks import Block, blocks
 from ragtriage.judges.embedded.decompose.clauses import clauses, upper
@@ -118,6 +119,7 @@ class _Reader:
                     yield from self.sentence(start, end)
 
 
+@lru_cache(256)  # asked for the claims, for whether it declines and for what it answers
 def split_claims(text: str, query: str = "") -> Components:
     """Break a response into stand-alone claims, in its order; remarks are marked as such.
 

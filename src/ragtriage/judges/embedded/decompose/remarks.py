@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from ragtriage.judges.embedded.decompose.remark_rules import AGAIN, RULES, Remark
 from ragtriage.judges.embedded.decompose.subjects import AUXILIARY
@@ -22,6 +23,7 @@ _SOURCES_NAMED = re.compile(r"\b(?:passages?|sources?|contexts?|excerpts?|snippe
 _LONGEST = 1000
 
 
+@lru_cache(4096)  # a response is read by several questions, each for itself
 def remark(clause: str, *, behind: Remark = "", opening: bool = True) -> Remark:
     """Which kind of remark a clause is; empty if it makes a claim.
 
