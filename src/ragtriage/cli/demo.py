@@ -10,7 +10,7 @@ from rich.console import Console
 
 from ragtriage.cli.evaluate import evaluate
 from ragtriage.cli.options import Where, place_of
-from ragtriage.cli.results import diagnosed, opened, program
+from ragtriage.cli.results import diagnosed, opened, program, report_path
 from ragtriage.demo import CASES, known_faults, mark, shares
 from ragtriage.store import open_store
 
@@ -26,15 +26,16 @@ def demo(
         evaluate(str(CASES), report=report, store=store)
     except typer.Exit as end:
         incomplete = end
-    _compare(store)
+    _compare(store, report)
     if incomplete:
         raise incomplete
 
 
-def _compare(store: str | None) -> None:
+def _compare(store: str | None, report: Path | None) -> None:
     """What is known about the example cases beside what was found; read only now, after everything was judged."""
     with open_store(place_of(store), create=False) as there:
         stored, criteria = opened(there, "last", None)
+        written = report or report_path(there, stored)
         found = ((record.case.id, findings) for record, findings in diagnosed(stored, criteria))
         marked = mark(known_faults(), found)
     named, faults, blamed, sound = shares(marked)
@@ -51,5 +52,7 @@ def _compare(store: str | None) -> None:
             instead = f" (found: {', '.join(m.rules)})" if m.rules else ""
             console.print(f"  {m.known.id}  {m.known.fault}: {m.known.note}{instead}", markup=False, highlight=False)
     console.print()
+    if written:
+        console.print(f"The report: {written}", markup=False, highlight=False, soft_wrap=True)
     console.print("Your own file (JSONL, JSON or CSV with a question, an answer and the retrieved texts):")
     console.print(f"  {program()} evaluate answers.jsonl", markup=False, highlight=False)
