@@ -8,6 +8,10 @@
     [fail_under]
     groundedness = 0.8
 
+    [llm]
+    base_url = "http://localhost:8000/v1"
+    concurrency = 4
+
     [map]
     query = "question"
 
@@ -29,15 +33,19 @@ import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from ragtriage.diagnosis.rules import KINDS, RULES, Kind, Level, Rule
 from ragtriage.errors import ConfigError
+from ragtriage.judges.llm.options import LLMOptions
+from ragtriage.judges.llm.settings import options_from
 from ragtriage.metrics import METRICS
 from ragtriage.thresholds import thresholds_with
 
 FILE = "ragtriage.toml"
-_KEYS = ("metrics", "judge", "store", "thresholds", "fail_under", "map", "rules", "any_language")
+_KEYS = (
+    "metrics", "judge", "jury", "cascade", "llm", "store", "thresholds", "fail_under", "map", "rules", "any_language",
+)  # fmt: skip
 _RULE_KEYS = ("name", "kind", "when", "component", "reading", "advice", "quotes", "further", "declines")
 
 
@@ -48,7 +56,12 @@ class Settings:
     origin: str = ""
     """The file that it came from; empty if there is none."""
     metrics: tuple[str, ...] = ()
-    judge: str = "embedded"
+    judges: tuple[str, ...] = ("embedded",)
+    """`embedded` or `provider:model`; several are a jury."""
+    jury: Literal["majority"] | None = None
+    cascade: str | None = None
+    """`shipped` or `LOW:HIGH`: see `ragtriage.judges.chosen.Choice`."""
+    llm: LLMOptions = field(default_factory=LLMOptions)
     store: str | None = None
     thresholds: Mapping[str, float] = field(default_factory=lambda: thresholds_with({}))
     """Complete: defaults and the user's own."""
@@ -91,10 +104,16 @@ def read_settings(path: Path) -> Settings:
     any_language = table.get("any_language", False)
     if not isinstance(any_language, bool):
         raise ConfigError(f"{where}: 'any_language' must be true or false, not {any_language!r}")
+    jury = _text(table, "jury", where)
+    if jury not in {None, "majority"}:
+        raise ConfigError(f"{where}: jury is {jury!r}: there is only majority")
     return Settings(
         where,
         _texts(table, "metrics", where),
-        _text(table, "judge", where) or "embedded",
+        _judges(table, where),
+        "majority" if jury else None,
+        _text(table, "cascade", where),
+        options_from(_table(table, "llm", where), where, path.parent),
         _place(_text(table, "store", where), path.parent),
         thresholds_with(_numbers(table, "thresholds", where)),
         _numbers(table, "fail_under", where),
@@ -174,6 +193,12 @@ def _text(table: Mapping[str, Any], key: str, where: str) -> str | None:
     if value is not None and not isinstance(value, str):
         raise ConfigError(f"{where}: {key!r} must be a text, not {value!r}")
     return value
+
+
+def _judges(table: Mapping[str, Any], where: str) -> tuple[str, ...]:
+    if isinstance(table.get("judge"), str):
+        return (table["judge"],)
+    return _texts(table, "judge", where) or ("embedded",)
 
 
 def _place(store: str | None, folder: Path) -> str | None:

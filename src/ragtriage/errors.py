@@ -5,6 +5,7 @@ RagtriageError
 ├── ConfigError           a flag, a setting or a metric name is wrong; raised before anything is asked
 │   └── MissingExtraError an optional package is needed; says what to install
 ├── JudgeError            a judge can't work at all (one failed question is a `Failure`, not an exception)
+│   └── Stopped           a judge stopped on purpose before it was done; the same evaluation can be continued
 └── StoreError            a run can't be read or written
 """
 
@@ -38,6 +39,10 @@ class MissingExtraError(ConfigError):
 
 class JudgeError(RagtriageError):
     """A judge can't work at all: every question would fail alike."""
+
+
+class Stopped(JudgeError):
+    """A judge stopped on purpose (a budget, a limit, a user, a ticket that isn't due); what was answered is kept."""
 
 
 class StoreError(RagtriageError):

@@ -10,10 +10,12 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from ragtriage.case import Case
 from ragtriage.errors import ConfigError, JudgeError, StoreError
-from ragtriage.inquiry import Inquiry, conclude, inquire
+from ragtriage.inquiry import Inquiry, conclude, inquire, turns_of
+from ragtriage.judges import questions as ask
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.questions import Question
 from ragtriage.language import language_of
@@ -59,19 +61,25 @@ async def evaluate(
     planned = plan(metrics, also)
     waiting = iter(cases)
     running: set[asyncio.Task[Record]] = set()
+    ended: JudgeError | None = None
     try:
         while True:
-            for case in _at_most(waiting, window - len(running)):
+            for case in _at_most(waiting, 0 if ended else window - len(running)):
                 running.add(asyncio.create_task(_record(case, planned, judge, language)))
             if not running:
-                return
+                break
             done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-            # what is complete is kept before an error ends the evaluation; the errors of all cases are the same one
-            for task in sorted(done, key=lambda one: one.exception() is not None):
-                record = task.result()
+            for task in done:
+                try:
+                    record = task.result()
+                except JudgeError as error:
+                    ended = error  # what other cases are waiting for may be paid for: they come to their own end first
+                    continue
                 if sink:
                     sink.keep(record)
                 yield record
+        if ended:
+            raise ended
     finally:
         for task in running:
             task.cancel()
@@ -98,15 +106,20 @@ def evaluate_sync(
     with asyncio.Runner() as runner:
         records = evaluate(cases, judge, metrics=metrics, also=also, sink=sink, window=window)
 
-        async def following() -> Record | None:
-            return await anext(records, None)
+        came: list[Record] = []
+
+        async def follow() -> bool:
+            # the record isn't returned: asyncio's runner writes a finished task's result out in full
+            record = await anext(records, None)
+            came[:] = [record] if record else []
+            return record is not None
 
         async def close() -> None:
             await records.aclose()  # type: ignore[attr-defined]  # an async generator, typed by what callers may use
 
         try:
-            while (record := runner.run(following())) is not None:
-                yield record
+            while runner.run(follow()):
+                yield came.pop()
         finally:
             runner.run(close())
 
@@ -126,7 +139,11 @@ async def _record(case: Case, planned: Plan, judge: Judge, language: Callable[[C
     steps: dict[str, Known] = {}
     try:
         code = language(case)
-        await _take(case, planned, judge, code, steps)
+        understood = await _understood(case, judge, code, steps)
+        if isinstance(understood, Missing):
+            steps |= {str(step): understood for step in planned.steps}
+        else:
+            await _take(understood, planned, judge, code, steps)
     except (JudgeError, StoreError):
         raise
     except Exception as error:  # noqa: BLE001  # one bad row never costs the run
@@ -135,6 +152,27 @@ async def _record(case: Case, planned: Plan, judge: Judge, language: Callable[[C
             steps.setdefault(str(step), Missing(f"the evaluation of this case failed: {cause}", "query", failed=True))
     outcomes = {m.name: _computed(m, steps) for m in planned.metrics}
     return Record(case, steps, outcomes, code, time.monotonic() - started)
+
+
+STANDALONE = "standalone(query)"
+"""The step that holds the query of a conversation as it is understood without the conversation."""
+
+
+async def _understood(case: Case, judge: Judge, code: str, steps: dict[str, Known]) -> Case | Missing:
+    """The case with its query as it is understood without the conversation before it, if there is one.
+
+    A judge that can't write it leaves the query as it is; one that failed to makes everything about the case failed.
+    """
+    turns = turns_of(case)
+    if not turns or judge.can("standalone", code):
+        return case
+    question = ask.standalone(case.query, turns)
+    answer = (await _answers([question], judge))[question]
+    if not isinstance(answer, tuple) or not answer:
+        cause = answer.cause if isinstance(answer, Failure) else "it gave no text"
+        return Missing(f"the judge failed to write the query without its conversation: {cause}", "query", failed=True)
+    steps[STANDALONE] = answer
+    return replace(case, query=answer[0].text)
 
 
 def _computed(metric: Metric, steps: Mapping[str, Known]) -> Outcome:

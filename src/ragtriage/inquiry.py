@@ -79,6 +79,11 @@ def conclude(inquiry: Inquiry, answers: Mapping[Question, Answer]) -> Known:
     return Verdicts(inquiry.components, tuple(tuple(row) for row in rows))
 
 
+def turns_of(case: Case) -> tuple[str, ...]:
+    """The conversation before the query, each message with its speaker."""
+    return tuple(f"{turn.role}: {turn.text}" for turn in case.history if turn.text.strip())
+
+
 def _absent(case: Case, field: Field) -> Missing | None:
     """Why a field of the case can't be broken into components."""
     match field:
@@ -108,7 +113,9 @@ def _decomposition(step: Decompose, case: Case) -> Inquiry | Known:
         if step.into != "facts":
             return tuple(Component(s.text, (0, len(s.text)), i) for i, s in enumerate(case.sources))
         full = [(i, s.text) for i, s in enumerate(case.sources) if s.text.strip()]
-        return Inquiry(step, (), (), tuple((0, i) for i, _ in full), tuple(ask.facts(text) for _, text in full))
+        return Inquiry(
+            step, (), (), tuple((0, i) for i, _ in full), tuple(ask.facts(text, case.query) for _, text in full)
+        )
     text = _text(case, step.of)
     if not text.strip():
         return ()
@@ -151,6 +158,8 @@ def _target_absent(step: Match, case: Case) -> Missing | None:
         return Missing("no response was given", "response")
     if step.against == "reference" and case.reference is None:
         return Missing("the case has no reference", "reference")
+    if step.against == "conversation" and not case.history:
+        return Missing("no conversation went before the query", "query")
     return None
 
 
@@ -169,10 +178,7 @@ def _wanted(step: Match, components: Components, steps: Mapping[str, Known]) -> 
         return [True] * len(components)
     earlier = steps[str(step.where.step)]
     best = earlier.best() if isinstance(earlier, Verdicts) else ()
-    lacking = [not (isinstance(cell, Verdict) and cell.value == step.where.lacks) for cell in best]
-    if step.where.scope == "any":
-        return [any(lacking) or not lacking] * len(components)
-    return lacking
+    return [not (isinstance(cell, Verdict) and cell.value == step.where.lacks) for cell in best]
 
 
 def _grid(step: Match, case: Case, components: Components, wanted: list[bool]) -> Inquiry | Verdicts:
@@ -212,6 +218,8 @@ def _targets(step: Match, case: Case) -> list[tuple[str, ...]]:
         case "query" | "response" | "reference":
             text = _text(case, step.against)
             return [(text,) if text.strip() else ()]
+        case "conversation":
+            return [("\n".join(turns_of(case)),)]
         case "other components":
             return [()]
         case _:

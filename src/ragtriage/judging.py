@@ -16,7 +16,6 @@ from typing import Any, TextIO
 
 from ragtriage.errors import ConfigError, InputError
 from ragtriage.judges import questions as ask
-from ragtriage.judges.chosen import judge_named
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.questions import Question
 from ragtriage.judges.rows import TASKS, predict
@@ -36,32 +35,30 @@ UNITS: dict[str, tuple[str, Callable[[str], Question]]] = {
 """What can be split → the field that is read where there is no `text`, and how to ask."""
 
 
-def ask_rows(task: str, rows: Path, out: Path, judge_name: str) -> None:
+def ask_rows(task: str, rows: Path, out: Path, judge: Judge) -> None:
     """Write one prediction for every row.
 
     Raises:
-        ConfigError: the task or the judge isn't known.
+        ConfigError: the task isn't known.
         InputError: the file can't be read, or the other one not be written.
     """
     known = next((name for name in TASKS if name == task), None)
     if known is None:
         raise ConfigError(f"there is no task {task!r}: use one of {', '.join(TASKS)}")
-    judge = judge_named(judge_name)
     _through(
         rows, out, lambda batch: predict(judge, known, batch), {"verdict": None, "confidence": None, "score": None}
     )
 
 
-def split_rows(unit: str, rows: Path, out: Path, judge_name: str) -> None:
+def split_rows(unit: str, rows: Path, out: Path, judge: Judge) -> None:
     """Write the components of every row's text.
 
     Raises:
-        ConfigError: the unit or the judge isn't known.
+        ConfigError: the unit isn't known.
         InputError: the file can't be read.
     """
     if unit not in UNITS:
         raise ConfigError(f"nothing is split into {unit!r}: use one of {', '.join(UNITS)}")
-    judge = judge_named(judge_name)
     _through(rows, out, lambda batch: _split(judge, unit, batch), {"components": None})
 
 

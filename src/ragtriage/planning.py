@@ -11,6 +11,8 @@ from ragtriage.steps import Decompose, Match, Step, Unit
 QUESTIONS_OF_QUERY = Decompose("query", "questions")
 """Whatever is held against the query is only asked if the query asks something."""
 
+FACTS_OF_SOURCES = Decompose("sources", "facts")
+
 UNASKED: tuple[Unit, ...] = ("sources", "whole")
 """Units that need no judge."""
 
@@ -30,16 +32,19 @@ class Plan:
         users = {str(s): tuple(m.name for m in self.metrics if s in _closure(m.needs.values())) for s in self.steps}
         return {step: names for step, names in users.items() if len(names) > 1}
 
-    def questions(self, sources: int, sizes: Mapping[Unit, int]) -> tuple[int, int]:
+    def questions(self, sources: int, sizes: Mapping[Unit, int], *, turns: int = 0) -> tuple[int, int]:
         """How many questions a case takes, (at least, at most).
 
         Args:
             sources: how many sources were retrieved.
             sizes: how many components each unit has (facts: over all sources).
+            turns: how many messages went before the query.
         """
         known: dict[Unit, int] = {**sizes, "sources": sources, "whole": 1}
         least = most = 0
         for step in self.steps:
+            if isinstance(step, Match) and step.against == "conversation" and not turns:
+                continue
             if isinstance(step, Decompose):
                 count = 0 if step.into in UNASKED else sources if step.of == "sources" else 1
             else:
@@ -65,7 +70,8 @@ def plan(metrics: Sequence[Metric], also: Iterable[Step] = ()) -> Plan:
 def dependencies(step: Step) -> tuple[Step, ...]:
     """The steps whose outcome this one needs."""
     if isinstance(step, Decompose):
-        return ()
+        # facts are only needed if the query asks something; and so a source is asked once for all that is asked of it
+        return (QUESTIONS_OF_QUERY,) if step == FACTS_OF_SOURCES else ()
     found: list[Step] = [step.components]
     if step.against == "query":
         found.append(QUESTIONS_OF_QUERY)

@@ -13,7 +13,9 @@ from ragtriage.assessment import Assessment, Criteria
 from ragtriage.case import Case
 from ragtriage.diagnosis import RULES, Rule, needs_of
 from ragtriage.errors import InputError
-from ragtriage.evaluation import evaluate_sync
+from ragtriage.evaluation import WINDOW, evaluate_sync
+from ragtriage.judges.chosen import Chosen
+from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.questions import KINDS
 from ragtriage.judges.wrappers import Cached
@@ -21,6 +23,7 @@ from ragtriage.metric import Metric
 from ragtriage.metrics import METRICS, metrics_named
 from ragtriage.readers import CaseFile, Rejected
 from ragtriage.record import Record
+from ragtriage.steps import Step
 from ragtriage.store import RunIdentity, RunInfo, Store
 from ragtriage.verdicts import Undefined
 
@@ -43,6 +46,39 @@ class Selection:
     sample: int | None = None
     """So many at random, the same ones for the same seed."""
     seed: int = 0
+
+
+class SelectedRows:
+    """The rows of a file that are evaluated; read as often as needed, in the file's order.
+
+    Args:
+        file: the cases.
+        selection: which of them.
+    """
+
+    def __init__(self, file: CaseFile, selection: Selection) -> None:
+        self._file, self._selection = file, selection
+        self._sampled: frozenset[bytes] | None = None
+        if selection.sample is not None:
+            # the smallest lots, so that the rows' order doesn't matter
+            cases = (row for row in file.rows() if isinstance(row, Case))
+            self._sampled = frozenset(heapq.nsmallest(selection.sample, map(self._lot, cases)))
+
+    def cases(self, reject: Callable[[Rejected], None]) -> Iterator[Case]:
+        """The cases, streamed; rows that can't be used are handed to `reject` as they come."""
+        count = 0
+        for row in self._file.rows():
+            if isinstance(row, Rejected):
+                reject(row)
+            elif self._sampled is None or self._lot(row) in self._sampled:
+                yield row
+                count += 1
+                if count == self._selection.limit:
+                    return
+
+    def _lot(self, case: Case) -> bytes:
+        named = f"{self._selection.seed}:{case.id}".encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(named, digest_size=16).digest()
 
 
 @dataclass(slots=True)
@@ -77,32 +113,57 @@ class FileRun:
 
     Opening it reads the file once without judging anything, and begins a run or goes on with the one that was cut off.
 
+    Args:
+        file: the cases.
+        judge: who judges: what a command chose, or any judge, around which a cache is put.
+        store: where the run is kept.
+        criteria: what to compute, and by what it is read.
+        selection: which rows.
+        name: the file as the user named it.
+        trial: which repetition of the same evaluation.
+        repeats: the number of the first run, for a repetition of it.
+
     Raises:
         InputError: no row can be used.
         StoreError: the store can't be written.
     """
 
     def __init__(
-        self, file: CaseFile, judge: Judge, store: Store, criteria: Criteria, selection: Selection, name: str
+        self,
+        file: CaseFile,
+        judge: Judge | Chosen,
+        store: Store,
+        criteria: Criteria,
+        selection: Selection,
+        name: str,
+        *,
+        trial: int = 0,
+        repeats: int | None = None,
     ) -> None:
-        self._file, self._judge, self._store = file, judge, store
+        self._file, self._store = file, store
+        self._chosen_judge = judge if isinstance(judge, Chosen) else None
+        self.judge: Judge = (
+            judge.judge(store.answers(), tickets=store.tickets(), trial=trial)
+            if isinstance(judge, Chosen)
+            else Cached(judge, store.answers(), trial=trial)
+        )
         self._criteria, self._selection = criteria, selection
-        self._chosen = _sampled(file, selection)
+        self._rows = SelectedRows(file, selection)
         self._exit = ExitStack()
         self.survey = Survey()
         rows = store.survey(name)
-        for case in self._cases(self.survey.reject):
+        for case in self._rows.cases(self.survey.reject):
             rows.add(case)
             self.survey.selected += 1
             self.survey.conversations += bool(case.history)
         if not self.survey.selected:
             first = f"; the first: {self.survey.first_rejected[0]}" if self.survey.first_rejected else ""
             raise InputError(f"{name}: none of its {self.survey.rejected} rows can be used{first}")
-        fingerprints: dict[str, str] = {kind: judge.fingerprint(kind) for kind in KINDS}
+        fingerprints: dict[str, str] = {kind: self.judge.fingerprint(kind) for kind in KINDS}
         # which languages are judged changes no answer, but which scores are undefined
-        fingerprints["any language"] = str(judge.can("supported", UNKNOWN_LANGUAGE) is None)
+        fingerprints["any language"] = str(self.judge.can("supported", UNKNOWN_LANGUAGE) is None)
         names = tuple(m.name for m in criteria.metrics)
-        identity = RunIdentity(rows.hexdigest(), names, fingerprints)
+        identity = RunIdentity(rows.hexdigest(), names, fingerprints, trial)
         unfinished = store.unfinished(identity)
         self.done = 0
         """How many cases were evaluated before."""
@@ -115,13 +176,26 @@ class FileRun:
             self.announcement = f"continuing run {unfinished}: {self.done} of {self.survey.selected}"
         else:
             begun = store.begin(
-                identity, input=name, rows=self.survey.selected, judge=judge.name(), configuration=settings
+                identity,
+                input=name,
+                rows=self.survey.selected,
+                judge=self.judge.name(),
+                configuration=settings,
+                trial=trial,
+                repeats=repeats,
             )
             self.run = self._exit.enter_context(begun)
             changed = rows.changed_since_last()
             many = "1 row" if changed == 1 else f"{changed} rows"
             news = "" if changed is None else f": {many} changed since run {rows.last_run}"
             self.announcement = f"new run {self.run.number}{news}"
+
+        self._before = (self.run.cost, self.run.requests, self.run.tokens_in, self.run.tokens_out)
+        self._ledger = self._chosen_judge.ledger if self._chosen_judge else Ledger()
+        self._ledger.spent_before = self.run.cost
+        self._start = (
+            self._ledger.cost, self._ledger.requests, self._ledger.tokens_in, self._ledger.tokens_out
+        )  # fmt: skip
 
     def __enter__(self) -> Self:
         return self
@@ -140,28 +214,38 @@ class FileRun:
             for record in self._store.run(self.run.number).records():
                 if not any(isinstance(o, Undefined) and o.failed for o in record.outcomes.values()):
                     assessment.add(record)
-        answers = self._store.answers()
-        cases = self.run.todo(self._cases(self.run.reject))
-        names = {m.name for m in self._criteria.metrics}
-        also = needs_of(rule for rule in self._criteria.rules if names >= set(rule.when))
-        judge = Cached(self._judge, answers)
-        for record in evaluate_sync(cases, judge, metrics=self._criteria.metrics, also=also, sink=self.run):
-            assessment.add(record)
-            yield record
-        answers.flush()
+        flights = self._chosen_judge.window if self._chosen_judge else WINDOW
+        try:
+            for record in evaluate_sync(
+                self.left(), self.judge, metrics=self._criteria.metrics, also=self.also, sink=self.run, window=flights
+            ):
+                self._count_spending()
+                assessment.add(record)
+                yield record
+        finally:
+            self._count_spending()
+            self._store.answers().flush()
+            if self._chosen_judge:
+                self._chosen_judge.settle()
         self.run.finish()
 
-    def _cases(self, reject: Callable[[Rejected], None]) -> Iterator[Case]:
-        """The selected cases, streamed; rows that can't be used are handed to `reject` as they come."""
-        count = 0
-        for row in self._file.rows():
-            if isinstance(row, Rejected):
-                reject(row)
-            elif self._chosen is None or _lot(row, self._selection.seed) in self._chosen:
-                yield row
-                count += 1
-                if count == self._selection.limit:
-                    return
+    @property
+    def also(self) -> tuple[Step, ...]:
+        """The steps that the diagnosis needs beside the metrics' own."""
+        names = {m.name for m in self._criteria.metrics}
+        return needs_of(rule for rule in self._criteria.rules if names >= set(rule.when))
+
+    def left(self) -> Iterator[Case]:
+        """The cases that aren't evaluated yet, or failed."""
+        return self.run.todo(self._rows.cases(self.run.reject))
+
+    def _count_spending(self) -> None:
+        """What this command spent goes on top of what earlier continuations of the run did."""
+        run, ledger, before, start = self.run, self._ledger, self._before, self._start
+        run.cost = before[0] + ledger.cost - start[0]
+        run.requests = before[1] + ledger.requests - start[1]
+        run.tokens_in = before[2] + ledger.tokens_in - start[2]
+        run.tokens_out = before[3] + ledger.tokens_out - start[3]
 
 
 def configuration_of(criteria: Criteria, selection: Selection, mapping: Mapping[str, str]) -> dict[str, Any]:
@@ -182,15 +266,3 @@ def criteria_of(info: RunInfo, thresholds: Mapping[str, float]) -> Criteria:
     own = tuple(Rule(**rule) for rule in info.configuration.get("rules", ()))
     stored = info.configuration.get("thresholds", {})
     return Criteria(tuple(metrics), {**stored, **thresholds}, RULES + own)
-
-
-def _sampled(file: CaseFile, selection: Selection) -> frozenset[bytes] | None:
-    """The lots of the sampled cases: the smallest, so that the rows' order doesn't matter; None if all are wanted."""
-    if selection.sample is None:
-        return None
-    cases = (row for row in file.rows() if isinstance(row, Case))
-    return frozenset(heapq.nsmallest(selection.sample, (_lot(case, selection.seed) for case in cases)))
-
-
-def _lot(case: Case, seed: int) -> bytes:
-    return hashlib.blake2b(f"{seed}:{case.id}".encode("utf-8", "surrogatepass"), digest_size=16).digest()

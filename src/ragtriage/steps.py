@@ -19,7 +19,7 @@ Unit = Literal["claims", "facts", "questions", "sentences", "sources", "whole"]
 Relation = Literal["essential", "relevant", "answered", "supported", "similar", "declines"]
 """What is asked about a component."""
 
-Target = Literal["query", "sources", "each source", "response", "reference", "other components"]
+Target = Literal["query", "sources", "each source", "response", "reference", "conversation", "other components"]
 """What a component is held against: a whole field, every single source, or the other components of its text."""
 
 
@@ -36,18 +36,13 @@ class Decompose:
 
 @dataclass(frozen=True, slots=True)
 class OnlyWhere:
-    """A condition on an earlier step's outcome.
-
-    Scope `component` asks only about the components whose best verdict in `step` is none of `unless`; scope `any` asks
-    only if `step` has at least one such component, or has no component at all.
-    """
+    """A condition on an earlier step's outcome: ask only about the components that lack this verdict there."""
 
     step: Match
     lacks: Literal["yes"] = "yes"
-    scope: Literal["component", "any"] = "component"
 
     def __str__(self) -> str:
-        return f"where {self.step} lacks {self.lacks}" + (" anywhere" if self.scope == "any" else "")
+        return f"where {self.step} lacks {self.lacks}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +65,3 @@ Step = Decompose | Match
 def only_where_not(step: Match) -> OnlyWhere:
     """Ask only about those components that `step` didn't find a yes for."""
     return OnlyWhere(step)
-
-
-def only_if_any_not(step: Match) -> OnlyWhere:
-    """Ask only if `step` left at least one component without a yes, or there was none to ask about."""
-    return OnlyWhere(step, scope="any")

@@ -14,7 +14,7 @@ import numpy as np
 from ragtriage.diagnosis import KINDS, NONE, RULES, UNDETERMINED, Finding, Rule, diagnose, headline
 from ragtriage.metric import Metric
 from ragtriage.record import Record
-from ragtriage.verdicts import Score, Undefined
+from ragtriage.verdicts import Score, Undefined, Verdict, Verdicts
 
 RESAMPLES = 1000
 """Bootstrap resamples behind an interval."""
@@ -86,6 +86,8 @@ class Summary:
     """By kind, the most pressing first, then by how many cases."""
     failed: int
     """Cases with at least one failed score."""
+    flagged: int = 0
+    """Verdicts that a mechanical check speaks against, for example a quote that isn't in the source."""
 
     def as_json(self) -> dict[str, Any]:
         """The stable form for machines: metrics and diagnosis, without the run's number."""
@@ -100,7 +102,8 @@ class Summary:
             }
             for m in self.metrics
         }
-        return {"cases": self.cases, "metrics": metrics, "diagnosis": dict(self.diagnosis)}
+        found: dict[str, Any] = {"cases": self.cases, "metrics": metrics, "diagnosis": dict(self.diagnosis)}
+        return found | ({"flagged": self.flagged} if self.flagged else {})
 
 
 @dataclass
@@ -133,13 +136,20 @@ class Tally:
         self._columns = {m.name: _Column() for m in metrics}
         self._piles: dict[tuple[str, str], _Pile] = {}
         self._headlines: Counter[str] = Counter()
-        self._cases = self._failed = 0
+        self._cases = self._failed = self._flagged = 0
 
     def add(self, record: Record) -> tuple[Finding, ...]:
         """Count one record and return its findings."""
         findings = diagnose(record, self._thresholds, self._rules, self._metrics)
         self._cases += 1
         self._failed += any(isinstance(o, Undefined) and o.failed for o in record.outcomes.values())
+        self._flagged += sum(
+            isinstance(cell, Verdict) and bool(cell.flag)
+            for known in record.steps.values()
+            if isinstance(known, Verdicts)
+            for row in known.cells
+            for cell in row
+        )
         self._headlines[headline(record, findings, self._rules)] += 1
         for name, column in self._columns.items():
             match record.outcomes.get(name):
@@ -168,6 +178,7 @@ class Tally:
             counts,
             tuple(sorted(groups, key=lambda g: (KINDS.index(g.kind), -g.cases))),
             self._failed,
+            self._flagged,
         )
 
     def _pile(self, key: tuple[str, str], findings: Sequence[Finding], case: str) -> None:

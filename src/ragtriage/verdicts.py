@@ -37,6 +37,8 @@ class Verdict:
     """Why, in the judge's words; written before the verdict by an LLM."""
     sure: bool = True
     """False where the judge's precision on such verdicts is too low to show one in red: "check this"."""
+    flag: str = ""
+    """What a mechanical check found against the verdict, for example that a quote isn't in the source; kept with it."""
 
 
 @dataclass(frozen=True, slots=True)

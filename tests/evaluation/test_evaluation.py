@@ -9,6 +9,7 @@ import random
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from zlib import crc32
 
 import pytest
@@ -32,11 +33,16 @@ from ragtriage import (
     metrics_named,
     needs_of,
 )
+from ragtriage.case import Turn
+from ragtriage.diagnosis import UNDETERMINED, declined, diagnose, headline
+from ragtriage.diagnosis.findings import BY_CONVERSATION
+from ragtriage.judges import questions as ask
 from ragtriage.judges.questions import DECOMPOSITIONS, Kind, Question
 from ragtriage.metric import metric
 from ragtriage.metrics.decompositions import CLAIMS
 from ragtriage.steps import Match
-from ragtriage.verdicts import Answer, Components, Outcome, Verdicts
+from ragtriage.thresholds import thresholds_with
+from ragtriage.verdicts import Answer, Components, Failure, Outcome, Verdicts
 
 YES = Verdict("yes", 0.9, 0.9)
 NO = Verdict("no", 0.1, 0.9)
@@ -326,19 +332,106 @@ def test_the_whole_source_set_is_asked_only_about_what_no_single_source_answers(
     assert values(record) == {"source_query_coverage": 1.0}
 
 
-@pytest.mark.parametrize(("answered", "asked"), [(YES, 0), (NO, 1), (Verdict("unknown"), 1)])
-def test_whether_a_response_declines_is_asked_only_where_a_sub_question_is_unanswered(
-    answered: Verdict, asked: int
+@pytest.mark.parametrize(
+    ("answered", "declines", "refused"),
+    [
+        (YES, YES, False),
+        (NO, YES, True),
+        (NO, NO, False),
+        (Verdict("unknown"), YES, True),
+        (NO, Verdict("unknown"), None),
+        (NO, Failure("no reply"), None),
+        (YES, Failure("no reply"), False),
+    ],
+)
+def test_a_response_declines_only_where_a_sub_question_is_unanswered(
+    answered: Verdict, declines: Answer, refused: bool | None
 ) -> None:
     def answer(question: Question) -> Answer:
+        if question.kind == "declines":
+            return declines
         if question.kind == "answered" and question.evidence == ("Number 0 costs 5 euros.",):
             return answered
         return agreeable(question)
 
     judge = FakeJudge(answer)
-    list(evaluate_sync([case(0)], judge, also=needs_of(RULES)))
+    (record,) = evaluate_sync([case(0)], judge, also=needs_of(RULES))
 
-    assert kinds(judge)["declines"] == asked
+    assert kinds(judge)["declines"] == 1
+    assert declined(record) is refused
+    if refused is None:
+        assert headline(record, diagnose(record, thresholds_with({}))) == UNDETERMINED
+
+
+TALK = (Turn("user", "I'd like to take the ferry."), Turn("assistant", "Bikes travel free on it."))
+
+
+def test_the_query_of_a_conversation_is_asked_about_as_it_is_understood_without_it() -> None:
+    def answer(question: Question) -> Answer:
+        if question.kind == "standalone":
+            return (Component("What does the ferry cost?"),)
+        return agreeable(question)
+
+    judge = FakeJudge(answer)
+    spoken = replace(case(0), query="And what does it cost?", history=TALK)
+    (record,) = evaluate_sync([spoken], judge)
+
+    assert judge.asked[0] == ask.standalone("And what does it cost?", ("user: I'd like to take the ferry.", TALK_2))
+    assert {q.query for q in judge.asked if q.kind == "essential"} == {"What does the ferry cost?"}
+    assert record.case == spoken
+    assert record.steps["standalone(query)"] == (Component("What does the ferry cost?"),)
+
+
+TALK_2 = "assistant: Bikes travel free on it."
+
+
+def test_a_query_that_could_not_be_understood_fails_its_case_alone() -> None:
+    judge = FakeJudge(lambda q: Failure("no reply") if q.kind == "standalone" else agreeable(q))
+    spoken, plain = replace(case(0), history=TALK), case(1)
+    records = {r.case.id: r for r in evaluate_sync([spoken, plain], judge)}
+
+    assert all(isinstance(o, Undefined) and o.failed for o in records[spoken.id].outcomes.values())
+    assert all(isinstance(o, Score) for o in records[plain.id].outcomes.values())
+
+
+def test_a_judge_that_cannot_write_queries_reads_them_as_they_are() -> None:
+    judge = FakeJudge(agreeable, cannot={"standalone": "it writes nothing"})
+    list(evaluate_sync([replace(case(0), history=TALK)], judge))
+
+    assert kinds(judge)["standalone"] == 0
+    assert {q.query for q in judge.asked if q.kind == "essential"} == {case(0).query}
+
+
+def test_claims_that_only_the_conversation_supports_are_told_apart() -> None:
+    def answer(question: Question) -> Answer:
+        if question.kind == "supported":
+            return YES if any("Bikes" in text for text in question.evidence) else NO
+        if question.kind == "standalone":
+            return (Component(question.subject),)
+        return agreeable(question)
+
+    spoken = replace(case(0), history=TALK)
+    (record,) = evaluate_sync([spoken], FakeJudge(answer), also=needs_of(RULES))
+    findings = diagnose(record, thresholds_with({}))
+
+    assert values(record)["groundedness"] == 0.0
+    assert {e.fault for f in findings for e in f.evidence if e.metric == "groundedness"} == {BY_CONVERSATION}
+    assert not any(f.sure for f in findings if "groundedness" in f.scores)
+
+
+def test_what_other_cases_wait_for_comes_in_before_an_error_ends_the_evaluation() -> None:
+    def answer(question: Question) -> Answer:
+        if "refuse" in question.subject:
+            raise JudgeError("the budget is spent")
+        return agreeable(question)
+
+    judge = FakeJudge(answer, delay=0.0)
+    kept: list[str] = []
+    records = evaluate_sync([replace(case(0), query="refuse"), case(1), case(2)], judge)
+    with pytest.raises(JudgeError, match="budget"):
+        kept.extend(record.case.id for record in records)
+
+    assert sorted(kept) == sorted([case(1).id, case(2).id])
 
 
 def test_nothing_is_asked_about_texts_that_are_missing() -> None:

@@ -20,8 +20,10 @@ LAZY_BY_DESIGN = {"ragtriage"}
 
 ORDER = (
     "errors", "case", "verdicts", "steps", "metric", "metrics", "judges.questions", "judges.protocol", "planning",
-    "language", "inquiry", "record", "evaluation", "thresholds", "diagnosis", "config", "summary", "judges", "store",
-    "readers", "assessment", "gate", "exporting", "running", "judging", "report", "demo", "cli",
+    "language", "inquiry", "record", "evaluation", "thresholds", "diagnosis", "judges.llm.options",
+    "judges.llm.exchange", "judges.llm.naming", "judges.llm.pricing", "judges.llm.settings", "config", "summary",
+    "judges", "store", "readers", "assessment", "gate", "exporting", "running", "judging", "rehearsal", "repeats",
+    "report", "demo", "cli",
 )  # fmt: skip
 """A module imports only from what stands before it, or from its own place."""
 
@@ -92,7 +94,10 @@ def test_nobody_imports_the_package_root_but_for_its_version() -> None:
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:
-    heavy = "numpy", "onnxruntime", "tokenizers", "sqlalchemy", "jinja2", "rich", "typer", "py3langid", "pyarrow"
+    heavy = (
+        "numpy", "onnxruntime", "tokenizers", "sqlalchemy", "jinja2", "rich", "typer", "py3langid", "pyarrow",
+        "pydantic_ai", "pydantic", "openai", "opentelemetry",
+    )  # fmt: skip
     code = f"import sys, ragtriage; print([name for name in {heavy} if name in sys.modules])"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 

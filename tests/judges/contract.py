@@ -39,6 +39,10 @@ QUESTIONS: tuple[Question, ...] = (
     ask.same_answer(QUERY, ("Until 3 am, six euros.",), RESPONSE),
     ask.declines(QUERY, RESPONSE),
     ask.similarity(CLAIM, (CLAIM, "It costs six euros."), 0),
+    ask.standalone("And what does it cost?", ("user: How long is a day ticket valid?", "assistant: Until three.")),
+    ask.questions_answered_by(RESPONSE, 2),
+    ask.holds("It names a price.", SOURCES[0]),
+    ask.holds("It is polite.", RESPONSE, QUERY),
 )
 """One of every kind at least."""
 

@@ -81,7 +81,7 @@ def test_is_a_judge(judge: EmbeddedJudge) -> None:
 
 def test_answers_every_kind_with_the_right_type(judge: EmbeddedJudge) -> None:
     answers = asked(judge, *SOME)
-    assert {question.kind for question in SOME} == set(KINDS)
+    assert {question.kind for question in SOME} == {kind for kind in KINDS if judge.can(kind, "en") is None}
     for question, answer in zip(SOME, answers, strict=True):
         if question.kind in ("claims", "facts", "questions", "sentences"):
             assert isinstance(answer, tuple)
@@ -185,6 +185,14 @@ def test_says_which_language_it_was_measured_on(judge: EmbeddedJudge) -> None:
     assert "English only" in reason
     assert "German" in reason
     assert EmbeddedJudge(any_language=True).can("supported", "de") is None
+
+
+def test_says_what_it_cannot_do_in_any_language() -> None:
+    judge = EmbeddedJudge(any_language=True)
+    asking = [ask.standalone("And when?", TOWER), ask.questions_answered_by(TOWER[0], 3), ask.holds("Polite", TOWER[0])]
+    for question, answer in zip(asking, asked(judge, *asking), strict=True):
+        assert answer == Failure(str(judge.can(question.kind, "de")))
+        assert judge.can(question.kind, "en") == judge.can(question.kind, "de")
 
 
 @pytest.mark.parametrize(

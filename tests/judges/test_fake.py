@@ -110,6 +110,27 @@ def test_a_table_can_tell_kinds_and_evidence_apart():
     assert found[3:] == [Verdict("yes"), Verdict("no"), Verdict("unknown", 0.5), Failure("too long")]
 
 
+def test_a_table_writes_queries_and_questions_and_holds_criteria():
+    judge = FakeJudge.from_table(
+        {"And when?": ["When was it built?"], "questions_answered_by: In 1889.": ["When?", "Which year?"]},
+        {("holds", "It is polite."): "no", ("holds", "It is polite.", "Please."): "yes"},
+    )
+    found = answers(
+        judge,
+        [
+            ask.standalone("And when?", ["user: How tall is it?"]),
+            ask.questions_answered_by("In 1889.", 2),
+            ask.claims("In 1889."),
+            ask.holds("It is polite.", "Please."),
+            ask.holds("It is polite.", "Go.", "May I?"),
+        ],
+    )
+    assert [[component.text for component in answer] for answer in found[:3]] == [
+        ["When was it built?"], ["When?", "Which year?"], ["In 1889."]
+    ]  # fmt: skip
+    assert found[3:] == [Verdict("yes"), Verdict("no")]
+
+
 def test_what_it_cannot_do_by_kind_and_by_language():
     judge = FakeJudge(sensible, cannot={"facts": "no facts", "de": "no German"})
     assert judge.can("facts", "en") == "no facts"

@@ -11,7 +11,7 @@ from test_fake import BROKEN, sensible
 
 from ragtriage.errors import JudgeError, StoreError
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.protocol import Estimate
+from ragtriage.judges.protocol import Batching, Estimate
 from ragtriage.judges.questions import KINDS, Question
 from ragtriage.judges.wrappers import Cached, InMemory, Keys
 from ragtriage.verdicts import Failure, Verdict
@@ -119,7 +119,109 @@ def test_what_was_paid_for_is_made_safe_as_it_arrives_a_request_at_a_time():
                     await asyncio.sleep(0.001)  # the next request's answers take a while
 
     answers(Cached(ByRequests(sensible), memory, durable=True), QUESTIONS)
-    assert [count for count in memory.flushed if count] == [4, 8, 12, 12]
+    assert [count for count in memory.flushed if count] == [4, 8, 12, 16, 16]
+
+
+def test_requests_that_end_together_are_made_safe_together():
+    memory = Slow()
+    cached = Cached(FakeJudge(sensible), memory, durable=True)
+
+    async def several():
+        async def one(question):
+            return [answer async for _, answer in cached.ask([question])]
+
+        await asyncio.gather(*(one(question) for question in QUESTIONS[:5]))
+
+    asyncio.run(several())
+    assert memory.flushed == [5]
+
+
+def test_what_was_paid_for_is_safe_when_the_caller_leaves_and_when_the_judge_breaks():
+    class Breaks(FakeJudge):
+        async def ask(self, questions):
+            async for position, answer in super().ask(questions):
+                yield position, answer
+                if position == 2:
+                    raise JudgeError("the key is refused")
+
+    async def leave():
+        stream = Cached(FakeJudge(sensible), memory, durable=True).ask(QUESTIONS)
+        await anext(stream)
+        await stream.aclose()
+
+    memory = Slow()
+    with pytest.raises(JudgeError, match="refused"):
+        answers(Cached(Breaks(sensible), memory, durable=True), QUESTIONS)
+    assert memory.flushed == [3]
+    memory = Slow()
+    asyncio.run(leave())
+    assert memory.flushed == [1]
+
+
+def test_a_memory_that_was_full_for_a_moment_is_filled_at_the_end():
+    memory = Slow()
+    memory.full = True
+
+    class ByRequests(FakeJudge):
+        async def ask(self, questions):
+            async for position, answer in super().ask(questions):
+                yield position, answer
+                await asyncio.sleep(0)
+                memory.full = position < 3
+
+    answers(Cached(ByRequests(sensible), memory, durable=True), QUESTIONS)
+    assert memory.flushed[-1] == len(QUESTIONS)
+
+
+def test_an_event_loop_that_was_closed_too_early_does_not_keep_the_next_one_from_making_safe():
+    memory = Slow()
+    cached = Cached(FakeJudge(sensible), memory, durable=True)
+
+    stream = cached.ask(QUESTIONS[:1])
+
+    async def killed():
+        await anext(stream)
+        raise KeyboardInterrupt
+
+    loop = asyncio.new_event_loop()
+    with pytest.raises(KeyboardInterrupt):
+        loop.run_until_complete(killed())
+    loop.close()
+    assert memory.flushed == []
+    answers(cached, QUESTIONS[1:])
+    assert memory.flushed[-1] == len(QUESTIONS)
+
+
+class InRequests(FakeJudge):
+    """Three questions in a request; which one is forgotten as soon as it goes on."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self.now = {}
+
+    async def ask(self, questions):
+        """See `Judge`."""
+        async for position, answer in super().ask(questions):
+            self.now = {questions[position]: f"{position // 3:x}"}
+            yield position, answer
+            self.now = {}
+
+    def batch_of(self, question):
+        """See `Batching`."""
+        return self.now.get(question, "")
+
+
+def test_the_request_that_an_answer_travelled_in_is_remembered_with_it():
+    memory, judge = InMemory(), InRequests(sensible)
+    assert isinstance(judge, Batching)
+    answers(Cached(judge, memory), QUESTIONS)
+    assert [entry.batch for entry in memory.entries.values()] == [f"{i // 3:x}" for i in range(len(QUESTIONS))]
+
+
+def test_a_judge_that_does_not_tell_of_requests_leaves_them_unknown():
+    memory = InMemory()
+    answers(Cached(FakeJudge(sensible), memory), QUESTIONS)
+    assert {entry.batch for entry in memory.entries.values()} == {""}
 
 
 def test_what_costs_nothing_waits_for_the_memory():

@@ -1,6 +1,9 @@
 """What is read is what was kept."""
 
+import json
 import sqlite3
+import zlib
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -11,8 +14,8 @@ from ragtriage.case import Case, Source, Turn
 from ragtriage.errors import StoreError
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.record import Record
-from ragtriage.store import RejectedRow, StoredRow, open_store
-from ragtriage.store.codec import decode_answer, decode_steps, encode_answer, encode_steps
+from ragtriage.store import RejectedRow, RunIdentity, StoredRow, open_store
+from ragtriage.store.codec import decode_answer, decode_steps, encode_answer, encode_steps, without_texts
 from ragtriage.verdicts import Component, Failure, Missing, Score, Undefined, Verdict, Verdicts
 
 CASES = [
@@ -158,6 +161,35 @@ def test_cost_and_time_add_up_over_continuations(store):
     assert info.seconds >= before > 0
 
 
+def test_requests_and_tokens_add_up_over_continuations_like_the_cost(store):
+    with store.begin(identity_of(CASES), input="a", rows=1, judge="fake") as run:
+        run.requests += 3
+        run.tokens_in += 4000
+        run.flush()
+        assert store.run().info.requests == 3
+    with store.resume(run.number) as run:
+        assert (run.requests, run.tokens_in, run.tokens_out) == (3, 4000, 0)
+        run.requests += 2
+        run.tokens_out += 50
+    info = store.run().info
+    assert (info.requests, info.tokens_in, info.tokens_out) == (5, 4000, 50)
+
+
+def test_repetitions_are_runs_of_their_own_that_know_the_first(store):
+    first, again = identity_of(CASES), replace(identity_of(CASES), trial=1)
+    assert RunIdentity(first.rows, first.metrics, first.fingerprints).hexdigest() == first.hexdigest()
+    store.begin(first, input="a", rows=1, judge="fake").finish()
+    assert store.unfinished(again) is None
+    store.begin(again, input="a", rows=1, judge="fake", repeats=1).interrupt()
+    assert [(info.trial, info.repeats) for info in store.runs()] == [(1, 1), (0, None)]
+    assert store.unfinished(again) == 2
+    assert store.unfinished(first) is None
+
+
+def test_an_identity_without_repetitions_is_the_one_that_it_always_was():
+    assert RunIdentity("r", ("a", "b"), {"claims": "1"}).hexdigest() == "24946e684a8a83199c183124903385fa"
+
+
 def test_texts_are_stored_once(store):
     kept(store, evaluated([case(1), case(2), case(2, id="again")]))
     connection = sqlite3.connect(store.where)
@@ -192,7 +224,13 @@ COMPONENT = st.builds(
 )
 PROBABILITY = st.none() | st.floats(0, 1)
 VERDICT = st.builds(
-    Verdict, st.sampled_from(["yes", "no", "unknown"]), st.none() | st.floats(-1, 1), PROBABILITY, TEXT, st.booleans()
+    Verdict,
+    st.sampled_from(["yes", "no", "unknown"]),
+    st.none() | st.floats(-1, 1),
+    PROBABILITY,
+    TEXT,
+    st.booleans(),
+    TEXT,
 )
 CELL = st.none() | VERDICT | st.builds(Failure, TEXT)
 
@@ -241,6 +279,34 @@ def test_any_steps_come_back(one, steps):
 @given(VERDICT | st.lists(COMPONENT, max_size=4).map(tuple))
 def test_any_answer_comes_back(given_answer):
     assert decode_answer(encode_answer(given_answer)) == given_answer
+
+
+def test_answers_of_stores_without_flags_are_read():
+    assert decode_answer('["no",0.25,null,"because",false]') == Verdict("no", 0.25, None, "because", sure=False)
+    assert decode_answer(encode_answer(Verdict("yes", flag="no such quote"))) == Verdict("yes", flag="no such quote")
+
+
+def grid_of(blob):
+    return json.loads(zlib.decompress(blob))
+
+
+def test_steps_of_stores_without_flags_are_read():
+    steps = {"step": Verdicts((Component("a"),), ((Verdict("yes", 0.9), None, Verdict("no", explanation="x")),))}
+    read = grid_of(encode_steps(CASES[0], steps))
+    del read[2]["step"]["flags"]
+    assert decode_steps(CASES[0], zlib.compress(json.dumps(read).encode())) == steps
+
+
+def test_a_flag_may_quote_texts_so_only_that_there_was_one_outlives_them():
+    cells = ((Verdict("yes", flag="the quote 'secret' isn't there"), Verdict("yes", explanation="secret")),)
+    blob = without_texts(encode_steps(CASES[0], {"step": Verdicts((Component("secret"),), cells)}))
+    assert "secret" not in repr(grid_of(blob))
+    found = decode_steps(CASES[0], blob)["step"]
+    assert isinstance(found, Verdicts)
+    assert [bool(cell.flag) for cell in found.cells[0] if isinstance(cell, Verdict)] == [True, False]
+    read = grid_of(blob)
+    del read[2]["step"]["flags"]
+    without_texts(zlib.compress(json.dumps(read).encode()))  # a store of version 1
 
 
 def test_a_failure_is_no_answer_to_keep():

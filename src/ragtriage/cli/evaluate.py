@@ -2,34 +2,47 @@
 
 from __future__ import annotations
 
-import shutil
+import asyncio
+import signal
 import sys
-import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from ragtriage.assessment import Assessment, Criteria
 from ragtriage.cli.exits import GATE_FAILED, INCOMPLETE
+from ragtriage.cli.judging_options import JudgeFlags, choice_from, with_judge_flags
+from ragtriage.cli.opening import readable, say_columns, say_rejected
 from ragtriage.cli.options import Config, Thresholds, Where, criteria_from, pairs, place_of, settings_from
+from ragtriage.cli.plan import answers_in, planned, show_plan
 from ragtriage.cli.progress import progress
 from ragtriage.cli.results import assessed, print_run, report_path, write_html
 from ragtriage.config import named_numbers
-from ragtriage.errors import InputError
+from ragtriage.errors import InputError, Stopped
 from ragtriage.gate import check_gates, failing
-from ragtriage.judges.chosen import judge_named
+from ragtriage.judges.chosen import Chosen
+from ragtriage.judges.llm.ledger import dollars
 from ragtriage.readers import CaseFile, Limits, open_cases
+from ragtriage.repeats import Repeats, RepeatSummary
+from ragtriage.report.terminal_plan import between
+from ragtriage.report.terminal_repeats import print_repeats
 from ragtriage.running import FileRun, Selection
-from ragtriage.store import StoredRun, open_store
+from ragtriage.store import Store, StoredRun, open_store
+
+INTERRUPTED = "interrupted: give the same command again to go on where it stopped"
 
 
+@with_judge_flags
 def evaluate(  # noqa: PLR0913  # one parameter a flag
     file: Annotated[str, typer.Argument(help="JSONL, JSON, CSV or Parquet; - is JSONL on standard input.")],
     *,
-    judge: Annotated[str | None, typer.Option(help="Who judges [default: embedded].")] = None,
+    judging: JudgeFlags = JudgeFlags(),  # noqa: B008  # frozen
     metrics: Annotated[
         str | None, typer.Option(help="Names or groups, by commas; -name takes one out [default: thelma].")
     ] = None,
@@ -49,10 +62,11 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
         list[str] | None,
         typer.Option(help="metric=value: exit with 1 if the mean is below; may be repeated."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
-    any_language: Annotated[
-        bool, typer.Option("--any-language", help="Judge also languages that the judge was not measured on.")
+    repeat: Annotated[int, typer.Option(min=1, help="Evaluate N times: does the judge agree with itself?")] = 1,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what it would take, as `ragtriage plan` does.")
     ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
     max_text: Annotated[int, typer.Option(min=1, help="Longest text of a row, in characters.")] = 1_000_000,
     max_sources: Annotated[int, typer.Option(min=1, help="Most sources of a row.")] = 1_000,
     report: Annotated[Path | None, typer.Option(help="Where the HTML report goes [default: into the store].")] = None,
@@ -67,8 +81,9 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
     criteria = criteria_from(settings, metrics)
     gates = {**settings.fail_under, **named_numbers(fail_under or (), "--fail-under")}
     check_gates(gates, {m.name for m in criteria.metrics})
-    judging = judge_named(judge or settings.judge, any_language=any_language or settings.any_language)
-    with _readable(file) as path:
+    chosen = Chosen(choice_from(judging, settings))
+    selection = Selection(limit, sample, seed)
+    with readable(file) as path:
         cases = open_cases(
             path,
             mapping={**settings.map, **pairs(mapping or (), "--map")},
@@ -76,41 +91,116 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
             limits=Limits(max_text=max_text, max_sources=max_sources),
             format=file_format,
         )
-        _say(file, cases, by)
+        say_columns(file, cases)
+        if dry_run:
+            with answers_in(place_of(store, settings)) as memory:
+                show_plan(file, cases, chosen, memory, criteria, selection, times=repeat, as_json=as_json)
+            return
         with open_store(place_of(store, settings)) as opened:
-            with FileRun(cases, judging, opened, criteria, Selection(limit, sample, seed), file) as run:
-                _say_rejected(run)
-                sys.stderr.write(f"{run.announcement}\n")
-                assessment = Assessment(criteria, by)
-                interrupted = not _evaluate(run, assessment)
-            stored = opened.run(run.run.number)
-            if interrupted:  # it may have stopped between keeping a case and counting it: the store is right
-                assessment = assessed(stored, criteria, by)
-            written = report or (None if as_json else report_path(opened, stored))
-            print_run(stored, criteria, assessment, as_json=as_json)
-            unwritten = written is not None and not _reported(written, stored, criteria, assessment)
-    summary = assessment.summary()
+            trials = _trials(_Work(cases, chosen, opened, criteria, selection, file, by), repeat)
+            first, repeats = trials[0], _repeats_of(trials, criteria)
+            written = report or (None if as_json else report_path(opened, first.stored))
+            further = {"repeats": repeats.as_json()} if repeats else {}
+            print_run(first.stored, criteria, first.assessment, as_json=as_json, further=further)
+            unwritten = written is not None and not _reported(written, first.stored, criteria, first.assessment)
+            if repeats and not as_json:
+                print_repeats(Console(), repeats, input=file, judge=first.stored.info.judge)
+    summary = first.assessment.summary()
     gate = failing(gates, summary)
-    sys.stderr.write("".join(f"{line}\n" for line in gate))
-    if interrupted:
-        sys.stderr.write("interrupted: give the same command again to go on where it stopped\n")
-    if interrupted or unwritten or summary.failed or run.survey.incomplete:
+    sys.stderr.write("".join(f"{line}\n" for line in (*gate, *(line for trial in trials for line in trial.remarks))))
+    if unwritten or summary.failed or first.incomplete or any(trial.stopped for trial in trials):
         raise typer.Exit(INCOMPLETE)
     if gate:
         raise typer.Exit(GATE_FAILED)
 
 
-@contextmanager
-def _readable(file: str) -> Iterator[str]:
-    """The file's path; what comes through a pipe is put into a file first, since rows are read more than once."""
-    if file != "-" and not Path(file).is_fifo():
-        yield file
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What is to be evaluated, by whom and into what."""
+
+    cases: CaseFile
+    chosen: Chosen
+    store: Store
+    criteria: Criteria
+    selection: Selection
+    file: str
+    by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """One evaluation of the file, and how it ended."""
+
+    stored: StoredRun
+    assessment: Assessment
+    stopped: bool
+    incomplete: bool
+    remarks: tuple[str, ...]
+    """What is to be said at the very end."""
+
+
+def _trials(work: _Work, times: int) -> list[_Trial]:
+    """Evaluate once or several times, each a run of its own; what stops one stops those that would follow."""
+    done: list[_Trial] = []
+    while len(done) < times and not (done and done[-1].stopped):
+        done.append(_trial(work, len(done), times, done[0].stored.number if done else None))
+    return done
+
+
+def _trial(work: _Work, trial: int, times: int, repeats: int | None) -> _Trial:
+    chosen, criteria = work.chosen, work.criteria
+    given = (work.cases, chosen, work.store, criteria, work.selection, work.file)
+    with FileRun(*given, trial=trial, repeats=repeats) as run:
+        if trial == 0:
+            _say_rows(run, work.cases, work.by)
+        sys.stderr.write(f"{run.announcement}{f' (repetition {trial + 1} of {times})' if times > 1 else ''}\n")
+        assessment = Assessment(criteria, work.by)
+        reason = _evaluate(run, chosen, assessment)
+        remarks = [*_rest_of(run, work, reason, trial), *_savings_of(chosen)]
+    stored = work.store.run(run.run.number)
+    if reason:  # it may have stopped between keeping a case and counting it: the store is right
+        assessment = assessed(stored, criteria, work.by)
+    return _Trial(stored, assessment, bool(reason), run.survey.incomplete, tuple(remarks))
+
+
+def _rest_of(run: FileRun, work: _Work, reason: str | None, trial: int) -> Iterator[str]:
+    """Why it stopped, how far it came and what the rest would take."""
+    if reason is None:
         return
-    with tempfile.TemporaryDirectory(prefix="ragtriage-") as folder:
-        path = Path(folder) / "stdin.jsonl"
-        with path.open("wb") as copy, sys.stdin.buffer if file == "-" else Path(file).open("rb") as stream:
-            shutil.copyfileobj(stream, copy)
-        yield str(path)
+    yield reason
+    if work.chosen.paid:
+        rest, _ = planned(
+            work.cases,
+            run.judge,
+            work.criteria,
+            work.selection,
+            work.file,
+            concurrency=work.chosen.concurrency,
+            memory=work.store.answers(),
+            trial=trial,
+        )
+        done = f"{run.run.info.done} of {run.survey.selected} cases are done"
+        yield f"{done}; the rest would take {between(rest)}"
+
+
+def _savings_of(chosen: Chosen) -> Iterator[str]:
+    if chosen.saved:
+        decided, passed_on, requests = chosen.saved
+        yield (
+            f"cascade: the embedded judge decided {decided:,} verdicts and passed {passed_on:,} on, which saved about "
+            f"{requests:,} requests"
+        )
+
+
+def _repeats_of(trials: Sequence[_Trial], criteria: Criteria) -> RepeatSummary | None:
+    """How far repeated evaluations agree; None for a single one."""
+    if len(trials) < 2:
+        return None
+    repeats = Repeats(criteria.metrics, criteria.thresholds)
+    for number, trial in enumerate(trials):
+        for record in trial.stored.records():
+            repeats.add(number, record)
+    return repeats.summary()
 
 
 def _reported(path: Path, stored: StoredRun, criteria: Criteria, assessment: Assessment) -> bool:
@@ -124,34 +214,56 @@ def _reported(path: Path, stored: StoredRun, criteria: Criteria, assessment: Ass
     return True
 
 
-def _say(file: str, cases: CaseFile, by: str | None) -> None:
-    """What was found in the file, before anything is judged."""
-    sys.stderr.write(f"{file} ({cases.format})\n")
-    sys.stderr.write("".join(f"  {line}\n" for line in cases.describe()))
+def _say_rows(run: FileRun, cases: CaseFile, by: str | None) -> None:
+    """What is to be known about the rows before they are judged."""
     if by is not None and by not in cases.tags:
-        sys.stderr.write(f"  note: --by {by}: none of the first rows has this tag\n")
+        sys.stderr.write(f"note: --by {by}: none of the first rows has this tag\n")
+    if run.survey.conversations and run.judge.can("standalone", "en"):
+        sys.stderr.write(f"note: {run.survey.conversations} rows have a conversation; their query is read without it\n")
+    say_rejected(run.survey)
 
 
-def _say_rejected(run: FileRun) -> None:
-    survey = run.survey
-    if survey.conversations:
-        sys.stderr.write(f"note: {survey.conversations} rows have a conversation; their query is read without it\n")
-    if not survey.rejected:
-        return
-    total = survey.selected + survey.rejected
-    sys.stderr.write(f"{survey.rejected} of {total} rows can't be used:\n")
-    sys.stderr.write("".join(f"  {row}\n" for row in survey.first_rejected))
-    more = survey.rejected - len(survey.first_rejected)
-    if more:
-        sys.stderr.write(f"  and {more} more\n")
+def _evaluate(run: FileRun, chosen: Chosen, assessment: Assessment) -> str | None:
+    """Evaluate what is left.
 
+    Returns:
+        None if it came to its end; else why it stopped, with what was done counted and kept.
+    """
+    ledger = chosen.ledger
 
-def _evaluate(run: FileRun, assessment: Assessment) -> bool:
-    """Whether it came to its end; False if it was interrupted, with what was done counted and kept."""
+    def spent() -> str:
+        price = f", {dollars(ledger.cost)}" if ledger.cost else ""
+        return f"{ledger.requests:,} requests{price}" if chosen.paid else ""
+
     try:
-        with progress(run.survey.selected, run.done) as advance:
+        with _stoppable(chosen), progress(run.survey.selected, run.done, spent) as advance:
             for _ in run.records(assessment):
                 advance()
     except KeyboardInterrupt:
-        return False
-    return True
+        return INTERRUPTED
+    except Stopped as stop:
+        return str(stop)
+    return None
+
+
+@contextmanager
+def _stoppable(chosen: Chosen) -> Iterator[None]:
+    """Ctrl-C lets requests in flight come in, since they are paid; a second one doesn't wait for them."""
+    if not chosen.paid or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        sys.stderr.write("\nstopping when the requests in flight have come in (Ctrl-C again: don't wait for them)\n")
+        try:
+            # not here: the signal may have come in the middle of what it changes
+            asyncio.get_running_loop().call_soon_threadsafe(chosen.stop, INTERRUPTED)
+        except RuntimeError:
+            chosen.stop(INTERRUPTED)
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol, TextIO
 
@@ -21,24 +21,25 @@ class Advance(Protocol):
 
 
 @contextmanager
-def progress(total: int, done: int) -> Iterator[Advance]:
+def progress(total: int, done: int, note: Callable[[], str] = str) -> Iterator[Advance]:
     """Show progress while the block runs.
 
     Args:
         total: how many cases the run has.
         done: how many of them were done before.
+        note: what else is to be shown, for example what was spent.
     """
     if total == done:
         yield lambda: None
     elif sys.stderr.isatty():
-        with _bar(total, done) as advance:
+        with _bar(total, done, note) as advance:
             yield advance
     else:
-        yield _Lines(total, done, sys.stderr)
+        yield _Lines(total, done, note, sys.stderr)
 
 
 @contextmanager
-def _bar(total: int, done: int) -> Iterator[Advance]:
+def _bar(total: int, done: int, note: Callable[[], str]) -> Iterator[Advance]:
     from rich.console import Console  # noqa: PLC0415  # only where a bar is drawn
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
 
@@ -58,14 +59,14 @@ def _bar(total: int, done: int) -> Iterator[Advance]:
             nonlocal count
             count += 1
             rate = count / max(1e-9, time.monotonic() - started)
-            bar.update(task, advance=1, rate=f"{rate:.1f} a second")
+            bar.update(task, advance=1, rate=f"{rate:.1f} a second {note()}".rstrip())
 
         yield advance
 
 
 class _Lines:
-    def __init__(self, total: int, done: int, out: TextIO) -> None:
-        self._total, self._done, self._before, self._out = total, done, done, out
+    def __init__(self, total: int, done: int, note: Callable[[], str], out: TextIO) -> None:
+        self._total, self._done, self._before, self._note, self._out = total, done, done, note, out
         self._started = self._last = time.monotonic()
 
     def __call__(self) -> None:
@@ -76,5 +77,6 @@ class _Lines:
         self._last = now
         rate = (self._done - self._before) / (now - self._started)
         left = (self._total - self._done) / rate
-        self._out.write(f"{self._done} of {self._total} cases, {rate:.1f} a second, about {left:.0f} s left\n")
+        note = f", {self._note()}" if self._note() else ""
+        self._out.write(f"{self._done} of {self._total} cases, {rate:.1f} a second, about {left:.0f} s left{note}\n")
         self._out.flush()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -18,6 +18,7 @@ from ragtriage.config import named_numbers
 from ragtriage.diagnosis import Finding, diagnose
 from ragtriage.errors import InputError
 from ragtriage.exporting import export_cases
+from ragtriage.judges.llm.ledger import dollars
 from ragtriage.record import Record
 from ragtriage.report.header import Header
 from ragtriage.report.html import write_report
@@ -25,7 +26,7 @@ from ragtriage.report.order import row_of
 from ragtriage.report.terminal import print_cases, print_summary
 from ragtriage.report.terminal_case import print_case
 from ragtriage.running import criteria_of
-from ragtriage.store import Store, StoredRun, open_store
+from ragtriage.store import RunInfo, Store, StoredRun, open_store
 
 Diagnosed = tuple[Record, tuple[Finding, ...]]
 REJECTIONS = 10
@@ -96,11 +97,20 @@ def runs(*, store: Where = None) -> None:
             sys.stdout.write(line + "\n")
 
 
-def print_run(stored: StoredRun, criteria: Criteria, assessment: Assessment, *, as_json: bool) -> None:
+def print_run(
+    stored: StoredRun,
+    criteria: Criteria,
+    assessment: Assessment,
+    *,
+    as_json: bool,
+    further: Mapping[str, Any] | None = None,
+) -> None:
     """A run's numbers: one JSON object, or tables and what to look at next."""
     summary = assessment.summary()
     if as_json:
-        sys.stdout.write(json.dumps({"run": stored.number, **summary.as_json()}) + "\n")
+        sys.stdout.write(
+            json.dumps({"run": stored.number, **summary.as_json(), **_spent(stored), **(further or {})}) + "\n"
+        )
         return
     console = Console()
     print_summary(console, _header(stored, criteria), summary, assessment.slices())
@@ -111,6 +121,30 @@ def print_run(stored: StoredRun, criteria: Criteria, assessment: Assessment, *, 
     console.print()
     for line in lines:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def spent_in(info: RunInfo) -> str:
+    """What a run took, for people; empty for one that sent no request."""
+    if not info.requests:
+        return ""
+    tokens = f"{info.tokens_in:,} tokens in, {info.tokens_out:,} out"
+    # a price that isn't known counts as nothing, and must not look like nothing
+    return f"{info.requests:,} requests · {tokens}" + (f" · {dollars(info.cost)}" if info.cost else "")
+
+
+def _spent(stored: StoredRun) -> dict[str, Any]:
+    """What the run cost, for machines; nothing for one that sent no request."""
+    info = stored.info
+    if not info.requests:
+        return {}
+    return {
+        "spent": {
+            "requests": info.requests,
+            "tokens_in": info.tokens_in,
+            "tokens_out": info.tokens_out,
+            "cost": info.cost or None,
+        }
+    }
 
 
 def program() -> str:
@@ -164,6 +198,7 @@ def _header(stored: StoredRun, criteria: Criteria) -> Header:
         rules=criteria.rules,
         rejected=len(rejected),
         rejections=tuple(shown),
+        spent=spent_in(info),
         version=info.versions.get("ragtriage", ""),
     )
 

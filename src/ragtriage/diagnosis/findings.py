@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragtriage.diagnosis.rules import DECLINES, KINDS, RULES, Kind, Level, Rule
 from ragtriage.metric import Metric
 from ragtriage.metrics import METRICS
+from ragtriage.metrics.groundedness import SUPPORTED_BY_CONVERSATION
+from ragtriage.metrics.response import ANSWERED_BY_RESPONSE
 from ragtriage.record import Record
 from ragtriage.thresholds import MARGIN
-from ragtriage.verdicts import Part, Score, Verdict, Verdicts
+from ragtriage.verdicts import Cell, Missing, Part, Score, Verdict, Verdicts
 
 CHARACTERS_PER_TOKEN = 4
 """A rule of thumb for English: waste is shown in tokens without asking for anybody's tokenizer."""
@@ -19,6 +21,8 @@ NONE = "none"
 """The component of a healthy case."""
 UNDETERMINED = "undetermined"
 """The component of a case on which no failure rule could be decided, or the judge contradicts itself."""
+BY_CONVERSATION = "supported by the conversation, not by the sources"
+"""The fault of a claim that only the conversation before the query supports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,20 +81,51 @@ def diagnose(
     scores = {name: outcome for name, outcome in record.outcomes.items() if isinstance(outcome, Score)}
     levels = {n: _level(s.value, thresholds[n]) for n, s in scores.items() if n in thresholds}
     refused = declined(record)
+    conversed = from_conversation(record)
     faults = {m.name: m.fault for m in metrics}
     found = [
-        _finding(rule, scores, thresholds, faults)
+        _finding(rule, scores, thresholds, faults, conversed)
         for rule in rules
-        if rule.declines == refused and all(levels.get(name) == level for name, level in rule.when.items())
+        if _applies(rule, refused=refused) and all(levels.get(name) == level for name, level in rule.when.items())
     ]
     return tuple(sorted(found, key=lambda f: KINDS.index(f.kind)))
 
 
-def declined(record: Record) -> bool:
-    """Whether the judge found that the response declines to answer."""
+def declined(record: Record) -> bool | None:
+    """Whether the response declines to answer: the judge says so, and a sub-question stays unanswered.
+
+    Returns:
+        None where the judge was asked and couldn't tell.
+    """
+    answered = record.steps.get(str(ANSWERED_BY_RESPONSE))
+    if isinstance(answered, Verdicts) and _all_yes(answered.best()):
+        return False
     step = record.steps.get(str(DECLINES))
+    if isinstance(step, Missing):
+        return None if step.failed else False
     cells = step.best() if isinstance(step, Verdicts) else ()
-    return any(isinstance(cell, Verdict) and cell.value == "yes" for cell in cells)
+    values = [cell.value if isinstance(cell, Verdict) else "unknown" for cell in cells if cell]
+    return "yes" in values or (None if "unknown" in values else False)
+
+
+def _all_yes(cells: Sequence[Cell]) -> bool:
+    return bool(cells) and all(isinstance(cell, Verdict) and cell.value == "yes" for cell in cells)
+
+
+def _applies(rule: Rule, *, refused: bool | None) -> bool:
+    """A failure can't be told from a right refusal where nobody knows whether the response declines."""
+    if refused is None:
+        return not rule.declines and rule.kind in {"quality", "waste"}
+    return rule.declines == refused
+
+
+def from_conversation(record: Record) -> frozenset[str]:
+    """The claims that the conversation supports though the sources don't."""
+    step = record.steps.get(str(SUPPORTED_BY_CONVERSATION))
+    if not isinstance(step, Verdicts):
+        return frozenset()
+    pairs = zip(step.components, step.best(), strict=True)
+    return frozenset(c.text for c, cell in pairs if isinstance(cell, Verdict) and cell.value == "yes")
 
 
 def headline(record: Record, findings: Sequence[Finding], rules: Sequence[Rule] = RULES) -> str:
@@ -102,6 +137,8 @@ def headline(record: Record, findings: Sequence[Finding], rules: Sequence[Rule] 
     findings = [finding for finding in findings if finding.kind != "waste"]
     if findings:
         return UNDETERMINED if findings[0].kind == "doubt" else findings[0].component
+    if declined(record) is None:
+        return UNDETERMINED
     defined = {name for name, outcome in record.outcomes.items() if isinstance(outcome, Score)}
     decidable = any(rule.kind == "failure" and not rule.declines and defined >= set(rule.when) for rule in rules)
     return NONE if decidable else UNDETERMINED
@@ -113,10 +150,16 @@ def _level(value: float, threshold: float) -> Level:
 
 
 def _finding(
-    rule: Rule, scores: Mapping[str, Score], thresholds: Mapping[str, float], faults: Mapping[str, str]
+    rule: Rule,
+    scores: Mapping[str, Score],
+    thresholds: Mapping[str, float],
+    faults: Mapping[str, str],
+    conversed: Collection[str],
 ) -> Finding:
     bad = [(name, part) for name in rule.quotes if name in scores for part in scores[name].parts if part.good is False]
     doubts = [doubt for name in rule.when if (doubt := _doubt(name, scores[name], thresholds[name]))]
+    if "groundedness" in rule.when and (told := sum(part.component.text in conversed for _, part in bad)):
+        doubts.append(f"the conversation before the query supports {told} of the claims")
     named = [*rule.when, *(name for name in rule.further if name in scores)]
     short = (thresholds[name] - scores[name].value for name, level in rule.when.items() if level == "low")
     return Finding(
@@ -129,9 +172,15 @@ def _finding(
         "; ".join(doubts),
         {name: scores[name].value for name in named},
         sum(short),
-        tuple(_evidence(name, part, faults.get(name, "")) for name, part in bad),
+        tuple(_evidence(name, part, _fault(name, part, faults, conversed)) for name, part in bad),
         sum(len(part.component.text) for _, part in bad) // CHARACTERS_PER_TOKEN if rule.kind == "waste" else 0,
     )
+
+
+def _fault(name: str, part: Part, faults: Mapping[str, str], conversed: Collection[str]) -> str:
+    if name == "groundedness" and part.component.text in conversed:
+        return BY_CONVERSATION
+    return faults.get(name, "")
 
 
 def _evidence(name: str, part: Part, fault: str) -> Evidence:

@@ -11,16 +11,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragtriage.metrics.decompositions import WHOLE_RESPONSE
-from ragtriage.metrics.response import ANSWERED_BY_RESPONSE
-from ragtriage.steps import Match, Step, only_if_any_not
+from ragtriage.metrics.groundedness import SUPPORTED_BY_CONVERSATION
+from ragtriage.steps import Match, Step
 
 Level = Literal["low", "high"]
 Kind = Literal["failure", "quality", "doubt", "waste", "right"]
 KINDS: tuple[Kind, ...] = ("failure", "quality", "doubt", "waste", "right")
 """What a finding is, the most pressing first."""
 
-DECLINES = Match(WHOLE_RESPONSE, "declines", "query", only_if_any_not(ANSWERED_BY_RESPONSE))
-"""Whether the response declines to answer; asked only where a sub-question stays unanswered."""
+DECLINES = Match(WHOLE_RESPONSE, "declines", "query")
+"""Whether the response declines to answer. It counts only where a sub-question stays unanswered, but is asked beside
+what else is asked about the response: that is cheaper than a request of its own."""
 
 Origin = Literal["paper", "ours", "yours"]
 
@@ -154,4 +155,6 @@ RULES: tuple[Rule, ...] = (
 
 def needs_of(rules: Iterable[Rule]) -> tuple[Step, ...]:
     """The steps that rules need beside the metrics' own, so that a plan knows them."""
-    return (DECLINES,) if any(True for _ in rules) else ()
+    rules = tuple(rules)
+    told_apart = any("groundedness" in rule.when for rule in rules)
+    return ((DECLINES,) if rules else ()) + ((SUPPORTED_BY_CONVERSATION,) if told_apart else ())

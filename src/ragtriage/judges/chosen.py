@@ -1,22 +1,217 @@
-"""From what a user types after `--judge` to a judge."""
+"""From what a user types after `--judge` to a judge: alone, in a jury or in a cascade, with its caches and limits."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Literal
+
 from ragtriage.errors import ConfigError
+from ragtriage.evaluation import WINDOW
 from ragtriage.judges.embedded import EmbeddedJudge
+from ragtriage.judges.llm.batches import Desk
+from ragtriage.judges.llm.channel import Channel
+from ragtriage.judges.llm.embedding import EmbeddingJudge
+from ragtriage.judges.llm.judge import Asking, LLMJudge
+from ragtriage.judges.llm.ledger import Ledger
+from ragtriage.judges.llm.naming import address_of
+from ragtriage.judges.llm.options import LLMOptions, Price
+from ragtriage.judges.llm.pricing import price_of
+from ragtriage.judges.llm.prompts import ASKED, LOCAL, read_prompts
+from ragtriage.judges.llm.tickets import Tickets
+from ragtriage.judges.llm.transport import ModelTransport
 from ragtriage.judges.protocol import Judge
+from ragtriage.judges.questions import Kind
+from ragtriage.judges.wrappers import BANDS, AnswerMemory, Band, Cached, Cascade, InMemory, Jury, Routed
+
+EMBEDDED = "embedded"
+SHIPPED = "shipped"
+"""The cascade's bands that come with the package."""
+BESIDE = 10_000
+"""Word pieces that the embedded judge remembers where it only compares the sentences of a response."""
+TICKETED = 20_000
+"""Cases whose requests travel in one batch of a batch API; their texts are in memory meanwhile."""
 
 
-def judge_named(name: str, *, any_language: bool = False) -> Judge:
-    """The judge of this name.
-
-    Args:
-        name: `embedded`.
-        any_language: lift the limit to the languages that it was measured on.
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Who judges, and how.
 
     Raises:
-        ConfigError: there is no such judge.
+        ConfigError: the parts don't fit together; says what to do.
     """
-    if name == "embedded":
+
+    names: tuple[str, ...] = (EMBEDDED,)
+    """`embedded` or `provider:model`, each once."""
+    jury: Literal["majority"] | None = None
+    """How several judges come to a verdict."""
+    cascade: str | None = None
+    """The embedded judge decides what it is sure of: `shipped`, or the band of scores that it passes on, LOW:HIGH."""
+    batch_api: bool = False
+    """Whether requests go through the provider's batch API."""
+    wait: bool = False
+    """Batch API: whether to wait until everything is answered."""
+    any_language: bool = False
+    """Whether to judge also in languages that the embedded judge wasn't measured on."""
+    options: LLMOptions = field(default_factory=LLMOptions)
+
+    def __post_init__(self) -> None:
+        doubles = sorted({name for name in self.names if self.names.count(name) > 1})
+        if doubles:
+            raise ConfigError(f"--judge {doubles[0]} is named twice: to ask a judge several times, use --repeat")
+        if len(self.names) > 1 and not self.jury:
+            raise ConfigError("several judges need --jury majority")
+        if self.jury and len(self.names) < 2:
+            raise ConfigError("a jury needs several judges: give --judge more than once")
+        if self.cascade is not None:
+            self.bands()
+            if EMBEDDED in self.names:
+                raise ConfigError("a cascade passes on from the embedded judge to a model: name the model with --judge")
+        if (self.batch_api or self.wait) and self.models != self.names:
+            raise ConfigError("--batch-api is for language models: name one with --judge provider:model")
+        if self.wait and not self.batch_api:
+            raise ConfigError("--wait belongs to --batch-api")
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Those of the judges that are language models."""
+        return tuple(name for name in self.names if name != EMBEDDED)
+
+    def bands(self) -> dict[Kind, Band]:
+        """The cascade's bands by kind.
+
+        Raises:
+            ConfigError: the band can't be read.
+        """
+        if self.cascade in {None, SHIPPED}:
+            return dict(BANDS)
+        return dict.fromkeys(BANDS, Band.parse(str(self.cascade)))
+
+
+class Chosen:
+    """The judge of one command: what it asks, what it spent, and how to stop it.
+
+    Everything that can be wrong with names, keys, packages, prompts and prices is found when it is made.
+
+    Attributes:
+        choice: what was asked for.
+        ledger: what was spent.
+
+    Raises:
+        ConfigError: a name, key, prompt or price is wrong or missing.
+        MissingExtraError: a provider's package isn't installed.
+    """
+
+    def __init__(self, choice: Choice) -> None:
+        self.choice = choice
+        options = choice.options
+        self.ledger = Ledger(budget=options.budget, max_requests=options.max_requests)
+        self._prompts = read_prompts(options.prompts, options.guidance)
+        self._transports = {name: ModelTransport(name, options) for name in choice.models}
+        self._prices: dict[str, Price | None] = {name: price_of(name, options) for name in choice.models}
+        self._channels: dict[str, Channel] = {}
+        self._desks: list[Desk] = []
+        self._cascade: Cascade | None = None
+        for name, price in self._prices.items():
+            self._channels[name] = Channel(options, self.ledger, price, name=name)
+            if price is None and options.budget is not None:
+                raise ConfigError(
+                    f"the price of {name} isn't known, so a budget can't be kept: give --price IN:OUT "
+                    "(US dollars for a million tokens), or --max-requests instead of --budget"
+                )
+
+    @property
+    def paid(self) -> bool:
+        """Whether models are asked: requests, tokens and money are counted then."""
+        return bool(self.choice.models)
+
+    @property
+    def concurrency(self) -> int:
+        """The most requests in flight."""
+        return self.choice.options.concurrency
+
+    @property
+    def window(self) -> int:
+        """How many cases are worked on at once: enough to keep the requests in flight; all of them for tickets."""
+        if self.choice.batch_api:
+            return TICKETED
+        return max(WINDOW, 2 * self.concurrency) if self.paid else WINDOW
+
+    @property
+    def saved(self) -> tuple[int, int, int] | None:
+        """Of a cascade: verdicts that the embedded judge decided, verdicts passed on, requests saved; else None."""
+        cascade = self._cascade
+        return (cascade.decided, cascade.passed_on, cascade.saved.requests) if cascade else None
+
+    def judge(self, memory: AnswerMemory | None = None, *, tickets: Tickets | None = None, trial: int = 0) -> Judge:
+        """The judge, with a cache around each that costs something.
+
+        Args:
+            memory: what keeps answers; a memory of its own for each call if None.
+            tickets: what keeps the tickets of batch APIs; needed for `batch_api`.
+            trial: which repetition of the same questions.
+        """
+        remembered = memory or InMemory()
+        judging = EMBEDDED in self.choice.names or self.choice.cascade is not None
+        local = EmbeddedJudge(any_language=self.choice.any_language, kept=None if judging else BESIDE)
+        members = [
+            Cached(local if name == EMBEDDED else self._model(name, local, tickets, trial), remembered,
+                   durable=name != EMBEDDED, trial=trial)
+            for name in self.choice.names
+        ]  # fmt: skip
+        judge: Judge = members[0] if len(members) == 1 else Jury(members)
+        if self.choice.cascade is None:
+            return judge
+        self._cascade = Cascade(Cached(local, remembered, trial=trial), judge, self.choice.bands())
+        return self._cascade
+
+    def stop(self, reason: str) -> None:
+        """Let no new request start; those in flight are awaited, then everybody who waits gets `Stopped(reason)`."""
+        self.ledger.stop(reason)
+
+    def settle(self) -> None:
+        """Let go of the tickets whose answers are kept; call it when the answers are flushed."""
+        for desk in self._desks:
+            desk.close()
+        self._desks.clear()
+
+    def _model(self, name: str, local: Judge, tickets: Tickets | None, trial: int) -> Judge:
+        options, channel = self.choice.options, self._channels[name]
+        llm = LLMJudge(
+            name,
+            self._asking(name, tickets, trial),
+            self._prompts,
+            batch_size=options.batch_size,
+            price=self._prices[name],
+            identity=f"{address_of(name, options) or ''} {options.temperature} {options.reply == 'text'}",
+        )
+        similar = local if options.embeddings == EMBEDDED else EmbeddingJudge(options.embeddings, options, channel)
+        by_kind: dict[Kind, Judge] = {**dict.fromkeys(ASKED, llm), **dict.fromkeys(LOCAL, local), "similarity": similar}
+        return Routed(by_kind, name)
+
+    def _asking(self, name: str, tickets: Tickets | None, trial: int) -> Asking:
+        if not self.choice.batch_api:
+            return partial(self._channels[name].ask, self._transports[name])
+        if tickets is None:
+            raise ConfigError("--batch-api needs a store, which keeps its tickets")
+        price, wait = self._prices[name], self.choice.wait
+        desk = Desk(name, self.choice.options, self.ledger, tickets, price=price, wait=wait, trial=trial)
+        self._desks.append(desk)
+        return desk.ask
+
+
+def judge_named(name: str, *, any_language: bool = False, options: LLMOptions | None = None) -> Judge:
+    """One judge of this name, which remembers its answers for as long as it lives.
+
+    Args:
+        name: `embedded` or `provider:model`.
+        any_language: lift the embedded judge's limit to the languages that it was measured on.
+        options: how a model is asked.
+
+    Raises:
+        ConfigError: there is no such judge, or its key is missing.
+        MissingExtraError: a provider's package isn't installed.
+    """
+    if name == EMBEDDED:
         return EmbeddedJudge(any_language=any_language)
-    raise ConfigError(f"there is no judge {name!r}: use embedded")
+    return Chosen(Choice((name,), any_language=any_language, options=options or LLMOptions())).judge()

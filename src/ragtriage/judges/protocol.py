@@ -30,6 +30,13 @@ class Estimate:
             self.requests + other.requests, self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out, price
         )
 
+    def __sub__(self, other: Estimate) -> Estimate:
+        """What is saved by asking less; the price is None if either isn't known."""
+        price = None if self.price is None or other.price is None else self.price - other.price
+        return Estimate(
+            self.requests - other.requests, self.tokens_in - other.tokens_in, self.tokens_out - other.tokens_out, price
+        )
+
 
 @runtime_checkable
 class Judge(Protocol):
@@ -59,4 +66,13 @@ class Judge(Protocol):
         Raises:
             JudgeError: no question can be answered (the model is missing, the key is refused).
         """
+        ...
+
+
+@runtime_checkable
+class Batching(Protocol):
+    """A judge whose questions travel in requests, several in one; told so that what was asked together is known."""
+
+    def batch_of(self, question: Question) -> str:
+        """The short id (hexadecimal digits) of the request in which a question was just answered; "" if unknown."""
         ...

@@ -22,10 +22,13 @@ Kind = Literal[
     "same_answer",
     "declines",
     "similarity",
+    "standalone",
+    "questions_answered_by",
+    "holds",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-DECOMPOSITIONS: tuple[Kind, ...] = ("claims", "facts", "questions", "sentences")
-"""The kinds that are answered with components; all others are answered with a verdict."""
+DECOMPOSITIONS: tuple[Kind, ...] = ("claims", "facts", "questions", "sentences", "standalone", "questions_answered_by")
+"""The kinds that are answered with components (texts, found or written); all others are answered with a verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,8 @@ class Question:
     context: str = ""
     """The text that the subject was taken from, so that pronouns can be understood."""
     at: int | None = None
-    """Similarity only: the place of the subject in the evidence, which is left out of the comparison."""
+    """Similarity: the place of the subject in the evidence, which is left out of the comparison. Writing questions: how
+    many."""
 
 
 def claims(text: str, query: str = "") -> Question:
@@ -50,9 +54,13 @@ def claims(text: str, query: str = "") -> Question:
     return Question("claims", text, query=query)
 
 
-def facts(text: str) -> Question:
-    """Break a source into stand-alone facts."""
-    return Question("facts", text)
+def facts(text: str, query: str = "") -> Question:
+    """Break a source into stand-alone facts.
+
+    The `query` that the source was retrieved for changes nothing about them. It keeps cases apart that share a source:
+    a judge that asks about it once for each of them asks for the facts there too, whichever case comes first.
+    """
+    return Question("facts", text, query=query)
 
 
 def questions(query: str) -> Question:
@@ -98,3 +106,23 @@ def declines(query: str, response: str) -> Question:
 def similarity(text: str, others: Sequence[str], at: int | None = None) -> Question:
     """How close is the text to the closest of the others (cosine), leaving out place `at`? Yes if it says the same."""
     return Question("similarity", text, tuple(others), at=at)
+
+
+def standalone(query: str, history: Sequence[str]) -> Question:
+    """Write the last query of a conversation so that it can be understood without it; one component.
+
+    Args:
+        query: the user's last message.
+        history: the messages before it, each with its speaker, for example `user: …`.
+    """
+    return Question("standalone", query, tuple(history))
+
+
+def questions_answered_by(response: str, n: int) -> Question:
+    """Write n questions that the response would answer; n components."""
+    return Question("questions_answered_by", response, at=n)
+
+
+def holds(criterion: str, text: str, query: str = "") -> Question:
+    """Does a user's own yes/no criterion hold for the text? With a `query` the text is the response to it."""
+    return Question("holds", criterion, (text,), query=query)

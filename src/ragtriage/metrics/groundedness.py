@@ -5,11 +5,15 @@ from __future__ import annotations
 from ragtriage.metric import metric
 from ragtriage.metrics.aggregate import share
 from ragtriage.metrics.decompositions import CLAIMS
-from ragtriage.steps import Match
+from ragtriage.steps import Match, only_where_not
 from ragtriage.verdicts import Outcome, Verdicts
 
+SUPPORTED = Match(CLAIMS, "supported", "sources")
+SUPPORTED_BY_CONVERSATION = Match(CLAIMS, "supported", "conversation", only_where_not(SUPPORTED))
+"""Tells claims that the conversation before the query supports from those that nothing does; no score depends on it."""
 
-@metric(title="Grounded", fault="not supported by the sources", support=Match(CLAIMS, "supported", "sources"))
+
+@metric(title="Grounded", fault="not supported by the sources", support=SUPPORTED)
 def groundedness(support: Verdicts) -> Outcome:
     """The share of the response's claims that the sources, taken together, support.
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 
-class BrokenJson(ValueError):  # noqa: N818 - says what it is; caught by the readers beside it
+class BrokenJson(ValueError):
     """A text isn't JSON.
 
     Args:

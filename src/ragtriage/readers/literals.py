@@ -18,7 +18,7 @@ _SIDE_BY_SIDE = re.compile(r"""['"]\s*['"]""")
 _LAYOUT = frozenset({tokenize.NL, tokenize.NEWLINE, tokenize.ENDMARKER, tokenize.INDENT, tokenize.DEDENT})
 
 
-class NotALiteral(ValueError):  # noqa: N818 - says what it is; caught by the readers beside it
+class NotALiteral(ValueError):
     """A text that begins like a list or an object can't be read as one."""
 
 

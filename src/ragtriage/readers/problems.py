@@ -44,7 +44,7 @@ class Rejected:
         return f"{', '.join(place)}: {self.reason}"
 
 
-class RowProblem(Exception):  # noqa: N818 - carries a row's rejection up to the row loop; never reaches a caller
+class RowProblem(Exception):
     """A row has to be rejected.
 
     Args:

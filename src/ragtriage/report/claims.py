@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
+from ragtriage.diagnosis.findings import BY_CONVERSATION, from_conversation
 from ragtriage.metrics.decompositions import CLAIMS
 from ragtriage.metrics.groundedness import groundedness
 from ragtriage.metrics.response import REPEATED, response_precision
@@ -56,11 +57,12 @@ def claims_of(record: Record) -> tuple[ClaimView, ...]:
         judged = support or needed
         listed = judged.components if judged else ()
     repeats = [span for span, _ in repeats_of(record)]
+    conversed = from_conversation(record)
     found, judged_so_far = [], 0
     for number, component in enumerate(listed, 1):
         row = None if component.remark else judged_so_far
         judged_so_far += not component.remark
-        found.append(_claim(number, component, row, support, needed, repeats))
+        found.append(_claim(number, component, row, support, needed, repeats, conversed))
     return tuple(found)
 
 
@@ -111,10 +113,13 @@ def _claim(
     support: Verdicts | None,
     needed: Verdicts | None,
     repeats: Sequence[Span],
+    conversed: Collection[str],
 ) -> ClaimView:
     cell = support.best()[row] if support and row is not None else None
     need = needed.best()[row] if needed and row is not None else None
     about, wanted = place_of(cell), place_of(need)
+    if component.text in conversed:
+        about = replace(about, note=f"{BY_CONVERSATION}; {about.note}" if about.note else BY_CONVERSATION)
     span = component.span
     return ClaimView(
         number,

@@ -26,7 +26,7 @@ class Place:
 
     state: State
     note: str = ""
-    """The judge's explanation, or the cause of its failure."""
+    """The judge's explanation with what a check found against it, or the cause of its failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,13 @@ def state_of(cell: Cell) -> State:
 
 def place_of(cell: Cell) -> Place:
     """A verdict with what the judge said about it."""
-    note = cell.explanation if isinstance(cell, Verdict) else cell.cause if isinstance(cell, Failure) else ""
+    match cell:
+        case Verdict(explanation=why, flag=flag):
+            note = f"{why} ({flag})" if why and flag else why or flag
+        case Failure(cause=note):
+            pass
+        case None:
+            note = ""
     return Place(state_of(cell), one_line(note, 400))
 
 

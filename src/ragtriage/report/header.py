@@ -32,6 +32,8 @@ class Header:
     """Rows of the input that couldn't be used."""
     rejections: tuple[str, ...] = ()
     """The first of them, each with its place and reason: "row 7: the query is missing"."""
+    spent: str = ""
+    """What the judge took, in words; empty for one that sends no request."""
     version: str = ""
     """Of ragtriage."""
 

@@ -28,7 +28,7 @@ from ragtriage.report.order import Rank, Row, healthy_cases, row_of
 from ragtriage.report.page import PLOT, cards_of, groups_of, shares_of, slices_of
 from ragtriage.report.plain import one_line, plain
 from ragtriage.report.view import case_view, doubt_of, title_of
-from ragtriage.report.words import KIND_WORDS, LOOK_WORDS, REPEATED_WORDS, SIGNS, STATE_WORDS, plural
+from ragtriage.report.words import KIND_WORDS, LOOK_WORDS, REPEATED_WORDS, SIGNS, STATE_WORDS, flagged_of, plural
 from ragtriage.summary import Summary
 
 FULL = 300
@@ -206,6 +206,7 @@ def _environment() -> Environment:
         "state_words": STATE_WORDS,
         "repeated_words": REPEATED_WORDS,
         "kind_words": KIND_WORDS,
+        "flagged_of": flagged_of,
         "plot": PLOT,
     }
     return environment

@@ -17,7 +17,7 @@ from ragtriage.report.plain import one_line
 from ragtriage.report.terminal_diagnosis import print_diagnosis
 from ragtriage.report.terminal_style import KIND_STYLE, bar, heading, say, signs_of, table
 from ragtriage.report.view import is_low, title_of
-from ragtriage.report.words import KIND_WORDS, plural
+from ragtriage.report.words import KIND_WORDS, flagged_of, plural
 from ragtriage.summary import MetricSummary, Summary
 
 if TYPE_CHECKING:
@@ -47,6 +47,11 @@ def print_summary(
         print_diagnosis(console, summary)
         if slices:
             _print_slices(console, header, slices)
+    if header.spent:
+        console.print()
+        say(console, Text(header.spent, style="dim"), 0)
+    if summary.flagged:
+        say(console, Text(flagged_of(summary), style="yellow"), 0)
     if header.rejected:
         console.print()
         console.print(Text(f"{plural(header.rejected, 'row')} of the input could not be used:", style="yellow"))

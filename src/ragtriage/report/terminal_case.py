@@ -41,7 +41,8 @@ def print_case(console: Console, record: Record, findings: Sequence[Finding], th
     console.print(Text(view.id, style="bold"))
     if view.tags:
         console.print(Text("  ".join(f"{key}={value}" for key, value in view.tags), style="dim"))
-    _section(console, "Question", [Text(view.query)])
+    understood = [Text(f"understood as: {view.understood}", style="dim")] if view.understood else []
+    _section(console, "Question", [Text(view.query), *understood])
     _section(console, "Response", _response(console, view))
     _section(console, "Claims", _claims(console, view), hang=3)
     if view.reference:

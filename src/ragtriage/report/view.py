@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from ragtriage.diagnosis import Finding
 from ragtriage.errors import ConfigError
+from ragtriage.evaluation import STANDALONE
 from ragtriage.metric import Metric
 from ragtriage.metrics import metrics_named
 from ragtriage.metrics.source import fact_precision, source_precision
@@ -70,6 +71,8 @@ class CaseView:
 
     id: str
     query: str
+    understood: str
+    """The query as it was understood without the conversation before it; empty where that is the query itself."""
     tags: tuple[tuple[str, str], ...]
     response: tuple[Piece, ...]
     response_note: str
@@ -106,6 +109,12 @@ class CaseView:
         return list(dict.fromkeys(place.state for place in places))
 
 
+def _understood(record: Record) -> str:
+    known = record.steps.get(STANDALONE)
+    text = known[0].text if isinstance(known, tuple) and known else record.case.query
+    return "" if text == record.case.query else one_line(text, 1000)
+
+
 def case_view(record: Record, findings: Sequence[Finding], thresholds: Mapping[str, float]) -> CaseView:
     """Read a record for showing."""
     case = record.case
@@ -117,6 +126,7 @@ def case_view(record: Record, findings: Sequence[Finding], thresholds: Mapping[s
     return CaseView(
         one_line(case.id, 200),
         plain(case.query[:4000]) + ("…" if len(case.query) > 4000 else ""),
+        _understood(record),
         tuple((one_line(str(key), 40), one_line(str(value), 120)) for key, value in list(case.tags.items())[:20]),
         pieces(case.response or "", marks, MOST_RESPONSE),
         _response_note(case.response),

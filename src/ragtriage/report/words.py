@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from ragtriage.report.coverage import State
 from ragtriage.report.marks import Look
+from ragtriage.summary import Summary
 
 LOOK_WORDS: Mapping[Look, str] = MappingProxyType(
     {
@@ -122,3 +123,10 @@ ASCII = Signs(
 def plural(count: int, one: str, many: str = "") -> str:
     """A count with its noun: `1 case`, `2,000 cases`."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def flagged_of(summary: Summary) -> str:
+    """How many verdicts a check speaks against."""
+    return (
+        f"{plural(summary.flagged, 'verdict')} of yes with a quote that stands in none of the texts: read them yourself"
+    )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
 
-from sqlalchemy import Engine, bindparam, select
+from sqlalchemy import Connection, Engine, bindparam, select
 
 from ragtriage.judges.wrappers import Remembered
 from ragtriage.store.codec import decode_answer, encode_answer
@@ -23,6 +25,7 @@ LOOKED_UP = 500
 """Keys in one query."""
 
 
+_NAMES = [column.name for column in answers.columns]
 _RECALL = select(answers.c.key, answers.c.body).where(answers.c.key.in_(bindparam("wanted", expanding=True)))
 
 
@@ -32,13 +35,15 @@ class StoredAnswers:
     Args:
         engine: the database.
         where: its address for messages.
+        clock: tells seconds.
     """
 
-    def __init__(self, engine: Engine, where: str) -> None:
+    def __init__(self, engine: Engine, where: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._engine = engine
         self._where = where
         self._waiting: dict[bytes, Remembered] = {}
-        self._flushed = time.monotonic()
+        self._clock = clock
+        self._since = clock()
 
     def recall(self, keys: Sequence[bytes]) -> Mapping[bytes, Answer]:
         """The answers that are known to these keys.
@@ -64,9 +69,11 @@ class StoredAnswers:
         Raises:
             StoreError: they can't be stored.
         """
+        if not self._waiting:
+            self._since = self._clock()
         for entry in entries:
             self._waiting.setdefault(entry.key, entry)
-        if len(self._waiting) >= BATCH or time.monotonic() - self._flushed >= SECONDS:
+        if len(self._waiting) >= BATCH or self._clock() - self._since >= SECONDS:
             self.flush()
 
     def flush(self) -> None:
@@ -85,10 +92,25 @@ class StoredAnswers:
                     "trial": entry.trial,
                     "body": encode_answer(entry.answer),
                     "created": moment,
+                    "batch": entry.batch or None,
                 }
                 for entry in self._waiting.values()
             ]
             with writing(self._engine, self._where) as connection:
-                connection.execute(unless_there(self._engine, answers), rows)
+                self._insert(connection, rows)
             self._waiting.clear()
-        self._flushed = time.monotonic()
+
+    def _insert(self, connection: Connection, rows: list[dict[str, Any]]) -> None:
+        """Insert answers that aren't there yet.
+
+        Paid answers are committed a request at a time, where compiling and binding a statement takes longer than
+        writing the rows: SQLite's driver gets the compiled one as it is.
+        """
+        if self._engine.dialect.name == "sqlite":
+            connection.exec_driver_sql(self._insertion, [tuple(row[name] for name in _NAMES) for row in rows])
+        else:
+            connection.execute(unless_there(self._engine, answers), rows)
+
+    @cached_property
+    def _insertion(self) -> str:
+        return str(unless_there(self._engine, answers).compile(self._engine, column_keys=_NAMES))

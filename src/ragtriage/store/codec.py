@@ -61,14 +61,18 @@ def decode_steps(case: Case, blob: bytes) -> dict[str, Known]:
 
 
 def without_texts(blob: bytes) -> bytes:
-    """The same steps with every text in them deleted: components, explanations, causes of failures."""
+    """The same steps with every text in them deleted: components, explanations, causes of failures, flags.
+
+    A verdict that was flagged stays flagged, so that counts of them stay.
+    """
     version, components, steps = json.loads(zlib.decompress(blob))
     for component in components:
         component[4] = DELETED
     for known in steps.values():
         if isinstance(known, dict) and "verdicts" in known:
             known["why"] = {}
-            known["causes"] = dict.fromkeys(known["causes"], DELETED)
+            for told in ("causes", "flags"):
+                known[told] = dict.fromkeys(known.get(told, ()), DELETED)
     return zlib.compress(_dumps([version, components, steps]).encode(), 1)
 
 
@@ -82,7 +86,8 @@ def encode_answer(answer: Answer) -> str:
         case Failure():
             raise ValueError("a failure is never kept: the next run asks again")
         case Verdict():
-            return _dumps([answer.value, answer.score, answer.confidence, answer.explanation, answer.sure])
+            flag = [answer.flag] if answer.flag else []
+            return _dumps([answer.value, answer.score, answer.confidence, answer.explanation, answer.sure, *flag])
         case _:
             return _dumps([[[c.text, c.span, c.source, c.remark] for c in answer]])
 
@@ -126,13 +131,14 @@ def _grid(cells: tuple[tuple[Cell, ...], ...]) -> dict[str, Any]:
         "scores": [v.score for v in verdicts],
         "confidences": [v.confidence for v in verdicts],
         "why": {i: v.explanation for i, v in enumerate(verdicts) if v.explanation},
+        "flags": {i: v.flag for i, v in enumerate(verdicts) if v.flag},
         "unsure": [i for i, v in enumerate(verdicts) if not v.sure],
         "causes": {i: c.cause for i, c in enumerate(flat) if isinstance(c, Failure)},
     }
 
 
 def _grid_back(read: dict[str, Any]) -> tuple[tuple[Cell, ...], ...]:
-    unsure = set(read["unsure"])
+    unsure, flags = set(read["unsure"]), read.get("flags", {})  # stores of version 1 have no flags
     flat: list[Cell] = []
     nth = 0
     for i, letter in enumerate(read["verdicts"]):
@@ -143,7 +149,7 @@ def _grid_back(read: dict[str, Any]) -> tuple[tuple[Cell, ...], ...]:
         else:
             why = read["why"].get(str(nth), "")
             score, confidence = read["scores"][nth], read["confidences"][nth]
-            flat.append(Verdict(_VALUES[letter], score, confidence, why, nth not in unsure))
+            flat.append(Verdict(_VALUES[letter], score, confidence, why, nth not in unsure, flags.get(str(nth), "")))
             nth += 1
     width = read["width"]
     return tuple(tuple(flat[row * width : (row + 1) * width]) for row in range(len(read["of"])))

@@ -70,7 +70,10 @@ class RunIdentity:
     """The metrics' names, in the order of the tables."""
     fingerprints: Mapping[str, str] = field(default_factory=dict)
     """The judge's fingerprint, by kind of question."""
+    trial: int = 0
+    """Which repetition of the same evaluation."""
 
     def hexdigest(self) -> str:
         """One text for all of it, 32 hexadecimal digits."""
-        return digest(json.dumps([self.rows, self.metrics, sorted(self.fingerprints.items())])).hex()
+        trial = [self.trial] if self.trial else []  # so that runs which were never repeated are found by what they were
+        return digest(json.dumps([self.rows, self.metrics, sorted(self.fingerprints.items()), *trial])).hex()

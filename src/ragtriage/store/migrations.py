@@ -13,7 +13,21 @@ from ragtriage.store.schema import VERSION_KEY, meta, metadata
 Migration = Callable[[Connection], None]
 """Changes the tables of one version into those of the next, inside a transaction."""
 
-MIGRATIONS: tuple[Migration, ...] = ()
+
+def _to_second(connection: Connection) -> None:
+    """Requests and tokens of runs, repeated runs, the request that an answer travelled in, tickets."""
+    for name in ("requests", "tokens_in", "tokens_out", "trial"):
+        connection.exec_driver_sql(f"ALTER TABLE runs ADD COLUMN {name} INTEGER NOT NULL DEFAULT 0")
+    connection.exec_driver_sql("ALTER TABLE runs ADD COLUMN repeats INTEGER")
+    connection.exec_driver_sql("ALTER TABLE answers ADD COLUMN batch TEXT")
+    blob = "BYTEA" if connection.dialect.name == "postgresql" else "BLOB"
+    connection.exec_driver_sql(
+        f"CREATE TABLE tickets (key {blob} NOT NULL, fingerprint TEXT NOT NULL, batch TEXT NOT NULL, "
+        f"submitted FLOAT NOT NULL, PRIMARY KEY (key))"
+    )
+
+
+MIGRATIONS: tuple[Migration, ...] = (_to_second,)
 """The function at place i leads from version i + 1 to version i + 2; a release never changes an earlier one."""
 
 

@@ -58,6 +58,14 @@ class RunInfo:
     """Rows with at least one score that failed."""
     rejected: int
     """Complaints about rows that can't be used."""
+    requests: int = 0
+    """Paid requests, repeated ones included, over all continuations; so are the tokens."""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    trial: int = 0
+    """Which repetition of the same evaluation it is; 0 for the first, and where nothing is repeated."""
+    repeats: int | None = None
+    """The number of the first run of a repeated evaluation; None in the first one, and where nothing is repeated."""
 
     @property
     def complete(self) -> bool:
@@ -175,4 +183,9 @@ def _info(row: Row[Any]) -> RunInfo:
         done=kept - failed,
         failed=failed,
         rejected=row.rejected or 0,
+        requests=row.requests,
+        tokens_in=row.tokens_in,
+        tokens_out=row.tokens_out,
+        trial=row.trial,
+        repeats=row.repeats,
     )

@@ -107,6 +107,11 @@ runs = Table(
     Column("owner_host", Text),
     Column("owner_pid", BigInteger),
     Column("heartbeat", Float),
+    Column("requests", Integer, nullable=False, default=0, server_default="0"),
+    Column("tokens_in", Integer, nullable=False, default=0, server_default="0"),
+    Column("tokens_out", Integer, nullable=False, default=0, server_default="0"),
+    Column("trial", Integer, nullable=False, default=0, server_default="0"),
+    Column("repeats", Integer),  # the number of the first run, in a further one of a repeated evaluation
     sqlite_autoincrement=True,  # a number is never given twice, also after a run was deleted
 )
 
@@ -182,5 +187,16 @@ answers = Table(
     Column("trial", Integer, nullable=False, default=0),
     Column("body", Text, nullable=False),
     Column("created", Float, nullable=False),
+    Column("batch", Text),  # the request that it travelled in; NULL if it isn't known
 )
 """With row ids on purpose: bodies are appended, and only the small index of the keys is written all over the place."""
+
+tickets = Table(
+    "tickets",
+    metadata,
+    Column("key", Bytes(16), primary_key=True),
+    Column("fingerprint", Text, nullable=False),
+    Column("batch", Text, nullable=False),
+    Column("submitted", Float, nullable=False),
+)
+"""Requests that a provider answers later: the digest of the request → where its reply will be."""

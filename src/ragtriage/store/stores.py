@@ -22,6 +22,7 @@ from ragtriage.store.reading import StoredRun, read_run_at
 from ragtriage.store.runs import FINISHED, RUNNING, RunInfo, now, read_runs, versions
 from ragtriage.store.schema import runs
 from ragtriage.store.survey import Survey
+from ragtriage.store.tickets import StoredTickets
 from ragtriage.store.writing import Run
 
 
@@ -87,6 +88,8 @@ class Store:
         rows: int,
         judge: str,
         configuration: Mapping[str, Any] | None = None,
+        trial: int | None = None,
+        repeats: int | None = None,
     ) -> Run:
         """Begin a new run and take its lease.
 
@@ -96,6 +99,8 @@ class Store:
             rows: how many usable rows the file has.
             judge: the judge's name.
             configuration: thresholds and flags; nothing secret.
+            trial: which repetition of the same evaluation; the identity's, if None.
+            repeats: the number of the first run, for a further one of a repeated evaluation.
 
         Raises:
             StoreError: the store can't be written.
@@ -112,6 +117,8 @@ class Store:
             "fingerprints": json.dumps(dict(identity.fingerprints)),
             "configuration": json.dumps(dict(configuration or {}), default=str),
             "versions": json.dumps(versions()),
+            "trial": identity.trial if trial is None else trial,
+            "repeats": repeats,
         }
         with writing(self._engine, self.where) as connection:
             (number,) = connection.execute(insert(runs).values(**row)).inserted_primary_key or (0,)
@@ -158,6 +165,14 @@ class Store:
     def answers(self) -> StoredAnswers:
         """The memory of answers, for `ragtriage.judges.wrappers.Cached`."""
         return self._answers
+
+    def tickets(self, fingerprint: str = "") -> StoredTickets:
+        """The tickets of requests that a provider answers later.
+
+        Args:
+            fingerprint: the judge's, written beside each.
+        """
+        return StoredTickets(self._engine, self.where, fingerprint)
 
     def forget_texts(self, run: int | str, case_ids: Iterable[str], *, also: Sequence[Step] = ()) -> int:
         """Delete what these cases say, while their scores stay; see `ragtriage.store.forgetting.forget_texts`.

@@ -66,8 +66,6 @@ class Run:
         self._where = where
         self._lease = lease
         self.number = lease.run
-        self.cost = 0.0
-        """What was spent so far, in US dollars; the judge's owner counts it up, and it is stored with every flush."""
         self._open = True
         with writing(engine, where) as connection:
             lease.take(connection)
@@ -81,6 +79,9 @@ class Run:
         self._seconds = info.seconds
         self._started = time.monotonic()
         self.cost = info.cost
+        """What was spent so far, in US dollars; the judge's owner counts it up, and it is stored with every flush. So
+        are the requests that were paid for, and the tokens of both directions."""
+        self.requests, self.tokens_in, self.tokens_out = info.requests, info.tokens_in, info.tokens_out
         self._heart = Heart(self._beat)
 
     @property
@@ -186,7 +187,13 @@ class Run:
         self._waiting = _Waiting()
 
     def _spent(self) -> dict[str, float]:
-        return {"seconds": self._seconds + time.monotonic() - self._started, "cost": self.cost}
+        return {
+            "seconds": self._seconds + time.monotonic() - self._started,
+            "cost": self.cost,
+            "requests": self.requests,
+            "tokens_in": self.tokens_in,
+            "tokens_out": self.tokens_out,
+        }
 
     def _beat(self) -> None:
         with writing(self._engine, self._where) as connection:

@@ -35,6 +35,12 @@ _RULES: Mapping[str, Callable[[Question], Answer]] = {
     "declines": lambda q: decompose.declines(q.query, q.subject),
 }
 """The kinds that rules answer, without the model."""
+_CANNOT: Mapping[str, str] = {
+    "standalone": "the embedded judge can't write a query so that it is understood without its conversation",
+    "questions_answered_by": "the embedded judge can't write questions",
+    "holds": "the embedded judge can't judge by criteria of your own",
+}
+"""The kinds that need a model that writes, or understands any question."""
 _MEASURED = "en"
 
 
@@ -44,11 +50,21 @@ class EmbeddedJudge:
     Args:
         any_language: judge other languages than English too, on which nothing was measured.
         threads: how many texts are encoded at a time.
+        kept: how many word pieces of encoded texts are remembered, some 770 bytes each; None for what suits it as the
+            only judge.
         coefficients: fitted models of one's own, as `bench/calibrate.py` writes them; None for those of the package.
     """
 
-    def __init__(self, *, any_language: bool = False, threads: int = 2, coefficients: Path | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        any_language: bool = False,
+        threads: int = 2,
+        kept: int | None = None,
+        coefficients: Path | None = None,
+    ) -> None:
         self._any_language = any_language
+        self._kept = kept
         self._threads = threads
         self._coefficients = coefficients or _HERE / "model" / "coefficients.json"
         self._gatherer = Gatherer(self._answers)
@@ -63,8 +79,13 @@ class EmbeddedJudge:
         """A hash over everything that this kind's answers depend on: rules, and for matches the model and its code."""
         return f"embedded-{_fingerprint(kind, self._coefficients)}"
 
-    def can(self, kind: Kind, language: str) -> str | None:  # noqa: ARG002 - the same for all
-        """None for English; for other languages the reason why not, unless any language was asked for."""
+    def can(self, kind: Kind, language: str) -> str | None:
+        """None for English; for other languages the reason why not, unless any language was asked for.
+
+        It writes nothing and knows no criteria but those that it was fitted for, in any language.
+        """
+        if kind in _CANNOT:
+            return _CANNOT[kind]
         if self._any_language or language == _MEASURED:
             return None
         spoken = _LANGUAGES.get(language, language)
@@ -94,11 +115,11 @@ class EmbeddedJudge:
         """The scorer, loaded on first use: importing it costs a tenth of a second, the model as much."""
         with self._lock:
             if self._loaded is None:
-                from ragtriage.judges.embedded.encoder import Encoder  # noqa: PLC0415 - see the docstring
+                from ragtriage.judges.embedded.encoder import KEPT, Encoder  # noqa: PLC0415 - see the docstring
                 from ragtriage.judges.embedded.library import Library  # noqa: PLC0415 - see the docstring
                 from ragtriage.judges.embedded.scorer import Scorer, load  # noqa: PLC0415 - see the docstring
 
-                encoder = Encoder(threads=self._threads)
+                encoder = Encoder(threads=self._threads, kept=KEPT if self._kept is None else self._kept)
                 self._loaded = encoder, Scorer(Library(encoder), load(self._coefficients))
             return self._loaded[1]
 
@@ -109,6 +130,8 @@ class EmbeddedJudge:
         for place, question in enumerate(questions):
             if question.kind in _RULES:
                 answers[place] = _guarded(_RULES[question.kind], question)
+            elif question.kind in _CANNOT:
+                answers[place] = Failure(_CANNOT[question.kind])
             else:
                 matches.append(place)
         if matches:

@@ -1,0 +1,182 @@
+"""Finds the bands of a cascade: between which scores the embedded judge isn't sure enough to decide.
+
+    pip install scikit-learn
+    python bench/cascade.py TRAIN [--cache FILE]
+
+TRAIN and FILE are those of `bench/calibrate.py`, whose fits this repeats: every score is out of fold, five folds over
+whole cases. A kind of question is asked of several things (a fact, a source, a claim): a band must hold for each of
+them alone, so the strictest of their cuts counts. Whether a response answers is left out: nearly all do, and of the
+few that the judge says don't only half really don't.
+
+A cut is as wide as two demands allow. What is decided is right at least nine times in ten (`RIGHT`) at the shares that
+applications have (`SHARES`). And of all that deserves the other answer at most one in ten is decided wrongly (`LOST`):
+where nine claims in ten are supported, calling all of them so would be right nine times in ten, and find nothing. The
+ends of 95 % intervals, by bootstrap over cases, are printed beside.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pickle
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import calibrate
+import numpy as np
+from sklearn.model_selection import GroupKFold
+
+RIGHT = 0.9
+LOST = 0.1
+DRAWS = 200
+FEWEST = 20
+"""Decided rows below which nothing can be said."""
+STEP = 0.01
+CLOSED = (-1.0, 2.0)
+"""Cuts beyond all scores, for no and for yes."""
+ASKED_OF = {
+    "supported": (("supported", ""),),
+    "answered": (("answered", "passage as asked"),),
+    "essential": (("essential", "sentence"), ("essential_long", "source"), ("essential_part", "response")),
+    "relevant": (("relevant", ""),),
+    "same_answer": (("same_answer", ""),),
+}
+"""Kind → the models that answer it, each with the rows that an evaluation asks of it; "" for all but the cut-down."""
+
+
+SHARES = {"supported": (0.9, 0.9), "relevant": (0.8, 0.8), "same_answer": (0.8, 0.5)}
+"""Share of yes at which a no, and a yes, must be right; that of the labels for the other kinds. Of right answers both
+are told, since an application may give few or many."""
+EASY = ("relevant",)
+"""Kinds of which a yes proves little: their wrong rows are another question's texts, which no search would find."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What the judge said out of fold, and the truth."""
+
+    y: np.ndarray
+    p: np.ndarray
+    group: np.ndarray
+
+    def weights(self, share: float | None) -> np.ndarray:
+        """By which the share of yes is this one; all 1 if None."""
+        if share is None:
+            return np.ones(len(self.y))
+        return np.where(self.y == 1, share / self.y.mean(), (1 - share) / (1 - self.y.mean()))
+
+
+@dataclass(frozen=True)
+class Cut:
+    """One side of a band on one set of rows."""
+
+    right: float
+    """How often what is decided is right."""
+    right_low: float
+    """The lower end of its interval."""
+    lost: float
+    """Of what deserves the other answer, the share that is decided wrongly."""
+    lost_high: float
+    """The upper end of its interval."""
+    share: float
+    """Of all questions, how many are decided on this side."""
+
+    def __str__(self) -> str:
+        return (
+            f"right {self.right:.2f} (from {self.right_low:.2f}), loses {self.lost:.2f} (to {self.lost_high:.2f}), "
+            f"decides {self.share:.2f}"
+        )
+
+
+def out_of_fold(rows: calibrate.Rows) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+    """(model, truth, score, case, kind of row) of every model, as `calibrate.main` finds them."""
+    responses = rows["answered_response"]
+    alone = [i for i, kind in enumerate(responses["kind"]) if kind == "response"]
+    for name, values in rows["answered"].items():
+        rows["answered"][name] = values + [responses[name][i] for i in alone]
+    for task, some in sorted(rows.items()):
+        x, y = np.array(some["x"], float), np.array(some["y"])
+        group, kind = np.array(some["group"]), np.array(some["kind"])
+        whole = kind != calibrate.SHORT
+        share = y[whole].mean()
+        odds = (1 / calibrate.UNSUPPORTED - 1) * (1 - share) / share if task == "supported" else 1.0
+        p = np.zeros(len(y))
+        for a, b in GroupKFold(calibrate.FOLDS).split(x, y, group):
+            p[b] = calibrate.applied(calibrate.fit(x[a], y[a], calibrate.HIDDEN.get(task, 0), odds), x[b])
+        if task in calibrate.MATCHED:
+            real = np.char.endswith(kind.astype(str), calibrate.ASKED) if task.startswith("answered") else whole
+            shift = -float(np.quantile(calibrate.logit(p[real]), 1 - y[real].mean()))
+            shift += float(np.log(calibrate.LEAN.get(task, 1.0)))
+            p = 1 / (1 + np.exp(-(calibrate.logit(p) + shift)))
+        yield task, y, p, group, kind
+
+
+def selected(y: np.ndarray, p: np.ndarray, group: np.ndarray, kind: np.ndarray, wanted: str) -> Rows:
+    """The rows that an evaluation asks."""
+    keep = kind == wanted if wanted else kind != calibrate.SHORT
+    return Rows(y[keep], p[keep], group[keep])
+
+
+def measured(rows: Rows, at: float, yes: int, share: float | None) -> Cut:
+    """What deciding `yes` from this score on means (0: deciding no up to it)."""
+    weight = rows.weights(share)
+    decided = rows.p >= at if yes else rows.p <= at
+    good = weight * (decided & (rows.y == yes))
+    bad = weight * (decided & (rows.y != yes))
+    other = weight * (rows.y != yes)
+    _, case = np.unique(rows.group, return_inverse=True)
+    sums = np.stack([np.bincount(case, one) for one in (good, bad, other)])
+    drawn = np.random.default_rng(0).multinomial(sums.shape[1], np.full(sums.shape[1], 1 / sums.shape[1]), DRAWS)
+    g, b, o = sums @ drawn.T
+    whole = good.sum() + bad.sum()
+    return Cut(
+        good.sum() / max(whole, 1e-9),
+        float(np.quantile(g / np.maximum(g + b, 1e-9), 0.025)),
+        bad.sum() / max(other.sum(), 1e-9),
+        float(np.quantile(b / np.maximum(o, 1e-9), 0.975)),
+        whole / weight.sum(),
+    )
+
+
+def widest(rows: Rows, yes: int, share: float | None) -> float:
+    """The cut that decides most of what may be decided; one that decides nothing if nothing may."""
+    for at in np.round(np.arange(0.5, 1.0, STEP) if yes else np.arange(0.5, 0.0, -STEP), 2):
+        if (rows.p >= at if yes else rows.p <= at).sum() < FEWEST:
+            break
+        cut = measured(rows, float(at), yes, share)
+        if cut.right >= RIGHT and cut.lost <= LOST:
+            return float(at)
+    return CLOSED[yes]
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("train", type=Path)
+    parser.add_argument("--cache", type=Path)
+    args = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    if args.cache and args.cache.exists():
+        rows: calibrate.Rows = pickle.loads(args.cache.read_bytes())
+    else:
+        rows = calibrate.measured(args.train)
+        if args.cache:
+            args.cache.write_bytes(pickle.dumps(rows))
+    found = {task: some for task, *some in out_of_fold(rows)}
+    for kind, asked_of in ASKED_OF.items():
+        sets = {f"{task} {wanted}".strip(): selected(*found[task], wanted) for task, wanted in asked_of}
+        shares = SHARES.get(kind, (None, None))
+        own = {name: [widest(some, yes, shares[yes]) for yes in (0, 1)] for name, some in sets.items()}
+        low = min(cuts[0] for cuts in own.values())
+        high = CLOSED[1] if kind in EASY else max(cuts[1] for cuts in own.values())
+        print(f"\n{kind} {low:g}:{high:g}")
+        for name, some in sets.items():
+            print(f"  {name}: {len(some.y)} rows, by itself {own[name][0]:g}:{own[name][1]:g}")
+            for yes, at in ((0, low), (1, high)):
+                if at != CLOSED[yes]:
+                    print(f"    {'yes' if yes else 'no'}: {measured(some, at, yes, shares[yes])}")
+
+
+if __name__ == "__main__":
+    main()

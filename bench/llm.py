@@ -1,0 +1,235 @@
+"""What the LLM judge takes: requests and tokens a case, time over the ideal, processor time, memory; faults; kills.
+
+    python bench/llm.py cost   FAKE TRIPLES
+    python bench/llm.py speed  FAKE TRIPLES [--cases 500] [--concurrency 64] [--repeat 3]
+    python bench/llm.py faults FAKE TRIPLES [--cases 50]
+    python bench/llm.py kill   FAKE TRIPLES [--cases 100]
+
+FAKE is the script of a server that speaks OpenAI's protocol and answers from the schema of each request, with faults on
+request (`--port`, `--latency`, `/reset`, `/stats`). TRIPLES holds cases (query, contexts, response); they are varied so
+that all are different. Every measurement is a process of its own, through the same path as `ragtriage evaluate`, all
+seven scores, with a store on disk. The ideal is requests × latency ÷ requests in flight, from the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from speed import varied
+
+from ragtriage.assessment import Assessment, Criteria
+from ragtriage.judges.chosen import Choice, Chosen
+from ragtriage.judges.llm.options import LLMOptions, Price
+from ragtriage.metrics import metrics_named
+from ragtriage.readers import open_cases
+from ragtriage.running import FileRun, Selection
+from ragtriage.store import open_store
+from ragtriage.thresholds import thresholds_with
+
+PORT = 8931
+LATENCY = 0.2
+SEVEN = "thelma"
+SIX = "thelma,-fact_precision"
+FAULTS: dict[str, dict[str, float]] = {
+    "none": {},
+    "500 at 10 %": {"p_500": 0.1},
+    "malformed at 10 %": {"p_malformed": 0.1},
+    "truncated at 10 %": {"p_truncated": 0.1},
+    "reset at 10 %": {"p_reset": 0.1},
+    "429 at 30 %": {"p_429": 0.3},
+    "slow (60 s) at 2 %": {"p_slow": 0.02},
+}
+
+
+def evaluate(path: str, folder: str, metrics: str, concurrency: int, deadline: float) -> None:
+    """Evaluate one file and print what it took as JSON; runs in a process of its own."""
+    address = f"http://127.0.0.1:{PORT}/v1"
+    options = LLMOptions(address, concurrency=concurrency, deadline=deadline, price=Price(0.25, 2))
+    chosen = Chosen(Choice(("openai:fake",), options=options))
+    criteria = Criteria(metrics_named(metrics.split(",")), thresholds_with({}))
+    with open_store(folder) as store:
+        with FileRun(open_cases(path), chosen, store, criteria, Selection(), path) as run:
+            assessment = Assessment(criteria)
+            started, processor = time.perf_counter(), time.process_time()
+            for _ in run.records(assessment):
+                pass
+            seconds, processor = time.perf_counter() - started, time.process_time() - processor
+        ledger, summary = chosen.ledger, assessment.summary()
+    found = {
+        "cases": summary.cases,
+        "failed": summary.failed,
+        "scores": sum(m.n for m in summary.metrics),
+        "requests": ledger.requests,
+        "tokens_in": ledger.tokens_in,
+        "tokens_out": ledger.tokens_out,
+        "seconds": seconds,
+        "cpu_ms": 1000 * processor / max(1, ledger.requests),
+        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "repeated": dict(ledger.repeated),
+    }
+    print(json.dumps(found))
+
+
+@contextmanager
+def serving(fake: Path) -> Iterator[None]:
+    """The server, for as long as the block runs."""
+    command = [sys.executable, str(fake), "--port", str(PORT), "--latency", str(LATENCY)]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE)
+    assert server.stdout
+    server.stdout.readline()
+    try:
+        yield
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def call(path: str, body: dict[str, float] | None = None) -> dict[str, Any]:
+    """Ask the server for its counters, or set its faults (which zeroes them)."""
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(f"http://127.0.0.1:{PORT}{path}", data, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request) as reply:
+        return json.load(reply)  # type: ignore[no-any-return]  # the server's object
+
+
+def command(path: Path, folder: str, metrics: str, concurrency: int, deadline: float = 120.0) -> list[str]:
+    """The process of one measurement."""
+    given = [str(path), folder, metrics, str(concurrency), str(deadline)]
+    return [sys.executable, __file__, "measure", *given]
+
+
+def measured(*given: Any, **faults: float) -> dict[str, Any]:
+    """One measurement, with the server's counters."""
+    call("/reset", faults)
+    with tempfile.TemporaryDirectory() as folder:
+        path, *rest = given
+        done = subprocess.run(command(path, folder, *rest), check=True, capture_output=True, text=True, env=ENVIRONMENT)
+        verdicts = stored(folder)
+    return json.loads(done.stdout) | {"server": call("/stats"), "verdicts": verdicts}  # type: ignore[no-any-return]
+
+
+ENVIRONMENT = {**os.environ, "PYTHONHASHSEED": "0", "OPENAI_API_KEY": "none"}
+
+
+def stored(folder: str) -> dict[str, Any]:
+    """Every score and every step of every case, by case."""
+    with open_store(folder, create=False) as store:
+        return {record.case.id: (record.outcomes, record.steps) for record in store.run().records()}
+
+
+def cases(triples: Path, count: int, folder: str) -> Path:
+    """A file of so many cases, all different."""
+    rows = [json.loads(line) for line in triples.read_text(encoding="utf-8").splitlines()]
+    path = Path(folder) / "cases.jsonl"
+    with path.open("w", encoding="utf-8") as out:
+        out.writelines(json.dumps(row) + "\n" for row in varied(rows, count))
+    return path
+
+
+def cost(path: Path) -> None:
+    """Requests and tokens a case, with and without fact precision."""
+    print("| scores | requests a case | prompt tokens a case | reply tokens a case |\n|---|---|---|---|")
+    for name, metrics in (("seven", SEVEN), ("without fact precision", SIX)):
+        found = measured(path, metrics, 16)
+        per_case = [found["server"][key] / found["cases"] for key in ("calls", "prompt_tokens", "completion_tokens")]
+        print(f"| {name} | {per_case[0]:.1f} | {per_case[1]:,.0f} | {per_case[2]:,.0f} |", flush=True)
+
+
+def speed(path: Path, concurrency: int, repeat: int) -> None:
+    """Wall over ideal, processor time a request, peak memory, most in flight."""
+    runs = [measured(path, SEVEN, concurrency) for _ in range(repeat)]
+    print("| cases | requests | in flight at most | wall s | wall ÷ ideal | client CPU ms a request | peak MB |")
+    print("|---|---|---|---|---|---|---|")
+    ratios = [run["seconds"] / (run["requests"] * LATENCY / concurrency) for run in runs]
+    middle = {key: statistics.median(run[key] for run in runs) for key in ("seconds", "cpu_ms", "peak_mb", "requests")}
+    most = max(run["server"]["max_in_flight"] for run in runs)
+    print(
+        f"| {runs[0]['cases']} | {middle['requests']:.0f} | {most} of {concurrency} | {middle['seconds']:.1f} "
+        f"| {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}) | {middle['cpu_ms']:.2f} "
+        f"| {middle['peak_mb']:.0f} |"
+    )
+
+
+def faults(path: Path) -> None:
+    """Scores lost, and cases whose scores or verdicts differ from the run without faults."""
+    print("| fault | requests | repeated | scores lost | cases that differ | wall s |\n|---|---|---|---|---|---|")
+    whole: dict[str, Any] = {}
+    for name, settings in FAULTS.items():
+        found = measured(path, SEVEN, 16, 10.0, **settings)
+        whole = whole or found
+        differ = sum(found["verdicts"].get(case) != said for case, said in whole["verdicts"].items())
+        lost = whole["scores"] - found["scores"]
+        again = ", ".join(f"{count} {cause}" for cause, count in found["repeated"].items()) or "-"
+        row = (name, found["requests"], again, f"{lost} of {whole['scores']}", differ, f"{found['seconds']:.0f}")
+        print("| " + " | ".join(map(str, row)) + " |", flush=True)
+
+
+def kill(path: Path, concurrency: int) -> None:
+    """SIGKILL half-way, then the same again: requests after the restart against the bound."""
+    whole = measured(path, SEVEN, concurrency)
+    total = whole["server"]["calls"]
+    call("/reset", {})
+    with tempfile.TemporaryDirectory() as folder:
+        given = command(path, folder, SEVEN, concurrency)
+        first = subprocess.Popen(given, stdout=subprocess.DEVNULL, env=ENVIRONMENT)
+        while call("/stats")["ok"] < total // 2:
+            time.sleep(0.02)
+        first.send_signal(signal.SIGKILL)
+        first.wait()
+        time.sleep(2 * LATENCY)  # what was in flight ends on the server
+        before = call("/stats")
+        call("/reset", {})
+        subprocess.run(given, check=True, stdout=subprocess.DEVNULL, env=ENVIRONMENT)
+        after = call("/stats")
+        same = stored(folder) == whole["verdicts"]
+    unheard = before["client_gone"]
+    print(f"{total} requests in all; killed when {before['ok']} had been answered, with {unheard} in flight")
+    left = total - before["ok"]
+    print(f"after the restart: {after['calls']} requests; the bound is {left} + {concurrency} in flight")
+    print(f"every score and verdict equal to the run that wasn't killed: {same}")
+
+
+def main() -> None:
+    """Command line."""
+    if sys.argv[1:2] == ["measure"]:
+        path, folder, metrics, concurrency, deadline = sys.argv[2:]
+        evaluate(path, folder, metrics, int(concurrency), float(deadline))
+        return
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["cost", "speed", "faults", "kill"])
+    parser.add_argument("fake", type=Path)
+    parser.add_argument("triples", type=Path)
+    parser.add_argument("--cases", type=int)
+    parser.add_argument("--concurrency", type=int, default=64)
+    parser.add_argument("--repeat", type=int, default=3)
+    args = parser.parse_args()
+    count = args.cases or {"cost": 50, "speed": 500, "faults": 50, "kill": 100}[args.what]
+    with tempfile.TemporaryDirectory() as folder, serving(args.fake):
+        path = cases(args.triples, count, folder)
+        match args.what:
+            case "cost":
+                cost(path)
+            case "speed":
+                speed(path, args.concurrency, args.repeat)
+            case "faults":
+                faults(path)
+            case _:
+                kill(path, args.concurrency)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""The flags that choose a judge, which several commands share."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from ragtriage.config import Settings
+from ragtriage.errors import ConfigError
+from ragtriage.judges.chosen import Choice
+from ragtriage.judges.llm.pricing import parse_price
+
+
+@dataclass(frozen=True)
+class JudgeFlags:
+    """What was given on the command line; None and empty where it wasn't."""
+
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(help="embedded, or provider:model; may be repeated for a jury [default: embedded]."),
+    ] = None
+    jury: Annotated[str | None, typer.Option(help="How several judges come to a verdict: majority.")] = None
+    cascade: Annotated[
+        str | None,
+        typer.Option(help="The embedded judge decides what it is sure of: shipped, or the band to pass on, LOW:HIGH."),
+    ] = None
+    any_language: Annotated[
+        bool,
+        typer.Option("--any-language", help="Judge also languages that the judge was not measured on."),
+    ] = False
+    base_url: Annotated[str | None, typer.Option(help="An OpenAI-compatible server, for judges openai:NAME.")] = None
+    header: Annotated[list[str] | None, typer.Option(help="NAME=VALUE, sent with every request; may be repeated.")] = (
+        None
+    )
+    embeddings: Annotated[
+        str | None, typer.Option(help="What measures repetition: embedded, or provider:model [default: embedded].")
+    ] = None
+    prompts: Annotated[Path | None, typer.Option(help="A folder with prompt files of your own.")] = None
+    guidance: Annotated[
+        Path | None, typer.Option(help="A file on your domain: what is essential, what abbreviations mean.")
+    ] = None
+    batch_size: Annotated[int | None, typer.Option(help="Most questions in a request [default: 32].")] = None
+    concurrency: Annotated[int | None, typer.Option(help="Most requests in flight [default: 16].")] = None
+    deadline: Annotated[
+        float | None, typer.Option(help="Seconds after which a request is tried again [default: 120].")
+    ] = None
+    rpm: Annotated[int | None, typer.Option(help="Most requests a minute.")] = None
+    tpm: Annotated[int | None, typer.Option(help="Most tokens a minute.")] = None
+    budget: Annotated[float | None, typer.Option(help="Most US dollars that the run may cost.")] = None
+    max_requests: Annotated[int | None, typer.Option(help="Most requests that this command may send.")] = None
+    price: Annotated[
+        str | None, typer.Option(help="IN:OUT, US dollars for a million tokens, where no list has the model.")
+    ] = None
+    reply: Annotated[
+        str | None, typer.Option(help="Form of replies: schema, text or auto, whichever works [default: auto].")
+    ] = None
+    batch_api: Annotated[
+        bool, typer.Option("--batch-api", help="Half price and slow: send, end, and collect with the same command.")
+    ] = False
+    wait: Annotated[bool, typer.Option("--wait", help="With --batch-api: wait until all is answered.")] = False
+
+
+def with_judge_flags(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command all judge flags; it gets them as one value, its parameter `judging`."""
+    names = [one.name for one in fields(JudgeFlags)]
+    hints = get_type_hints(JudgeFlags, include_extras=True)
+    own = get_type_hints(command, include_extras=True)
+    signature = inspect.signature(command)
+    kept = [p.replace(annotation=own[p.name]) for p in signature.parameters.values() if p.name != "judging"]
+    added = [
+        inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
+        for one in fields(JudgeFlags)
+    ]
+
+    @functools.wraps(command)
+    def run(*args: Any, **kwargs: Any) -> None:
+        flags = JudgeFlags(**{name: kwargs.pop(name) for name in names if name in kwargs})
+        command(*args, judging=flags, **kwargs)
+
+    run.__signature__ = signature.replace(parameters=[*kept, *added])  # type: ignore[attr-defined]  # read by typer
+    run.__annotations__ = {p.name: p.annotation for p in (*kept, *added)}
+    return run
+
+
+def choice_from(flags: JudgeFlags, settings: Settings) -> Choice:
+    """Who judges: flags before the settings, these before the defaults.
+
+    Raises:
+        ConfigError: a value is wrong.
+    """
+    if flags.jury not in {None, "majority"}:
+        raise ConfigError(f"--jury {flags.jury}: there is only majority")
+    if flags.reply not in {None, "auto", "schema", "text"}:
+        raise ConfigError(f"--reply {flags.reply}: use schema, text or auto")
+    given: dict[str, Any] = {
+        "base_url": flags.base_url,
+        "headers": _headers(flags.header) if flags.header else None,
+        "embeddings": flags.embeddings,
+        "prompts": flags.prompts,
+        "guidance": flags.guidance,
+        "batch_size": flags.batch_size,
+        "concurrency": flags.concurrency,
+        "deadline": flags.deadline,
+        "rpm": flags.rpm,
+        "tpm": flags.tpm,
+        "budget": flags.budget,
+        "max_requests": flags.max_requests,
+        "price": parse_price(flags.price) if flags.price else None,
+        "reply": flags.reply,
+    }
+    options = replace(settings.llm, **{name: value for name, value in given.items() if value is not None})
+    names = tuple(flags.judge) if flags.judge else settings.judges
+    return Choice(
+        names,
+        "majority" if flags.jury else settings.jury if not flags.judge else None,
+        flags.cascade if flags.cascade is not None else settings.cascade if not flags.judge else None,
+        flags.batch_api,
+        flags.wait,
+        flags.any_language or settings.any_language,
+        options,
+    )
+
+
+def _headers(items: list[str]) -> dict[str, str]:
+    """`NAME=VALUE` → name and value; a value is never repeated in a message."""
+    found = {}
+    for item in items:
+        name, sign, value = item.partition("=")
+        if not sign or not name.strip():
+            raise ConfigError("--header: write it as NAME=VALUE, for example X-Team=search")
+        found[name.strip()] = value
+    return found

@@ -1,0 +1,205 @@
+"""`ragtriage plan`: what an evaluation of a file would take, before a request is made."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from ragtriage.assessment import Criteria
+from ragtriage.case import Case
+from ragtriage.cli.judging_options import JudgeFlags, choice_from, with_judge_flags
+from ragtriage.cli.opening import readable, say_columns, say_rejected
+from ragtriage.cli.options import Config, Where, criteria_from, pairs, place_of, settings_from
+from ragtriage.diagnosis import needs_of
+from ragtriage.errors import InputError
+from ragtriage.judges.chosen import Choice, Chosen
+from ragtriage.judges.protocol import Judge
+from ragtriage.judges.wrappers import AnswerMemory, InMemory
+from ragtriage.readers import CaseFile, Limits, open_cases
+from ragtriage.rehearsal import Rehearsal, rehearse, together
+from ragtriage.report.terminal_plan import print_rehearsal
+from ragtriage.running import SelectedRows, Selection, Survey
+from ragtriage.store import open_store
+from ragtriage.store.connection import place
+
+
+@with_judge_flags
+def plan(  # noqa: PLR0913  # one parameter a flag
+    file: Annotated[str, typer.Argument(help="JSONL, JSON, CSV or Parquet; - is JSONL on standard input.")],
+    *,
+    judging: JudgeFlags = JudgeFlags(),  # noqa: B008  # frozen
+    metrics: Annotated[
+        str | None, typer.Option(help="Names or groups, by commas; -name takes one out [default: thelma].")
+    ] = None,
+    mapping: Annotated[
+        list[str] | None, typer.Option("--map", help="field=column, for example query=question; may be repeated.")
+    ] = None,
+    split_sources: Annotated[str | None, typer.Option(help="What separates sources in one long text.")] = None,
+    file_format: Annotated[
+        str | None, typer.Option("--format", help="jsonl, json, csv or parquet [default: told from the file].")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="The first N usable rows only.")] = None,
+    sample: Annotated[int | None, typer.Option(min=1, help="N usable rows at random.")] = None,
+    seed: Annotated[int, typer.Option(help="Which random rows.")] = 0,
+    repeat: Annotated[int, typer.Option(min=1, help="For N evaluations.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    max_text: Annotated[int, typer.Option(min=1, help="Longest text of a row, in characters.")] = 1_000_000,
+    max_sources: Annotated[int, typer.Option(min=1, help="Most sources of a row.")] = 1_000,
+    store: Where = None,
+    config: Config = None,
+) -> None:
+    """Tell what evaluating FILE would take: requests, tokens, price and time.
+
+    Nothing is asked and nothing is stored. Answers that the store has are left out, so the plan of a run that was cut
+    off tells what is left. Exit codes: 0; 2 usage or input; 3 the store can't be read.
+    """
+    settings = settings_from(config, None)
+    criteria = criteria_from(settings, metrics)
+    chosen = Chosen(choice_from(judging, settings))
+    with readable(file) as path:
+        cases = open_cases(
+            path,
+            mapping={**settings.map, **pairs(mapping or (), "--map")},
+            split_sources=split_sources,
+            limits=Limits(max_text=max_text, max_sources=max_sources),
+            format=file_format,
+        )
+        say_columns(file, cases)
+        with answers_in(place_of(store, settings)) as memory:
+            show_plan(
+                file, cases, chosen, memory, criteria, Selection(limit, sample, seed), times=repeat, as_json=as_json
+            )
+
+
+def show_plan(
+    file: str,
+    cases: CaseFile,
+    chosen: Chosen,
+    memory: AnswerMemory,
+    criteria: Criteria,
+    selection: Selection,
+    *,
+    times: int = 1,
+    as_json: bool = False,
+) -> None:
+    """Print what evaluating the selected rows of a file would take, `times` times: one JSON object, or a table.
+
+    Raises:
+        InputError: no row can be used.
+        StoreError: the memory can't be read.
+    """
+    notes = _notes(chosen.choice)
+    if chosen.choice.batch_api:  # it takes the same requests, but wants a place for its tickets
+        chosen = Chosen(replace(chosen.choice, batch_api=False, wait=False))
+    found = []
+    for trial in range(times):
+        judge = chosen.judge(memory, trial=trial)
+        rehearsal, survey = planned(
+            cases, judge, criteria, selection, file, concurrency=chosen.concurrency, memory=memory, trial=trial
+        )
+        if not trial:
+            say_rejected(survey)
+        found.append(rehearsal)
+    print_planned(together(found), file, judge.name(), as_json=as_json, notes=notes)
+
+
+def print_planned(rehearsal: Rehearsal, file: str, judge: str, *, as_json: bool, notes: Sequence[str] = ()) -> None:
+    """A plan on standard output: one JSON object, or a table.
+
+    Args:
+        rehearsal: what was found out.
+        file: as the user named it.
+        judge: its name.
+        as_json: which of the two.
+        notes: what else is to be known about the numbers.
+    """
+    if as_json:
+        found = {"file": file, "judge": judge, **rehearsal.as_json(), "notes": list(notes)}
+        sys.stdout.write(json.dumps(found) + "\n")
+    else:
+        shown = Path(file).name if Path(file).is_absolute() else file
+        print_rehearsal(Console(), rehearsal, input=shown, judge=judge, notes=notes)
+
+
+def planned(
+    cases: CaseFile,
+    judge: Judge,
+    criteria: Criteria,
+    selection: Selection,
+    name: str,
+    *,
+    concurrency: int = 16,
+    memory: AnswerMemory | None = None,
+    trial: int = 0,
+) -> tuple[Rehearsal, Survey]:
+    """What evaluating the selected rows of a file would take, and which of its rows can be used.
+
+    Args:
+        cases: the file.
+        judge: who would be asked.
+        criteria: which metrics, and which rules need more than they do.
+        selection: which rows.
+        name: the file, as the user named it.
+        concurrency: how many requests would be in flight.
+        memory: what the evaluation would remember answers by.
+        trial: which repetition.
+
+    Raises:
+        InputError: no row can be used.
+        StoreError: the memory can't be read.
+    """
+    survey = Survey()
+    names = {m.name for m in criteria.metrics}
+    rehearsal = rehearse(
+        _counted(SelectedRows(cases, selection).cases(survey.reject), survey),
+        judge,
+        metrics=criteria.metrics,
+        also=needs_of(rule for rule in criteria.rules if names >= set(rule.when)),
+        concurrency=concurrency,
+        memory=memory,
+        trial=trial,
+    )
+    if not survey.selected:
+        first = f"; the first: {survey.first_rejected[0]}" if survey.first_rejected else ""
+        raise InputError(f"{name}: none of its {survey.rejected} rows can be used{first}")
+    return rehearsal, survey
+
+
+@contextmanager
+def answers_in(where: str | None) -> Iterator[AnswerMemory]:
+    """The answers of a store; none where there is no store yet, and none is made.
+
+    Raises:
+        StoreError: it can't be opened.
+    """
+    address = place(where)
+    if "://" not in address and not Path(address).exists():
+        yield InMemory()
+        return
+    with open_store(where, create=False) as opened:
+        yield opened.answers()
+
+
+def _counted(cases: Iterable[Case], survey: Survey) -> Iterator[Case]:
+    for case in cases:
+        survey.selected += 1
+        survey.conversations += bool(case.history)
+        yield case
+
+
+def _notes(choice: Choice) -> list[str]:
+    """What this judge makes different from the numbers."""
+    notes = []
+    if choice.cascade is not None:
+        notes.append("What the embedded judge decides by itself saves requests that are counted here.")
+    if choice.batch_api:
+        notes.append("By the batch API it costs about half of this price, and takes up to a day.")
+    return notes

@@ -1,0 +1,250 @@
+"""Lets requests through to a model: how many at once, how often, how often again, and for how much money."""
+
+from __future__ import annotations
+
+import asyncio
+import random as chance
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NoReturn, TypeVar
+
+from ragtriage.errors import JudgeError
+from ragtriage.judges.llm.entrance import Entrance
+from ragtriage.judges.llm.exchange import (
+    Busy,
+    ExchangeError,
+    Malformed,
+    Prompt,
+    Rejected,
+    Reply,
+    Transient,
+    Transport,
+    Unusable,
+    tokens_of,
+)
+from ragtriage.judges.llm.flow import Flow
+from ragtriage.judges.llm.ledger import Ledger
+from ragtriage.judges.llm.options import LLMOptions, Price
+
+T = TypeVar("T")
+
+ATTEMPTS = 6
+"""Of a request that fails for the moment."""
+READINGS = 5
+"""Replies that don't fit after which a request is given up."""
+GROWTH = 4
+"""How many times longer a reply may become than was asked for at first, where it is cut off."""
+PATIENCE = 900.0
+"""Seconds of nothing but requests to slow down after which a request is given up."""
+FIRST_BACKOFF, LONGEST_BACKOFF, LONGEST_BUSY_BACKOFF = 0.5, 30.0, 60.0
+FIRST_REQUESTS = 5
+"""If all of the first so many are rejected, every one will be."""
+LARGEST_SURPRISE = 4.0
+"""A reply dearer than the most that it should have cost raises what later ones may cost, by this factor at most."""
+
+
+class GaveUp(Exception):
+    """One request failed for good; the text is the cause, a sentence."""
+
+
+@dataclass(slots=True)
+class _Past:
+    """What became of a request so far."""
+
+    number: int
+    failed: int = 0
+    busy: int = 0
+    busy_since: float = 0.0
+    replies_then: int = 0
+    """How many replies the channel had had when this request was first asked to slow down."""
+    cause: str = ""
+
+
+class Channel:
+    """The way to one model, for all who ask it.
+
+    First come, first served, but repeated requests before new ones; while a request waits to be repeated it holds no
+    place. When a budget, a limit or `stop` ends it, those who wait hear of it after the last request in flight has
+    ended, so that nobody cancels what is paid for.
+
+    Args:
+        options: the limits.
+        ledger: what was spent, and whether there is money left.
+        price: the model's; without it a request is taken to cost nothing until its reply says otherwise.
+        name: what the model is called in errors.
+        clock: seconds.
+        sleep: waits so many seconds.
+        random: at least 0, below 1.
+    """
+
+    def __init__(
+        self,
+        options: LLMOptions,
+        ledger: Ledger,
+        price: Price | None = None,
+        *,
+        name: str = "the model",
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        random: Callable[[], float] = chance.random,
+    ) -> None:
+        self._ledger = ledger
+        self._price = price
+        self._name = name
+        self._clock = clock
+        self._random = random
+        self._flow = Flow(options.concurrency, options.rpm, options.tpm)
+        self._entrance = Entrance(self._flow, ledger, clock, sleep)
+        self._begun = 0
+        self._replies = 0
+        self._rejected = 0
+        self._surprise = 1.0
+
+    @property
+    def in_flight(self) -> int:
+        """How many requests are under way."""
+        return self._entrance.in_flight
+
+    @property
+    def limit(self) -> int:
+        """How many may be under way now."""
+        return self._flow.limit
+
+    def stop(self, reason: str) -> None:
+        """Let no further request start, here and on every other channel with the same ledger.
+
+        Those in flight end as usual; then all who wait get `Stopped(reason)`, and all who come.
+        """
+        self._ledger.stop(reason)
+
+    async def ask(self, transport: Transport, prompt: Prompt, read: Callable[[Reply], T]) -> T:
+        """Ask until the reply can be read.
+
+        A reply that doesn't fit is asked for again, by turns with its fault and without; one that was cut off, with
+        twice the room.
+
+        Args:
+            transport: what carries a prompt.
+            prompt: what is asked.
+            read: reply → answers; raises `Malformed`.
+
+        Raises:
+            GaveUp: this request fails.
+            JudgeError: every request would fail, or no further one may start.
+        """
+        tokens, longest, problem = prompt.tokens, GROWTH * prompt.largest_reply, ""
+        for reading in range(1, READINGS + 1):
+            shown = sum(map(tokens_of, prompt.refused)) if prompt.refused else 0
+            once = partial(transport.send, prompt)
+            reply = await self.run(once, tokens_in=tokens + shown, largest_reply=prompt.largest_reply)
+            if reply.truncated:
+                cause, problem = "truncated reply", f"it was cut off at {prompt.largest_reply} tokens"
+                prompt = replace(prompt, refused=None, largest_reply=min(2 * prompt.largest_reply, longest))
+            else:
+                try:
+                    return read(reply)
+                except Malformed as error:
+                    cause, problem = "malformed reply", str(error)
+                prompt = replace(prompt, refused=(reply.text, problem) if reading % 2 else None)
+            self._ledger.failed_requests += 1
+            if reading < READINGS:
+                self._ledger.repeated[cause] += 1
+        raise GaveUp(f"the reply doesn't fit: {problem}")
+
+    async def run(self, once: Callable[[], Awaitable[Reply]], *, tokens_in: int, largest_reply: int) -> Reply:
+        """Make one request, and repeat it while that may help.
+
+        Args:
+            once: makes one attempt; raises an `ExchangeError`.
+            tokens_in: of the prompt.
+            largest_reply: in tokens.
+
+        Raises:
+            GaveUp: this request fails.
+            JudgeError: every request would fail, or no further one may start.
+        """
+        past = _Past(self._begun)
+        self._begun += 1
+        tokens = tokens_in + largest_reply
+        price = self._price.of(tokens_in, largest_reply) if self._price else 0.0
+        while True:
+            place = await self._entrance.enter(tokens, price * self._surprise, repeated=past.cause != "")
+            if past.cause:
+                self._ledger.repeated[past.cause] += 1
+            reply, took = None, tokens_in
+            try:
+                reply = await once()
+            except ExchangeError as error:
+                wait = self._wait_after(error, past, place.number)
+            else:
+                self._replies += 1
+                self._flow.replied()
+                took = (reply.tokens_in + reply.tokens_out) or tokens
+                if price and reply.price:
+                    self._surprise = max(self._surprise, min(reply.price / price, LARGEST_SURPRISE))
+                return reply
+            finally:
+                self._entrance.leave(place, reply, took)
+            await self._entrance.rest(wait)
+
+    def _wait_after(self, error: ExchangeError, past: _Past, number: int) -> float:
+        """Seconds until the request is sent again.
+
+        Raises:
+            GaveUp: it isn't.
+            JudgeError: no request is.
+        """
+        if isinstance(error, Unusable):
+            self._close(str(error), error)
+        if isinstance(error, Busy):
+            return self._wait_after_busy(error, past, number)
+        cause = str(error).rstrip(".")
+        if isinstance(error, Rejected):
+            self._rejected += past.number < FIRST_REQUESTS
+            if self._rejected == FIRST_REQUESTS and not self._replies:
+                self._close(f"{self._name} rejects every request: {cause}; look at the model and its options", error)
+            raise GaveUp(str(error)) from error
+        past.busy = 0
+        past.failed += 1
+        past.cause = cause.split(": ")[0][:60] or "no reply"
+        after = error.after if isinstance(error, Transient) else None
+        wait = after if after and after > 0 else self._random() * _backoff(past.failed, LONGEST_BACKOFF)
+        if past.failed < ATTEMPTS and wait <= PATIENCE:
+            return wait
+        if not self._replies:
+            self._close(f"{self._name} gives no answer: {cause}; look at its address and at your network", error)
+        raise GaveUp(f"no answer, asked {past.failed} times: {cause}") from error
+
+    def _wait_after_busy(self, error: Busy, past: _Past, number: int) -> float:
+        now = self._clock()
+        if not past.busy:
+            past.busy_since, past.replies_then = now, self._replies
+        past.busy += 1
+        past.cause = "429"
+        half = _backoff(past.busy, LONGEST_BUSY_BACKOFF) / 2
+        wait = error.after if error.after and error.after > 0 else half + self._random() * half
+        if now + wait - past.busy_since <= PATIENCE:
+            self._flow.slow_down(number, now + wait)
+            return wait
+        cause = str(error).rstrip(".")
+        if not self._replies:
+            self._close(f"{self._name} gives no answer: {cause} (429); look at your limits and credit there", error)
+        if self._replies == past.replies_then:
+            self.stop(f"stopped, as {self._name} answers nothing now: {cause}; give the same command later to go on")
+            return 0.0
+        raise GaveUp(f"no answer for {PATIENCE / 60:.0f} minutes: {cause}") from error
+
+    def _close(self, sentence: str, error: ExchangeError) -> NoReturn:
+        """Give everybody the same error from now on.
+
+        Raises:
+            JudgeError: always.
+        """
+        raise JudgeError(self._entrance.close(sentence)) from error
+
+
+def _backoff(failed: int, longest: float) -> float:
+    """Seconds to wait at most after the so-manieth failure."""
+    return min(FIRST_BACKOFF * 2.0 ** min(failed - 1, 16), longest)

@@ -1,0 +1,103 @@
+"""What goes to a model and what comes back, whoever carries it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One request to a model."""
+
+    system: str
+    """The common head; the same for every request of a judge."""
+    user: str
+    """The fenced texts, then the instructions, then the questions."""
+    schema: Mapping[str, Any]
+    """The JSON schema of the reply."""
+    largest_reply: int
+    """The most tokens that the reply may have."""
+    refused: tuple[str, str] | None = None
+    """A reply that didn't fit, and what was wrong with it: the model is asked to correct it."""
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens it has, the schema included; see `tokens_of`."""
+        return tokens_of(self.system) + tokens_of(self.user) + len(repr(self.schema)) // 4
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model said, and what it took."""
+
+    text: str
+    tokens_in: int = 0
+    tokens_out: int = 0
+    price: float | None = None
+    """In US dollars; None if the price of the model isn't known."""
+    truncated: bool = False
+    """Whether it was cut off at the largest length."""
+
+
+class Transport(Protocol):
+    """Carries one prompt to a model, once: no retries, no limits, no memory."""
+
+    async def send(self, prompt: Prompt) -> Reply:
+        """Ask once.
+
+        Raises:
+            Busy: the server asks to slow down (429).
+            Transient: this time it failed (5xx, reset, time-out); it may work the next time.
+            Rejected: this request fails whenever it is sent (content filter, too long).
+            Unusable: every request would fail (key refused, no such model, no credit).
+        """
+        ...
+
+
+class ExchangeError(Exception):
+    """A request that gave no reply; the text says why, in a sentence without secrets."""
+
+
+class Busy(ExchangeError):
+    """The server asks to slow down.
+
+    Args:
+        cause: what it said.
+        after: seconds that it asked to wait, if it said.
+    """
+
+    def __init__(self, cause: str, after: float | None = None) -> None:
+        super().__init__(cause)
+        self.after = after
+
+
+class Transient(ExchangeError):
+    """It failed this time.
+
+    Args:
+        cause: what happened.
+        after: seconds that the server asked to wait, if it said.
+    """
+
+    def __init__(self, cause: str, after: float | None = None) -> None:
+        super().__init__(cause)
+        self.after = after
+
+
+class Rejected(ExchangeError):
+    """This request fails whenever it is sent; others may work."""
+
+
+class Unusable(ExchangeError):
+    """Every request would fail."""
+
+
+class Malformed(Exception):
+    """A reply that doesn't fit its schema; the text says what is wrong with it."""
+
+
+def tokens_of(text: str) -> int:
+    """About how many tokens a text has: four bytes of UTF-8 are one, which is right for English within a tenth."""
+    return (len(text) if text.isascii() else len(text.encode("utf-8", "replace"))) // 4

@@ -1,0 +1,130 @@
+"""The judge that asks a language model."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from typing import Protocol, TypeVar
+
+from ragtriage.judges.llm.channel import GaveUp
+from ragtriage.judges.llm.composing import Request, compose
+from ragtriage.judges.llm.exchange import Prompt, Reply
+from ragtriage.judges.llm.options import Price
+from ragtriage.judges.llm.prompts import ASKED, Prompts
+from ragtriage.judges.llm.reading import read
+from ragtriage.judges.llm.rendering import render, usual_reply
+from ragtriage.judges.protocol import Estimate
+from ragtriage.judges.questions import Kind, Question
+from ragtriage.judges.wrappers.streams import merged
+from ragtriage.verdicts import Answer, Failure
+
+T = TypeVar("T")
+
+
+class Asking(Protocol):
+    """Puts one prompt to the model until its reply can be read: `Channel.ask` live, `Desk.ask` by tickets."""
+
+    async def __call__(self, prompt: Prompt, read: Callable[[Reply], T], /) -> T:
+        """See `ragtriage.judges.llm.channel.Channel.ask`.
+
+        Raises:
+            GaveUp: this request fails.
+            JudgeError: every request would fail, or no further one may be made.
+        """
+        ...
+
+
+class LLMJudge:
+    """Verdicts, decompositions and written questions by a language model, several questions in a request.
+
+    It answers every kind of question but `sentences` and `similarity`, which no model need be asked, in any language.
+
+    Args:
+        name: `provider:model`, as a user types it.
+        ask: how a prompt gets its reply.
+        prompts: the words.
+        batch_size: the most questions in a request.
+        price: the model's; None if it isn't known.
+        identity: what else the answers depend on: the server's address, parameters.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        ask: Asking,
+        prompts: Prompts,
+        *,
+        batch_size: int = 32,
+        price: Price | None = None,
+        identity: str = "",
+    ) -> None:
+        self._name = name
+        self._ask = ask
+        self._prompts = prompts
+        self._batch_size = batch_size
+        self._price = price
+        self._method = hashlib.blake2b(f"{name}\0{identity}".encode(), digest_size=6).hexdigest()
+        self._travelled: dict[Question, str] = {}
+
+    def name(self) -> str:
+        """`provider:model`."""
+        return self._name
+
+    def fingerprint(self, kind: Kind) -> str:
+        """Model, parameters and server, the head with the user's guidance, and this kind's prompt."""
+        words = self._prompts.digest(kind) if kind in ASKED else "-"
+        return f"llm:{self._name[:80]}:{self._method}:{words}"
+
+    def can(self, kind: Kind, language: str) -> str | None:  # noqa: ARG002  # models know most languages
+        """Everything but the kinds that no model is asked."""
+        return None if kind in ASKED else f"a language model isn't asked for {kind}"
+
+    def estimate(self, questions: Sequence[Question]) -> Estimate:
+        """Requests, and tokens by their length: see `ragtriage.judges.llm.exchange.tokens_of`."""
+        total = Estimate(price=None if self._price is None else 0.0) if questions else Estimate()
+        for request in compose([q for q in questions if q.kind in ASKED], self._batch_size):
+            sent, back = render(request, self._prompts).tokens, usual_reply(request)
+            total += Estimate(1, sent, back, self._price.of(sent, back) if self._price else None)
+        return total
+
+    def batch_of(self, question: Question) -> str:
+        """The digest of the request that a question was answered in; see `ragtriage.judges.protocol.Batching`."""
+        return self._travelled.pop(question, "")
+
+    async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
+        """See `ragtriage.judges.protocol.Judge.ask`; the answers of one request come together.
+
+        Raises:
+            JudgeError: every request would fail, or no further one may be made. What was in flight is yielded first.
+        """
+        places: dict[Question, list[int]] = {}
+        for position, question in enumerate(questions):
+            if question.kind in ASKED:
+                places.setdefault(question, []).append(position)
+            else:
+                yield position, Failure(f"a language model isn't asked for {question.kind}")
+        requests = compose(list(places), self._batch_size)
+        try:
+            async with aclosing(merged([self._told(request) for request in requests])) as answers:
+                async for which, nth, answer in answers:
+                    for position in places[requests[which].questions[nth]]:
+                        yield position, answer
+        finally:
+            for question in places:
+                self._travelled.pop(question, None)
+
+    async def _told(self, request: Request) -> AsyncIterator[tuple[int, Answer]]:
+        answers = await self._answers(request)
+        for nth, question in enumerate(request.questions):
+            yield nth, answers[question]
+
+    async def _answers(self, request: Request) -> Mapping[Question, Answer]:
+        prompt = render(request, self._prompts)
+        try:
+            answers = await self._ask(prompt, lambda reply: read(request, reply))
+        except GaveUp as error:
+            return dict.fromkeys(request.questions, Failure(str(error)))
+        batch = hashlib.blake2b(prompt.user.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+        self._travelled |= dict.fromkeys(request.questions, batch)
+        return answers

@@ -1,0 +1,127 @@
+"""What requests to models have cost, and whether another one may start."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from ragtriage.judges.llm.exchange import Reply
+
+ROUNDING = 1e-9
+"""Dollars by which sums of prices may be off."""
+
+
+class Ledger:
+    """What was spent; one for a command, shared by all its judges.
+
+    Meant for one event loop at a time: nothing here is locked.
+
+    Args:
+        budget: the most that may be spent, in US dollars, with `spent_before`.
+        max_requests: the most requests that may start, repeated ones included.
+        spent_before: what earlier continuations of the same run cost; it isn't part of `cost`.
+
+    Attributes:
+        spent_before: as given; it may be set until the first request.
+        requests: how many were sent, repeated ones included.
+        failed_requests: how many of them brought no reply that could be used.
+        tokens_in: of all replies.
+        tokens_out: of all replies.
+        cost: of all replies, in US dollars.
+        unpriced: replies without a known price; they count with the most that they may have cost, where that is known.
+        repeated: cause in few words → how many requests were sent again for it.
+        in_flight: how many requests are under way.
+        stopped: why no further request may start; None while they may.
+    """
+
+    def __init__(
+        self, *, budget: float | None = None, max_requests: int | None = None, spent_before: float = 0.0
+    ) -> None:
+        self.requests = 0
+        self.failed_requests = 0
+        self.tokens_in = 0
+        self.tokens_out = 0
+        self.cost = 0.0
+        self.unpriced = 0
+        self.repeated: Counter[str] = Counter()
+        self.in_flight = 0
+        self.stopped: str | None = None
+        self._budget = budget
+        self._max_requests = max_requests
+        self.spent_before = spent_before
+        self._reserved = 0.0
+        self._watchers: list[Callable[[], None]] = []
+
+    def watch(self, changed: Callable[[], None]) -> None:
+        """Have this called whenever a request has ended, and when all is stopped."""
+        self._watchers.append(changed)
+
+    def admits(self, price: float) -> bool:
+        """Whether a request may start that costs this at most; stops everything if it can't even after all others.
+
+        Args:
+            price: in US dollars.
+        """
+        if self.stopped is not None:
+            return False
+        if self._max_requests is not None and self.requests >= self._max_requests:
+            self.stop(f"stopped after {self.requests} requests, as --max-requests says; give the same command to go on")
+            return False
+        spent = self.spent_before + self.cost
+        if self._budget is None or spent + self._reserved + price <= self._budget + ROUNDING:
+            return True
+        if not self.in_flight:
+            before = f", {dollars(self.spent_before)} of it before this command" if self.spent_before else ""
+            self.stop(
+                f"stopped before the budget of {dollars(self._budget)} was passed: {dollars(spent)} spent"
+                f"{before or f' on {self.requests} requests'}, and the next request may cost {dollars(price)}; "
+                f"give the same command with a larger --budget to go on"
+            )
+        return False
+
+    def begin(self, price: float) -> None:
+        """A request starts that costs this at most."""
+        self.requests += 1
+        self.in_flight += 1
+        self._reserved += price
+
+    def withdraw(self, price: float) -> None:
+        """A request that was begun with this price isn't sent after all."""
+        self.requests -= 1
+        self._release(price)
+
+    def end(self, price: float, reply: Reply | None) -> None:
+        """A request has ended.
+
+        Args:
+            price: what it was begun with.
+            reply: None if it brought none; it counts as free then, as providers charge for replies.
+        """
+        if reply is None:
+            self.failed_requests += 1
+        else:
+            self.tokens_in += reply.tokens_in
+            self.tokens_out += reply.tokens_out
+            self.unpriced += reply.price is None
+            self.cost += price if reply.price is None else reply.price
+        self._release(price)
+
+    def stop(self, reason: str) -> None:
+        """Let no further request start; the first reason stays."""
+        if self.stopped is None:
+            self.stopped = reason
+            self._tell()
+
+    def _release(self, price: float) -> None:
+        self.in_flight -= 1
+        self._reserved = self._reserved - price if self.in_flight else 0.0  # so that rounding doesn't add up
+        self._tell()
+
+    def _tell(self) -> None:
+        for changed in self._watchers:
+            changed()
+
+
+def dollars(amount: float) -> str:
+    """An amount for people: to the cent, small ones as exactly as it takes."""
+    return f"${amount:.2f}" if amount >= 0.1 or not amount else f"${amount:.6f}".rstrip("0").rstrip(".")

@@ -1,0 +1,77 @@
+"""What a user may set about LLM judges, every value checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from ragtriage.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a model costs, in US dollars for a million tokens."""
+
+    tokens_in: float
+    tokens_out: float
+
+    def of(self, tokens_in: int, tokens_out: int) -> float:
+        """The price of a request, in US dollars."""
+        return (tokens_in * self.tokens_in + tokens_out * self.tokens_out) / 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class LLMOptions:
+    """How LLM judges are asked.
+
+    Raises:
+        ConfigError: a value is out of its range; says which flag.
+    """
+
+    base_url: str | None = None
+    """The address of an OpenAI-compatible server, for example `http://localhost:8000/v1`."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Sent with every request, for gateways; may be secret, so never shown or stored."""
+    embeddings: str = "embedded"
+    """What measures similarity: `embedded`, or a provider's model such as `openai:text-embedding-3-small`."""
+    batch_size: int = 32
+    """The most questions in a request, at least 1 (the papers' way)."""
+    concurrency: int = 16
+    """The most requests in flight, at least 1."""
+    deadline: float = 120.0
+    """Seconds after which a request is given up and tried again."""
+    rpm: int | None = None
+    """The most requests a minute."""
+    tpm: int | None = None
+    """The most tokens a minute, in and out."""
+    budget: float | None = None
+    """The most that may be spent on this run, in US dollars, over all continuations."""
+    max_requests: int | None = None
+    """The most requests that this command may send, repeated ones included."""
+    price: Price | None = None
+    """What the model costs, where its provider's list doesn't say."""
+    prompts: Path | None = None
+    """A folder with the user's own versions of prompt files."""
+    guidance: Path | None = None
+    """A file with the user's domain knowledge: what counts as essential, what abbreviations mean."""
+    reply: Literal["auto", "schema", "text"] = "auto"
+    """How a reply gets its form: by the provider's schema mode, by instructions in the text, or whichever works."""
+    temperature: float | None = 0.0
+    """None leaves it to the model."""
+
+    def __post_init__(self) -> None:
+        least: dict[str, tuple[float | None, float]] = {
+            "batch-size": (self.batch_size, 1),
+            "concurrency": (self.concurrency, 1),
+            "deadline": (self.deadline, 0.01),
+            "rpm": (self.rpm, 1),
+            "tpm": (self.tpm, 1),
+            "budget": (self.budget, 0),
+            "max-requests": (self.max_requests, 0),
+            "temperature": (self.temperature, 0),
+        }
+        for flag, (value, low) in least.items():
+            if value is not None and not value >= low:
+                raise ConfigError(f"--{flag} is {value}: give at least {low:g}")

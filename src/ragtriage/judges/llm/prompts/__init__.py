@@ -1,0 +1,88 @@
+"""The prompt files, one for each kind of question and one head for all: read, checked, and told apart by digest.
+
+A file starts with a line `version: N`, then an empty line, then the text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from ragtriage.errors import ConfigError
+from ragtriage.judges.questions import KINDS, Kind
+
+HEAD = "head"
+LOCAL: tuple[Kind, ...] = ("sentences", "similarity")
+"""The kinds that no model is asked: rules split sentences, embeddings compare."""
+ASKED: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind not in LOCAL)
+"""The kinds that have a prompt file."""
+_HEADER = re.compile(r"version: *(\d+)\r?\n\r?\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """The words of a judge."""
+
+    head: str
+    """The system prompt, with the user's guidance behind it."""
+    kinds: Mapping[Kind, str]
+    """Kind → its paragraph."""
+
+    def digest(self, kind: Kind) -> str:
+        """Changes with the head, the guidance or this kind's paragraph and with nothing else; 12 hexadecimal digits."""
+        words = f"{self.head}\0{self.kinds[kind]}".encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(words, digest_size=6).hexdigest()
+
+
+def read_prompts(folder: Path | None = None, guidance: Path | None = None) -> Prompts:
+    """The project's own prompts, or a user's in place of those that the folder has.
+
+    Args:
+        folder: files named like the kinds (`supported.md`) or `head.md`.
+        guidance: a text that is put behind the head.
+
+    Raises:
+        ConfigError: a file can't be read, is empty, has no version line, or isn't named like a kind.
+    """
+    own = _own(folder) if folder else {}
+    texts = {name: own.get(name) or _text(files(__package__).joinpath(f"{name}.md").read_text("utf-8"), name)
+             for name in (HEAD, *ASKED)}  # fmt: skip
+    head = texts.pop(HEAD)
+    if guidance:
+        advice = _read(guidance).strip()
+        if not advice:
+            raise ConfigError(f"--guidance {guidance} is empty: write what is essential, what abbreviations mean")
+        head = f"{head}\n\nGuidance from the owner of the application:\n{advice}"
+    return Prompts(head, {kind: texts[kind] for kind in ASKED})
+
+
+def _own(folder: Path) -> dict[str, str]:
+    if not folder.is_dir():
+        raise ConfigError(f"--prompts {folder} is no folder")
+    found = {}
+    for path in sorted(folder.glob("*.md")):
+        if path.stem not in (HEAD, *ASKED):
+            raise ConfigError(f"{path}: there is no such prompt; there are: {', '.join((HEAD, *ASKED))}")
+        found[path.stem] = _text(_read(path), str(path))
+    if not found:
+        raise ConfigError(f"--prompts {folder} holds no prompt: name files {HEAD}.md, {ASKED[0]}.md, …")
+    return found
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} can't be read: {error}") from error
+
+
+def _text(content: str, where: str) -> str:
+    header = _HEADER.match(content)
+    text = content[header.end() :].strip() if header else ""
+    if not text:
+        raise ConfigError(f"{where}: a prompt starts with the line `version: 1`, an empty line, and then its text")
+    return text

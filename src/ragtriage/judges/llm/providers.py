@@ -1,0 +1,272 @@
+"""From the name of a model to a client that can ask it: its package, its key, its address.
+
+What can be wrong with a name is found here, before anything is asked; nothing here asks a provider anything. (Where
+AWS has no other credentials, its package looks for those of the machine that it runs on.)
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+
+from ragtriage.errors import ConfigError, MissingExtraError
+from ragtriage.judges.llm.completions import quick_client
+from ragtriage.judges.llm.naming import address_of, parts_of, unknown
+from ragtriage.judges.llm.options import LLMOptions
+
+if TYPE_CHECKING:
+    import httpx2
+    from pydantic_ai.embeddings import EmbeddingModel
+    from pydantic_ai.models import Model
+    from pydantic_ai.providers import Provider
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What a provider needs."""
+
+    extra: str = "llm"
+    """The extra that brings its package."""
+    keys: tuple[str, ...] = ()
+    """The environment variables for its key; any one will do."""
+    others: tuple[str, ...] = ()
+    """Environment variables that must be set, too."""
+
+
+ENDPOINT = "AZURE_OPENAI_ENDPOINT"
+PROVIDERS: Mapping[str, Access] = {
+    "openai": Access("openai", ("OPENAI_API_KEY",)),
+    "openai-chat": Access("openai", ("OPENAI_API_KEY",)),
+    "openai-responses": Access("openai", ("OPENAI_API_KEY",)),
+    "azure": Access("azure", ("AZURE_OPENAI_API_KEY",), (ENDPOINT,)),
+    "azure-responses": Access("azure", ("AZURE_OPENAI_API_KEY",), (ENDPOINT,)),
+    "anthropic": Access("anthropic", ("ANTHROPIC_API_KEY",)),
+    "google": Access("google", ("GOOGLE_API_KEY", "GEMINI_API_KEY")),
+    "bedrock": Access("bedrock", ("AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID", "AWS_PROFILE")),
+    "ollama": Access("ollama", ("OLLAMA_API_KEY",)),
+    "openrouter": Access("openrouter", ("OPENROUTER_API_KEY",)),
+}
+"""Provider → what it needs. All others that pydantic-ai knows work as well; it says what they need."""
+
+NO_KEY = "none"
+"""Sent to a server of the user's own where there is no key, as clients insist on one."""
+_SPEAKING_OPENAI = ("openai", "azure", "ollama", "openrouter")
+"""The extras whose providers are asked through OpenAI's package."""
+_ADDRESSES = ("base_url", "azure_endpoint", "api_base")
+"""What providers call their address."""
+_VARIABLE = re.compile(r"`([A-Z][A-Z0-9_]+)`")
+_INSTALL = re.compile(r"pip install \"([^\"]+)\"")
+
+
+def model_named(name: str, options: LLMOptions, http_client: httpx2.AsyncClient | None = None) -> Model:
+    """The model that a user means.
+
+    Args:
+        name: `PROVIDER:MODEL`.
+        options: with an address, `openai:` means chat completions there; without one, OpenAI's own API.
+        http_client: carries the requests, where the provider's package takes one; see `fast_client`.
+
+    Raises:
+        ConfigError: the name, its key or its address is wrong or missing; says what to do.
+        MissingExtraError: the provider's package isn't installed.
+    """
+    kind, model = parts_of(name)
+
+    def make() -> Model:
+        from pydantic_ai.models import infer_model  # noqa: PLC0415  # optional package
+
+        provider = _provider(name, options, http_client)
+        if kind == "openai" and address_of(name, options) is not None:
+            return _compatible_model(model, provider)
+        return infer_model(name, provider_factory=lambda _: provider)
+
+    made = _explaining(name, make)
+    if options.headers and "extra_headers" in made.unsupported_settings:
+        raise ConfigError(f"{name}: {kind} models can't be sent headers of your own: leave out --header")
+    return made
+
+
+def embedder_named(
+    name: str, options: LLMOptions, http_client: httpx2.AsyncClient | None = None
+) -> tuple[EmbeddingModel, Provider[Any]]:
+    """The embedding model that a user means, and what holds its connections; see `model_named`.
+
+    Raises:
+        ConfigError: the name, its key or its address is wrong or missing; says what to do.
+        MissingExtraError: the provider's package isn't installed.
+    """
+    kind, _ = parts_of(name)
+
+    def make() -> tuple[EmbeddingModel, Provider[Any]]:
+        from pydantic_ai.embeddings import infer_embedding_model  # noqa: PLC0415  # optional package
+
+        provider = _provider(name, options, http_client)
+        return infer_embedding_model(name, provider_factory=lambda _: provider), provider
+
+    made, provider = _explaining(name, make)
+    if options.headers and not any(one.__name__ == "OpenAIEmbeddingModel" for one in type(made).__mro__):
+        raise ConfigError(f"{name}: {kind} embeddings can't be sent headers of your own: leave out --header")
+    return made, provider
+
+
+def fast_client(name: str, options: LLMOptions) -> httpx2.AsyncClient | None:
+    """A client with room for every request in flight; None where the provider's package makes its own.
+
+    It goes through aiohttp where that is installed, which takes a third of the processor time off a request.
+    Whoever makes it closes it.
+    """
+    kind, _ = parts_of(name)
+    if kind not in PROVIDERS or PROVIDERS[kind].extra not in _SPEAKING_OPENAI or find_spec("openai") is None:
+        return None
+    import httpx2  # noqa: PLC0415  # comes with the extra
+    from openai import DefaultAioHttpClient, DefaultAsyncHttpxClient  # noqa: PLC0415  # comes with the extra
+
+    make = DefaultAsyncHttpxClient if find_spec("aiohttp") is None else DefaultAioHttpClient
+    most = max(100, options.concurrency)
+    # shorter than servers keep a connection that isn't used, so that none is closed while a request goes out on it
+    limits = httpx2.Limits(max_connections=most, max_keepalive_connections=most, keepalive_expiry=4.0)
+    return make(limits=limits, follow_redirects=False)  # headers may be secret, and stay with the server they are for
+
+
+def _provider(name: str, options: LLMOptions, http_client: httpx2.AsyncClient | None) -> Provider[Any]:
+    """A provider's client, with its own retries off, as the channel repeats requests.
+
+    Raises:
+        ConfigError: something is missing; says what to set.
+    """
+    from pydantic_ai.providers import infer_provider_class  # noqa: PLC0415  # optional package
+
+    kind, _ = parts_of(name)
+    try:
+        make = infer_provider_class(kind)
+    except ValueError:
+        raise unknown(name, (one for one in PROVIDERS if "-" not in one)) from None
+    if kind == "bedrock":
+        return make(bedrock_client=_bedrock_client(name, options))  # type: ignore[call-arg]  # Bedrock's provider
+    access, address = PROVIDERS.get(kind, Access()), address_of(name, options)
+    key = next((os.environ[variable] for variable in access.keys if os.environ.get(variable)), None)
+    if kind == "openai" and address is not None:
+        return make(openai_client=quick_client(address, key or NO_KEY, http_client))  # type: ignore[call-arg]
+    takes = inspect.signature(make).parameters
+    given = _provided(name, access, key) if address is None else _addressed(name, address, key, takes)
+    if http_client is not None and "http_client" in takes:
+        given["http_client"] = http_client
+    provider = make(**given)
+    if hasattr(provider.client, "max_retries"):
+        provider.client.max_retries = 0  # in each request's settings it would cost a copy of the client
+    return provider
+
+
+def _provided(name: str, access: Access, key: str | None) -> dict[str, Any]:
+    """What a provider at its own address is given beside what its package reads from the environment.
+
+    Raises:
+        ConfigError: something isn't set.
+    """
+    missing = [" or ".join(access.keys)] if access.keys and key is None else []
+    missing += [variable for variable in access.others if not os.environ.get(variable)]
+    if missing:
+        raise _not_set(name, "key", " and ".join(missing))
+    return {"azure_endpoint": _azure_endpoint(os.environ[ENDPOINT])} if ENDPOINT in access.others else {}
+
+
+def _addressed(name: str, address: str, key: str | None, takes: Container[str]) -> dict[str, Any]:
+    """What a provider at an address of the user's is given.
+
+    Raises:
+        ConfigError: it can't be at another address.
+    """
+    place = next((one for one in _ADDRESSES if one in takes), None)
+    if place is None:
+        raise ConfigError(f"{name} can't be asked at --base-url: for an OpenAI-compatible server write openai:MODEL")
+    return {place: address} | ({"api_key": key or NO_KEY} if "api_key" in takes else {})
+
+
+def _not_set(name: str, what: str, variables: str) -> ConfigError:
+    kind = "variables" if " and " in variables else "variable"
+    return ConfigError(f"{name} has no {what}: set the environment {kind} {variables}")
+
+
+def _azure_endpoint(endpoint: str) -> str:
+    """The address of the API that needs no version, unless a version is set."""
+    if os.environ.get("OPENAI_API_VERSION") or endpoint.rstrip("/").endswith("/v1"):
+        return endpoint
+    host = urlsplit(endpoint).hostname or ""
+    return endpoint if host.endswith(".models.ai.azure.com") else endpoint.rstrip("/") + "/openai/v1"
+
+
+def _bedrock_client(name: str, options: LLMOptions) -> Any:
+    """A client of AWS, with credentials from wherever AWS's own tools take them; see `_provider`."""
+    import boto3  # noqa: PLC0415  # optional package
+    from botocore.config import Config  # noqa: PLC0415  # optional package
+    from botocore.exceptions import BotoCoreError, NoRegionError  # noqa: PLC0415  # optional package
+
+    config = Config(
+        retries={"total_max_attempts": 1},
+        read_timeout=options.deadline,
+        connect_timeout=min(10.0, options.deadline),
+        max_pool_connections=max(10, options.concurrency),
+    )
+    try:
+        session = boto3.Session()
+        client = session.client("bedrock-runtime", config=config, endpoint_url=options.base_url)
+        found = os.environ.get("AWS_BEARER_TOKEN_BEDROCK") or session.get_credentials()
+    except NoRegionError:
+        raise _not_set(name, "region", "AWS_DEFAULT_REGION") from None
+    except BotoCoreError as error:
+        raise ConfigError(f"{name}: {error}") from None
+    if not found:
+        client.close()
+        raise _not_set(
+            name, "key", "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or AWS_BEARER_TOKEN_BEDROCK"
+        )
+    return client
+
+
+def _compatible_model(model: str, provider: Provider[Any]) -> Model:
+    """A model behind an OpenAI-compatible server, which may know the older words only.
+
+    Schemas go as they are: they are written as the strictest server wants them.
+    """
+    from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415  # optional package
+    from pydantic_ai.profiles.openai import OpenAIModelProfile  # noqa: PLC0415  # optional package
+
+    usual = OpenAIChatModel(model, provider=provider).profile
+    newer = bool(usual.get("openai_supports_reasoning", False))
+    profile = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=newer, json_schema_transformer=None)
+    return OpenAIChatModel(model, provider=provider, profile=profile)
+
+
+def _explaining(name: str, make: Callable[[], T]) -> T:
+    """Make something with the provider's package.
+
+    Raises:
+        ConfigError: instead of the package's own error about a name or a key, or about one that no extra brings.
+        MissingExtraError: instead of the error about a package that isn't installed.
+    """
+    kind, _ = parts_of(name)
+    try:
+        return make()
+    except ImportError as error:
+        needed = _INSTALL.search(str(error))
+        if kind not in PROVIDERS and needed:
+            raise ConfigError(f"{name}: {kind} models need: pip install '{needed[1]}'") from None
+        raise MissingExtraError(f"{kind} models", PROVIDERS.get(kind, Access()).extra) from None
+    except Exception as error:
+        from pydantic_ai.exceptions import UserError  # noqa: PLC0415  # optional package
+
+        if not isinstance(error, UserError):
+            raise
+        said = str(error)
+        variables = " or ".join(dict.fromkeys(_VARIABLE.findall(said)))
+        if variables:
+            raise _not_set(name, "address" if variables.endswith("URL") else "key", variables) from None
+        raise ConfigError(f"{name}: {said.splitlines()[0]}") from None

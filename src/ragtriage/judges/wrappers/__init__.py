@@ -1,0 +1,23 @@
+"""Judges around judges: each fulfils the judge protocol by asking others.
+
+`Cached` stands innermost, right around a judge that costs something; `Routed`, `Jury` and `Cascade` around cached ones.
+"""
+
+from ragtriage.judges.wrappers.cached import Cached
+from ragtriage.judges.wrappers.cascade import BANDS, Band, Cascade
+from ragtriage.judges.wrappers.jury import Jury
+from ragtriage.judges.wrappers.memory import AnswerMemory, InMemory, Keys, Remembered
+from ragtriage.judges.wrappers.routed import Routed
+
+__all__ = [
+    "BANDS",
+    "AnswerMemory",
+    "Band",
+    "Cached",
+    "Cascade",
+    "InMemory",
+    "Jury",
+    "Keys",
+    "Remembered",
+    "Routed",
+]

@@ -1,0 +1,176 @@
+"""Answers from memory what was answered before."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
+
+from ragtriage.errors import StoreError
+from ragtriage.judges.protocol import Batching, Estimate, Judge
+from ragtriage.judges.questions import Kind, Question
+from ragtriage.judges.wrappers.memory import AnswerMemory, Keys, Remembered
+from ragtriage.judges.wrappers.streams import closing
+from ragtriage.verdicts import Answer, Failure
+
+
+class Cached:
+    """Answers from memory what was answered before, and asks the inner judge the rest, each distinct question once.
+
+    A question that is being asked for one caller isn't asked for a second one meanwhile: the second waits. Failures are
+    never kept, so the next evaluation asks again. It belongs innermost, right around the judge that costs something, so
+    that nothing that was answered is lost by what stands around it.
+
+    Args:
+        judge: what is asked.
+        memory: what keeps the answers.
+        durable: for answers that were paid for: those that arrive together (the answers of one request, or of several
+            that end in the same pass of the event loop) are made safe together, before anything else is waited for.
+            Else answers wait for others, half a second at most, and are lost with a killed process.
+        trial: which repetition of the same questions this is.
+    """
+
+    def __init__(self, judge: Judge, memory: AnswerMemory, *, durable: bool = False, trial: int = 0) -> None:
+        self._judge = judge
+        self._memory = memory
+        self._durable = durable
+        self._trial = trial
+        self._underway: dict[bytes, asyncio.Future[Answer]] = {}
+        self._batching = judge if isinstance(judge, Batching) else None
+        self._flushing: asyncio.Future[StoreError | None] | None = None
+
+    def name(self) -> str:
+        """The inner judge's."""
+        return self._judge.name()
+
+    def fingerprint(self, kind: Kind) -> str:
+        """The inner judge's."""
+        return self._judge.fingerprint(kind)
+
+    def can(self, kind: Kind, language: str) -> str | None:
+        """The inner judge's."""
+        return self._judge.can(kind, language)
+
+    def estimate(self, questions: Sequence[Question]) -> Estimate:
+        """What the questions would take that aren't in memory.
+
+        Raises:
+            StoreError: the memory can't be read.
+        """
+        places = self._places(questions)
+        known = self._memory.recall(list(places))
+        return self._judge.estimate([questions[at[0]] for key, at in places.items() if key not in known])
+
+    def batch_of(self, question: Question) -> str:
+        """The inner judge's; see `Batching`."""
+        return self._batching.batch_of(question) if self._batching else ""
+
+    async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
+        """See `Judge.ask`.
+
+        Raises:
+            JudgeError: the inner judge can't answer anything.
+            StoreError: the memory can't be read or written.
+        """
+        places = self._places(questions)
+        left = list(places)
+        while left:
+            # nothing is awaited before the promises are made, so two callers can't both think that they are first
+            known = self._memory.recall(left)
+            others = {key: future for key in left if key not in known and (future := self._asked_elsewhere(key))}
+            own = [key for key in left if key not in known and key not in others]
+            with self._promising(own) as promises:
+                for key, answer in known.items():
+                    for position in places[key]:
+                        yield position, answer
+                async with aclosing(self._ask({key: questions[places[key][0]] for key in own}, promises)) as answers:
+                    async for key, answer in answers:
+                        for position in places[key]:
+                            yield position, answer
+            left = []
+            for key, future in others.items():
+                await asyncio.wait([future])
+                if future.cancelled():
+                    left.append(key)  # its asker gave up
+                    continue
+                for position in places[key]:
+                    yield position, future.result()
+
+    def _places(self, questions: Sequence[Question]) -> dict[bytes, list[int]]:
+        """Key → the positions of the questions that have it."""
+        keys = Keys(self._judge.fingerprint, self._trial)
+        places: dict[bytes, list[int]] = {}
+        for position, question in enumerate(questions):
+            places.setdefault(keys.key(question), []).append(position)
+        return places
+
+    def _asked_elsewhere(self, key: bytes) -> asyncio.Future[Answer] | None:
+        future = self._underway.get(key)
+        return future if future and future.get_loop() is asyncio.get_running_loop() else None
+
+    @contextmanager
+    def _promising(self, keys: Sequence[bytes]) -> Iterator[Mapping[bytes, asyncio.Future[Answer]]]:
+        """Let other callers wait for these keys' answers; those that never come are cancelled."""
+        loop = asyncio.get_running_loop()
+        promises: dict[bytes, asyncio.Future[Answer]] = {key: loop.create_future() for key in keys}
+        self._underway |= promises
+        try:
+            yield promises
+        finally:
+            for key, future in promises.items():
+                if not loop.is_closed():
+                    future.cancel()
+                if self._underway.get(key) is future:
+                    del self._underway[key]
+
+    async def _ask(
+        self, asked: Mapping[bytes, Question], promises: Mapping[bytes, asyncio.Future[Answer]]
+    ) -> AsyncGenerator[tuple[bytes, Answer], None]:
+        """Ask the inner judge, keep each answer as it arrives, and tell those who wait for it."""
+        if not asked:
+            return
+        keys, questions = list(asked), list(asked.values())
+        fingerprints = {kind: self._judge.fingerprint(kind) for kind in {question.kind for question in questions}}
+        async with closing(self._judge.ask(questions)) as answers:
+            async for position, answer in answers:
+                key, question = keys[position], questions[position]
+                if not isinstance(answer, Failure):
+                    batch = self.batch_of(question)
+                    self._remember(
+                        Remembered(key, question.kind, fingerprints[question.kind], answer, self._trial, batch)
+                    )
+                if not promises[key].done():
+                    promises[key].set_result(answer)
+                yield key, answer
+        if self._durable:
+            await self._made_safe()
+
+    def _remember(self, entry: Remembered) -> None:
+        self._memory.remember([entry])
+        if not self._durable:
+            return
+        loop = asyncio.get_running_loop()
+        if self._flushing is None or self._flushing.get_loop() is not loop:
+            self._flushing = loop.create_future()
+            # runs as soon as the judge has nothing more to yield for now, also if nobody listens any more
+            loop.call_soon(self._flush, self._flushing)
+
+    def _flush(self, done: asyncio.Future[StoreError | None]) -> None:
+        self._flushing = None
+        try:
+            self._memory.flush()
+        except StoreError as error:  # what couldn't be kept goes on waiting, and the end of `_ask` raises it
+            done.set_result(error)
+        else:
+            done.set_result(None)
+
+    async def _made_safe(self) -> None:
+        """Wait for the transaction that is due, rather than make one for every caller that ends in this pass."""
+        if self._flushing is None:
+            self._memory.flush()  # nothing waits, but for what couldn't be kept before
+            return
+        done = self._flushing
+        await asyncio.wait([done])
+        error = done.result()
+        if error:
+            raise error

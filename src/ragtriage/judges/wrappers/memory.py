@@ -1,0 +1,127 @@
+"""What keeps answers, and the keys by which it finds them again."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ragtriage.judges.questions import Kind, Question
+from ragtriage.verdicts import Answer
+
+KEY_SIZE = 16
+"""Bytes of a key: 128 bits, so that chance never gives one question another's answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """One answer with its key."""
+
+    key: bytes
+    """See `Keys`."""
+    kind: Kind
+    fingerprint: str
+    """The judge's, for this kind."""
+    answer: Answer
+    """Never a failure."""
+    trial: int = 0
+    """Which repetition; every trial has answers of its own."""
+    batch: str = ""
+    """The request that it travelled in; see `ragtriage.judges.protocol.Batching`."""
+
+
+class AnswerMemory(Protocol):
+    """What keeps answers between evaluations."""
+
+    def recall(self, keys: Sequence[bytes]) -> Mapping[bytes, Answer]:
+        """The answers that are known to these keys; keys without one are left out.
+
+        Raises:
+            StoreError: it can't be read.
+        """
+        ...
+
+    def remember(self, entries: Iterable[Remembered]) -> None:
+        """Keep answers; a key that is known stays as it is. They may wait for others for a moment, at most to `flush`.
+
+        Args:
+            entries: answers, none of them a failure.
+
+        Raises:
+            StoreError: they can't be kept.
+        """
+        ...
+
+    def flush(self) -> None:
+        """Make safe what waits.
+
+        Raises:
+            StoreError: it can't be kept.
+        """
+        ...
+
+
+class InMemory:
+    """Answers in a dictionary, for as long as the process lives."""
+
+    def __init__(self) -> None:
+        self.entries: dict[bytes, Remembered] = {}
+
+    def recall(self, keys: Sequence[bytes]) -> Mapping[bytes, Answer]:
+        """See `AnswerMemory`."""
+        return {key: self.entries[key].answer for key in keys if key in self.entries}
+
+    def remember(self, entries: Iterable[Remembered]) -> None:
+        """See `AnswerMemory`."""
+        for entry in entries:
+            self.entries.setdefault(entry.key, entry)
+
+    def flush(self) -> None:
+        """See `AnswerMemory`; nothing ever waits."""
+
+
+class Keys:
+    """The keys of many questions to one judge; a text that several questions share is hashed once.
+
+    A key depends on the kind, the judge's fingerprint of that kind, every field of the question and the trial, and on
+    nothing else. Make a new object for each batch, so that the texts that it remembers are bounded by the batch.
+
+    Args:
+        fingerprint: the judge's method.
+        trial: which repetition.
+    """
+
+    def __init__(self, fingerprint: Callable[[Kind], str], trial: int = 0) -> None:
+        self._fingerprint = fingerprint
+        self._trial = trial
+        self._heads: dict[Kind, bytes] = {}
+        self._texts: dict[str, bytes] = {}
+        self._evidence: dict[tuple[str, ...], bytes] = {}
+
+    def key(self, question: Question) -> bytes:
+        """16 bytes."""
+        evidence = self._evidence.get(question.evidence)
+        if evidence is None:
+            evidence = _digest(b"".join(self._text(text) for text in question.evidence))
+            self._evidence[question.evidence] = evidence
+        at = b"-" if question.at is None else b"%d" % question.at
+        texts = self._text(question.subject) + self._text(question.query) + self._text(question.context)
+        return _digest(self._head(question.kind) + texts + evidence + at)
+
+    def _head(self, kind: Kind) -> bytes:
+        head = self._heads.get(kind)
+        if head is None:
+            head = _digest(repr((kind, self._fingerprint(kind), self._trial)).encode("utf-8", "surrogatepass"))
+            self._heads[kind] = head
+        return head
+
+    def _text(self, text: str) -> bytes:
+        found = self._texts.get(text)
+        if found is None:
+            found = self._texts[text] = _digest(text.encode("utf-8", "surrogatepass"))
+        return found
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=KEY_SIZE).digest()

@@ -1,0 +1,59 @@
+"""What judges yield: closed when nobody listens any more, and several as one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from ragtriage.errors import Stopped
+from ragtriage.verdicts import Answer
+
+Answers = AsyncIterator[tuple[int, Answer]]
+"""What `Judge.ask` gives."""
+
+
+@asynccontextmanager
+async def closing(answers: Answers) -> AsyncGenerator[Answers, None]:
+    """Close what a judge yields from, if it can be closed, when nobody listens any more."""
+    try:
+        yield answers
+    finally:
+        if isinstance(answers, AsyncGenerator):
+            await answers.aclose()
+
+
+async def merged(streams: Sequence[Answers]) -> AsyncGenerator[tuple[int, int, Answer], None]:
+    """Read from all at once and yield (which stream, position, answer) as each comes.
+
+    An error of one is raised after the others have ended, so that nothing that they were paid for is lost; of several
+    errors one that means more than having stopped on purpose.
+    """
+    if len(streams) == 1:
+        async with closing(streams[0]) as answers:
+            async for position, answer in answers:
+                yield 0, position, answer
+        return
+    waiting: asyncio.Queue[tuple[int, int, Answer] | None] = asyncio.Queue()
+
+    async def read(which: int, stream: Answers) -> None:
+        try:
+            async with closing(stream) as answers:
+                async for position, answer in answers:
+                    waiting.put_nowait((which, position, answer))
+        finally:
+            waiting.put_nowait(None)
+
+    tasks = [asyncio.create_task(read(which, stream)) for which, stream in enumerate(streams)]
+    try:
+        for _ in tasks:
+            while (found := await waiting.get()) is not None:
+                yield found
+        ended = await asyncio.gather(*tasks, return_exceptions=True)
+        errors = [error for error in ended if error is not None]
+        if errors:
+            raise min(errors, key=lambda error: isinstance(error, Stopped))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

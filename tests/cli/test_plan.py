@@ -1,0 +1,265 @@
+"""`ragtriage plan`: numbers before anything is asked, and nothing left behind."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from cli_rows import row, written
+from rich.console import Console
+
+from ragtriage import Component, FakeJudge, InputError, Verdict, metrics_named, open_cases, open_store, thresholds_with
+from ragtriage.assessment import Assessment, Criteria
+from ragtriage.cli.plan import planned
+from ragtriage.errors import Stopped
+from ragtriage.judges.protocol import Estimate
+from ragtriage.judges.questions import DECOMPOSITIONS, Question
+from ragtriage.rehearsal import Rehearsal
+from ragtriage.report.terminal_plan import between, duration, money, print_rehearsal
+from ragtriage.running import FileRun, Selection
+from ragtriage.verdicts import Answer
+
+LEAN = ("--metrics", "self_distinctness")
+CRITERIA = Criteria(metrics_named(["groundedness", "response_precision"]), thresholds_with({}), ())
+MODEL = ("--judge", "openai:some-model", "--base-url", "http://127.0.0.1:9/v1")
+"""Nothing listens there."""
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    return written(tmp_path / "rows.jsonl", [row(i) for i in range(4)])
+
+
+@pytest.fixture
+def with_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "not-a-key")
+
+
+def agreeable(question: Question) -> Answer:
+    if question.kind in DECOMPOSITIONS:
+        return (Component(question.subject, (0, len(question.subject))),)
+    return Verdict("no", 0.1, 0.9)
+
+
+def test_the_embedded_judge_needs_no_request_and_nothing_is_stored(command, tmp_path: Path, rows: Path) -> None:
+    said = command("plan", rows.name)
+
+    assert said.code == 0
+    assert "query ← question" in said.err
+    assert "plan of rows.jsonl · 4 cases · embedded\n" in said.out
+    assert "No request is needed: this judge is free and asks nobody else." in said.out
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.jsonl"]
+
+
+def test_json_is_one_object_and_nothing_else(command, rows: Path) -> None:
+    said = command("plan", rows.name, "--json")
+
+    assert (said.code, said.out.count("\n")) == (0, 1)
+    found = json.loads(said.out, parse_constant=pytest.fail)
+    assert (found["file"], found["judge"], found["cases"], found["notes"]) == ("rows.jsonl", "embedded", 4, [])
+    assert found["most"] == {"requests": 0, "tokens_in": 0, "tokens_out": 0, "price": 0.0, "seconds": 0.0}
+    assert found["questions"]["questions"] == 4
+
+
+def test_a_model_is_priced_before_it_is_asked(command, with_key, rows: Path) -> None:
+    found = command("plan", rows.name, "--json", *MODEL, "--price", "1:2").json
+    half = command("plan", rows.name, "--json", *MODEL, "--price", "1:2", "--limit", 2).json
+    twice = command("plan", rows.name, "--json", *MODEL, "--price", "1:2", "--repeat", 2).json
+
+    assert (found["cases"], half["cases"], twice["cases"], twice["trials"]) == (4, 2, 4, 2)
+    for end in ("least", "most"):
+        numbers = found[end]
+        assert numbers["price"] == pytest.approx((numbers["tokens_in"] + 2 * numbers["tokens_out"]) / 1e6)
+        assert 0 < half[end]["requests"] < numbers["requests"]
+        assert twice[end]["requests"] == 2 * numbers["requests"]
+    assert found["dearest"]["price"] > 0
+
+
+def test_a_model_without_a_known_price(command, with_key, rows: Path) -> None:
+    said = command("plan", rows.name, *MODEL)
+
+    assert said.code == 0
+    assert "not known: give --price IN:OUT" in said.out
+    assert "at 16 in flight, 2 s a request" in said.out
+    assert "$" not in said.out
+
+
+def test_a_batch_costs_about_half(command, with_key, rows: Path) -> None:
+    said = command("plan", rows.name, "--judge", "openai:gpt-5-mini", "--batch-api")
+
+    assert said.code == 0
+    assert "about half of this price" in said.out
+
+
+def test_what_was_evaluated_before_is_left_out(command, rows: Path) -> None:
+    command("evaluate", rows.name, "--json", *LEAN)
+
+    done = command("plan", rows.name, *LEAN)
+    more = command("plan", rows.name, *LEAN, "--json", "--limit", 1).json
+    written(rows, [row(i) for i in range(5)])
+    longer = command("plan", rows.name, *LEAN, "--json").json
+
+    assert "No request is needed: every question was answered before." in done.out
+    assert (more["questions"], more["remembered"]) == ({}, 1)
+    assert (longer["questions"], longer["remembered"]) == ({"sentences": 1}, 4)
+
+
+@pytest.mark.parametrize("flags", [("--limit", 2), ("--sample", 2, "--seed", 1), ("--sample", 3, "--limit", 2)])
+def test_rows_are_selected_as_an_evaluation_does(command, rows: Path, flags: Sequence[object]) -> None:
+    written(rows, [row(i, answer=" ".join("It floats." for _ in range(i + 1))) for i in range(9)])
+
+    before = command("plan", rows.name, *LEAN, "--json", *flags).json
+    command("evaluate", rows.name, *LEAN, "--json", *flags)
+    after = command("plan", rows.name, *LEAN, "--json", *flags).json
+
+    assert before["cases"] == after["cases"] == 2
+    assert before["remembered"] == 0
+    assert before["questions"] != {}
+    assert after["questions"] == {}
+
+
+def test_rows_come_from_standard_input(process) -> None:
+    lines = "".join(json.dumps(row(i)) + "\n" for i in range(3))
+
+    said = process("plan", "-", "--json", *LEAN, "--sample", 2, stdin=lines.encode())
+
+    assert (said.code, said.json["cases"]) == (0, 2)
+
+
+def test_rows_that_can_not_be_used_are_told(command, rows: Path) -> None:
+    written(rows, [row(0), row(1, question=3)])
+    said = command("plan", rows.name, "--json")
+    written(rows, [row(1, question=3)])
+    none = command("plan", rows.name, "--json")
+
+    assert (said.code, said.json["cases"]) == (0, 1)
+    assert "1 of 2 rows can't be used:\n" in said.err
+    assert none.code == 2
+    assert "Traceback" not in none.err
+
+
+@pytest.mark.parametrize("flags", [("--metrics", "frob"), ("--judge", "frob"), ("--store", "postgresql://x:y@/")])
+def test_what_is_wrong_is_said_in_a_sentence(command, rows: Path, flags: Sequence[str]) -> None:
+    said = command("plan", rows.name, *flags)
+
+    assert said.code in {2, 3}
+    assert said.out == ""
+    assert "Traceback" not in said.err
+
+
+def test_no_usable_row_is_an_error_of_the_input(tmp_path: Path) -> None:
+    cases = open_cases(str(written(tmp_path / "rows.jsonl", [row(0)])))
+    written(tmp_path / "rows.jsonl", [row(0, question=3)])
+
+    with pytest.raises(InputError, match="rows: none of its 1 rows can be used; the first: "):
+        planned(cases, FakeJudge({}), CRITERIA, Selection(), "rows")
+
+
+def test_the_rest_of_a_run_that_stopped_is_what_is_asked_when_it_goes_on(tmp_path: Path, rows: Path) -> None:
+    class Limited(FakeJudge):
+        def _answer(self, question: Question) -> Answer:
+            if len(self.asked) > 9:
+                raise Stopped("enough")
+            return super()._answer(question)
+
+    cases = open_cases(str(rows))
+    with open_store(tmp_path / "store") as store:
+        with FileRun(cases, Limited(agreeable), store, CRITERIA, Selection(), "rows") as run:
+            with pytest.raises(Stopped):
+                list(run.records(Assessment(CRITERIA)))
+            rest, survey = planned(cases, run.judge, CRITERIA, Selection(), "rows", memory=store.answers())
+        whole = FakeJudge(agreeable)
+        with FileRun(cases, whole, store, CRITERIA, Selection(), "rows") as run:
+            list(run.records(Assessment(CRITERIA)))
+            nothing, _ = planned(cases, run.judge, CRITERIA, Selection(), "rows", memory=store.answers())
+
+    assert 0 < len(whole.asked) < 16
+    assert (survey.selected, rest.least, rest.most) == (4, rest.most, whole.estimate(whole.asked))
+    assert between(rest) == f"{len(whole.asked)} requests"
+    assert between(nothing) == "no request"
+
+
+REHEARSAL = Rehearsal(
+    cases=500,
+    least=Estimate(4000, 3_100_000, 800_000, 1.1),
+    most=Estimate(5500, 4_000_000, 900_000, 1.62),
+    seconds=(500.0, 687.5),
+    dearest=("fact_precision", Estimate(2000, 700_000, 200_000, 0.4)),
+    shared={"claims(response)": ("response_precision", "groundedness")},
+    questions={"claims": 500},
+    remembered=0,
+    concurrency=16,
+    seconds_per_request=2.0,
+)
+
+
+def shown(rehearsal: Rehearsal, *, width: int = 100, notes: Sequence[str] = ()) -> str:
+    file = io.StringIO()
+    print_rehearsal(Console(file=file, width=width), rehearsal, input="cases.jsonl", judge="openai:x", notes=notes)
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
+
+
+def test_a_person_reads_a_table() -> None:
+    assert shown(REHEARSAL, notes=["So it is."]) == (
+        "plan of cases.jsonl · 500 cases · openai:x\n"
+        "\n"
+        "                at least    at most\n"
+        "requests           4,000      5,500\n"
+        "prompt tokens  3,100,000  4,000,000\n"
+        "reply tokens     800,000    900,000\n"
+        "price              $1.10      $1.62\n"
+        "time               9 min     12 min  at 16 in flight, 2 s a request\n"
+        "without fact_precision: 2,000 requests, 900,000 tokens, $0.40 less\n"
+        "shared: claims(response) by response_precision, groundedness\n"
+        "Numbers of claims and facts are counted by rules; a model may find more. Requests that fail and are\n"
+        "sent again come on top.\n"
+        "So it is."
+    )
+
+
+def test_a_table_fits_a_narrow_terminal_and_tells_what_is_left_out_and_how_often_it_is_done() -> None:
+    text = shown(replace(REHEARSAL, remembered=1, trials=5), width=50)
+
+    assert "plan of cases.jsonl · 500 cases · openai:x · 5\n  times\n" in text
+    assert "left out: 1 question was answered before\n" in text
+    assert max(map(len, text.splitlines())) <= 50
+
+
+def test_a_table_without_a_price() -> None:
+    unpriced = replace(REHEARSAL, least=Estimate(1, price=None), most=Estimate(2, price=None), dearest=None)
+
+    text = shown(unpriced)
+
+    assert "price                 –        –  not known: give --price IN:OUT\n" in text
+    assert "without" not in text
+    assert between(unpriced) == "1 to 2 requests"
+
+
+def test_requests_and_price_on_a_line() -> None:
+    same = replace(REHEARSAL, least=REHEARSAL.most)
+
+    assert between(REHEARSAL) == "4,000 to 5,500 requests, $1.10 to $1.62"
+    assert between(same) == "5,500 requests, $1.62"
+    assert between(replace(REHEARSAL, most=Estimate())) == "no request"
+
+
+@pytest.mark.parametrize(
+    ("price", "text"),
+    [(None, "not known: give --price IN:OUT"), (0.0, "free"), (0.00001, "$0.0001"), (0.0123, "$0.0123"),
+     (0.1, "$0.10"), (1.1, "$1.10"), (1.101, "$1.11"), (1234.5, "$1,234.50")],
+)  # fmt: skip
+def test_prices_are_never_rounded_down(price: float | None, text: str) -> None:
+    assert money(price) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0 s"), (0.4, "1 s"), (90, "90 s"), (91, "2 min"), (3599, "60 min"), (5400, "1 h 30 min"),
+     (100_000, "27 h 47 min")],
+)  # fmt: skip
+def test_times_are_told_in_words(seconds: float, text: str) -> None:
+    assert duration(seconds) == text

@@ -1,0 +1,310 @@
+"""What an evaluation would take: the same questions as the real one, without asking anything."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+
+from ragtriage import (
+    METRICS,
+    RULES,
+    Case,
+    Component,
+    ConfigError,
+    EmbeddedJudge,
+    FakeJudge,
+    Source,
+    StoreError,
+    Verdict,
+    evaluate_sync,
+    metrics_named,
+    needs_of,
+)
+from ragtriage.case import Turn
+from ragtriage.judges.embedded.decompose import split_claims, split_facts, split_questions, split_sentences
+from ragtriage.judges.protocol import Estimate
+from ragtriage.judges.questions import DECOMPOSITIONS, Question
+from ragtriage.judges.wrappers import Cached, InMemory
+from ragtriage.rehearsal import AT_ONCE, rehearse, together
+from ragtriage.verdicts import Answer, Answered
+
+ALSO = needs_of(RULES)
+SPLIT = {"claims": split_claims, "facts": split_facts, "questions": split_questions, "sentences": split_sentences}
+
+
+def case(i: int, *, sources: int = 3, history: tuple[Turn, ...] = ()) -> Case:
+    texts = (f"Ferry {i} leaves pier {j} at noon. It takes {j + 9} cars. The bar opens at one." for j in range(sources))
+    response = f"Ferry {i} leaves at noon. It takes 9 cars. You will find the pier easily."
+    return Case(f"c{i}", f"When does ferry {i} leave, and how many cars does it take?", tuple(map(Source, texts)),
+                response, history=history)  # fmt: skip
+
+
+CASES = (*(case(i) for i in range(4)), case(4, history=(Turn("user", "Hello."),)), case(5, sources=0))
+
+
+def by_rules(value: Answered, **further: object) -> FakeJudge:
+    """A real judge that happens to say what the rehearsal assumes."""
+
+    def answer(question: Question) -> Answer:
+        if question.kind in SPLIT:
+            return SPLIT[question.kind](question.subject)
+        if question.kind in DECOMPOSITIONS:
+            return (Component(question.subject),)
+        return Verdict(value, float(value == "yes"), 1.0)
+
+    return FakeJudge(answer, **further)  # type: ignore[arg-type]
+
+
+def by_word(question: Question) -> Answer:
+    """Components that no rule would make."""
+    if question.kind == "standalone":
+        return (Component(question.subject),)
+    if question.kind in DECOMPOSITIONS:
+        return tuple(Component(word) for word in question.subject.split()[:2])
+    return Verdict("no", 0.1, 0.9)
+
+
+class Priced(FakeJudge):
+    """Three questions a request, a cent each; it must never be asked."""
+
+    def estimate(self, questions: Sequence[Question]) -> Estimate:
+        """A third of them."""
+        count = -(-len(questions) // 3)
+        return Estimate(count, 100 * count, 10 * len(questions), 0.01 * count)
+
+    async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
+        """Not in a rehearsal."""
+        raise AssertionError("a rehearsal asked")
+        yield 0, Verdict("yes")
+
+
+@pytest.mark.parametrize("value", ["yes", "no"])
+def test_it_counts_what_an_evaluation_asks(value: Answered) -> None:
+    real = by_rules(value)
+    list(evaluate_sync(CASES, real, also=ALSO, window=1))
+
+    found = rehearse(CASES, by_rules("unknown"), also=ALSO)
+
+    assert found.cases == 6
+    assert found.remembered == 0
+    assert (found.least if value == "yes" else found.most) == sum(map(real.estimate, real.batches), Estimate())
+    if value == "no":
+        assert found.questions == Counter(question.kind for question in real.asked)
+    assert found.least.requests < found.most.requests
+
+
+def test_batches_are_estimated_as_they_would_be_asked() -> None:
+    real = by_rules("no")
+    list(evaluate_sync(CASES, real, also=ALSO))
+
+    found = rehearse(CASES, Priced({}), also=ALSO)
+
+    assert found.most.requests == sum(-(-len(batch) // 3) for batch in real.batches)
+    assert found.most.requests < len(real.asked)
+
+
+def test_the_evaluation_is_not_the_judges_to_answer() -> None:
+    judge = by_rules("yes")
+
+    rehearse(CASES, judge)
+
+    assert judge.asked == []
+
+
+@pytest.mark.parametrize("cannot", [{"facts": "it can't"}, {"en": "no English"}])
+def test_what_a_judge_can_not_do_is_not_counted(cannot: dict[str, str]) -> None:
+    real = by_rules("no", cannot=cannot)
+    list(evaluate_sync(CASES, real, also=ALSO, window=1))
+
+    found = rehearse(CASES, by_rules("no", cannot=cannot), also=ALSO)
+
+    assert found.questions == Counter(question.kind for question in real.asked)
+    assert "facts" not in found.questions
+
+
+def test_what_is_in_memory_is_left_out_with_all_that_follows_from_it() -> None:
+    memory, judge = InMemory(), FakeJudge(by_word)
+    list(evaluate_sync(CASES[:4], Cached(judge, memory), also=ALSO))
+
+    whole = rehearse(CASES, judge, also=ALSO, memory=memory)
+    rest = rehearse(CASES[4:], judge, also=ALSO, memory=memory)
+
+    assert whole.remembered == len(set(judge.asked))
+    assert rest.remembered == 0
+    assert (whole.least, whole.most, whole.questions) == (rest.least, rest.most, rest.questions)
+    assert rest.least.requests > 0
+
+
+def test_a_run_that_came_to_its_end_needs_nothing_more_but_in_another_trial_everything() -> None:
+    memory, judge = InMemory(), FakeJudge(by_word)
+    list(evaluate_sync(CASES, Cached(judge, memory), also=ALSO))
+
+    again = rehearse(CASES, judge, also=ALSO, memory=memory)
+    other = rehearse(CASES, judge, also=ALSO, memory=memory, trial=1)
+
+    assert again.least == again.most == Estimate()
+    assert again.questions == {}
+    assert again.seconds == (0, 0)
+    assert again.dearest is None
+    assert (other.remembered, other.most) == (0, rehearse(CASES, judge, also=ALSO, memory=InMemory()).most)
+
+
+def test_a_cached_judge_leaves_out_what_it_has() -> None:
+    memory, judge = InMemory(), by_rules("no")
+    list(evaluate_sync(CASES[:4], Cached(judge, memory), also=ALSO))
+
+    found = rehearse(CASES, Cached(judge, memory), also=ALSO)
+
+    assert found.most == rehearse(CASES[4:], judge, also=ALSO).most
+
+
+def test_what_cases_have_in_common_is_asked_once_where_it_is_remembered() -> None:
+    twins = [CASES[0], replace(CASES[0], id="twin")]
+    memory, judge = InMemory(), by_rules("no")
+    list(evaluate_sync(twins, Cached(judge, memory), also=ALSO))
+
+    once = rehearse(twins, judge, also=ALSO, memory=InMemory())
+    twice = rehearse(twins, judge, also=ALSO)
+
+    assert once.most.requests == len(judge.asked)
+    assert twice.most.requests == 2 * once.most.requests
+
+
+def test_the_dearest_metric_is_the_one_without_which_most_is_saved() -> None:
+    found = rehearse(CASES, by_rules("no"), also=ALSO)
+
+    saved = {}
+    for metric in METRICS:
+        others = [m for m in METRICS if m is not metric]
+        saved[metric.name] = found.most - rehearse(CASES, by_rules("no"), metrics=others, also=ALSO).most
+    name = max(saved, key=lambda one: saved[one].tokens_in + saved[one].tokens_out)
+    assert found.dearest == (name, saved[name])
+    assert saved[name].tokens_in > min(one.tokens_in for one in saved.values())
+
+
+def test_what_is_saved_is_found_on_a_sample_and_scaled() -> None:
+    alike = [case(i) for i in range(8)]
+
+    whole = rehearse(alike, Priced({}), also=ALSO, sample=8).dearest
+    scaled = rehearse(alike, Priced({}), also=ALSO, sample=2).dearest
+
+    assert whole is not None
+    assert scaled is not None
+    assert scaled[0] == whole[0] == "fact_precision"
+    assert scaled[1].requests == whole[1].requests > 0
+    assert scaled[1].price == pytest.approx(whole[1].price)
+    assert rehearse(alike, Priced({}), also=ALSO, sample=0).dearest is None
+
+
+def test_a_single_metric_can_not_be_left_out_and_a_free_judge_saves_nothing() -> None:
+    assert rehearse(CASES, Priced({}), metrics=metrics_named(["groundedness"])).dearest is None
+
+    free = rehearse(CASES, EmbeddedJudge(), also=ALSO)
+
+    assert free.dearest is None
+    assert (free.least, free.most, free.seconds) == (Estimate(), Estimate(), (0, 0))
+    assert free.questions["facts"] == 15
+
+
+def test_time_is_requests_by_concurrency_but_no_level_takes_less_than_a_request() -> None:
+    one = rehearse(CASES[:1], Priced({}), concurrency=1, seconds_per_request=3)
+    wide = rehearse(CASES[:1], Priced({}), concurrency=1000, seconds_per_request=3)
+
+    assert one.seconds == (3 * one.least.requests, 3 * one.most.requests)
+    # the query's questions; then the facts and the rest; then what hangs on facts or on a no
+    assert wide.seconds == (9, 9)
+
+
+def test_an_unknown_price_stays_unknown() -> None:
+    class Unpriced(Priced):
+        def estimate(self, questions: Sequence[Question]) -> Estimate:
+            return replace(super().estimate(questions), price=None)
+
+    found = rehearse(CASES, Unpriced({}), also=ALSO)
+
+    assert found.least.price is found.most.price is None
+    assert found.dearest is not None
+    assert (found.dearest[0], found.dearest[1].price) == ("fact_precision", None)
+
+
+def test_shared_steps_are_named() -> None:
+    found = rehearse(CASES, Priced({}), metrics=metrics_named(["groundedness", "response_precision"]))
+
+    assert found.shared == {"claims(response)": ("response_precision", "groundedness")}
+
+
+def test_cases_are_read_as_a_stream() -> None:
+    read = 0
+    ahead: list[int] = []
+
+    def cases() -> Iterator[Case]:
+        nonlocal read
+        for i in range(3 * AT_ONCE):
+            read += 1
+            yield case(i, sources=1)
+
+    class Watching(Priced):
+        def estimate(self, questions: Sequence[Question]) -> Estimate:
+            ahead.append(read)
+            return super().estimate(questions)
+
+    assert rehearse(cases(), Watching({}), metrics=metrics_named(["groundedness"])).cases == 3 * AT_ONCE
+    assert ahead[0] == AT_ONCE
+
+
+def test_no_case_takes_nothing() -> None:
+    found = rehearse([], Priced({}))
+
+    assert (found.cases, found.least, found.most, found.dearest) == (0, Estimate(), Estimate(), None)
+
+
+def test_repetitions_are_added() -> None:
+    memory, judge = InMemory(), by_rules("no")
+    list(evaluate_sync(CASES, Cached(judge, memory), also=ALSO))
+    done, left = (rehearse(CASES, judge, also=ALSO, memory=memory, trial=trial) for trial in range(2))
+
+    both, twice = together([done, left]), together([left, left])
+
+    assert (both.trials, both.cases, both.most, both.dearest) == (2, 6, left.most, left.dearest)
+    assert both.remembered == done.remembered > 0
+    assert both.questions == left.questions
+    assert twice.seconds == (2 * left.seconds[0], 2 * left.seconds[1])
+    assert left.dearest is not None
+    assert twice.dearest == (left.dearest[0], left.dearest[1] + left.dearest[1])
+
+
+def test_machines_get_numbers_in_a_stable_shape() -> None:
+    found = json.loads(json.dumps(rehearse(CASES, Priced({}), also=ALSO).as_json(), allow_nan=False))
+
+    assert list(found) == ["cases", "trials", "least", "most", "dearest", "shared", "questions", "remembered",
+                           "concurrency", "seconds_per_request"]  # fmt: skip
+    assert set(found["least"]) == {"requests", "tokens_in", "tokens_out", "price", "seconds"}
+    assert set(found["dearest"]) == {"metric", "requests", "tokens_in", "tokens_out", "price"}
+
+
+def test_nothing_goes_wrong_unnoticed() -> None:
+    class Broken(Priced):
+        def estimate(self, questions: Sequence[Question]) -> Estimate:
+            raise ValueError("no such number")
+
+    class Unreadable(InMemory):
+        def recall(self, keys: Sequence[bytes]) -> Mapping[bytes, Answer]:
+            raise StoreError("the disk is gone")
+
+    with pytest.raises(ValueError, match="no such number"):
+        rehearse(CASES, Broken({}))
+    with pytest.raises(StoreError):
+        rehearse(CASES, Priced({}), memory=Unreadable())
+    with pytest.raises(ConfigError, match="concurrency is 0"):
+        rehearse(CASES, Priced({}), concurrency=0)
+
+    async def in_a_loop() -> None:
+        rehearse(CASES, Priced({}))
+
+    with pytest.raises(ConfigError, match="event loop"):
+        asyncio.run(in_a_loop())

@@ -1,0 +1,1 @@
+"""Makes `contract` importable from the folders below."""

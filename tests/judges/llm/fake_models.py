@@ -1,0 +1,98 @@
+"""Models without a network: each answers from the schema of its prompt, behind the real channel.
+
+from fake_models import Answering, judge_of
+
+judge = judge_of(Answering("yes"))
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ragtriage.judges.llm.channel import Channel
+from ragtriage.judges.llm.exchange import Prompt, Reply
+from ragtriage.judges.llm.judge import LLMJudge
+from ragtriage.judges.llm.ledger import Ledger
+from ragtriage.judges.llm.options import LLMOptions
+from ragtriage.judges.llm.prompts import Prompts, read_prompts
+
+PROMPTS = read_prompts()
+FENCED = re.compile(r"<((?:source|query|response|conversation)-[0-9a-f]+)>\n(.*?)\n</\1>", re.DOTALL)
+"""A fence as its reader sees it: from its opening tag to the first closing tag of the same name."""
+STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+"""A JSON string on one line."""
+
+
+def lines_of(prompt: Prompt) -> list[str]:
+    """The list of questions, behind all fences."""
+    return FENCED.sub("", prompt.user).split("\n\nQuestions:\n")[1].split("\n")
+
+
+def reply_to(
+    prompt: Prompt,
+    verdict: Callable[[str], str] = lambda name: "yes",
+    texts: Callable[[str], list[str]] = lambda member: [f"One {member}.", f"Another {member}."],
+    quote: Callable[[str], str] = lambda name: "",
+) -> dict[str, Any]:
+    """A reply that fits the schema.
+
+    Args:
+        prompt: what was asked.
+        verdict: name of a question → yes, no or unknown.
+        texts: member of the reply → a decomposition.
+        quote: name of a question → the words that decide it.
+    """
+    said: dict[str, Any] = {}
+    forms = prompt.schema.get("$defs", {})
+    for name, form in prompt.schema["properties"].items():
+        if "$ref" in form:
+            members = {"why": f"because of {name}", "quote": quote(name), "verdict": verdict(name)}
+            wanted = forms[form["$ref"].removeprefix("#/$defs/")]["properties"]
+            said[name] = {member: members[member] for member in wanted}
+        else:
+            said[name] = texts(name) if form["type"] == "array" else " ".join(texts(name))
+    return said
+
+
+class Answering:
+    """A transport that answers every question from the schema, and remembers the prompts.
+
+    Args:
+        verdict: what it says: always the same, or by prompt and name of the question.
+        refuses: a text; to a prompt that holds it the reply is nonsense.
+    """
+
+    def __init__(self, verdict: str | Callable[[Prompt, str], str] = "yes", *, refuses: str | None = None) -> None:
+        self.prompts: list[Prompt] = []
+        self._verdict = (lambda prompt, name: verdict) if isinstance(verdict, str) else verdict
+        self._refuses = refuses
+
+    async def send(self, prompt: Prompt) -> Reply:
+        """See `Transport`."""
+        self.prompts.append(prompt)
+        if self._refuses is not None and self._refuses in prompt.user:
+            return Reply("I'd rather not say.")
+        return Reply(json.dumps(self.said(prompt)), tokens_in=prompt.tokens, tokens_out=20)
+
+    def said(self, prompt: Prompt) -> dict[str, Any]:
+        """What it says; the texts that it writes differ by evidence."""
+        name = FENCED.search(prompt.user)
+        about = name[1] if name else "nothing"
+        return reply_to(
+            prompt,
+            lambda name: self._verdict(prompt, name),
+            lambda member: [] if member == "remarks" else [f"The {n} of the {member} of {about}." for n in NUMBERS],
+        )
+
+
+NUMBERS = ("first", "second", "third", "fourth")
+
+
+def judge_of(transport: Any, *, batch_size: int = 32, prompts: Prompts = PROMPTS) -> LLMJudge:
+    """An LLM judge that asks this transport."""
+    options = LLMOptions(batch_size=batch_size)
+    return LLMJudge("fake:model", partial(Channel(options, Ledger()).ask, transport), prompts, batch_size=batch_size)

@@ -1,0 +1,250 @@
+"""The LLM judge keeps the contract of every judge, and asks as few requests as it may."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from contract import CHECKS, QUESTIONS, Candidate, answers
+from fake_models import PROMPTS, Answering, judge_of, lines_of
+from test_composing import POOL
+
+from ragtriage.case import Case, Source, Turn
+from ragtriage.diagnosis import RULES, needs_of
+from ragtriage.errors import JudgeError
+from ragtriage.evaluation import evaluate_sync
+from ragtriage.judges import questions as ask
+from ragtriage.judges.fake import FakeJudge
+from ragtriage.judges.llm.exchange import Reply, Unusable
+from ragtriage.judges.llm.judge import LLMJudge
+from ragtriage.judges.llm.options import Price
+from ragtriage.judges.llm.prompts import ASKED, LOCAL
+from ragtriage.judges.protocol import Batching, Estimate
+from ragtriage.judges.questions import KINDS
+from ragtriage.judges.wrappers import Routed
+from ragtriage.metrics import THELMA
+from ragtriage.verdicts import Component, Failure, Score, Undefined, Verdict
+
+BROKEN = ask.declines("Broken?", "Broken.")
+WITHOUT_FACTS = tuple(metric for metric in THELMA if metric.name != "fact_precision")
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("batch_size", [1, 3, 32])
+def test_contract(check, batch_size):
+    check(Candidate(lambda: judge_of(Answering(refuses="Broken?"), batch_size=batch_size), failing=BROKEN))
+
+
+def test_it_answers_all_but_what_no_model_need_be_asked():
+    judge = judge_of(Answering())
+    assert {kind for kind in KINDS if judge.can(kind, "en")} == set(LOCAL)
+    assert all(judge.can(kind, "xx") is None for kind in ASKED)
+    found = answers(judge, [ask.sentences("One. Two."), ask.similarity("One.", ("Two.",))])
+    assert [answer.cause for answer in found] == [judge.can("sentences", "en"), judge.can("similarity", "en")]
+
+
+def test_a_question_that_comes_twice_is_asked_once():
+    model = Answering()
+    found = answers(judge_of(model), [BROKEN, BROKEN, BROKEN])
+    assert len(model.prompts) == 1
+    assert len(lines_of(model.prompts[0])) == 1
+    assert found[0] == found[1] == found[2]
+
+
+def test_a_reply_that_never_fits_fails_its_request_alone():
+    model = Answering(refuses="Broken?")
+    found = answers(judge_of(model), [*POOL, BROKEN])
+    assert isinstance(found[-1], Failure)
+    assert "not one JSON object" in found[-1].cause
+    assert not [answer for answer in found[:-1] if isinstance(answer, Failure)]
+
+
+def test_an_error_of_every_request_ends_it():
+    class Refused:
+        async def send(self, prompt):
+            raise Unusable("the key is refused")
+
+    with pytest.raises(JudgeError, match="the key is refused"):
+        answers(judge_of(Refused()), POOL)
+
+
+def test_what_was_in_flight_is_yielded_before_an_error_ends_it():
+    class RefusedAtLast(Answering):
+        async def send(self, prompt):
+            if "A ferry calls" in prompt.user:
+                raise Unusable("no credit")
+            for _ in range(5):
+                await asyncio.sleep(0)
+            return await super().send(prompt)
+
+    found = []
+
+    async def scenario():
+        async for pair in judge_of(RefusedAtLast()).ask(POOL):
+            found.append(pair)  # noqa: PERF401  # kept although it ends with an error
+
+    with pytest.raises(JudgeError, match="no credit"):
+        asyncio.run(scenario())
+    assert found
+    assert all(isinstance(answer, Verdict | tuple) for _, answer in found)
+
+
+def test_a_caller_that_leaves_takes_its_requests_along():
+    left = []
+
+    class Slow(Answering):
+        async def send(self, prompt):
+            if len(self.prompts) > 1:
+                try:
+                    await asyncio.sleep(3600)
+                except asyncio.CancelledError:
+                    left.append(prompt)
+                    raise
+            return await super().send(prompt)
+
+    async def scenario():
+        stream = judge_of(Slow()).ask(POOL)
+        await anext(stream)
+        await stream.aclose()
+        return [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+
+    assert asyncio.run(scenario()) == []
+    assert left
+
+
+def test_answers_tell_in_which_request_they_travelled():
+    model = Answering()
+    judge = judge_of(model, batch_size=5)
+
+    async def scenario():
+        return {POOL[i]: judge.batch_of(POOL[i]) async for i, _ in judge.ask(POOL)}
+
+    assert isinstance(judge, Batching)
+    batches = asyncio.run(scenario())
+    assert len(set(batches.values())) == len(model.prompts)
+    assert all(0 < len([q for q in batches if batches[q] == batch]) <= 5 for batch in batches.values())
+    assert judge.batch_of(POOL[0]) == ""
+    assert asyncio.run(scenario()) == batches
+
+
+def test_the_estimate_is_what_is_asked():
+    for batch_size in (1, 4, 32):
+        model = Answering()
+        judge = judge_of(model, batch_size=batch_size)
+        estimate = judge.estimate(QUESTIONS)
+        answers(judge, QUESTIONS)
+        assert estimate.requests == len(model.prompts)
+        assert estimate.tokens_in == sum(prompt.tokens for prompt in model.prompts)
+        assert estimate.price is None
+
+
+def test_the_price_is_estimated_where_it_is_known():
+    async def ask_nobody(prompt, read):
+        raise AssertionError
+
+    judge = LLMJudge("a:b", ask_nobody, PROMPTS, price=Price(1.0, 10.0))
+    estimate = judge.estimate(QUESTIONS)
+    assert estimate.price == pytest.approx((estimate.tokens_in + 10 * estimate.tokens_out) / 1e6)
+    assert judge.estimate([]) == Estimate()
+    assert judge.estimate([ask.sentences("One.")]).requests == 0
+
+
+def test_a_fingerprint_holds_what_the_answers_depend_on_and_no_more():
+    def prints(name="a:b", prompts=PROMPTS, **more):
+        async def ask_nobody(prompt, read):
+            raise AssertionError
+
+        judge = LLMJudge(name, ask_nobody, prompts, **more)
+        return {kind: judge.fingerprint(kind) for kind in KINDS}
+
+    def changed(other):
+        return {kind for kind in KINDS if prints()[kind] != other[kind]}
+
+    edited = replace(PROMPTS, kinds={**PROMPTS.kinds, "claims": "Break it."})
+    assert changed(prints(batch_size=1, price=Price(1, 2))) == set()
+    assert changed(prints(name="a:c")) == changed(prints(identity="http://localhost")) == set(KINDS)
+    assert changed(prints(prompts=edited)) == {"claims"}
+    assert changed(prints(prompts=replace(PROMPTS, head="Judge."))) == set(ASKED)
+    assert len({prints()[kind] for kind in ASKED}) == len(ASKED)
+
+
+SOURCES = tuple(
+    Source(f"Source {n} tells of the tower, of its height and of the year {1880 + n}. " + f"Word {n}. " * 12 * n * n)
+    for n in range(5)
+)
+CASE = Case(
+    "1",
+    "How tall is the tower, when was it built, and who built it?",
+    SOURCES,
+    "It is 38 metres tall. It was built in 1889. Ada Morrow built it.",
+)
+
+
+def scores_of(model, metrics, **changes):
+    def local(question):
+        if question.kind == "sentences":
+            return tuple(Component(text) for text in question.subject.split(". "))
+        return Verdict("no", 0.2)
+
+    judge = judge_of(model, **changes)
+    routed = Routed({**dict.fromkeys(ASKED, judge), **dict.fromkeys(LOCAL, FakeJudge(local))}, "fake")
+    (record,) = evaluate_sync([CASE], routed, metrics=metrics, also=needs_of(RULES))
+    return {name: outcome for name, outcome in record.outcomes.items() if not isinstance(outcome, Undefined)}
+
+
+def in_turn(prompt, name):
+    """Neither all yes nor all no, and the same for the same question."""
+    return "yes" if (len(prompt.user) + int(name[1:])) % 2 else "no"
+
+
+@pytest.mark.parametrize("verdict", ["yes", "no", "unknown", in_turn], ids=["yes", "no", "unknown", "mixed"])
+@pytest.mark.parametrize(("metrics", "most"), [(THELMA, 13), (WITHOUT_FACTS, 9)], ids=["seven", "six"])
+def test_all_scores_over_five_sources_take_few_requests(metrics, most, verdict):
+    model = Answering(verdict)
+    scores = scores_of(model, metrics)
+    assert len(model.prompts) <= most
+    expected = {metric.name for metric in metrics} if verdict != "unknown" else {"self_distinctness"}
+    assert set(scores) == expected
+    assert all(isinstance(score, Score) for score in scores.values())
+
+
+def test_all_scores_take_few_tokens():
+    model = Answering("no")
+    scores_of(model, THELMA)
+    assert sum(prompt.tokens for prompt in model.prompts) <= 8_000
+
+
+def test_the_papers_way_is_one_question_a_request_with_the_same_verdicts():
+    together, alone = Answering("no"), Answering("no")
+    found = scores_of(together, THELMA), scores_of(alone, THELMA, batch_size=1)
+    assert {len(lines_of(prompt)) for prompt in alone.prompts} == {1}
+    assert len(alone.prompts) == sum(len(lines_of(prompt)) for prompt in together.prompts)
+    assert {name: score.value for name, score in found[0].items()} == {n: s.value for n, s in found[1].items()}
+
+
+def test_a_query_of_a_conversation_is_first_understood_alone():
+    model = Answering("yes")
+    case = replace(CASE, query="And when?", history=(Turn("user", "How tall is the tower?"), Turn("assistant", "38 m")))
+    (record,) = evaluate_sync([case], judge_of(model), metrics=WITHOUT_FACTS[:1])
+    assert lines_of(model.prompts[0]) == ["standalone"]
+    assert "user: How tall is the tower?\nassistant: 38 m" in model.prompts[0].user.replace("\u200d", "")
+    assert not [prompt for prompt in model.prompts[1:] if "And when?" in prompt.user]
+    assert isinstance(record.outcomes[WITHOUT_FACTS[0].name], Score)
+
+
+def test_replies_come_in_any_order():
+    class Uneven(Answering):
+        async def send(self, prompt):
+            for _ in range(len(prompt.user) % 7):
+                await asyncio.sleep(0)
+            return await super().send(prompt)
+
+    assert answers(judge_of(Uneven(), batch_size=3), POOL) == answers(judge_of(Answering(), batch_size=3), POOL)
+
+
+def test_a_malformed_reply_is_asked_again_and_changes_nothing():
+    class Stammering(Answering):
+        async def send(self, prompt):
+            reply = await super().send(prompt)
+            return reply if prompt.refused else Reply(reply.text[:-2])
+
+    assert answers(judge_of(Stammering(), batch_size=3), POOL) == answers(judge_of(Answering(), batch_size=3), POOL)

@@ -1,0 +1,126 @@
+"""Answers that were paid for are committed a request at a time, before anything else happens."""
+
+import asyncio
+import sqlite3
+
+import pytest
+from sqlalchemy import event
+from stored_cases import answer
+
+from ragtriage.judges import questions as ask
+from ragtriage.judges.fake import FakeJudge
+from ragtriage.judges.wrappers import Cached, Keys, Remembered
+from ragtriage.store import open_store
+from ragtriage.store.answers import StoredAnswers
+from ragtriage.verdicts import Verdict
+
+REQUEST = 4
+
+
+@pytest.fixture
+def store(tmp_path):
+    with open_store(tmp_path) as opened:
+        yield opened
+
+
+class ByRequests(FakeJudge):
+    """Answers four questions at a time, after a while; `pause` runs while the next request travels."""
+
+    def __init__(self, pause=lambda: None):
+        super().__init__(answer)
+        self.pause = pause
+
+    async def ask(self, questions):
+        """See `Judge`."""
+        async for position, found in super().ask(questions):
+            yield position, found
+            if position % REQUEST == REQUEST - 1:
+                await asyncio.sleep(0)
+                self.pause()
+
+    def batch_of(self, question):
+        """See `Batching`."""
+        return f"{int(question.subject.split()[-1]) // REQUEST:x}"
+
+
+def asked(count: int, about: str = "is it"):
+    return [ask.declines("Why?", f"{about} {i}") for i in range(count)]
+
+
+def kept(store) -> int:
+    """What another process would find now."""
+    connection = sqlite3.connect(store.where)
+    (count,) = connection.execute("select count(*) from answers").fetchone()
+    connection.close()
+    return int(count)
+
+
+async def gathered(judge, questions):
+    return [pair async for pair in judge.ask(questions)]
+
+
+def test_a_request_is_committed_before_the_judge_goes_on(store):
+    found = []
+    judge = Cached(ByRequests(lambda: found.append(kept(store))), store.answers(), durable=True)
+    asyncio.run(gathered(judge, asked(10)))
+    assert found == [4, 8]
+    assert kept(store) == 10
+
+
+def writes_of(store) -> list[int]:
+    """Rows of each statement that inserts answers."""
+    rows: list[int] = []
+
+    def seen(connection, cursor, statement, parameters, context, executemany):
+        if "INSERT INTO answers" in statement:
+            rows.append(len(parameters))
+
+    event.listen(store._engine, "before_cursor_execute", seen)
+    return rows
+
+
+def test_the_answers_of_a_request_are_one_transaction(store):
+    writes = writes_of(store)
+    asyncio.run(gathered(Cached(ByRequests(), store.answers(), durable=True), asked(10)))
+    assert writes == [4, 4, 2]
+
+
+def test_they_stay_one_transaction_when_nothing_was_kept_for_a_while(store):
+    writes, hour = writes_of(store), [0.0]
+
+    def passes():
+        hour[0] += 3600.0
+
+    memory = StoredAnswers(store._engine, store.where, clock=lambda: hour[0])
+    asyncio.run(gathered(Cached(ByRequests(passes), memory, durable=True), asked(8)))
+    assert writes == [4, 4]
+
+
+def test_requests_that_end_in_the_same_pass_of_the_event_loop_are_one_transaction(store):
+    writes = writes_of(store)
+    judge = Cached(FakeJudge(answer, delay=0), store.answers(), durable=True)
+
+    async def several():
+        await asyncio.gather(*(gathered(judge, asked(1, about)) for about in ("is it", "was it", "will it")))
+
+    asyncio.run(several())
+    assert writes == [3]
+
+
+def test_the_request_that_an_answer_travelled_in_is_recorded(store):
+    asyncio.run(gathered(Cached(ByRequests(), store.answers(), durable=True), asked(6)))
+    asyncio.run(gathered(Cached(FakeJudge(answer), store.answers()), asked(1, "another")))
+    store.answers().flush()
+    connection = sqlite3.connect(store.where)
+    found = connection.execute("select batch, count(*) from answers group by batch order by batch").fetchall()
+    connection.close()
+    assert found == [(None, 1), ("0", 4), ("1", 2)]
+
+
+def test_an_answer_that_is_there_stays_as_it_is(store, tmp_path):
+    key = Keys(str).key(asked(1)[0])
+    with open_store(tmp_path) as other:
+        for memory, verdict in ((other.answers(), Verdict("yes")), (store.answers(), Verdict("no"))):
+            memory.remember([Remembered(key, "declines", "1", verdict)])
+            memory.flush()
+        assert other.answers().recall([key]) == {key: Verdict("yes")}

@@ -1,0 +1,72 @@
+"""Tickets of requests outlive the command that submitted them."""
+
+import sqlite3
+
+import pytest
+from sqlalchemy import event
+
+from ragtriage.errors import StoreError
+from ragtriage.store import open_store
+from ragtriage.store.tickets import TOGETHER
+
+
+def key(i: int) -> bytes:
+    return i.to_bytes(16, "big")
+
+
+@pytest.fixture
+def store(tmp_path):
+    with open_store(tmp_path) as opened:
+        yield opened
+
+
+def test_what_was_put_is_there_for_the_next_command_before_the_store_is_closed(store, tmp_path):
+    store.tickets().put({key(1): '{"id": "batch_1"}', key(2): '{"id": "batch_1"}'})
+    with open_store(tmp_path) as later:
+        assert later.tickets().get([key(2), key(3)]) == {key(2): '{"id": "batch_1"}'}
+
+
+def test_what_was_put_again_is_replaced_and_what_was_dropped_is_gone(store):
+    tickets = store.tickets()
+    tickets.put({key(1): "a", key(2): "a", key(3): "b"})
+    tickets.put({key(1): "c"})
+    tickets.drop([key(2), key(9)])
+    assert tickets.get([key(1), key(2), key(3)]) == {key(1): "c", key(3): "b"}
+
+
+def test_nothing_is_asked_of_the_database_for_nothing(store):
+    statements = []
+    event.listen(store._engine, "before_cursor_execute", lambda *told: statements.append(told[2]))
+    tickets = store.tickets()
+    tickets.put({})
+    tickets.drop([])
+    assert tickets.get([]) == {}
+    assert not [s for s in statements if "tickets" in s]
+
+
+def test_there_may_be_many(store):
+    many = {key(i): str(i // 10) for i in range(2 * TOGETHER + 3)}
+    tickets = store.tickets()
+    tickets.put(many)
+    assert tickets.get(list(many)) == many
+    tickets.drop(list(many)[1:])
+    assert tickets.get(list(many)) == {key(0): "0"}
+
+
+def test_a_ticket_says_whose_it_is_and_since_when(store):
+    store.tickets("openai:gpt-5-mini").put({key(1): "a"})
+    connection = sqlite3.connect(store.where)
+    ((fingerprint, submitted),) = connection.execute("select fingerprint, submitted from tickets").fetchall()
+    connection.close()
+    assert fingerprint == "openai:gpt-5-mini"
+    assert submitted > 1_700_000_000
+
+
+def test_a_store_that_cannot_be_written_says_so_and_keeps_nothing_by_halves(store):
+    connection = sqlite3.connect(store.where)
+    connection.execute("create trigger full before insert on tickets when new.batch = 'bad' begin "
+                       "select raise(abort, 'database or disk is full'); end")  # fmt: skip
+    connection.close()
+    with pytest.raises(StoreError, match="disk is full"):
+        store.tickets().put({key(1): "good", key(2): "bad"})
+    assert store.tickets().get([key(1), key(2)]) == {}
