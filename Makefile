@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check clean
+.PHONY: demo test test-real check clean
 
 demo: .venv/installed
 	@$(BIN)/ragtriage demo
@@ -10,6 +10,10 @@ demo: .venv/installed
 test: .venv/installed-dev
 	@command -v chromium >/dev/null || echo "note: there is no 'chromium' here, so the report's browser tests are skipped (Debian: apt-get install chromium)"
 	$(BIN)/python -m pytest
+
+# The LLM judge against real servers of its own, with a model that the tests write; llama-cpp-python may have to be compiled.
+test-real: .venv/installed-dev .venv/installed-real
+	RAGTRIAGE_REAL_PYTHON=$(CURDIR)/.venv/real/bin/python $(BIN)/python -m pytest tests/real/check_local_servers.py
 
 check: .venv/installed-dev
 	$(BIN)/ruff check .
@@ -25,6 +29,12 @@ clean:
 
 .venv/installed: .venv/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+.venv/installed-real: .venv/bin/python tests/real/requirements.txt
+	$(PYTHON) -m venv .venv/real
+	grep -v llama-cpp-python tests/real/requirements.txt | .venv/real/bin/python -m pip install --quiet --requirement /dev/stdin
+	.venv/real/bin/python -m pip install --quiet --requirement tests/real/requirements.txt || echo "note: llama-cpp-python can't be built here, so its tests are skipped"
 	@touch $@
 
 .venv/installed-dev: .venv/installed requirements-dev.txt

@@ -1,19 +1,22 @@
 """What the LLM judge takes: requests and tokens a case, time over the ideal, processor time, memory; faults; kills.
 
     python bench/llm.py cost   FAKE TRIPLES
-    python bench/llm.py speed  FAKE TRIPLES [--cases 500] [--concurrency 64] [--repeat 3]
+    python bench/llm.py speed  FAKE TRIPLES [--cases 500] [--concurrency 64] [--repeat 3] [--metrics thelma]
     python bench/llm.py faults FAKE TRIPLES [--cases 50]
     python bench/llm.py kill   FAKE TRIPLES [--cases 100]
 
 FAKE is the script of a server that speaks OpenAI's protocol and answers from the schema of each request, with faults on
 request (`--port`, `--latency`, `/reset`, `/stats`). TRIPLES holds cases (query, contexts, response); they are varied so
 that all are different. Every measurement is a process of its own, through the same path as `ragtriage evaluate`, all
-seven scores, with a store on disk. The ideal is requests × latency ÷ requests in flight, from the same run.
+seven scores, with a store on disk. The ideal is requests × latency ÷ requests in flight, from the same run. Beside each
+measurement of speed stands a bare one: as many requests of the same size by pydantic-ai's own `Model.request`, as many
+at once, and nothing else; what the evaluation takes more than that is ours.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import os
 import resource
@@ -29,11 +32,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from openai import AsyncOpenAI
+from pydantic_ai.messages import ModelRequest, SystemPromptPart, UserPromptPart
+from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.output import OutputObjectDefinition
+from pydantic_ai.providers.openai import OpenAIProvider
 from speed import varied
 
 from ragtriage.assessment import Assessment, Criteria
 from ragtriage.judges.chosen import Choice, Chosen
+from ragtriage.judges.llm.composing import compose
 from ragtriage.judges.llm.options import LLMOptions, Price
+from ragtriage.judges.llm.prompts import read_prompts
+from ragtriage.judges.llm.rendering import render
+from ragtriage.judges.questions import supported
 from ragtriage.metrics import metrics_named
 from ragtriage.readers import open_cases
 from ragtriage.running import FileRun, Selection
@@ -84,13 +97,43 @@ def evaluate(path: str, folder: str, metrics: str, concurrency: int, deadline: f
     print(json.dumps(found))
 
 
+def send_bare(requests: int, characters: int, concurrency: int) -> None:
+    """Send as many requests of such a size without an evaluation around them; see `evaluate`."""
+    options = LLMOptions(f"http://127.0.0.1:{PORT}/v1")
+    request = compose([supported(f"It is {number}.", ["It is so."]) for number in range(5)], options.batch_size)[0]
+    prompt = render(request, read_prompts(None, None))
+    text = "hello world, this is a text. " * (characters // 29)
+    client = AsyncOpenAI(base_url=options.base_url, max_retries=0)
+    model = OpenAIChatModel("fake", provider=OpenAIProvider(openai_client=client))
+    form = OutputObjectDefinition(json_schema=dict(prompt.schema), name="answers", strict=True)
+    parameters = ModelRequestParameters(output_mode="native", output_object=form, allow_text_output=True)
+    places = asyncio.Semaphore(concurrency)
+
+    async def one(number: int) -> None:
+        async with places, asyncio.timeout(120.0):
+            parts = [SystemPromptPart(prompt.system), UserPromptPart(f"{number} {text}")]
+            await model.request([ModelRequest(parts=parts)], {"temperature": 0.0, "max_tokens": 1000}, parameters)
+
+    async def all_of_them() -> None:
+        await one(0)
+        nonlocal started, processor
+        started, processor = time.perf_counter(), time.process_time()
+        await asyncio.gather(*map(one, range(1, requests + 1)))
+
+    started = processor = 0.0
+    asyncio.run(all_of_them())
+    seconds, processor = time.perf_counter() - started, time.process_time() - processor
+    print(json.dumps({"requests": requests, "seconds": seconds, "cpu_ms": 1000 * processor / requests}))
+
+
 @contextmanager
 def serving(fake: Path) -> Iterator[None]:
     """The server, for as long as the block runs."""
     command = [sys.executable, str(fake), "--port", str(PORT), "--latency", str(LATENCY)]
     server = subprocess.Popen(command, stdout=subprocess.PIPE)
     assert server.stdout
-    server.stdout.readline()
+    if not server.stdout.readline():
+        raise SystemExit(f"the server doesn't start: is port {PORT} taken?")
     try:
         yield
     finally:
@@ -149,19 +192,43 @@ def cost(path: Path) -> None:
         print(f"| {name} | {per_case[0]:.1f} | {per_case[1]:,.0f} | {per_case[2]:,.0f} |", flush=True)
 
 
-def speed(path: Path, concurrency: int, repeat: int) -> None:
-    """Wall over ideal, processor time a request, peak memory, most in flight."""
-    runs = [measured(path, SEVEN, concurrency) for _ in range(repeat)]
-    print("| cases | requests | in flight at most | wall s | wall ÷ ideal | client CPU ms a request | peak MB |")
-    print("|---|---|---|---|---|---|---|")
-    ratios = [run["seconds"] / (run["requests"] * LATENCY / concurrency) for run in runs]
-    middle = {key: statistics.median(run[key] for run in runs) for key in ("seconds", "cpu_ms", "peak_mb", "requests")}
-    most = max(run["server"]["max_in_flight"] for run in runs)
-    print(
-        f"| {runs[0]['cases']} | {middle['requests']:.0f} | {most} of {concurrency} | {middle['seconds']:.1f} "
-        f"| {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}) | {middle['cpu_ms']:.2f} "
-        f"| {middle['peak_mb']:.0f} |"
+def bare(beside: dict[str, Any], concurrency: int) -> dict[str, Any]:
+    """A bare measurement with as many requests as another one had, of the same size."""
+    requests = beside["requests"]
+    given = [str(requests), str(beside["server"]["prompt_chars"] // requests), str(concurrency)]
+    call("/reset", {})
+    done = subprocess.run(
+        [sys.executable, __file__, "bare", *given], check=True, capture_output=True, text=True, env=ENVIRONMENT
     )
+    return json.loads(done.stdout)  # type: ignore[no-any-return]  # what `send_bare` prints
+
+
+def speed(path: Path, metrics: str, concurrency: int, repeat: int) -> None:
+    """Wall over ideal, processor time a request, peak memory, most in flight; each beside a bare measurement."""
+    print("| scores | cases | requests | in flight at most | wall s | wall ÷ ideal | CPU ms a request | peak MB |")
+    print("|---|---|---|---|---|---|---|---|", flush=True)
+    runs, bares = [], []
+    for _ in range(repeat):
+        runs.append(measured(path, metrics, concurrency))
+        bares.append(bare(runs[-1], concurrency))
+    for found in (*runs, *bares):
+        found["over"] = found["seconds"] / (found["requests"] * LATENCY / concurrency)
+    most = max(run["server"]["max_in_flight"] for run in runs)
+    peak = f"{statistics.median(run['peak_mb'] for run in runs):.0f}"
+    requests = f"{statistics.median(run['requests'] for run in runs):.0f}"
+    print(f"| {metrics} | {runs[0]['cases']} | {requests} | {most} of {concurrency} | {times(runs)} | {peak} |")
+    print(f"| bare | | {requests} | | {times(bares)} | |")
+    ratios = [
+        statistics.median(run[key] / other[key] for run, other in zip(runs, bares, strict=True))
+        for key in ("seconds", "over", "cpu_ms")
+    ]
+    print("| of the bare one | | | | " + " | ".join(f"{ratio:.2f} ×" for ratio in ratios) + " | |", flush=True)
+
+
+def times(runs: list[dict[str, Any]]) -> str:
+    """Medians of the seconds, of their ratio to the ideal, and of the processor time, with their ranges."""
+    columns = [sorted(run[key] for run in runs) for key in ("seconds", "over", "cpu_ms")]
+    return " | ".join(f"{statistics.median(column):.2f} ({column[0]:.2f} to {column[-1]:.2f})" for column in columns)
 
 
 def faults(path: Path) -> None:
@@ -209,6 +276,9 @@ def main() -> None:
         path, folder, metrics, concurrency, deadline = sys.argv[2:]
         evaluate(path, folder, metrics, int(concurrency), float(deadline))
         return
+    if sys.argv[1:2] == ["bare"]:
+        send_bare(*map(int, sys.argv[2:]))
+        return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["cost", "speed", "faults", "kill"])
     parser.add_argument("fake", type=Path)
@@ -216,6 +286,7 @@ def main() -> None:
     parser.add_argument("--cases", type=int)
     parser.add_argument("--concurrency", type=int, default=64)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--metrics", default=SEVEN)
     args = parser.parse_args()
     count = args.cases or {"cost": 50, "speed": 500, "faults": 50, "kill": 100}[args.what]
     with tempfile.TemporaryDirectory() as folder, serving(args.fake):
@@ -224,7 +295,7 @@ def main() -> None:
             case "cost":
                 cost(path)
             case "speed":
-                speed(path, args.concurrency, args.repeat)
+                speed(path, args.metrics, args.concurrency, args.repeat)
             case "faults":
                 faults(path)
             case _:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ragtriage import RULES, ConfigError
+from ragtriage.cli.judging_options import JudgeFlags, choice_from
 from ragtriage.cli.options import criteria_from, settings_from
 from ragtriage.config import Settings, find_settings, named_numbers, read_settings
+from ragtriage.judges.chosen import Choice
+from ragtriage.judges.llm.options import LLMOptions, Price
 
 RULE = """
 [[rules]]
@@ -27,7 +31,8 @@ def written(folder: Path, text: str, name: str = "ragtriage.toml") -> Path:
 
 
 def test_without_a_file_the_defaults_hold(tmp_path: Path) -> None:
-    assert Settings().judge == "embedded"
+    assert (Settings().judges, Settings().jury, Settings().cascade) == (("embedded",), None, None)
+    assert Settings().llm == LLMOptions()
     assert Settings().rules == RULES
     assert Settings().thresholds["groundedness"] == 0.8
     assert read_settings(written(tmp_path, "")).thresholds == Settings().thresholds
@@ -59,6 +64,117 @@ query = "frage"
     assert settings.fail_under == {"groundedness": 0.7}
     rule = settings.rules[-1]
     assert (rule.name, rule.quotes, rule.origin) == ("thin_sources", ("source_precision", "groundedness"), "yours")
+
+
+def test_how_models_are_asked_is_read(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        """
+judge = ["embedded", "openai:gpt-5-mini", "anthropic:claude-haiku-4-5"]
+jury = "majority"
+
+[llm]
+base_url = "http://localhost:8000/v1"
+embeddings = "openai:text-embedding-3-small"
+batch_size = 8
+concurrency = 4
+deadline = 30
+rpm = 500
+tpm = 200_000
+budget = 2.5
+max_requests = 1000
+price = "0.25:2"
+prompts = "own"
+guidance = "/etc/advice.txt"
+reply = "text"
+temperature = 0.5
+headers = { X-Team = "red" }
+""",
+    )
+
+    settings = read_settings(path)
+
+    assert settings.judges == ("embedded", "openai:gpt-5-mini", "anthropic:claude-haiku-4-5")
+    assert settings.jury == "majority"
+    assert settings.llm == LLMOptions(
+        base_url="http://localhost:8000/v1",
+        headers={"X-Team": "red"},
+        embeddings="openai:text-embedding-3-small",
+        batch_size=8,
+        concurrency=4,
+        deadline=30,
+        rpm=500,
+        tpm=200_000,
+        budget=2.5,
+        max_requests=1000,
+        price=Price(0.25, 2.0),
+        prompts=tmp_path / "own",
+        guidance=Path("/etc/advice.txt"),
+        reply="text",
+        temperature=0.5,
+    )
+    assert set(LLMOptions.__slots__) <= {word.split(" ")[0] for word in path.read_text("utf-8").splitlines()}
+
+
+def test_one_judge_is_a_text_and_a_cascade_one_too(tmp_path: Path) -> None:
+    settings = read_settings(written(tmp_path, 'judge = "openai:gpt-5-mini"\ncascade = "0.2:0.8"'))
+
+    assert (settings.judges, settings.jury, settings.cascade) == (("openai:gpt-5-mini",), None, "0.2:0.8")
+
+
+@pytest.mark.parametrize("text", ["judge = []", "[llm]"])
+def test_what_is_left_empty_is_the_default(tmp_path: Path, text: str) -> None:
+    settings = read_settings(written(tmp_path, text))
+
+    assert (settings.judges, settings.llm) == (("embedded",), LLMOptions())
+
+
+def test_a_wrong_header_is_told_without_its_value(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read_settings(written(tmp_path, '[llm]\nheaders = [["Authorization", "secret"]]'))
+
+    assert "secret" not in str(caught.value)
+
+
+def choice(settings: Settings, **flags: Any) -> Choice:
+    return choice_from(JudgeFlags(**flags), settings)
+
+
+def test_flags_about_judges_come_before_the_file(tmp_path: Path) -> None:
+    text = """
+judge = ["openai:a", "openai:b"]
+jury = "majority"
+[llm]
+base_url = "http://localhost:1/v1"
+concurrency = 4
+headers = { X-Team = "red" }
+"""
+    settings = read_settings(written(tmp_path, text))
+
+    kept = choice(settings, concurrency=9)
+    other = choice(settings, judge=["openai:c"], header=["X-Team=blue=green"], price="1:2")
+
+    assert (kept.names, kept.jury) == (("openai:a", "openai:b"), "majority")
+    assert (kept.options.concurrency, kept.options.base_url) == (9, "http://localhost:1/v1")
+    assert (other.names, other.jury, other.cascade) == (("openai:c",), None, None)
+    assert (other.options.headers, other.options.concurrency) == ({"X-Team": "blue=green"}, 4)
+    assert other.options.price == Price(1.0, 2.0)
+
+
+def test_a_cascade_in_the_file_is_for_the_judge_in_the_file(tmp_path: Path) -> None:
+    settings = read_settings(written(tmp_path, 'judge = "openai:a"\ncascade = "shipped"'))
+
+    assert choice(settings).cascade == "shipped"
+    assert choice(settings, cascade="0.2:0.8").bands()["supported"].low == 0.2
+    assert choice(settings, judge=["embedded"]).cascade is None
+
+
+def test_settings_for_models_do_not_keep_the_embedded_judge_from_judging(tmp_path: Path) -> None:
+    settings = read_settings(written(tmp_path, "[llm]\nconcurrency = 4"))
+
+    assert choice(settings).names == ("embedded",)
+    with pytest.raises(ConfigError, match="--max-requests is for language models only: name one with --judge"):
+        choice(settings, max_requests=4)
 
 
 def test_the_nearest_folder_that_has_settings_counts(tmp_path: Path) -> None:
@@ -105,7 +221,25 @@ def test_flags_come_before_the_file_and_the_file_before_the_defaults(tmp_path: P
         ("thresholds = 1", "'thresholds' must be a table, not 1"),
         ("metrics = 'thelma'", "'metrics' must be a list of texts, not 'thelma'"),
         ("metrics = [1]", "'metrics' must be a list of texts"),
-        ("judge = 1", "'judge' must be a text, not 1"),
+        ("judge = 1", "'judge' must be a text, or a list of texts for a jury, not 1"),
+        ("judge = ['embedded', 1]", "'judge' must be a text, or a list of texts for a jury"),
+        ("jury = 'unanimous'", "jury is 'unanimous': there is only majority"),
+        ("jury = true", "'jury' must be a text, not True"),
+        ("cascade = 0.5", "'cascade' must be a text, not 0.5"),
+        ("llm = 'openai'", "'llm' must be a table, not 'openai'"),
+        ("[llm]\nbase_urls = 'x'", "[llm]: no setting is called 'base_urls': did you mean 'base_url'?"),
+        ("[llm]\nkey = 'sk-1'", "[llm]: no setting is called 'key': there are: base_url, headers"),
+        ("[llm]\nbase_url = 1", "[llm]: base_url must be a text, not 1"),
+        ("[llm]\nconcurrency = '4'", "[llm]: concurrency must be a number, not '4'"),
+        ("[llm]\nconcurrency = 4.5", "[llm]: concurrency must be a number, not 4.5"),
+        ("[llm]\nconcurrency = true", "[llm]: concurrency must be a number, not True"),
+        ("[llm]\nconcurrency = 0", "[llm]: --concurrency is 0: give at least 1"),
+        ("[llm]\nbudget = nan", "[llm]: --budget is nan: give at least 0"),
+        ("[llm]\nreply = 'xml'", "[llm]: reply is 'xml': use schema, text or auto"),
+        ("[llm]\nprice = 2", "[llm]: price must be a text, not 2"),
+        ("[llm]\nprice = '2'", "the price '2' can't be read: write IN:OUT"),
+        ("[llm]\nheaders = ['X-Team']", "[llm]: headers must be a table of texts"),
+        ("[llm.headers]\nX-Team = 1", "[llm]: headers must be a table of texts"),
         ("store = ['x']", "'store' must be a text"),
         ("any_language = 'no'", "'any_language' must be true or false, not 'no'"),
         ("[map]\nquery = 3", "map: query is 3: give the column's name as a text"),

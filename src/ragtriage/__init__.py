@@ -12,10 +12,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ragtriage.case import Case, Source, Turn
     from ragtriage.diagnosis import RULES, Evidence, Finding, Rule, diagnose, headline, needs_of
-    from ragtriage.errors import ConfigError, InputError, JudgeError, MissingExtraError, RagtriageError, StoreError
+    from ragtriage.errors import (
+        ConfigError,
+        InputError,
+        JudgeError,
+        MissingExtraError,
+        RagtriageError,
+        Stopped,
+        StoreError,
+    )
     from ragtriage.evaluation import evaluate, evaluate_sync
+    from ragtriage.judges.chosen import judge_named
     from ragtriage.judges.embedded import EmbeddedJudge
     from ragtriage.judges.fake import FakeJudge
+    from ragtriage.judges.llm.options import LLMOptions, Price
     from ragtriage.metric import Metric
     from ragtriage.metrics import METRICS, metrics_named
     from ragtriage.planning import Plan, plan
@@ -30,10 +40,20 @@ if TYPE_CHECKING:
 _HOMES = {
     "case": ("Case", "Source", "Turn"),
     "diagnosis": ("RULES", "Evidence", "Finding", "Rule", "diagnose", "headline", "needs_of"),
-    "errors": ("ConfigError", "InputError", "JudgeError", "MissingExtraError", "RagtriageError", "StoreError"),
+    "errors": (
+        "ConfigError",
+        "InputError",
+        "JudgeError",
+        "MissingExtraError",
+        "RagtriageError",
+        "Stopped",
+        "StoreError",
+    ),
     "evaluation": ("evaluate", "evaluate_sync"),
+    "judges.chosen": ("judge_named",),
     "judges.embedded": ("EmbeddedJudge",),
     "judges.fake": ("FakeJudge",),
+    "judges.llm.options": ("LLMOptions", "Price"),
     "metric": ("Metric",),
     "metrics": ("METRICS", "metrics_named"),
     "planning": ("Plan", "plan"),
@@ -62,16 +82,19 @@ __all__ = [  # written out, so that type checkers and readers see it; a test com
     "Finding",
     "InputError",
     "JudgeError",
+    "LLMOptions",
     "Match",
     "Metric",
     "MissingExtraError",
     "OnlyWhere",
     "Plan",
+    "Price",
     "RagtriageError",
     "Record",
     "Rule",
     "Score",
     "Source",
+    "Stopped",
     "StoreError",
     "Summary",
     "Tally",
@@ -83,6 +106,7 @@ __all__ = [  # written out, so that type checkers and readers see it; a test com
     "evaluate",
     "evaluate_sync",
     "headline",
+    "judge_named",
     "metrics_named",
     "needs_of",
     "open_cases",

@@ -196,9 +196,12 @@ def _text(table: Mapping[str, Any], key: str, where: str) -> str | None:
 
 
 def _judges(table: Mapping[str, Any], where: str) -> tuple[str, ...]:
-    if isinstance(table.get("judge"), str):
-        return (table["judge"],)
-    return _texts(table, "judge", where) or ("embedded",)
+    value = table.get("judge", [])
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise ConfigError(f"{where}: 'judge' must be a text, or a list of texts for a jury, not {value!r}")
+    return tuple(value) or ("embedded",)
 
 
 def _place(store: str | None, folder: Path) -> str | None:

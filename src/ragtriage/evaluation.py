@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 from ragtriage.case import Case
 from ragtriage.errors import ConfigError, JudgeError, StoreError
@@ -107,14 +108,20 @@ def evaluate_sync(
         records = evaluate(cases, judge, metrics=metrics, also=also, sink=sink, window=window)
 
         came: list[Record] = []
+        following: set[asyncio.Task[Any] | None] = set()
 
         async def follow() -> bool:
+            following.add(asyncio.current_task())
             # the record isn't returned: asyncio's runner writes a finished task's result out in full
             record = await anext(records, None)
             came[:] = [record] if record else []
+            following.clear()
             return record is not None
 
         async def close() -> None:
+            for task in filter(None, following):  # a Ctrl-C has broken off in the middle of it
+                task.cancel()
+                await asyncio.wait([task])
             await records.aclose()  # type: ignore[attr-defined]  # an async generator, typed by what callers may use
 
         try:

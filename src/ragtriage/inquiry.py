@@ -14,7 +14,7 @@ from ragtriage.case import Case
 from ragtriage.judges import questions as ask
 from ragtriage.judges.questions import Question
 from ragtriage.metric import ORDER
-from ragtriage.planning import QUESTIONS_OF_QUERY
+from ragtriage.planning import FACTS_OF_SOURCES, QUESTIONS_OF_QUERY
 from ragtriage.steps import Decompose, Field, Match, Step
 from ragtriage.verdicts import Answer, Cell, Component, Components, Failure, Known, Missing, Verdict, Verdicts
 
@@ -51,7 +51,11 @@ def inquire(step: Step, case: Case, steps: Mapping[str, Known]) -> Inquiry | Kno
         case: about whom.
         steps: the outcomes of all steps that it depends on, by their text form.
     """
-    return _decomposition(step, case) if isinstance(step, Decompose) else _match(step, case, steps)
+    if isinstance(step, Match):
+        return _match(step, case, steps)
+    if step == FACTS_OF_SOURCES and (silent := _query_silent(steps)):
+        return _absent(case, step.of) or silent
+    return _decomposition(step, case)
 
 
 def conclude(inquiry: Inquiry, answers: Mapping[Question, Answer]) -> Known:
@@ -137,7 +141,7 @@ def _decomposition(step: Decompose, case: Case) -> Inquiry | Known:
 
 def _match(step: Match, case: Case, steps: Mapping[str, Known]) -> Inquiry | Known:
     known = steps[str(step.components)]
-    obstacles = [_target_absent(step, case), _query_silent(step, steps)]
+    obstacles = [_target_absent(step, case), _query_silent(steps) if step.against == "query" else None]
     if step.where:
         earlier = steps[str(step.where.step)]
         obstacles.append(earlier if isinstance(earlier, Missing) else None)
@@ -163,9 +167,8 @@ def _target_absent(step: Match, case: Case) -> Missing | None:
     return None
 
 
-def _query_silent(step: Match, steps: Mapping[str, Known]) -> Missing | None:
-    if step.against != "query":
-        return None
+def _query_silent(steps: Mapping[str, Known]) -> Missing | None:
+    """Why nothing can be held against the query; None if it asks something."""
     questions = steps[str(QUESTIONS_OF_QUERY)]
     if isinstance(questions, Missing):
         return questions

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli_models import KEY
 
 from ragtriage.cli import main
 
@@ -54,14 +55,22 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
 
 @pytest.fixture
-def process(tmp_path: Path) -> Command:
-    """The same in a process of its own, with bytes on standard input."""
-    environment = {k: v for k, v in os.environ.items() if k != "RAGTRIAGE_STORE"}
-    start = [sys.executable, "-c", "from ragtriage.cli import main; main()"]
+def openai(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key for OpenAI's models, whatever this machine has."""
+    for name in ("OPENAI_BASE_URL", "OTEL_PYTHON_TRACER_PROVIDER"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
-    def run(*args: object, stdin: bytes = b"") -> Said:
+
+@pytest.fixture
+def process(tmp_path: Path) -> Command:
+    """The same in a process of its own, with bytes on standard input, where a package may be missing."""
+    environment = {k: v for k, v in os.environ.items() if k != "RAGTRIAGE_STORE"}
+
+    def run(*args: object, stdin: bytes = b"", without: str = "") -> Said:
+        lacking = f"import sys; sys.modules[{without!r}] = None; " if without else ""
         done = subprocess.run(  # our own command
-            [*start, *map(str, args)],
+            [sys.executable, "-c", f"{lacking}from ragtriage.cli import main; main()", *map(str, args)],
             cwd=tmp_path,
             env=environment,
             input=stdin,

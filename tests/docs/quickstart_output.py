@@ -1,8 +1,9 @@
-"""What the commands of the quick start print, shortened.
+"""What the commands of the quick start print, shortened; and the plan of its rows.
 
-python tests/docs/quickstart_output.py  # writes it anew into docs/quickstart.md
+python tests/docs/quickstart_output.py  # writes it anew into docs/quickstart.md and docs/operations.md
 
-It isn't compared by a test: the embedded judge's verdicts may change with every new version of it.
+It isn't compared by a test: the embedded judge's verdicts may change with every new version of it. (The plan is: it
+hangs on no verdict.)
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "quickstart.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = (DOCS / "quickstart.md", DOCS / "operations.md")
+PLAN = "plan answers.jsonl --judge openai:NAME --base-url http://127.0.0.1:8000/v1 --price 0.25:2"
 WIDTH = 110
 _PLACE = re.compile(r"(<!-- output: (\w+) -->\n```\n)(.*?)(```\n)", re.DOTALL)
 _GROUP = re.compile(r"[^\s\w] .* · \d+ cases?")
@@ -24,6 +27,7 @@ def outputs(rows: str) -> dict[str, str]:
     """What is shown at each place, from running the commands on these rows."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "answers.jsonl").write_text(rows, encoding="utf-8")
+        plan = _run(folder, *PLAN.split()).stdout  # first, as what a store remembers is left out
         evaluated = _run(folder, "evaluate", "answers.jsonl", "--by", "channel")
         case = _run(folder, "show", "last", "q2").stdout
         gate = _run(folder, "evaluate", "answers.jsonl", "--fail-under", "groundedness=0.95").stderr
@@ -32,6 +36,7 @@ def outputs(rows: str) -> dict[str, str]:
         "table": _shortened(evaluated.stdout.splitlines()),
         "case": case.split("Which question")[0].rstrip() + "\n\n…",
         "gate": next(line for line in gate.splitlines() if line.startswith("gate failed")),
+        "plan": plan,
     }
 
 
@@ -50,12 +55,22 @@ def _shortened(lines: list[str]) -> str:
     return "\n".join([*lines[begin : lines.index("", first)], "", "…", "", *lines[lines.index("By slice") :]])
 
 
-def with_outputs(page: str) -> str:
+def rows_of(page: str) -> str:
+    """The rows of the quick start."""
+    return page.split("```jsonl\n")[1].split("```", maxsplit=1)[0]
+
+
+def clean(text: str) -> str:
+    """An output as it stands in a page."""
+    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+
+
+def with_outputs(page: str, found: dict[str, str]) -> str:
     """The page with every output as it is now."""
-    found = outputs(page.split("```jsonl\n")[1].split("```", maxsplit=1)[0])
-    clean = {name: "\n".join(line.rstrip() for line in text.strip().splitlines()) for name, text in found.items()}
-    return _PLACE.sub(lambda m: f"{m[1]}{clean[m[2]]}\n{m[4]}", page)
+    return _PLACE.sub(lambda m: f"{m[1]}{clean(found[m[2]])}\n{m[4]}", page)
 
 
 if __name__ == "__main__":
-    PAGE.write_text(with_outputs(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    now = outputs(rows_of(PAGES[0].read_text(encoding="utf-8")))
+    for path in PAGES:
+        path.write_text(with_outputs(path.read_text(encoding="utf-8"), now), encoding="utf-8")

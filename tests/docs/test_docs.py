@@ -13,6 +13,7 @@ from typing import Any, get_args
 
 import help_tables
 import pytest
+import quickstart_output
 
 import ragtriage
 from ragtriage.cli import app, exits
@@ -20,7 +21,13 @@ from ragtriage.cli.app import COMMANDS
 from ragtriage.config import Settings, read_settings
 from ragtriage.diagnosis import KINDS, RULES
 from ragtriage.evaluation import WINDOW
+from ragtriage.judges.chosen import TICKETED
 from ragtriage.judges.embedded.encoder import LENGTH
+from ragtriage.judges.llm import channel, embedding, flow, rendering
+from ragtriage.judges.llm.options import LLMOptions
+from ragtriage.judges.llm.prompts import ASKED, HEAD
+from ragtriage.judges.wrappers import BANDS
+from ragtriage.judges.wrappers.cascade import NEVER_NO, NEVER_YES
 from ragtriage.metrics import GROUPS, METRICS
 from ragtriage.readers.names import ALIASES
 from ragtriage.readers.problems import Limits
@@ -189,9 +196,73 @@ def test_numbers_in_the_docs_are_those_of_the_code() -> None:
 def test_every_setting_is_explained() -> None:
     page = text("quickstart.md")
 
-    keys = [field.name for field in fields(Settings) if field.name != "origin"]
+    keys = [{"judges": "judge"}.get(field.name, field.name) for field in fields(Settings) if field.name != "origin"]
 
     assert [key for key in keys if not re.search(rf"^\| `\[*{key}\]*` \|", page, re.MULTILINE)] == []
+
+
+def test_every_setting_of_language_models_stands_with_its_flag_and_default() -> None:
+    table = rows(text("operations.md").split("<!-- llm settings -->")[1].split("\n\n")[0])[2:]
+    flags = {option for param in help_tables.commands()["evaluate"].params for option in param.opts}
+    flags |= {"none"}  # the temperature has no flag
+    options = {field.name: getattr(LLMOptions(), field.name) for field in fields(LLMOptions)}
+
+    assert [row[0].strip("`") for row in table] == list(options)
+    for key, flag, default, _ in table:
+        value = options[key.strip("`")]
+        assert flag.strip("`") in flags
+        if isinstance(value, str | int | float):
+            assert default.strip('`"') == (value if isinstance(value, str) else f"{value:g}")
+
+
+def test_numbers_about_language_models_are_those_of_the_code() -> None:
+    operations, judges = (" ".join(text(name).split()) for name in ("operations.md", "judges.md"))
+
+    assert f"It starts with {flow.FIRST_LIMIT}," in operations
+    assert f"some {rendering.THOUGHT:,} tokens and four times the usual" in operations
+    assert rendering.LONGEST == channel.GROWTH == 4
+    assert f"by a batch API it is {TICKETED:,}" in operations
+    assert (channel.ATTEMPTS, channel.READINGS, channel.FIRST_REQUESTS, channel.PATIENCE) == (6, 5, 5, 900)
+    assert "up to six times in all" in operations
+    assert "up to five replies in all" in operations
+    assert "After five replies it is a failure" in judges
+    assert f"{LLMOptions().batch_size} at most (`--batch-size`" in judges
+
+
+def test_bands_in_the_docs_are_the_shipped_ones() -> None:
+    table = rows(text("judges.md").split("<!-- bands -->")[1].split("\n\n")[0])[2:]
+
+    def end(score: float) -> str:
+        return {NEVER_NO: "no beginning", NEVER_YES: "no end"}.get(score, f"{score:.2f}")
+
+    expected = [[f"`{kind}`", f"{end(band.low)} and {end(band.high)}"] for kind, band in BANDS.items()]
+    assert [row[:2] for row in table if row[0]] == expected
+
+
+def test_cosines_in_the_docs_are_those_of_the_code() -> None:
+    table = rows(text("judges.md").split("<!-- cosines -->")[1].split("\n\n")[0])[2:]
+    expected = [[f"`{name}`", f"{value:g}"] for name, value in embedding.THRESHOLDS.items()]
+
+    assert table == [*expected, ["others", f"{embedding.USUAL_THRESHOLD:g}"]]
+
+
+def test_every_prompt_file_is_named() -> None:
+    listed = text("judges.md").split("<!-- prompt files -->")[1].split("\n\n")[0]
+
+    assert set(re.findall(r"`(\w+)\.md`", listed)) == {HEAD, *ASKED}
+
+
+def test_the_plan_in_the_docs_is_the_plan(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(quickstart_output.WIDTH))
+    page = text("operations.md")
+    shown = page.split("<!-- output: plan -->\n```\n")[1].split("```")[0]
+
+    app(quickstart_output.PLAN.split(), standalone_mode=False)
+
+    assert quickstart_output.clean(capsys.readouterr().out) == shown.strip()
+    assert f"$ ragtriage {quickstart_output.PLAN}\n" in page
 
 
 def test_every_field_and_its_names_are_listed() -> None:

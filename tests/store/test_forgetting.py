@@ -1,16 +1,20 @@
 """A text can be deleted, everywhere, and its scores kept."""
 
+import sqlite3
+from dataclasses import replace
+
 import pytest
 from stored_cases import NAMES, answer, case, identity_of
 
-from ragtriage.case import Source
+from ragtriage.case import Source, Turn
+from ragtriage.diagnosis import RULES, needs_of
 from ragtriage.errors import StoreError
 from ragtriage.evaluation import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics import METRICS
 from ragtriage.store import DELETED, open_store
-from ragtriage.verdicts import Failure, Score, Verdicts
+from ragtriage.verdicts import Component, Failure, Score, Verdict, Verdicts
 
 SHARED = Source("All of the trains have a place for a bicycle.", "bikes")
 SECRET = case(
@@ -98,3 +102,31 @@ def test_forgetting_twice_is_harmless(folder):
 def test_an_unknown_case_is_named(folder):
     with open_store(folder) as store, pytest.raises(StoreError, match="run 1 holds no case 'x'"):
         store.forget_texts(1, ["x"])
+
+
+def test_what_a_judge_made_of_a_conversation_goes_too(tmp_path):
+    spoken = replace(SECRET, query="And the pin of Zebulon?", history=(Turn("user", "I am Zebulon."),))
+    also = needs_of(RULES)
+
+    def understanding(question):
+        if question.kind == "standalone":
+            return (Component("What is the pin of Zebulon, the user?"),)
+        return Verdict("no", explanation=question.subject) if question.kind == "supported" else explained(question)
+
+    with open_store(tmp_path) as store, store.begin(identity_of([spoken]), input="a", rows=1, judge="f") as run:
+        judge = Cached(FakeJudge(understanding), store.answers())
+        for _ in evaluate_sync(run.todo([spoken]), judge, metrics=METRICS, also=also, sink=run):
+            pass
+        run.finish()
+        store.answers().flush()
+        assert "Zebulon" in held(tmp_path)
+        store.forget_texts("last", ["case 1"], also=also)
+        assert "Zebulon" not in held(tmp_path)
+
+
+def held(folder):
+    """All answers that the store remembers, in one text."""
+    with sqlite3.connect(folder / "runs.sqlite") as connection:
+        bodies = connection.execute("SELECT body FROM answers").fetchall()
+    connection.close()
+    return " ".join(body for (body,) in bodies)

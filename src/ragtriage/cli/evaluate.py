@@ -8,9 +8,9 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -22,18 +22,20 @@ from ragtriage.cli.opening import readable, say_columns, say_rejected
 from ragtriage.cli.options import Config, Thresholds, Where, criteria_from, pairs, place_of, settings_from
 from ragtriage.cli.plan import answers_in, planned, show_plan
 from ragtriage.cli.progress import progress
-from ragtriage.cli.results import assessed, print_run, report_path, write_html
+from ragtriage.cli.results import assessed, print_run, report_path, spent_by, spent_in, write_html
 from ragtriage.config import named_numbers
 from ragtriage.errors import InputError, Stopped
 from ragtriage.gate import check_gates, failing
 from ragtriage.judges.chosen import Chosen
-from ragtriage.judges.llm.ledger import dollars
+from ragtriage.judges.llm.ledger import Ledger, dollars
 from ragtriage.readers import CaseFile, Limits, open_cases
+from ragtriage.rehearsal import together
 from ragtriage.repeats import Repeats, RepeatSummary
 from ragtriage.report.terminal_plan import between
 from ragtriage.report.terminal_repeats import print_repeats
-from ragtriage.running import FileRun, Selection
-from ragtriage.store import Store, StoredRun, open_store
+from ragtriage.report.words import plural
+from ragtriage.running import FileRun, Repetition, Selection
+from ragtriage.store import RunInfo, Store, StoredRun, open_store
 
 INTERRUPTED = "interrupted: give the same command again to go on where it stopped"
 
@@ -100,15 +102,17 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
             trials = _trials(_Work(cases, chosen, opened, criteria, selection, file, by), repeat)
             first, repeats = trials[0], _repeats_of(trials, criteria)
             written = report or (None if as_json else report_path(opened, first.stored))
-            further = {"repeats": repeats.as_json()} if repeats else {}
+            further = {"repeats": {**repeats.as_json(), **_taken_by(trials)}} if repeats else {}
             print_run(first.stored, criteria, first.assessment, as_json=as_json, further=further)
             unwritten = written is not None and not _reported(written, first.stored, criteria, first.assessment)
             if repeats and not as_json:
                 print_repeats(Console(), repeats, input=file, judge=first.stored.info.judge)
+                sys.stdout.write(_taken_in_words(trials))
     summary = first.assessment.summary()
     gate = failing(gates, summary)
-    sys.stderr.write("".join(f"{line}\n" for line in (*gate, *(line for trial in trials for line in trial.remarks))))
-    if unwritten or summary.failed or first.incomplete or any(trial.stopped for trial in trials):
+    remarks = [*gate, *(line for trial in trials for line in trial.remarks), *_sent_again(chosen.ledger)]
+    sys.stderr.write("".join(f"{line}\n" for line in remarks))
+    if unwritten or first.incomplete or any(trial.stopped or trial.stored.info.failed for trial in trials):
         raise typer.Exit(INCOMPLETE)
     if gate:
         raise typer.Exit(GATE_FAILED)
@@ -150,37 +154,36 @@ def _trials(work: _Work, times: int) -> list[_Trial]:
 def _trial(work: _Work, trial: int, times: int, repeats: int | None) -> _Trial:
     chosen, criteria = work.chosen, work.criteria
     given = (work.cases, chosen, work.store, criteria, work.selection, work.file)
-    with FileRun(*given, trial=trial, repeats=repeats) as run:
+    with FileRun(*given, repetition=Repetition(trial, times, repeats)) as run:
         if trial == 0:
             _say_rows(run, work.cases, work.by)
         sys.stderr.write(f"{run.announcement}{f' (repetition {trial + 1} of {times})' if times > 1 else ''}\n")
         assessment = Assessment(criteria, work.by)
         reason = _evaluate(run, chosen, assessment)
-        remarks = [*_rest_of(run, work, reason, trial), *_savings_of(chosen)]
     stored = work.store.run(run.run.number)
+    savings = [*_savings_of(chosen)]
+    remarks = [*_rest_of(run, stored.info.done, work, reason, range(trial, times)), *savings]
     if reason:  # it may have stopped between keeping a case and counting it: the store is right
         assessment = assessed(stored, criteria, work.by)
     return _Trial(stored, assessment, bool(reason), run.survey.incomplete, tuple(remarks))
 
 
-def _rest_of(run: FileRun, work: _Work, reason: str | None, trial: int) -> Iterator[str]:
-    """Why it stopped, how far it came and what the rest would take."""
+def _rest_of(run: FileRun, done: int, work: _Work, reason: str | None, trials: range) -> Iterator[str]:
+    """Why it stopped, how far it came and what the rest would take, further repetitions included."""
     if reason is None:
         return
     yield reason
-    if work.chosen.paid:
-        rest, _ = planned(
-            work.cases,
-            run.judge,
-            work.criteria,
-            work.selection,
-            work.file,
-            concurrency=work.chosen.concurrency,
-            memory=work.store.answers(),
-            trial=trial,
-        )
-        done = f"{run.run.info.done} of {run.survey.selected} cases are done"
-        yield f"{done}; the rest would take {between(rest)}"
+    far = f"{done} of {run.survey.selected} cases are done"
+    if work.chosen.choice.batch_api:  # what is submitted is on its way, though nothing says so yet
+        yield far
+    elif work.chosen.paid:
+        memory, rest = work.store.answers(), []
+        for trial in trials:
+            first = trial == trials.start
+            judge = run.judge if first else work.chosen.judge(memory, trial=trial)
+            given = (work.cases, judge, work.criteria, work.selection, work.file)
+            rest.append(planned(*given, concurrency=work.chosen.concurrency, memory=memory, trial=trial)[0])
+        yield f"{far}; the rest would take {between(together(rest))}"
 
 
 def _savings_of(chosen: Chosen) -> Iterator[str]:
@@ -192,6 +195,13 @@ def _savings_of(chosen: Chosen) -> Iterator[str]:
         )
 
 
+def _sent_again(ledger: Ledger) -> Iterator[str]:
+    """How many requests this command had to repeat, and why."""
+    if ledger.repeated:
+        causes = ", ".join(f"{cause} {count:,}" for cause, count in ledger.repeated.most_common())
+        yield f"{plural(ledger.repeated.total(), 'request')} sent again: {causes}"
+
+
 def _repeats_of(trials: Sequence[_Trial], criteria: Criteria) -> RepeatSummary | None:
     """How far repeated evaluations agree; None for a single one."""
     if len(trials) < 2:
@@ -201,6 +211,28 @@ def _repeats_of(trials: Sequence[_Trial], criteria: Criteria) -> RepeatSummary |
         for record in trial.stored.records():
             repeats.add(number, record)
     return repeats.summary()
+
+
+def _taken_by(trials: Sequence[_Trial]) -> dict[str, Any]:
+    """The runs of all repetitions, and what they took together, for machines."""
+    return {"runs": [trial.stored.number for trial in trials], **spent_by(_all_of(trials))}
+
+
+def _taken_in_words(trials: Sequence[_Trial]) -> str:
+    spent = spent_in(_all_of(trials))
+    return f"{len(trials)} trials together: {spent}\n" if spent else ""
+
+
+def _all_of(trials: Sequence[_Trial]) -> RunInfo:
+    """The first run, with what all of them took."""
+    infos = [trial.stored.info for trial in trials]
+    return replace(
+        infos[0],
+        cost=sum(info.cost for info in infos),
+        requests=sum(info.requests for info in infos),
+        tokens_in=sum(info.tokens_in for info in infos),
+        tokens_out=sum(info.tokens_out for info in infos),
+    )
 
 
 def _reported(path: Path, stored: StoredRun, criteria: Criteria, assessment: Assessment) -> bool:

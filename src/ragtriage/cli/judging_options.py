@@ -13,7 +13,7 @@ import typer
 
 from ragtriage.config import Settings
 from ragtriage.errors import ConfigError
-from ragtriage.judges.chosen import Choice
+from ragtriage.judges.chosen import EMBEDDED, Choice
 from ragtriage.judges.llm.pricing import parse_price
 
 
@@ -116,6 +116,10 @@ def choice_from(flags: JudgeFlags, settings: Settings) -> Choice:
     }
     options = replace(settings.llm, **{name: value for name, value in given.items() if value is not None})
     names = tuple(flags.judge) if flags.judge else settings.judges
+    unheard = [name for name, value in given.items() if value is not None]
+    if unheard and all(name == EMBEDDED for name in names):
+        flag = "header" if unheard[0] == "headers" else unheard[0].replace("_", "-")
+        raise ConfigError(f"--{flag} is for language models only: name one with --judge PROVIDER:MODEL")
     return Choice(
         names,
         "majority" if flags.jury else settings.jury if not flags.judge else None,

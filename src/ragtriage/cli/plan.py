@@ -21,8 +21,8 @@ from ragtriage.cli.options import Config, Where, criteria_from, pairs, place_of,
 from ragtriage.diagnosis import needs_of
 from ragtriage.errors import InputError
 from ragtriage.judges.chosen import Choice, Chosen
-from ragtriage.judges.protocol import Judge
-from ragtriage.judges.wrappers import AnswerMemory, InMemory
+from ragtriage.judges.protocol import Estimate, Judge
+from ragtriage.judges.wrappers import AnswerMemory, Cascade, InMemory
 from ragtriage.readers import CaseFile, Limits, open_cases
 from ragtriage.rehearsal import Rehearsal, rehearse, together
 from ragtriage.report.terminal_plan import print_rehearsal
@@ -170,6 +170,8 @@ def planned(
     if not survey.selected:
         first = f"; the first: {survey.first_rejected[0]}" if survey.first_rejected else ""
         raise InputError(f"{name}: none of its {survey.rejected} rows can be used{first}")
+    if isinstance(judge, Cascade):  # its estimate is what it takes if the first judge decides nothing
+        rehearsal = replace(rehearsal, least=Estimate(), seconds=(0.0, rehearsal.seconds[1]))
     return rehearsal, survey
 
 
@@ -199,7 +201,7 @@ def _notes(choice: Choice) -> list[str]:
     """What this judge makes different from the numbers."""
     notes = []
     if choice.cascade is not None:
-        notes.append("What the embedded judge decides by itself saves requests that are counted here.")
+        notes.append("At least: if the embedded judge decides everything; at most: if it decides nothing.")
     if choice.batch_api:
         notes.append("By the batch API it costs about half of this price, and takes up to a day.")
     return notes

@@ -93,7 +93,10 @@ def runs(*, store: Where = None) -> None:
         for info in there.runs():
             of = f"{info.done} of {info.rows} cases"
             failed = f", {info.failed} failed" if info.failed else ""
+            cost = f"  {dollars(info.cost)}" if info.cost else ""
+            again = f"  repetition {info.trial + 1} of run {info.repeats}" if info.repeats else ""
             line = f"{info.number:>4}  {info.created}  {info.state:<11}  {of}{failed}  {info.judge}  {info.input}"
+            line += cost + again
             sys.stdout.write(line + "\n")
 
 
@@ -109,7 +112,7 @@ def print_run(
     summary = assessment.summary()
     if as_json:
         sys.stdout.write(
-            json.dumps({"run": stored.number, **summary.as_json(), **_spent(stored), **(further or {})}) + "\n"
+            json.dumps({"run": stored.number, **summary.as_json(), **spent_by(stored.info), **(further or {})}) + "\n"
         )
         return
     console = Console()
@@ -132,9 +135,8 @@ def spent_in(info: RunInfo) -> str:
     return f"{info.requests:,} requests · {tokens}" + (f" · {dollars(info.cost)}" if info.cost else "")
 
 
-def _spent(stored: StoredRun) -> dict[str, Any]:
-    """What the run cost, for machines; nothing for one that sent no request."""
-    info = stored.info
+def spent_by(info: RunInfo) -> dict[str, Any]:
+    """What a run took, for machines; nothing for one that sent no request."""
     if not info.requests:
         return {}
     return {

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from ragtriage.errors import ConfigError
 from ragtriage.evaluation import WINDOW
 from ragtriage.judges.embedded import EmbeddedJudge
+from ragtriage.judges.llm.batch_api import BatchAPI
 from ragtriage.judges.llm.batches import Desk
 from ragtriage.judges.llm.channel import Channel
 from ragtriage.judges.llm.embedding import EmbeddingJudge
 from ragtriage.judges.llm.judge import Asking, LLMJudge
 from ragtriage.judges.llm.ledger import Ledger
-from ragtriage.judges.llm.naming import address_of
+from ragtriage.judges.llm.naming import address_of, meant_by
 from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.pricing import price_of
 from ragtriage.judges.llm.prompts import ASKED, LOCAL, read_prompts
+from ragtriage.judges.llm.providers import model_named
 from ragtriage.judges.llm.tickets import Tickets
 from ragtriage.judges.llm.transport import ModelTransport
 from ragtriage.judges.protocol import Judge
@@ -56,6 +59,11 @@ class Choice:
     options: LLMOptions = field(default_factory=LLMOptions)
 
     def __post_init__(self) -> None:
+        for name in self.models:
+            if ":" not in name:
+                near = EMBEDDED if get_close_matches(name, [EMBEDDED]) else meant_by(name)
+                hint = f"; did you mean {near}?" if near else ", for example openai:gpt-5-mini"
+                raise ConfigError(f"there is no judge {name!r}: use {EMBEDDED} or PROVIDER:MODEL{hint}")
         doubles = sorted({name for name in self.names if self.names.count(name) > 1})
         if doubles:
             raise ConfigError(f"--judge {doubles[0]} is named twice: to ask a judge several times, use --repeat")
@@ -119,6 +127,12 @@ class Chosen:
                     f"the price of {name} isn't known, so a budget can't be kept: give --price IN:OUT "
                     "(US dollars for a million tokens), or --max-requests instead of --budget"
                 )
+            if choice.batch_api:
+                BatchAPI(name, model_named(name, options), options, price)
+        self._embeddings: dict[str, Judge] = {}
+        for name, channel in self._channels.items():
+            if options.embeddings != EMBEDDED:
+                self._embeddings[name] = EmbeddingJudge(options.embeddings, options, channel)
 
     @property
     def paid(self) -> bool:
@@ -153,7 +167,10 @@ class Chosen:
         """
         remembered = memory or InMemory()
         judging = EMBEDDED in self.choice.names or self.choice.cascade is not None
-        local = EmbeddedJudge(any_language=self.choice.any_language, kept=None if judging else BESIDE)
+        beside: dict[str, Any] = (
+            {} if judging else {"threads": 1, "kept": BESIDE}
+        )  # the requests need the processor more
+        local = EmbeddedJudge(any_language=self.choice.any_language, **beside)
         members = [
             Cached(local if name == EMBEDDED else self._model(name, local, tickets, trial), remembered,
                    durable=name != EMBEDDED, trial=trial)
@@ -176,7 +193,7 @@ class Chosen:
         self._desks.clear()
 
     def _model(self, name: str, local: Judge, tickets: Tickets | None, trial: int) -> Judge:
-        options, channel = self.choice.options, self._channels[name]
+        options = self.choice.options
         llm = LLMJudge(
             name,
             self._asking(name, tickets, trial),
@@ -185,7 +202,7 @@ class Chosen:
             price=self._prices[name],
             identity=f"{address_of(name, options) or ''} {options.temperature} {options.reply == 'text'}",
         )
-        similar = local if options.embeddings == EMBEDDED else EmbeddingJudge(options.embeddings, options, channel)
+        similar = self._embeddings.get(name, local)
         by_kind: dict[Kind, Judge] = {**dict.fromkeys(ASKED, llm), **dict.fromkeys(LOCAL, local), "similarity": similar}
         return Routed(by_kind, name)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from ragtriage.diagnosis.findings import BY_CONVERSATION, from_conversation
+from ragtriage.diagnosis.findings import from_conversation
 from ragtriage.metrics.decompositions import CLAIMS
 from ragtriage.metrics.groundedness import groundedness
 from ragtriage.metrics.response import REPEATED, response_precision
@@ -18,6 +18,7 @@ from ragtriage.verdicts import Component, Verdict, Verdicts
 
 MOST_CLAIMS = 150
 """Claims listed for one case; of more, the pressing ones come first."""
+CONVERSED = "the conversation before the query supports it"
 SUPPORT = groundedness.needs["support"]
 NEEDED = response_precision.needs["needed"]
 
@@ -119,7 +120,7 @@ def _claim(
     need = needed.best()[row] if needed and row is not None else None
     about, wanted = place_of(cell), place_of(need)
     if component.text in conversed:
-        about = replace(about, note=f"{BY_CONVERSATION}; {about.note}" if about.note else BY_CONVERSATION)
+        about = replace(about, note=f"{CONVERSED}; {about.note}" if about.note else CONVERSED)
     span = component.span
     return ClaimView(
         number,

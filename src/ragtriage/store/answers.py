@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import Connection, Engine, bindparam, select
+from sqlalchemy import Connection, Engine, Result, bindparam, select
 
 from ragtriage.judges.wrappers import Remembered
 from ragtriage.store.codec import decode_answer, encode_answer
@@ -26,6 +26,7 @@ LOOKED_UP = 500
 
 
 _NAMES = [column.name for column in answers.columns]
+_SELECTION = f"SELECT {answers.c.key.name}, {answers.c.body.name} FROM {answers.name} WHERE {answers.c.key.name} IN"  # noqa: S608  # our own names
 _RECALL = select(answers.c.key, answers.c.body).where(answers.c.key.in_(bindparam("wanted", expanding=True)))
 
 
@@ -56,8 +57,8 @@ class StoredAnswers:
         if wanted:
             with reading(self._engine, self._where) as connection:
                 for start in range(0, len(wanted), LOOKED_UP):
-                    some = {"wanted": wanted[start : start + LOOKED_UP]}
-                    found |= {key: decode_answer(body) for key, body in connection.execute(_RECALL, some)}
+                    rows = self._look_up(connection, wanted[start : start + LOOKED_UP])
+                    found |= {key: decode_answer(body) for key, body in rows}
         return found
 
     def remember(self, entries: Iterable[Remembered]) -> None:
@@ -99,6 +100,12 @@ class StoredAnswers:
             with writing(self._engine, self._where) as connection:
                 self._insert(connection, rows)
             self._waiting.clear()
+
+    def _look_up(self, connection: Connection, keys: Sequence[bytes]) -> Result[bytes, str]:
+        """The rows of these keys; see `_insert` for why SQLite's driver gets its own words."""
+        if self._engine.dialect.name == "sqlite":
+            return connection.exec_driver_sql(f"{_SELECTION} ({','.join('?' * len(keys))})", tuple(keys))
+        return connection.execute(_RECALL, {"wanted": keys})
 
     def _insert(self, connection: Connection, rows: list[dict[str, Any]]) -> None:
         """Insert answers that aren't there yet.

@@ -84,7 +84,8 @@ def _server(address: str) -> Engine:
     try:
         return create_engine(address, pool_pre_ping=True)
     except ModuleNotFoundError as error:
-        raise StoreError(f"the store {shown(address)} needs the package {error.name!r}: pip install it") from error
+        extra = "'ragtriage[postgresql]'" if "psycopg" in str(error.name) else str(error.name)
+        raise StoreError(f"the store {shown(address)} needs a package: pip install {extra}") from error
     except ArgumentError as error:
         raise StoreError(f"this store's address can't be read: {shown(address)}") from error
 

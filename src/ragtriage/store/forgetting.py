@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from sqlalchemy import Connection, Engine, delete, select, update
 
-from ragtriage.inquiry import Inquiry, inquire
+from ragtriage.evaluation import STANDALONE
+from ragtriage.inquiry import Inquiry, inquire, turns_of
+from ragtriage.judges import questions as ask
 from ragtriage.judges.questions import Question
 from ragtriage.judges.wrappers import Keys
 from ragtriage.metrics import METRICS, metrics_named
@@ -79,10 +82,16 @@ def _forget_case(connection: Connection, run: int, case_id: str) -> None:
 
 def _questions(record: Record, steps: Iterable[Step]) -> Iterator[Question]:
     """The questions that were asked about a case, found again from its steps."""
+    case = record.case
+    if turns := turns_of(case):
+        yield ask.standalone(case.query, turns)
+        understood = record.steps.get(STANDALONE)
+        if isinstance(understood, tuple) and understood:
+            case = replace(case, query=understood[0].text)
     for step in steps:
         if str(step) in record.steps:
             try:
-                inquiry = inquire(step, record.case, record.steps)
+                inquiry = inquire(step, case, record.steps)
             except KeyError:
                 continue  # it rests on a step that wasn't taken
             if isinstance(inquiry, Inquiry):

@@ -109,7 +109,7 @@ def now() -> str:
 def versions() -> dict[str, str]:
     """The versions of what computes a run."""
     found = {"python": platform.python_version()}
-    for package in ("ragtriage", "onnxruntime"):
+    for package in ("ragtriage", "onnxruntime", "pydantic-ai-slim"):
         try:
             found[package] = version(package)
         except PackageNotFoundError:

@@ -5,13 +5,13 @@ import json
 import re
 
 import pytest
-from batch_server import KEY, BatchServer, replying
 from pydantic_ai.messages import ModelResponse, TextPart
 from pydantic_ai.models._batch_codec import BatchJobError
 from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
+from batch_server import KEY, BatchServer, replying
 from ragtriage.errors import ConfigError, JudgeError, Stopped, StoreError
 from ragtriage.judges.llm.batches import Desk
 from ragtriage.judges.llm.channel import GaveUp

@@ -3,10 +3,10 @@
 import random
 
 import pytest
-from fake_models import PROMPTS
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fake_models import PROMPTS
 from ragtriage.judges import questions as ask
 from ragtriage.judges.llm.composing import LONG, Home, compose, in_order
 from ragtriage.judges.llm.rendering import render

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from contract import CHECKS, Candidate, answers
-from servers import Heard, Said, Server, embeddings, error
 
 from ragtriage.errors import ConfigError, JudgeError
 from ragtriage.judges import questions as ask
@@ -19,6 +18,7 @@ from ragtriage.judges.llm.exchange import Busy, Rejected, Reply, Transient, Unus
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.verdicts import Failure, Verdict
+from servers import Heard, Said, Server, embeddings, error
 
 NAME = "openai:text-embedding-3-small"
 BAD = "A text that the provider doesn't take."

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 from contract import answers
-from fake_models import FENCED, PROMPTS, STRING, Answering, judge_of, lines_of, reply_to
 
+from fake_models import FENCED, PROMPTS, STRING, Answering, judge_of, lines_of, reply_to
 from ragtriage.case import Case, Source
 from ragtriage.diagnosis import RULES, needs_of
 from ragtriage.evaluation import evaluate_sync

@@ -7,7 +7,6 @@ import asyncio
 import pytest
 from pydantic_ai.messages import ModelResponse
 from pydantic_ai.usage import RequestUsage
-from servers import Server, responses
 
 from ragtriage.errors import ConfigError
 from ragtriage.judges.llm.exchange import Prompt
@@ -15,6 +14,7 @@ from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.pricing import parse_price, price_of, price_of_reply
 from ragtriage.judges.llm.providers import model_named
 from ragtriage.judges.llm.transport import ModelTransport
+from servers import Server, responses
 
 ADDRESS = "http://127.0.0.1:9/v1"
 

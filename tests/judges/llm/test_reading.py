@@ -4,11 +4,11 @@ import json
 import re
 
 import pytest
-from fake_models import PROMPTS, reply_to
 from hypothesis import given
 from hypothesis import strategies as st
 from test_composing import POOL, QUERY, SHORT
 
+from fake_models import PROMPTS, reply_to
 from ragtriage.judges import questions as ask
 from ragtriage.judges.llm.composing import compose
 from ragtriage.judges.llm.exchange import Malformed, Reply
@@ -169,7 +169,7 @@ def test_a_text_that_is_none_is_malformed(member, wrong):
 
 def test_a_verdict_without_a_quote_is_read_where_none_was_asked_for():
     question = ask.holds("It is tall.", SHORT)
-    assert reading({"q1": {"why": "So.", "verdict": "yes"}}, question) == {question: Verdict("yes", 1.0, None, "So.")}
+    assert reading({"q1": {"why": "So.", "verdict": "yes"}}, question) == {question: Verdict("yes", explanation="So.")}
 
 
 def test_what_was_not_asked_for_is_not_looked_at():
@@ -188,10 +188,9 @@ def test_a_reply_that_was_cut_off_is_malformed_even_if_it_can_be_read():
         read(request, Reply(YES, truncated=True))
 
 
-def test_a_verdict_has_the_score_of_its_value_and_no_confidence():
-    for said, score in (("yes", 1.0), ("no", 0.0), ("unknown", None)):
-        verdict = reading({"q1": FITS | {"verdict": said}})[CLAIM]
-        assert (verdict.score, verdict.confidence, verdict.explanation) == (score, None, "It says so.")
+def test_a_verdict_has_neither_score_nor_confidence():
+    for said in ("yes", "no", "unknown"):
+        assert reading({"q1": FITS | {"verdict": said}})[CLAIM] == Verdict(said, explanation="It says so.")
 
 
 @pytest.mark.parametrize(

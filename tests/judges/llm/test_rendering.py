@@ -4,11 +4,11 @@ import json
 
 import pytest
 from contract import QUESTIONS
-from fake_models import FENCED, PROMPTS, STRING, lines_of
 from hypothesis import given
 from hypothesis import strategies as st
 from test_composing import LONGER, POOL, QUERY, RESPONSE, SHORT, SOURCES, TURNS
 
+from fake_models import FENCED, PROMPTS, STRING, lines_of
 from ragtriage.judges import questions as ask
 from ragtriage.judges.llm.composing import compose, in_order
 from ragtriage.judges.llm.fencing import fence, quoted

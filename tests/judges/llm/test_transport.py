@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 from pydantic_ai.providers.openai import OpenAIProvider
-from servers import Said, Server, chat, claude, converse, error, gemini, nobody, responses
 
 from ragtriage.errors import ConfigError
 from ragtriage.judges.llm.exchange import Busy, ExchangeError, Prompt, Rejected, Reply, Transient, Unusable
 from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.providers import _compatible_model, model_named
 from ragtriage.judges.llm.transport import ModelTransport
+from servers import Said, Server, chat, claude, converse, error, gemini, nobody, responses
 
 SCHEMA = {
     "type": "object",

@@ -19,6 +19,7 @@ _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u17b4\u17b5\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ud800-\udfff\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
+_HIDDEN_ASCII = bytes(code for code in range(128) if _HIDDEN.match(chr(code)))
 # joiners and variation selectors, and how many of them scripts and emoji need in a row
 _JOINING = re.compile("[\u200c\u200d\ufe00-\ufe0f]+")
 _NEEDED = re.compile("[\ufe00-\ufe0f]?[\u200c\u200d]?")
@@ -51,8 +52,9 @@ BREAK = "\u200d"
 def visible(text: str) -> str:
     """The text without characters that nobody sees, its line breaks all alike."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    text = _HIDDEN.sub("", text)
-    return text if text.isascii() else _JOINING.sub(_needed, text)
+    if text.isascii():
+        return text.encode().translate(None, _HIDDEN_ASCII).decode()
+    return _JOINING.sub(_needed, _HIDDEN.sub("", text))
 
 
 def clean(text: str) -> str:

@@ -106,18 +106,18 @@ class LLMJudge:
                 yield position, Failure(f"a language model isn't asked for {question.kind}")
         requests = compose(list(places), self._batch_size)
         try:
-            async with aclosing(merged([self._told(request) for request in requests])) as answers:
-                async for which, nth, answer in answers:
-                    for position in places[requests[which].questions[nth]]:
-                        yield position, answer
+            async with aclosing(merged([self._told(request) for request in requests])) as replies:
+                async for _, _, answers in replies:
+                    for question, answer in answers.items():
+                        for position in places[question]:
+                            yield position, answer
         finally:
             for question in places:
                 self._travelled.pop(question, None)
 
-    async def _told(self, request: Request) -> AsyncIterator[tuple[int, Answer]]:
-        answers = await self._answers(request)
-        for nth, question in enumerate(request.questions):
-            yield nth, answers[question]
+    async def _told(self, request: Request) -> AsyncIterator[tuple[int, Mapping[Question, Answer]]]:
+        """One request's answers, all at once, as they come."""
+        yield 0, await self._answers(request)
 
     async def _answers(self, request: Request) -> Mapping[Question, Answer]:
         prompt = render(request, self._prompts)

@@ -67,7 +67,11 @@ def _refusal(error: Exception) -> str:
         return ""
     if isinstance(error, (known.UserError, known.ModelRequestRejectedError)):
         return said(error)
-    return said(error) if isinstance(error, known.ModelHTTPError) and error.status_code in REFUSING else ""
+    if not isinstance(error, known.ModelHTTPError):
+        return ""
+    # llama-cpp-python's server answers a form of reply that it doesn't know with 500
+    refuses = error.status_code in REFUSING or (error.status_code == 500 and "response_format" in said(error))
+    return said(error) if refuses else ""
 
 
 def first_manner(model: Model, options: LLMOptions) -> Manner:

@@ -27,7 +27,7 @@ def parts_of(name: str) -> tuple[str, str]:
     provider, _, model = name.partition(":")
     if provider and model:
         return provider, model
-    meant = _meant(name)
+    meant = meant_by(name)
     advice = f"did you mean {meant}?" if meant else "write PROVIDER:MODEL, for example openai:gpt-5-mini"
     raise ConfigError(f"{name!r} names no model with its provider: {advice}")
 
@@ -82,8 +82,8 @@ def shown(address: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
 
 
-def _meant(name: str) -> str | None:
-    """The name with its provider: that of a known model whose name begins with the same word."""
+def meant_by(name: str) -> str | None:
+    """A name without its provider, with it: that of a known model whose name begins with the same word; else None."""
     word = _WORD.match(name)
     if word is None or ":" in name:
         return None

@@ -263,9 +263,11 @@ def _explaining(name: str, make: Callable[[], T]) -> T:
     except Exception as error:
         from pydantic_ai.exceptions import UserError  # noqa: PLC0415  # optional package
 
-        if not isinstance(error, UserError):
+        if isinstance(error, ConfigError):
             raise
-        said = str(error)
+        said = str(error) or type(error).__name__
+        if not isinstance(error, UserError):  # a provider's own package can't be set up: it says why
+            raise ConfigError(f"{name}: {said.splitlines()[0]}") from None
         variables = " or ".join(dict.fromkeys(_VARIABLE.findall(said)))
         if variables:
             raise _not_set(name, "address" if variables.endswith("URL") else "key", variables) from None

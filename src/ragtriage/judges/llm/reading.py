@@ -23,8 +23,9 @@ CLOSE = 0.5
 """The share of a component's words that a sentence must hold to be where it was taken from."""
 _VALUES: Mapping[str, Answered] = {"yes": "yes", "no": "no", "unknown": "unknown"}
 """Capital letters and spaces around are no other word; everything else is."""
-_SCORES: Mapping[Answered, float | None] = {"yes": 1.0, "no": 0.0, "unknown": None}
 _WORD = re.compile(r"\w+")
+_IN_ASCII = bytes(code if chr(code).isalnum() or chr(code) == "_" else ord(" ") for code in range(128)).decode()
+"""What `_WORD` takes, and a space for everything else; as a table it is several times as quick."""
 _JOINING = re.compile("[\u200c\u200d\ufe00-\ufe0f]+")
 _ELLIPSIS = re.compile(r"\s*(?:\.\.\.|…|\[\.\.\.\]|\[…\])\s*")
 
@@ -118,7 +119,7 @@ def _verdict(question: Question, said: Any, name: str) -> Verdict:
     flag = ""
     if value == "yes" and quote.strip() and not stands_in(quote, question.evidence):
         flag = f"the quote is not in the text: “{_short(quote)}”"
-    return Verdict(value, _SCORES[value], None, visible(why).strip(), flag=flag)
+    return Verdict(value, explanation=visible(why).strip(), flag=flag)
 
 
 def stands_in(quote: str, texts: Sequence[str]) -> bool:
@@ -138,7 +139,8 @@ def _plain(text: str) -> str:
     """The words in small letters with a space between, as a comparison needs them; what nobody sees parts no word."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", _JOINING.sub("", visible(text)))
-    return " ".join(_WORD.findall(text.casefold()))
+    text = text.casefold()
+    return " ".join(text.translate(_IN_ASCII).split() if text.isascii() else _WORD.findall(text))
 
 
 def _short(text: str) -> str:

@@ -51,7 +51,10 @@ def _value(key: str, value: Any, where: str, folder: Path) -> Any:
         if not isinstance(value, str):
             raise ConfigError(f"{where} must be a text, not {value!r}")
         if key == "price":
-            return parse_price(value)
+            try:
+                return parse_price(value)
+            except ConfigError as error:
+                raise ConfigError(f"{where}: {error}") from error
         if key == "reply" and value not in {"auto", "schema", "text"}:
             raise ConfigError(f"{where} is {value!r}: use schema, text or auto")
         return folder / value if key in {"prompts", "guidance"} else value

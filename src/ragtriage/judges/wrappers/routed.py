@@ -21,6 +21,7 @@ class Routed:
 
     def __init__(self, judges: Mapping[Kind, Judge], name: str) -> None:
         self._judges = dict(judges)
+        self._batching = {id(judge): judge for judge in judges.values() if isinstance(judge, Batching)}
         self._travelled: dict[Question, str] = {}
         self._name = name
 
@@ -68,7 +69,7 @@ class Routed:
 
     async def _told(self, judge: Judge, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
         """What the judge yields; it is asked at once in which request, since it may forget that when it goes on."""
-        batching = judge if isinstance(judge, Batching) else None
+        batching = self._batching.get(id(judge))
         async with closing(judge.ask(questions)) as answers:
             async for position, answer in answers:
                 if batching:

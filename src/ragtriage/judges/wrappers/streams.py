@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from typing import TypeVar
 
 from ragtriage.errors import Stopped
 from ragtriage.verdicts import Answer
 
+T = TypeVar("T")
 Answers = AsyncIterator[tuple[int, Answer]]
 """What `Judge.ask` gives."""
 
 
 @asynccontextmanager
-async def closing(answers: Answers) -> AsyncGenerator[Answers, None]:
+async def closing(answers: AsyncIterator[T]) -> AsyncGenerator[AsyncIterator[T], None]:
     """Close what a judge yields from, if it can be closed, when nobody listens any more."""
     try:
         yield answers
@@ -23,7 +25,7 @@ async def closing(answers: Answers) -> AsyncGenerator[Answers, None]:
             await answers.aclose()
 
 
-async def merged(streams: Sequence[Answers]) -> AsyncGenerator[tuple[int, int, Answer], None]:
+async def merged(streams: Sequence[AsyncIterator[tuple[int, T]]]) -> AsyncGenerator[tuple[int, int, T], None]:
     """Read from all at once and yield (which stream, position, answer) as each comes.
 
     An error of one is raised after the others have ended, so that nothing that they were paid for is lost; of several
@@ -34,9 +36,9 @@ async def merged(streams: Sequence[Answers]) -> AsyncGenerator[tuple[int, int, A
             async for position, answer in answers:
                 yield 0, position, answer
         return
-    waiting: asyncio.Queue[tuple[int, int, Answer] | None] = asyncio.Queue()
+    waiting: asyncio.Queue[tuple[int, int, T] | None] = asyncio.Queue()
 
-    async def read(which: int, stream: Answers) -> None:
+    async def read(which: int, stream: AsyncIterator[tuple[int, T]]) -> None:
         try:
             async with closing(stream) as answers:
                 async for position, answer in answers:

@@ -1,0 +1,231 @@
+"""Several judges in one command, and one judge several times: juries, cascades, repetitions."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_models import Model, chats, judging, kinds_in, same
+from cli_rows import row, written
+
+from ragtriage import open_store
+from ragtriage.store import RunInfo
+from ragtriage.verdicts import Verdict, Verdicts
+from servers import Heard, Said, Server
+
+pytestmark = pytest.mark.usefixtures("openai")
+
+LEAN = ("--metrics", "groundedness,response_precision,source_query_coverage")
+JURY = ("--judge", "openai:first", "--judge", "openai:second", "--jury", "majority")
+PRICE = ("--price", "1:2")
+
+
+class Two:
+    """Two models behind one address, which don't always agree."""
+
+    def __init__(self) -> None:
+        self.models = {"first": Model(salt="a"), "second": Model(salt="b")}
+
+    def __call__(self, heard: Heard) -> Said:
+        """What the model that is asked says."""
+        return self.models[heard.body["model"]](heard)
+
+
+class Fickle:
+    """A model that says something else each time that the same is asked."""
+
+    def __init__(self) -> None:
+        self._models = [Model(salt=str(i)) for i in range(9)]
+        self._times: Counter[str] = Counter()
+
+    def __call__(self, heard: Heard) -> Said:
+        """What it says this time."""
+        self._times[same(heard.body)] += 1
+        return self._models[self._times[same(heard.body)] - 1](heard)
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    answer = "Ticket {0} costs {1} euros. It floats."
+    return written(tmp_path / "rows.jsonl", [row(i, answer=answer.format(i, i + 3)) for i in range(5)])
+
+
+def asked(heard: list[Heard], model: str) -> Counter[str]:
+    """How many questions of each kind this model was asked."""
+    return sum((kinds_in(body) for body in chats(heard) if body["model"] == model), Counter())
+
+
+def verdicts(store: str = ".ragtriage", run: int | str = "last") -> list[Verdict]:
+    """Every verdict of a run."""
+    with open_store(store) as opened:
+        return [
+            cell
+            for record in opened.run(run).records()
+            for known in record.steps.values()
+            if isinstance(known, Verdicts)
+            for cells in known.cells
+            for cell in cells
+            if isinstance(cell, Verdict)
+        ]
+
+
+def runs() -> list[RunInfo]:
+    """The runs, the oldest first."""
+    with open_store() as store:
+        return store.runs()[::-1]
+
+
+def test_a_jury_votes_on_what_its_first_judge_found(command, rows: Path) -> None:
+    with Server(Two()) as server:
+        flags = (*JURY, "--base-url", server.url, *PRICE)
+        planned = command("plan", rows.name, "--json", *LEAN, *flags).json
+        said = command("evaluate", rows.name, *LEAN, *flags)
+
+    assert said.code == 0
+    assert "judged by majority of openai:first, openai:second" in said.out
+    first, second = asked(server.heard, "first"), asked(server.heard, "second")
+    assert first["claims"] == first["questions"] == 5
+    assert second["claims"] == second["questions"] == 0
+    assert first["supported"] == second["supported"] == 10
+    assert planned["least"]["requests"] <= len(server.heard) <= planned["most"]["requests"]
+    found = verdicts()
+    assert {verdict.value for verdict in found} == {"yes", "no", "unknown"}
+    for verdict in found:
+        votes = re.findall(r"openai:(?:first|second): (yes|no), because of q\d", verdict.explanation)
+        assert len(votes) == 2
+        assert verdict.value == (votes[0] if votes[0] == votes[1] else "unknown")
+
+
+def test_the_embedded_judge_votes_too(command, rows: Path) -> None:
+    with Server(Model()) as server:
+        said = command("evaluate", rows.name, *LEAN, *judging(server, "--judge", "embedded", "--jury", "majority"))
+
+    assert said.code == 0
+    assert "judged by majority of openai:m, embedded" in said.out
+    assert all("openai:m: " in one.explanation and "embedded: " in one.explanation for one in verdicts())
+
+
+@pytest.mark.parametrize("band", ["shipped", "0:1"])
+def test_a_cascade_passes_on_what_the_embedded_judge_is_not_sure_of(command, rows: Path, band: str) -> None:
+    with Server(Model()) as alone, Server(Model()) as server:
+        command("evaluate", rows.name, *LEAN, *judging(alone), "--store", "a")
+        flags = judging(server, "--cascade", band, *PRICE)
+        planned = command("plan", rows.name, "--json", *LEAN, *flags).json
+        said = command("evaluate", rows.name, *LEAN, *flags)
+
+    remark = re.search(
+        r"cascade: the embedded judge decided (\d+) verdicts and passed (\d+) on, which saved about (\d+) requests\n",
+        said.err,
+    )
+    assert said.code == 0
+    assert remark
+    decided, passed_on, saved = map(int, remark.groups())
+    own, all_of_it = asked(server.heard, "m"), asked(alone.heard, "m")
+    assert passed_on == own.total()
+    assert own["claims"] == own["questions"] == 0 < all_of_it["claims"]
+    assert len(server.heard) < len(alone.heard)
+    assert planned["least"]["requests"] == 0 < len(server.heard) <= planned["most"]["requests"]
+    if band == "0:1":
+        assert (decided, saved) == (0, 0)
+    else:
+        assert decided > 0
+        assert saved > 0
+    by_model = ["because of q" in one.explanation for one in verdicts()]
+    assert any(by_model)
+
+
+def test_the_embedded_judge_alone_would_say_what_it_decides(command, rows: Path) -> None:
+    with Server(Model()) as server:
+        command("evaluate", rows.name, *LEAN, *judging(server, "--cascade", "0.5:0.5"))
+        command("evaluate", rows.name, *LEAN, "--store", "alone")
+
+    kept = [one for one in verdicts() if "because of q" not in one.explanation]
+    assert kept
+    assert all(one in verdicts("alone") for one in kept)
+
+
+def test_repetitions_are_runs_of_their_own_and_asked_anew(command, rows: Path) -> None:
+    with Server(Fickle()) as server:
+        args = (rows.name, *LEAN, "--repeat", 3, *judging(server, *PRICE))
+        planned = command("plan", rows.name, "--json", *LEAN, "--repeat", 3, *judging(server, *PRICE)).json
+        said = command("evaluate", *args)
+        requests = len(server.heard)
+        again = command("evaluate", *args, "--json")
+
+    assert (said.code, again.code, len(server.heard)) == (0, 0, requests)
+    assert planned["least"]["requests"] <= requests <= planned["most"]["requests"]
+    decomposing = [same(body) for body in chats(server.heard) if kinds_in(body)["claims"]]
+    assert set(Counter(decomposing).values()) == {3}
+    stored = runs()
+    assert [(info.number, info.trial, info.repeats, info.state, info.done) for info in stored[:3]] == [
+        (1, 0, None, "finished", 5), (2, 1, 1, "finished", 5), (3, 2, 1, "finished", 5)
+    ]  # fmt: skip
+    assert sum(info.requests for info in stored) == requests
+    assert [f"repetition {n} of 3)" in said.err for n in (1, 2, 3, 4)] == [True, True, True, False]
+    assert "3 trials of 5 cases · rows.jsonl · judged by openai:m" in said.out
+    cost = sum(info.cost for info in stored)
+    assert f"3 trials together: {requests} requests · " in said.out
+    assert f" · ${cost:.6f}".rstrip("0") in said.out
+    repeats = again.json["repeats"]
+    assert (repeats["trials"], repeats["cases"], repeats["runs"]) == (3, 5, [4, 5, 6])
+    assert repeats["metrics"]["groundedness"]["verdict_flips"] > 0
+    assert repeats["metrics"]["groundedness"]["case_spread"] > 0
+
+
+def test_what_all_repetitions_took_is_told_to_machines(command, rows: Path) -> None:
+    with Server(Model()) as server:
+        found = command("evaluate", rows.name, "--json", *LEAN, "--repeat", 2, *judging(server, *PRICE)).json
+
+    assert found["spent"]["requests"] * 2 == found["repeats"]["spent"]["requests"] == len(server.heard)
+    assert found["repeats"]["spent"]["cost"] == pytest.approx(2 * found["spent"]["cost"])
+    assert found["repeats"]["metrics"]["groundedness"]["spread"] == 0
+    assert found["repeats"]["metrics"]["groundedness"]["verdict_flips"] == 0
+
+
+@pytest.mark.parametrize("trial", [1, 2])
+def test_a_repeated_evaluation_that_stopped_goes_on_where_it_stopped(command, rows: Path, trial: int) -> None:
+    def told(said: Any) -> list[str]:
+        return [line.split(" ")[0] for line in said.err.splitlines() if "repetition" in line]
+
+    with Server(Model()) as server:
+        args = ("evaluate", rows.name, "--json", *LEAN, "--repeat", 3, *judging(server))
+        planned = command("plan", *args[1:]).json["least"]["requests"]
+        cut = trial * planned // 3 + 10
+        stopped = command(*args, "--max-requests", cut)
+        asked = len(server.heard)
+        done = command(*args)
+
+    assert (stopped.code, done.code, asked) == (3, 0, cut)
+    assert told(stopped) == ["new"] * (trial + 1)
+    assert told(done) == ["continuing"] * (trial + 1) + ["new"] * (2 - trial)
+    assert set(Counter(same(body) for body in chats(server.heard)).values()) == {3}
+    assert [(info.number, info.repeats, info.state) for info in runs()] == [
+        (1, None, "finished"), (2, 1, "finished"), (3, 1, "finished")
+    ]  # fmt: skip
+    assert (done.json["run"], done.json["repeats"]["runs"]) == (1, [1, 2, 3])
+    assert sum(info.requests for info in runs()) == len(server.heard)
+    left = re.search(r"the rest would take (\d+) (?:to (\d+) )?requests", stopped.err)
+    assert left
+    assert int(left[1]) <= len(server.heard) - cut <= int(left[2] or left[1])
+
+
+def test_a_failure_in_a_later_repetition_makes_the_evaluation_incomplete(command, rows: Path) -> None:
+    seen: Counter[str] = Counter()
+
+    def refused(heard: Heard, times: int) -> Said | None:
+        if "Ticket 2" in str(heard.body) and kinds_in(heard.body)["supported"]:
+            seen["all"] += 1
+            return Said({"error": {"message": "blocked", "code": "content_filter"}}, 400) if seen["all"] > 1 else None
+        return None
+
+    with Server(Model(refused)) as server:
+        said = command("evaluate", rows.name, "--json", *LEAN, "--repeat", 2, *judging(server))
+
+    assert said.code == 3
+    assert said.json["metrics"]["groundedness"]["failed"] == 0
+    assert said.json["repeats"]["metrics"]["groundedness"]["failed"] == 1
+    assert json.dumps(said.json)
