@@ -11,13 +11,14 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from ragtriage.case import Case
 from ragtriage.errors import ConfigError, JudgeError, StoreError
 from ragtriage.inquiry import Inquiry, conclude, inquire, turns_of
 from ragtriage.judges import questions as ask
-from ragtriage.judges.protocol import Judge
+from ragtriage.judges.protocol import TURN, Judge
 from ragtriage.judges.questions import Question
 from ragtriage.language import language_of
 from ragtriage.metric import Metric
@@ -60,12 +61,13 @@ async def evaluate(
     if window < 1:
         raise ConfigError(f"the window is {window}: at least one case must be in flight")
     planned = plan(metrics, also)
-    waiting = iter(cases)
+    waiting = enumerate(cases)
     running: set[asyncio.Task[Record]] = set()
     ended: JudgeError | None = None
     try:
         while True:
-            for case in _at_most(waiting, 0 if ended else window - len(running)):
+            for turn, case in islice(waiting, 0 if ended else window - len(running)):
+                TURN.set(turn)  # each task takes it along
                 running.add(asyncio.create_task(_record(case, planned, judge, language)))
             if not running:
                 break
@@ -121,7 +123,7 @@ def evaluate_sync(
         async def close() -> None:
             for task in filter(None, following):  # a Ctrl-C has broken off in the middle of it
                 task.cancel()
-                await asyncio.wait([task])
+                await asyncio.gather(task, return_exceptions=True)
             await records.aclose()  # type: ignore[attr-defined]  # an async generator, typed by what callers may use
 
         try:
@@ -129,14 +131,6 @@ def evaluate_sync(
                 yield came.pop()
         finally:
             runner.run(close())
-
-
-def _at_most(items: Iterator[Case], count: int) -> Iterator[Case]:
-    for _ in range(count):
-        item = next(items, None)
-        if item is None:
-            return
-        yield item
 
 
 async def _record(case: Case, planned: Plan, judge: Judge, language: Callable[[Case], str]) -> Record:

@@ -111,8 +111,16 @@ def _writing(out: Path, rows: Path) -> Iterator[TextIO]:
         raise InputError(f"{out} is the file that is read: name another one with -o")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        with out.open("w", encoding="utf-8", errors="backslashreplace") as target:
-            yield target
+        whole = out.is_file() or not out.exists()
+        part = out.with_name(out.name + ".part") if whole else out  # what was there stays until all is written
+        try:
+            with part.open("w", encoding="utf-8", errors="backslashreplace") as target:
+                yield target
+            if whole:
+                part.replace(out)
+        finally:
+            if whole:
+                part.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"{out} can't be written: {error.strerror or error}") from error
 

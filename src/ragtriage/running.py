@@ -8,7 +8,7 @@ import heapq
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ragtriage.assessment import Assessment, Criteria
 from ragtriage.case import Case
@@ -27,6 +27,9 @@ from ragtriage.record import Record
 from ragtriage.steps import Step
 from ragtriage.store import RunIdentity, RunInfo, Store
 from ragtriage.verdicts import Undefined
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 UNKNOWN_LANGUAGE = "und"
 """ISO 639-2 for a language that nobody could tell."""
@@ -227,6 +230,9 @@ class FileRun:
                 if not any(isinstance(o, Undefined) and o.failed for o in record.outcomes.values()):
                     assessment.add(record)
         flights = self._chosen_judge.window if self._chosen_judge else WINDOW
+        answers = self._store.answers()
+        if self._chosen_judge and self._chosen_judge.paid:
+            answers.beside = self._keep_spending  # a kill must not lose what the answers that are kept have cost
         try:
             with _settled():
                 for record in evaluate_sync(
@@ -241,8 +247,9 @@ class FileRun:
                     assessment.add(record)
                     yield record
         finally:
+            answers.beside = None
             self._count_spending()
-            self._store.answers().flush()
+            answers.flush()
             if self._chosen_judge:
                 self._chosen_judge.settle()
         self.run.finish()
@@ -275,6 +282,10 @@ class FileRun:
             if later is not None:
                 return self._store.run(later).info.repeats
         return None
+
+    def _keep_spending(self, connection: Connection) -> None:
+        self._count_spending()
+        self.run.keep_spending(connection)
 
     def _count_spending(self) -> None:
         """What this command spent goes on top of what earlier continuations of the run did."""

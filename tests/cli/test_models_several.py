@@ -165,7 +165,7 @@ def test_repetitions_are_runs_of_their_own_and_asked_anew(command, rows: Path) -
         (1, 0, None, "finished", 5), (2, 1, 1, "finished", 5), (3, 2, 1, "finished", 5)
     ]  # fmt: skip
     assert sum(info.requests for info in stored) == requests
-    assert [f"repetition {n} of 3)" in said.err for n in (1, 2, 3, 4)] == [True, True, True, False]
+    assert [f"(trial {n} of 3)" in said.err for n in (1, 2, 3, 4)] == [True, True, True, False]
     assert "3 trials of 5 cases · rows.jsonl · judged by openai:m" in said.out
     cost = sum(info.cost for info in stored)
     assert f"3 trials together: {requests} requests · " in said.out
@@ -189,7 +189,7 @@ def test_what_all_repetitions_took_is_told_to_machines(command, rows: Path) -> N
 @pytest.mark.parametrize("trial", [1, 2])
 def test_a_repeated_evaluation_that_stopped_goes_on_where_it_stopped(command, rows: Path, trial: int) -> None:
     def told(said: Any) -> list[str]:
-        return [line.split(" ")[0] for line in said.err.splitlines() if "repetition" in line]
+        return [line.split(" ")[0] for line in said.err.splitlines() if "(trial " in line]
 
     with Server(Model()) as server:
         args = ("evaluate", rows.name, "--json", *LEAN, "--repeat", 3, *judging(server))

@@ -61,6 +61,9 @@ def evaluated(store: str) -> dict[str, Any]:
         (["--judge", "openai:m", "--embeddings", "frob:x"], "frob:x: there is no provider 'frob'"),
         (["--judge", "openai:m", "--base-url", "localhost:8000"], "no address: write http://HOST:PORT/v1"),
         (["--judge", "openai:m", "--header", "X-Team"], "--header: write it as NAME=VALUE"),
+        (["--judge", "openai:m", "--header", "X Team=b"], "--header 'X Team' is no name of a header"),
+        (["--judge", "openai:m", "--header", "X-Team=a\nB: c"], "--header X-Team: its value holds a line break"),
+        (["--judge", "openai:m", "--header", "X-Team=ä"], "or a letter beyond ASCII"),
         (["--judge", "openai:m", "--reply", "xml"], "--reply xml: use schema, text or auto"),
         (["--judge", "openai:m", "--price", "2"], "the price '2' can't be read: write IN:OUT"),
         (["--judge", "openai:m", "--concurrency", "0"], "--concurrency is 0: give at least 1"),
@@ -101,6 +104,20 @@ def test_a_missing_key_is_named_but_a_server_of_ones_own_needs_none(
     assert without.code == 2
     assert without.err == "ragtriage: openai:gpt-5-mini has no key: set the environment variable OPENAI_API_KEY\n"
     assert (own.code, own.json["cases"]) == (0, 6)
+
+
+@pytest.mark.parametrize("key", ["sk-cli-0123456789\n", "sk-cli-ü"])
+@pytest.mark.parametrize("address", [(), ("--base-url", NOWHERE)], ids=["own", "other"])
+def test_a_key_that_can_not_be_sent_is_told_without_it(
+    command, monkeypatch: pytest.MonkeyPatch, rows: Path, key: str, address: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+
+    said = command("evaluate", rows.name, "--judge", "openai:m", *address)
+
+    assert said.code == 2
+    assert "openai:m: the key in OPENAI_API_KEY holds a line break or a letter beyond ASCII: set it anew" in said.err
+    assert "sk-cli" not in said.err
 
 
 @pytest.mark.parametrize("missing", ["pydantic_ai", "openai"])

@@ -87,7 +87,9 @@ def test_a_response_is_judged_by_the_rules_for_refusals_or_by_the_others_never_b
 
     fired = {finding.rule for finding in diagnose(record_of(scores, declines=declines), THRESHOLDS)}
 
-    assert fired <= of_refusals if declines else not fired & of_refusals
+    covered = scores["response_query_coverage"]
+    refused = declines and (covered is None or covered < THRESHOLDS["response_query_coverage"])
+    assert fired <= of_refusals if refused else not fired & of_refusals
 
 
 @given(scores=SCORES, declines=st.booleans())

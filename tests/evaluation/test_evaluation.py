@@ -514,6 +514,28 @@ def test_leaving_early_cancels_what_is_in_flight() -> None:
     assert len({question.query for question in judge.asked}) < 50
 
 
+def test_an_interruption_in_the_middle_of_a_step_is_raised_and_leaves_nothing_in_flight() -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    class Waiting(FakeJudge):
+        left = 0
+
+        async def ask(self, questions):
+            asyncio.get_running_loop().call_later(0.01, interrupt)
+            try:
+                await asyncio.sleep(60)
+                yield 0, YES
+            finally:
+                self.left += 1
+
+    judge = Waiting(agreeable)
+
+    with pytest.raises(KeyboardInterrupt):
+        list(evaluate_sync([case(0)], judge))
+    assert judge.left == 1
+
+
 def test_an_answer_of_the_wrong_form_is_a_failure() -> None:
     def wrong(question: Question) -> Answer:
         empty: Components = ()

@@ -6,7 +6,7 @@ import asyncio
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -157,7 +157,7 @@ def _trial(work: _Work, trial: int, times: int, repeats: int | None) -> _Trial:
     with FileRun(*given, repetition=Repetition(trial, times, repeats)) as run:
         if trial == 0:
             _say_rows(run, work.cases, work.by)
-        sys.stderr.write(f"{run.announcement}{f' (repetition {trial + 1} of {times})' if times > 1 else ''}\n")
+        sys.stderr.write(f"{run.announcement}{f' (trial {trial + 1} of {times})' if times > 1 else ''}\n")
         assessment = Assessment(criteria, work.by)
         reason = _evaluate(run, chosen, assessment)
     stored = work.store.run(run.run.number)
@@ -174,7 +174,7 @@ def _rest_of(run: FileRun, done: int, work: _Work, reason: str | None, trials: r
         return
     yield reason
     far = f"{done} of {run.survey.selected} cases are done"
-    if work.chosen.choice.batch_api:  # what is submitted is on its way, though nothing says so yet
+    if reason == INTERRUPTED or work.chosen.choice.batch_api:  # nobody waits for sums; tickets are on their way
         yield far
     elif work.chosen.paid:
         memory, rest = work.store.answers(), []
@@ -182,7 +182,7 @@ def _rest_of(run: FileRun, done: int, work: _Work, reason: str | None, trials: r
             first = trial == trials.start
             judge = run.judge if first else work.chosen.judge(memory, trial=trial)
             given = (work.cases, judge, work.criteria, work.selection, work.file)
-            rest.append(planned(*given, concurrency=work.chosen.concurrency, memory=memory, trial=trial)[0])
+            rest.append(planned(*given, concurrency=work.chosen.concurrency, memory=memory, trial=trial, sample=0)[0])
         yield f"{far}; the rest would take {between(together(rest))}"
 
 
@@ -286,16 +286,33 @@ def _stoppable(chosen: Chosen) -> Iterator[None]:
         return
 
     def stop(*_: object) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, leave)
+        _between_steps(begin_to_stop)
+
+    def begin_to_stop() -> None:
         sys.stderr.write("\nstopping when the requests in flight have come in (Ctrl-C again: don't wait for them)\n")
-        try:
-            # not here: the signal may have come in the middle of what it changes
-            asyncio.get_running_loop().call_soon_threadsafe(chosen.stop, INTERRUPTED)
-        except RuntimeError:
-            chosen.stop(INTERRUPTED)
+        chosen.stop(INTERRUPTED)
+
+    def leave(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        _between_steps(_interrupt)
 
     before = signal.signal(signal.SIGINT, stop)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _between_steps(act: Callable[[], None]) -> None:
+    """Act between two steps of the event loop, since a signal comes in the middle of one; at once where none runs."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        act()
+    else:
+        loop.call_soon_threadsafe(act)
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ragtriage.cli.judging_options import JudgeFlags, choice_from, with_judge_flags
-from ragtriage.cli.options import Config, settings_from
+from ragtriage.cli.options import Config, Where, place_of, settings_from
 from ragtriage.judges.chosen import Chosen
 from ragtriage.judges.protocol import Judge
 from ragtriage.judging import ask_rows, split_rows
+from ragtriage.store import open_store
 
 judge = typer.Typer(
     help="Ask the judge directly, to measure it from outside.",
@@ -33,13 +36,15 @@ def ask(
     *,
     judging: JudgeFlags,
     out: Out = Path("-"),
+    store: Where = None,
     config: Config = None,
 ) -> None:
     """Verdicts for rows of one task: {id, verdict, confidence, score}, or an error with a null score.
 
     Uses the question's fields only (claim, sources, query, text, question, a, b, truth, response).
     """
-    ask_rows(task, rows, out, _judge(judging, config))
+    with _judge(judging, config, store) as asked:
+        ask_rows(task, rows, out, asked)
 
 
 @judge.command("split")
@@ -50,14 +55,26 @@ def split(
     *,
     judging: JudgeFlags,
     out: Out = Path("-"),
+    store: Where = None,
     config: Config = None,
 ) -> None:
     """Components of the rows' texts: {id, components: [{text, start, end}]}.
 
     Reads `text`, else `query` (questions) or `response` (claims, sentences).
     """
-    split_rows(unit, rows, out, _judge(judging, config))
+    with _judge(judging, config, store) as asked:
+        split_rows(unit, rows, out, asked)
 
 
-def _judge(flags: JudgeFlags, config: Path | None) -> Judge:
-    return Chosen(choice_from(flags, settings_from(config, None))).judge()
+@contextmanager
+def _judge(flags: JudgeFlags, config: Path | None, store: str | None) -> Iterator[Judge]:
+    """The judge; what a model answers is kept in the store, so that the same command goes on where it stopped."""
+    settings = settings_from(config, None)
+    chosen = Chosen(choice_from(flags, settings))
+    if not chosen.paid:
+        yield chosen.judge()
+        return
+    with open_store(place_of(store, settings)) as opened:
+        yield chosen.judge(opened.answers(), tickets=opened.tickets())
+        opened.answers().flush()
+        chosen.settle()

@@ -14,6 +14,7 @@ import typer
 from ragtriage.config import Settings
 from ragtriage.errors import ConfigError
 from ragtriage.judges.chosen import EMBEDDED, Choice
+from ragtriage.judges.llm.naming import at_an_address
 from ragtriage.judges.llm.pricing import parse_price
 
 
@@ -120,6 +121,8 @@ def choice_from(flags: JudgeFlags, settings: Settings) -> Choice:
     if unheard and all(name == EMBEDDED for name in names):
         flag = "header" if unheard[0] == "headers" else unheard[0].replace("_", "-")
         raise ConfigError(f"--{flag} is for language models only: name one with --judge PROVIDER:MODEL")
+    if flags.base_url is None and not any(at_an_address(name) for name in (*names, options.embeddings)):
+        options = replace(options, base_url=None, headers=options.headers if flags.header else {})
     return Choice(
         names,
         "majority" if flags.jury else settings.jury if not flags.judge else None,

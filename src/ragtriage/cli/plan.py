@@ -21,7 +21,7 @@ from ragtriage.cli.options import Config, Where, criteria_from, pairs, place_of,
 from ragtriage.diagnosis import needs_of
 from ragtriage.errors import InputError
 from ragtriage.judges.chosen import Choice, Chosen
-from ragtriage.judges.protocol import Estimate, Judge
+from ragtriage.judges.protocol import Judge
 from ragtriage.judges.wrappers import AnswerMemory, Cascade, InMemory
 from ragtriage.readers import CaseFile, Limits, open_cases
 from ragtriage.rehearsal import Rehearsal, rehearse, together
@@ -129,7 +129,7 @@ def print_planned(rehearsal: Rehearsal, file: str, judge: str, *, as_json: bool,
         print_rehearsal(Console(), rehearsal, input=shown, judge=judge, notes=notes)
 
 
-def planned(
+def planned(  # noqa: PLR0913  # what an evaluation takes, and how exactly it is to be known
     cases: CaseFile,
     judge: Judge,
     criteria: Criteria,
@@ -139,6 +139,7 @@ def planned(
     concurrency: int = 16,
     memory: AnswerMemory | None = None,
     trial: int = 0,
+    sample: int = 50,
 ) -> tuple[Rehearsal, Survey]:
     """What evaluating the selected rows of a file would take, and which of its rows can be used.
 
@@ -151,6 +152,7 @@ def planned(
         concurrency: how many requests would be in flight.
         memory: what the evaluation would remember answers by.
         trial: which repetition.
+        sample: on how many cases to find out which metric is the dearest; 0 to leave it.
 
     Raises:
         InputError: no row can be used.
@@ -158,20 +160,27 @@ def planned(
     """
     survey = Survey()
     names = {m.name for m in criteria.metrics}
-    rehearsal = rehearse(
-        _counted(SelectedRows(cases, selection).cases(survey.reject), survey),
-        judge,
-        metrics=criteria.metrics,
-        also=needs_of(rule for rule in criteria.rules if names >= set(rule.when)),
-        concurrency=concurrency,
-        memory=memory,
-        trial=trial,
-    )
+    rows = SelectedRows(cases, selection)
+
+    def rehearsed(by: Judge) -> Rehearsal:
+        return rehearse(
+            rows.cases(survey.reject) if survey.selected else _counted(rows.cases(survey.reject), survey),
+            by,
+            metrics=criteria.metrics,
+            also=needs_of(rule for rule in criteria.rules if names >= set(rule.when)),
+            concurrency=concurrency,
+            sample=sample,
+            memory=memory,
+            trial=trial,
+        )
+
+    rehearsal = rehearsed(judge)
     if not survey.selected:
         first = f"; the first: {survey.first_rejected[0]}" if survey.first_rejected else ""
         raise InputError(f"{name}: none of its {survey.rejected} rows can be used{first}")
-    if isinstance(judge, Cascade):  # its estimate is what it takes if the first judge decides nothing
-        rehearsal = replace(rehearsal, least=Estimate(), seconds=(0.0, rehearsal.seconds[1]))
+    if isinstance(judge, Cascade):
+        best = rehearsed(judge.at_best())
+        rehearsal = replace(rehearsal, least=best.least, seconds=(best.seconds[0], rehearsal.seconds[1]))
     return rehearsal, survey
 
 
@@ -201,7 +210,7 @@ def _notes(choice: Choice) -> list[str]:
     """What this judge makes different from the numbers."""
     notes = []
     if choice.cascade is not None:
-        notes.append("At least: if the embedded judge decides everything; at most: if it decides nothing.")
+        notes.append("At least: if the embedded judge decides all that it may; at most: if it decides nothing.")
     if choice.batch_api:
         notes.append("By the batch API it costs about half of this price, and takes up to a day.")
     return notes

@@ -94,7 +94,7 @@ def runs(*, store: Where = None) -> None:
             of = f"{info.done} of {info.rows} cases"
             failed = f", {info.failed} failed" if info.failed else ""
             cost = f"  {dollars(info.cost)}" if info.cost else ""
-            again = f"  repetition {info.trial + 1} of run {info.repeats}" if info.repeats else ""
+            again = f"  trial {info.trial + 1} of run {info.repeats}" if info.repeats else ""
             line = f"{info.number:>4}  {info.created}  {info.state:<11}  {of}{failed}  {info.judge}  {info.input}"
             line += cost + again
             sys.stdout.write(line + "\n")

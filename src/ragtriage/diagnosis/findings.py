@@ -81,6 +81,8 @@ def diagnose(
     scores = {name: outcome for name, outcome in record.outcomes.items() if isinstance(outcome, Score)}
     levels = {n: _level(s.value, thresholds[n]) for n, s in scores.items() if n in thresholds}
     refused = declined(record)
+    if refused and levels.get("response_query_coverage") == "high":
+        refused = False  # what answers most of the query doesn't decline it
     conversed = from_conversation(record)
     faults = {m.name: m.fault for m in metrics}
     found = [

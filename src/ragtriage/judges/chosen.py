@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import partial
 from typing import Any, Literal
@@ -16,10 +16,10 @@ from ragtriage.judges.llm.channel import Channel
 from ragtriage.judges.llm.embedding import EmbeddingJudge
 from ragtriage.judges.llm.judge import Asking, LLMJudge
 from ragtriage.judges.llm.ledger import Ledger
-from ragtriage.judges.llm.naming import address_of, meant_by
+from ragtriage.judges.llm.naming import address_of, at_an_address, meant_by, meant_for, parts_of
 from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.pricing import price_of
-from ragtriage.judges.llm.prompts import ASKED, LOCAL, read_prompts
+from ragtriage.judges.llm.prompts import ASKED, read_prompts
 from ragtriage.judges.llm.providers import model_named
 from ragtriage.judges.llm.tickets import Tickets
 from ragtriage.judges.llm.transport import ModelTransport
@@ -67,6 +67,12 @@ class Choice:
         doubles = sorted({name for name in self.names if self.names.count(name) > 1})
         if doubles:
             raise ConfigError(f"--judge {doubles[0]} is named twice: to ask a judge several times, use --repeat")
+        self._check_parts()
+        if self.models:
+            self._check_embeddings()
+            self._check_addresses()
+
+    def _check_parts(self) -> None:
         if len(self.names) > 1 and not self.jury:
             raise ConfigError("several judges need --jury majority")
         if self.jury and len(self.names) < 2:
@@ -79,6 +85,24 @@ class Choice:
             raise ConfigError("--batch-api is for language models: name one with --judge provider:model")
         if self.wait and not self.batch_api:
             raise ConfigError("--wait belongs to --batch-api")
+        if self.models:  # else the options are those of a file, kept for when a model judges
+            self._check_embeddings()
+            self._check_addresses()
+
+    def _check_embeddings(self) -> None:
+        if self.options.embeddings == EMBEDDED:
+            return
+        if self.cascade is not None or self.names[0] == EMBEDDED:
+            raise ConfigError("--embeddings has no effect here, as the embedded judge compares sentences: leave it out")
+
+    def _check_addresses(self) -> None:
+        options = self.options
+        asked = [*self.models, *([options.embeddings] if options.embeddings != EMBEDDED else [])]
+        kinds = {parts_of(name)[0] for name in asked}
+        if options.base_url is not None and not any(at_an_address(name) for name in asked):
+            raise ConfigError("--base-url is for judges and embeddings openai:NAME and ollama:NAME, and there is none")
+        if options.headers and options.base_url is None and len(kinds) > 1:
+            raise ConfigError("--header would go to several providers: give --base-url too, and it goes there only")
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -115,24 +139,25 @@ class Chosen:
         options = choice.options
         self.ledger = Ledger(budget=options.budget, max_requests=options.max_requests)
         self._prompts = read_prompts(options.prompts, options.guidance)
-        self._transports = {name: ModelTransport(name, options) for name in choice.models}
-        self._prices: dict[str, Price | None] = {name: price_of(name, options) for name in choice.models}
+        self._options = {name: meant_for(name, options) for name in choice.models}
+        self._transports = {name: ModelTransport(name, own) for name, own in self._options.items()}
+        self._prices: dict[str, Price | None] = {name: price_of(name, own) for name, own in self._options.items()}
         self._channels: dict[str, Channel] = {}
         self._desks: list[Desk] = []
+        self._local: list[EmbeddedJudge] = []
         self._cascade: Cascade | None = None
         for name, price in self._prices.items():
             self._channels[name] = Channel(options, self.ledger, price, name=name)
-            if price is None and options.budget is not None:
-                raise ConfigError(
-                    f"the price of {name} isn't known, so a budget can't be kept: give --price IN:OUT "
-                    "(US dollars for a million tokens), or --max-requests instead of --budget"
-                )
+            self._check_budget(name, price, "give --price IN:OUT (US dollars for a million tokens), or ")
             if choice.batch_api:
-                BatchAPI(name, model_named(name, options), options, price)
+                BatchAPI(name, model_named(name, self._options[name]), self._options[name], price)
         self._embeddings: dict[str, Judge] = {}
         for name, channel in self._channels.items():
             if options.embeddings != EMBEDDED:
-                self._embeddings[name] = EmbeddingJudge(options.embeddings, options, channel)
+                # the price that a user gives is that of the judge
+                own = replace(meant_for(options.embeddings, options), price=None)
+                self._check_budget(options.embeddings, price_of(options.embeddings, own), "give ")
+                self._embeddings[name] = EmbeddingJudge(options.embeddings, own, channel)
 
     @property
     def paid(self) -> bool:
@@ -171,6 +196,7 @@ class Chosen:
             {} if judging else {"threads": 1, "kept": BESIDE}
         )  # the requests need the processor more
         local = EmbeddedJudge(any_language=self.choice.any_language, **beside)
+        self._local.append(local)
         members = [
             Cached(local if name == EMBEDDED else self._model(name, local, tickets, trial), remembered,
                    durable=name != EMBEDDED, trial=trial)
@@ -187,13 +213,26 @@ class Chosen:
         self.ledger.stop(reason)
 
     def settle(self) -> None:
-        """Let go of the tickets whose answers are kept; call it when the answers are flushed."""
+        """Let go of the embedded model, and of the tickets whose answers are kept; call it when these are flushed.
+
+        A judge that was made before may be asked again all the same.
+        """
         for desk in self._desks:
             desk.close()
         self._desks.clear()
+        for local in self._local:
+            local.close()
+        self._local.clear()
+
+    def _check_budget(self, name: str, price: Price | None, advice: str) -> None:
+        if price is None and self.choice.options.budget is not None:
+            raise ConfigError(
+                f"the price of {name} isn't known, so a budget can't be kept: "
+                f"{advice}--max-requests instead of --budget"
+            )
 
     def _model(self, name: str, local: Judge, tickets: Tickets | None, trial: int) -> Judge:
-        options = self.choice.options
+        options = self._options[name]
         llm = LLMJudge(
             name,
             self._asking(name, tickets, trial),
@@ -203,7 +242,9 @@ class Chosen:
             identity=f"{address_of(name, options) or ''} {options.temperature} {options.reply == 'text'}",
         )
         similar = self._embeddings.get(name, local)
-        by_kind: dict[Kind, Judge] = {**dict.fromkeys(ASKED, llm), **dict.fromkeys(LOCAL, local), "similarity": similar}
+        # sentences are split by their marks, in any language
+        splitting = EmbeddedJudge(any_language=True)
+        by_kind: dict[Kind, Judge] = {**dict.fromkeys(ASKED, llm), "sentences": splitting, "similarity": similar}
         return Routed(by_kind, name)
 
     def _asking(self, name: str, tickets: Tickets | None, trial: int) -> Asking:
@@ -212,7 +253,7 @@ class Chosen:
         if tickets is None:
             raise ConfigError("--batch-api needs a store, which keeps its tickets")
         price, wait = self._prices[name], self.choice.wait
-        desk = Desk(name, self.choice.options, self.ledger, tickets, price=price, wait=wait, trial=trial)
+        desk = Desk(name, self._options[name], self.ledger, tickets, price=price, wait=wait, trial=trial)
         self._desks.append(desk)
         return desk.ask
 

@@ -6,11 +6,16 @@ Every judge, embedded or behind an API, and every judge around judges (cached, b
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from ragtriage.judges.questions import Kind, Question
 from ragtriage.verdicts import Answer
+
+TURN: ContextVar[int] = ContextVar("turn", default=0)
+"""The place, in the order of the input, of the case that is being asked about. A judge whose questions must queue
+answers those of earlier cases first, so that a run that is stopped has whole cases and not the beginnings of many."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,8 @@ class StoredAnswers:
     def __init__(self, engine: Engine, where: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._engine = engine
         self._where = where
+        self.beside: Callable[[Connection], None] | None = None
+        """Writes what belongs to the same transaction, for example what the answers cost."""
         self._waiting: dict[bytes, Remembered] = {}
         self._clock = clock
         self._since = clock()
@@ -99,6 +101,8 @@ class StoredAnswers:
             ]
             with writing(self._engine, self._where) as connection:
                 self._insert(connection, rows)
+                if self.beside:
+                    self.beside(connection)
             self._waiting.clear()
 
     def _look_up(self, connection: Connection, keys: Sequence[bytes]) -> Result[bytes, str]:

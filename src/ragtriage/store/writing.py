@@ -147,6 +147,10 @@ class Run:
             self._write(connection)
         self._waiting = _Waiting()
 
+    def keep_spending(self, connection: Connection) -> None:
+        """Write what was spent so far, in somebody else's transaction."""
+        self._lease.renew(connection, **self._spent())
+
     def finish(self) -> None:
         """Commit everything and mark the run as finished.
 

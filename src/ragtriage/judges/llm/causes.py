@@ -75,8 +75,9 @@ class Asked:
     def hide(self, text: str) -> str:
         """The text without secrets, in one line, cut if it is long."""
         for secret in self.secrets:
-            if len(secret) >= SHORTEST_SECRET:
-                text = text.replace(secret, "…")
+            for form in (secret, secret.strip(), repr(secret)[1:-1]):
+                if len(form) >= SHORTEST_SECRET:
+                    text = text.replace(form, "…")
         text = " ".join(text.split())
         return text if len(text) <= MOST_SAID else text[:MOST_SAID].rsplit(" ", 1)[0] + " …"
 
@@ -105,7 +106,7 @@ def _texts(body: Any) -> Iterator[str]:
 
 
 def _filtered(asked: Asked, error: Any) -> ExchangeError:
-    return Rejected(f"the provider's content filter refused it{asked.because(error)}")
+    return Rejected(f"the provider's content filter refused it{asked.because(error)}", alone=True)
 
 
 def _misused(asked: Asked, error: Any) -> ExchangeError:
@@ -148,7 +149,7 @@ def _not_found(asked: Asked, error: Any) -> ExchangeError:
 
 
 def _too_long(asked: Asked, error: Any) -> ExchangeError:
-    return Rejected(f"the request is too long for the model{asked.because(error)}")
+    return Rejected(f"the request is too long for the model{asked.because(error)}", alone=True)
 
 
 def _rejected(asked: Asked, error: Any) -> ExchangeError:

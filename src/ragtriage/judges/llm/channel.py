@@ -153,13 +153,16 @@ class Channel:
                 self._ledger.repeated[cause] += 1
         raise GaveUp(f"the reply doesn't fit: {problem}")
 
-    async def run(self, once: Callable[[], Awaitable[Reply]], *, tokens_in: int, largest_reply: int) -> Reply:
+    async def run(
+        self, once: Callable[[], Awaitable[Reply]], *, tokens_in: int, largest_reply: int, priced: Price | None = None
+    ) -> Reply:
         """Make one request, and repeat it while that may help.
 
         Args:
             once: makes one attempt; raises an `ExchangeError`.
             tokens_in: of the prompt.
             largest_reply: in tokens.
+            priced: what it costs, if not what the channel's model does.
 
         Raises:
             GaveUp: this request fails.
@@ -168,7 +171,8 @@ class Channel:
         past = _Past(self._begun)
         self._begun += 1
         tokens = tokens_in + largest_reply
-        price = self._price.of(tokens_in, largest_reply) if self._price else 0.0
+        known = priced or self._price
+        price = known.of(tokens_in, largest_reply) if known else 0.0
         while True:
             place = await self._entrance.enter(tokens, price * self._surprise, repeated=past.cause != "")
             if past.cause:
@@ -202,7 +206,7 @@ class Channel:
             return self._wait_after_busy(error, past, number)
         cause = str(error).rstrip(".")
         if isinstance(error, Rejected):
-            self._rejected += past.number < FIRST_REQUESTS
+            self._rejected += past.number < FIRST_REQUESTS and not error.alone
             if self._rejected == FIRST_REQUESTS and not self._replies:
                 self._close(f"{self._name} rejects every request: {cause}; look at the model and its options", error)
             raise GaveUp(str(error)) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
@@ -12,7 +13,7 @@ from ragtriage.errors import JudgeError
 from ragtriage.judges.llm.channel import Channel, GaveUp
 from ragtriage.judges.llm.embedder import Embedder
 from ragtriage.judges.llm.exchange import ExchangeError, Rejected, Reply, Transient, Unusable, tokens_of
-from ragtriage.judges.llm.naming import parts_of
+from ragtriage.judges.llm.naming import address_of, parts_of
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.pricing import price_of
 from ragtriage.judges.protocol import Estimate
@@ -94,8 +95,9 @@ class EmbeddingJudge:
         return self._name
 
     def fingerprint(self, kind: Kind) -> str:  # noqa: ARG002  # it answers one kind
-        """The model and the threshold."""
-        return f"embeddings:{self._name[:160]}:{self._threshold:g}"
+        """The model, the server's address and the threshold."""
+        where = hashlib.blake2b((address_of(self._name, self._options) or "").encode(), digest_size=6).hexdigest()
+        return f"embeddings:{self._name[:160]}:{where}:{self._threshold:g}"
 
     def can(self, kind: Kind, language: str) -> str | None:  # noqa: ARG002  # models know most languages
         """Similarity, in any language."""
@@ -184,7 +186,8 @@ class EmbeddingJudge:
             if self._channel is None:
                 await once()
             else:
-                await self._channel.run(once, tokens_in=sum(map(tokens_of, texts)), largest_reply=0)
+                tokens = sum(map(tokens_of, texts))
+                await self._channel.run(once, tokens_in=tokens, largest_reply=0, priced=self._price)
         except GaveUp as error:
             if isinstance(error.__cause__, Rejected):
                 raise error.__cause__ from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+import heapq
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -11,6 +11,7 @@ from ragtriage.errors import JudgeError, Stopped
 from ragtriage.judges.llm.exchange import Reply
 from ragtriage.judges.llm.flow import Flow, Taken
 from ragtriage.judges.llm.ledger import Ledger
+from ragtriage.judges.protocol import TURN
 
 SHORTEST_WAIT = 0.001
 """Seconds, so that rounding can't make anybody wait again and again."""
@@ -29,8 +30,27 @@ class Place:
     taken: Taken | None = None
 
 
+class _Line:
+    """Those who wait: by the turn of the case that they ask about, then in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[int, int, Place, asyncio.Future[bool]]] = []
+        self._came = 0
+
+    def join(self, place: Place, granted: asyncio.Future[bool]) -> None:
+        """Wait."""
+        self._came += 1
+        heapq.heappush(self._heap, (TURN.get(), self._came, place, granted))
+
+    def first(self) -> tuple[Place, asyncio.Future[bool]] | None:
+        """Whose turn it is; those who have gone are taken out."""
+        while self._heap and self._heap[0][3].done():
+            heapq.heappop(self._heap)
+        return self._heap[0][2:] if self._heap else None
+
+
 class Entrance:
-    """Lets requests start in the order in which they came, those that are repeated first.
+    """Lets requests start: those that are repeated first, then by the turn of their case, then as they came.
 
     Args:
         flow: how many at once and in a minute.
@@ -52,10 +72,11 @@ class Entrance:
         self._ledger = ledger
         self._clock = clock
         self._sleep = sleep
-        self._repeated: deque[tuple[Place, asyncio.Future[bool]]] = deque()
-        self._new: deque[tuple[Place, asyncio.Future[bool]]] = deque()
+        self._repeated = _Line()
+        self._new = _Line()
         self._asleep: set[asyncio.Task[None]] = set()
         self._pacer: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._paced_until = 0.0
         ledger.watch(self._let_in)
 
@@ -66,11 +87,12 @@ class Entrance:
             JudgeError: there will be none.
         """
         place = Place(tokens, price)
-        if self.closed is None and not self._waiting() and self._may_start(place):
+        self._check_loop()
+        if self.closed is None and not self._next() and self._may_start(place):
             self._start(place)
             return place
         granted = asyncio.get_running_loop().create_future()
-        (self._repeated if repeated else self._new).append((place, granted))
+        (self._repeated if repeated else self._new).join(place, granted)
         self._let_in()
         try:
             entered = await granted
@@ -129,22 +151,28 @@ class Entrance:
 
         return asyncio.get_running_loop().create_task(wait())
 
-    def _waiting(self) -> deque[tuple[Place, asyncio.Future[bool]]] | None:
-        """The queue whose first is the next; those who have gone are taken out."""
-        for queue in (self._repeated, self._new):
-            while queue and queue[0][1].done():
-                queue.popleft()
-            if queue:
-                return queue
-        return None
+    def _next(self) -> tuple[Place, asyncio.Future[bool]] | None:
+        return self._repeated.first() or self._new.first()
+
+    def _check_loop(self) -> None:
+        """Places and turns of two event loops can't be told to each other.
+
+        Raises:
+            JudgeError: another loop is using it now.
+        """
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            if self._loop and not self._loop.is_closed() and (self.in_flight or self._next()):
+                raise JudgeError("this judge is asked from two event loops at once: make one for each of them")
+            self._loop = loop
 
     def _let_in(self) -> None:
         """Let start who may, in order; called whenever that may have changed."""
         if self._ended():
             for alarm in self._asleep:
                 alarm.cancel()
-        while queue := self._waiting():
-            place, granted = queue[0]
+        while waiting := self._next():
+            place, granted = waiting
             if self.closed is not None:
                 granted.set_result(False)
             elif self._may_start(place):
@@ -186,5 +214,5 @@ class Entrance:
 
     def _turn_away(self) -> None:
         """Refuse all who wait, once nothing is in flight."""
-        while not self._ledger.in_flight and (queue := self._waiting()):
-            queue.popleft()[1].set_result(False)
+        while not self._ledger.in_flight and (waiting := self._next()):
+            waiting[1].set_result(False)

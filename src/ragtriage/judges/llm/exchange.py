@@ -87,7 +87,16 @@ class Transient(ExchangeError):
 
 
 class Rejected(ExchangeError):
-    """This request fails whenever it is sent; others may work."""
+    """This request fails whenever it is sent; others may work.
+
+    Args:
+        cause: why.
+        alone: whether it is certain that its own text is to blame (filtered, too long), and not how all are asked.
+    """
+
+    def __init__(self, cause: str, *, alone: bool = False) -> None:
+        super().__init__(cause)
+        self.alone = alone
 
 
 class Unusable(ExchangeError):

@@ -6,6 +6,7 @@ import difflib
 import os
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from importlib.util import find_spec
 from urllib.parse import urlsplit, urlunsplit
 
@@ -14,6 +15,9 @@ from ragtriage.judges.llm.options import LLMOptions
 
 OLLAMA = "http://localhost:11434/v1"
 """Where Ollama listens if nothing else is said."""
+
+_AT_AN_ADDRESS = ("openai", "openai-chat", "openai-responses", "ollama")
+"""The providers that speak OpenAI's protocol."""
 
 _WORD = re.compile(r"[a-z]+")
 
@@ -49,6 +53,22 @@ def unknown(name: str, providers: Iterable[str]) -> ConfigError:
         f"{name}: there is no provider {provider!r}: there are {', '.join(named)} and the others that pydantic-ai "
         "knows; for a server of your own write openai:MODEL and --base-url"
     )
+
+
+def at_an_address(name: str) -> bool:
+    """Whether a model can be asked at an address of the user's."""
+    return name.partition(":")[0] in _AT_AN_ADDRESS
+
+
+def meant_for(name: str, options: LLMOptions) -> LLMOptions:
+    """The options as far as they are meant for this model.
+
+    An address, and the headers that go there, are for models that speak OpenAI's protocol: no other provider's key and
+    no texts meant for it may go to that server.
+    """
+    if options.base_url is None or at_an_address(name):
+        return options
+    return replace(options, base_url=None, headers={})
 
 
 def address_of(name: str, options: LLMOptions) -> str | None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from ragtriage.errors import ConfigError
+
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+"""Of a header, as HTTP has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,3 +79,13 @@ class LLMOptions:
         for flag, (value, low) in least.items():
             if value is not None and not value >= low:
                 raise ConfigError(f"--{flag} is {value}: give at least {low:g}")
+        for name, text in self.headers.items():
+            if not _NAME.fullmatch(name):
+                raise ConfigError(f"--header {name!r} is no name of a header: use letters, digits and hyphens")
+            if not sendable(text):
+                raise ConfigError(f"--header {name}: its value holds a line break or a letter beyond ASCII")
+
+
+def sendable(value: str) -> bool:
+    """Whether a header can have this value."""
+    return value.isascii() and value.isprintable()

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from ragtriage.errors import ConfigError, MissingExtraError
 from ragtriage.judges.llm.completions import quick_client
 from ragtriage.judges.llm.naming import address_of, parts_of, unknown
-from ragtriage.judges.llm.options import LLMOptions
+from ragtriage.judges.llm.options import LLMOptions, sendable
 
 if TYPE_CHECKING:
     import httpx2
@@ -152,7 +152,11 @@ def _provider(name: str, options: LLMOptions, http_client: httpx2.AsyncClient | 
     if kind == "bedrock":
         return make(bedrock_client=_bedrock_client(name, options))  # type: ignore[call-arg]  # Bedrock's provider
     access, address = PROVIDERS.get(kind, Access()), address_of(name, options)
-    key = next((os.environ[variable] for variable in access.keys if os.environ.get(variable)), None)
+    key = None
+    for variable in access.keys:
+        key = key or os.environ.get(variable) or None
+        if key and not sendable(key):
+            raise ConfigError(f"{name}: the key in {variable} holds a line break or a letter beyond ASCII: set it anew")
     if kind == "openai" and address is not None:
         return make(openai_client=quick_client(address, key or NO_KEY, http_client))  # type: ignore[call-arg]
     takes = inspect.signature(make).parameters

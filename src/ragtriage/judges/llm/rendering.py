@@ -5,7 +5,6 @@ The evidence stands first and is the same bytes in every request about it, so a 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -128,8 +127,3 @@ def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
         "required": list(properties),
         "additionalProperties": False,
     }
-
-
-def schema_text(schema: Mapping[str, Any]) -> str:
-    """A schema as it is written into a prompt for a model without a schema mode."""
-    return json.dumps(schema, separators=(",", ":"))

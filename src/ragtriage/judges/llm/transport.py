@@ -97,7 +97,7 @@ class ModelTransport:
         from pydantic_ai.messages import TextPart  # noqa: PLC0415  # optional package
 
         if response.finish_reason == "content_filter":
-            raise Rejected("the provider's content filter stopped the reply")
+            raise Rejected("the provider's content filter stopped the reply", alone=True)
         text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
         sent, back = response.usage.input_tokens, response.usage.output_tokens
         if not sent and not back:

@@ -48,11 +48,13 @@ class Band:
             raise ConfigError(f"the band {text!r} isn't LOW:HIGH with 0 ≤ LOW ≤ HIGH ≤ 1, for example 0.2:0.8")
         return cls(NEVER_NO if low is None else low, NEVER_YES if high is None else high)
 
+    def may_decide(self, question: Question) -> bool:
+        """Whether the first judge's answer can stand at all."""
+        return self.responses or not (question.kind == "answered" and question.query)
+
     def decides(self, question: Question, answer: Answer) -> bool:
         """Whether the first judge's answer stands."""
-        if not isinstance(answer, Verdict) or answer.score is None:
-            return False
-        if question.kind == "answered" and question.query and not self.responses:
+        if not isinstance(answer, Verdict) or answer.score is None or not self.may_decide(question):
             return False
         stands = {"yes": answer.score >= self.high, "no": answer.score <= self.low, "unknown": False}
         return stands[answer.value]
@@ -85,6 +87,7 @@ class Cascade:
         first: the cheap one; its scores are held against the bands.
         then: the dear one.
         bands: kind → between which scores a question is passed on.
+        at_best: estimate as if the first judge were sure of everything that it may decide; else as if of nothing.
 
     Attributes:
         decided: how many questions of kinds with a band the first judge decided.
@@ -92,7 +95,8 @@ class Cascade:
         saved: what the second judge would have taken for all verdicts, less what it takes for those passed on.
     """
 
-    def __init__(self, first: Judge, then: Judge, bands: Mapping[Kind, Band] = BANDS) -> None:
+    def __init__(self, first: Judge, then: Judge, bands: Mapping[Kind, Band] = BANDS, *, at_best: bool = False) -> None:
+        self._at_best = at_best
         self._first = first
         self._then = then
         self._bands = {kind: band for kind, band in bands.items() if kind not in UNBANDED}
@@ -121,9 +125,9 @@ class Cascade:
         return reason or (self._then.can(kind, language) if kind in self._bands else None)
 
     def estimate(self, questions: Sequence[Question]) -> Estimate:
-        """The most that it takes: nothing with a band is decided by the first judge."""
+        """The most that it takes, or the least: see `at_best`."""
         first = [question for question in questions if not self._beyond(question.kind)]
-        then = [question for question in questions if self._beyond(question.kind) or question.kind in self._bands]
+        then = [question for question in questions if self._beyond(question.kind) or self._passes(question)]
         return self._first.estimate(first) + self._then.estimate(then)
 
     async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
@@ -153,6 +157,15 @@ class Cascade:
             async with closing(self._then.ask(asked)) as answers:
                 async for nth, answer in answers:
                     yield left[nth], answer
+
+    def at_best(self) -> Cascade:
+        """The same, to estimate the least that it takes."""
+        return Cascade(self._first, self._then, self._bands, at_best=True)
+
+    def _passes(self, question: Question) -> bool:
+        """Whether a question is counted as passed on."""
+        band = self._bands.get(question.kind)
+        return band is not None and not (self._at_best and band.may_decide(question))
 
     def _beyond(self, kind: Kind) -> bool:
         """Whether the first judge can't do a kind at all."""

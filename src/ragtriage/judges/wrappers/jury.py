@@ -126,7 +126,8 @@ class Jury:
             yes / (yes + no) if yes + no else None,
             None if value == "unknown" else max(yes, no) / len(votes),
             words,
-            value == "unknown" or any(verdict.sure for verdict in sides[value]),
+            # what less than half of the jury says, because others failed or can't tell, is to be checked
+            value == "unknown" or (2 * max(yes, no) > len(votes) and any(verdict.sure for verdict in sides[value])),
             "; ".join(dict.fromkeys(verdict.flag for verdict in given.values() if verdict.flag)),
         )
 
