@@ -57,8 +57,7 @@ class Server:
         self.closing = threading.Event()
         self._script = script
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-        self._server.daemon_threads = True
+        self._server = _Listening(("127.0.0.1", 0), _Handler)
         self._server.owner = self  # type: ignore[attr-defined]  # the handler finds it there
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
 
@@ -89,6 +88,11 @@ class Server:
             self.heard.append(heard)
         self.asked.set()
         return said(heard) if callable(said) else said
+
+
+class _Listening(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256  # with the usual 5, who comes in a crowd tries again a second later
 
 
 class _Handler(BaseHTTPRequestHandler):

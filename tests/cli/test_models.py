@@ -62,7 +62,7 @@ def test_a_model_judges_and_what_it_took_is_told_and_stored(command, rows: Path)
 
 def test_the_model_is_asked_by_its_name_in_the_schema_mode_and_at_no_temperature(command, rows: Path) -> None:
     with Server(Model()) as server:
-        command("evaluate", rows.name, *judging(server, model="openai:some-model:7b"))
+        command("evaluate", rows.name, *LEAN, *judging(server, model="openai:some-model:7b"))
 
     for body in chats(server.heard):
         assert (body["model"], body["temperature"]) == ("some-model:7b", 0.0)
@@ -159,8 +159,8 @@ def test_a_dry_run_for_a_person_is_the_plan(command, tmp_path: Path, rows: Path)
 
 def test_with_a_batch_size_of_one_every_question_has_a_request_of_its_own(command, rows: Path) -> None:
     with Server(Model()) as together, Server(Model()) as alone:
-        command("evaluate", rows.name, *judging(together))
-        command("evaluate", rows.name, *judging(alone, "--batch-size", 1))
+        command("evaluate", rows.name, *LEAN, *judging(together))
+        command("evaluate", rows.name, *LEAN, *judging(alone, "--batch-size", 1))
 
     assert {sum(kinds_in(body).values()) for body in chats(alone.heard)} == {1}
     assert kinds(alone.heard) == kinds(together.heard)

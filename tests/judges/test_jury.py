@@ -200,3 +200,11 @@ def test_every_combination_of_three_votes_agrees_with_counting():
     for said in product(["yes", "no", "unknown"], repeat=3):
         yes, no = said.count("yes"), said.count("no")
         assert verdict(*said).value == ("yes" if yes > no else "no" if no > yes else "unknown")
+
+
+def test_what_less_than_half_of_the_jury_says_is_to_be_checked():
+    jury = Jury([FakeJudge(lambda _: Verdict("no")), FakeJudge(lambda _: Failure("no reply"), name="other")])
+
+    (verdict,) = answers(jury, [ask.supported("It floats.", ("It sinks.",))])
+
+    assert (verdict.value, verdict.sure) == ("no", False)

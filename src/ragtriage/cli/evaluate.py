@@ -108,8 +108,7 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
             if repeats and not as_json:
                 print_repeats(Console(), repeats, input=file, judge=first.stored.info.judge)
                 sys.stdout.write(_taken_in_words(trials))
-    summary = first.assessment.summary()
-    gate = failing(gates, summary)
+    gate = failing(gates, first.assessment.summary()) if gates else []
     remarks = [*gate, *(line for trial in trials for line in trial.remarks), *_sent_again(chosen.ledger)]
     sys.stderr.write("".join(f"{line}\n" for line in remarks))
     if unwritten or first.incomplete or any(trial.stopped or trial.stored.info.failed for trial in trials):

@@ -14,6 +14,7 @@ from ragtriage.judges.llm.exchange import Busy, Malformed, Prompt, Rejected, Rep
 from ragtriage.judges.llm.flow import Flow, Rate
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.options import LLMOptions, Price
+from ragtriage.judges.protocol import TURN
 
 DOLLAR = Price(1e6, 1e6)
 """A dollar a token, in and out."""
@@ -908,3 +909,47 @@ def test_a_rate_holds_in_every_minute(most, demands):
     for start in times:
         inside = [a for time, a in zip(times, amounts, strict=True) if start <= time < start + 60 - 1e-6]
         assert sum(inside) <= max(most, 20 if len(inside) == 1 else most)
+
+
+def test_what_is_certain_to_be_one_text_s_own_fault_says_nothing_about_the_others():
+    """A continued run may have nothing left but texts that the provider's filter refuses."""
+    way, refusing = channel(), Server(Rejected("the filter refused it", alone=True))
+
+    async def scenario():
+        return await asyncio.gather(*requests(way, refusing, 8), return_exceptions=True)
+
+    assert [type(error) for error in in_no_time(scenario())] == [GaveUp] * 8
+
+
+def test_requests_of_earlier_cases_go_first():
+    way, server = channel(concurrency=1), Server()
+    order = []
+
+    async def asking(turn, at):
+        TURN.set(turn)
+
+        async def once():
+            order.append((turn, at))
+            return await server()
+
+        await way.run(once, tokens_in=1, largest_reply=1)
+
+    async def scenario():
+        await asyncio.gather(*(asyncio.create_task(asking(turn, at)) for at in range(2) for turn in (3, 2, 1)))
+
+    in_no_time(scenario())
+
+    assert order == [(3, 0), (1, 0), (1, 1), (2, 0), (2, 1), (3, 1)]
+
+
+def test_two_event_loops_at_once_are_refused():
+    way, slow = channel(), Server(latency=1000.0)
+
+    async def scenario():
+        task = asyncio.ensure_future(way.run(slow, tokens_in=1, largest_reply=1))
+        await asyncio.sleep(0)
+        with pytest.raises(JudgeError, match="two event loops at once"):
+            await asyncio.to_thread(asyncio.run, way.run(slow, tokens_in=1, largest_reply=1))
+        task.cancel()
+
+    asyncio.run(scenario())
