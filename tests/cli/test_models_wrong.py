@@ -141,7 +141,7 @@ def test_a_missing_package_is_told_with_its_extra(process, rows: Path, missing: 
     ids=["401", "403", "404", "quota", "400"],
 )
 def test_what_would_meet_every_request_ends_the_run_at_once(command, rows: Path, said: Said, told: str) -> None:
-    written(rows, [row(i) for i in range(40)])
+    written(rows, [row(i) for i in range(20)])
     refusing = True
     with Server(Model(lambda heard, times: said if refusing else None)) as server:
         ended = command("evaluate", rows.name, *LEAN, *judging(server, "--concurrency", 4))
@@ -155,11 +155,12 @@ def test_what_would_meet_every_request_ends_the_run_at_once(command, rows: Path,
     assert "sk-cli" not in ended.err
     assert asked <= 12
     assert kept <= {"sentences", "similarity"}  # which no model is asked
-    assert "continuing run 1: 0 of 40\n" in went_on.err
-    assert (went_on.code, went_on.json["run"], went_on.json["cases"]) == (0, 1, 40)
+    assert "continuing run 1: 0 of 20\n" in went_on.err
+    assert (went_on.code, went_on.json["run"], went_on.json["cases"]) == (0, 1, 20)
 
 
 def test_a_server_that_nobody_reaches_is_told_with_its_address(command, rows: Path) -> None:
+    written(rows, [row(i) for i in range(16)])  # whichever of so many first gives up ends it
     address = nobody()
 
     said = command("evaluate", rows.name, *LEAN, "--judge", "openai:m", "--base-url", address)

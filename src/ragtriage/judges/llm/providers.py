@@ -263,7 +263,9 @@ def _explaining(name: str, make: Callable[[], T]) -> T:
         needed = _INSTALL.search(str(error))
         if kind not in PROVIDERS and needed:
             raise ConfigError(f"{name}: {kind} models need: pip install '{needed[1]}'") from None
-        raise MissingExtraError(f"{kind} models", PROVIDERS.get(kind, Access()).extra) from None
+        if kind not in PROVIDERS:
+            raise MissingExtraError(f"{kind} models, if pydantic-ai knows them,", Access().extra) from None
+        raise MissingExtraError(f"{kind} models", PROVIDERS[kind].extra) from None
     except Exception as error:
         from pydantic_ai.exceptions import UserError  # noqa: PLC0415  # optional package
 
