@@ -9,8 +9,9 @@ FAKE is the script of a server that speaks OpenAI's protocol and answers from th
 request (`--port`, `--latency`, `/reset`, `/stats`). TRIPLES holds cases (query, contexts, response); they are varied so
 that all are different. Every measurement is a process of its own, through the same path as `ragtriage evaluate`, all
 seven scores, with a store on disk. The ideal is requests × latency ÷ requests in flight, from the same run. Beside each
-measurement of speed stands a bare one: as many requests of the same size by pydantic-ai's own `Model.request`, as many
-at once, and nothing else; what the evaluation takes more than that is ours.
+measurement of speed stand two bare ones: as many requests of the same size, as many at once, and nothing else, by
+pydantic-ai's `direct.model_request` and by its `Agent`, both with its own client. Processor time differs from machine
+to machine by a factor of three; the ratios to these two don't.
 """
 
 from __future__ import annotations
@@ -29,15 +30,18 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from openai import AsyncOpenAI
+from pydantic_ai import Agent, NativeOutput, StructuredDict
+from pydantic_ai.direct import model_request
 from pydantic_ai.messages import ModelRequest, SystemPromptPart, UserPromptPart
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.providers.openai import OpenAIProvider
+from pydantic_ai.settings import ModelSettings
 from speed import varied
 
 from ragtriage.assessment import Assessment, Criteria
@@ -97,22 +101,27 @@ def evaluate(path: str, folder: str, metrics: str, concurrency: int, deadline: f
     print(json.dumps(found))
 
 
-def send_bare(requests: int, characters: int, concurrency: int) -> None:
+def send_bare(by: str, requests: int, characters: int, concurrency: int) -> None:
     """Send as many requests of such a size without an evaluation around them; see `evaluate`."""
     options = LLMOptions(f"http://127.0.0.1:{PORT}/v1")
     request = compose([supported(f"It is {number}.", ["It is so."]) for number in range(5)], options.batch_size)[0]
     prompt = render(request, read_prompts(None, None))
     text = "hello world, this is a text. " * (characters // 29)
-    client = AsyncOpenAI(base_url=options.base_url, max_retries=0)
-    model = OpenAIChatModel("fake", provider=OpenAIProvider(openai_client=client))
+    model = OpenAIChatModel("fake", provider=OpenAIProvider(base_url=options.base_url))
     form = OutputObjectDefinition(json_schema=dict(prompt.schema), name="answers", strict=True)
     parameters = ModelRequestParameters(output_mode="native", output_object=form, allow_text_output=True)
+    agent = Agent(model, output_type=NativeOutput(StructuredDict(dict(prompt.schema))), system_prompt=prompt.system)
+    settings = ModelSettings(temperature=0.0, max_tokens=1000)
     places = asyncio.Semaphore(concurrency)
 
     async def one(number: int) -> None:
         async with places, asyncio.timeout(120.0):
-            parts = [SystemPromptPart(prompt.system), UserPromptPart(f"{number} {text}")]
-            await model.request([ModelRequest(parts=parts)], {"temperature": 0.0, "max_tokens": 1000}, parameters)
+            if by == "Agent":
+                await agent.run(f"{number} {text}", model_settings=settings)
+            else:
+                parts = [SystemPromptPart(prompt.system), UserPromptPart(f"{number} {text}")]
+                messages = [ModelRequest(parts=parts)]
+                await model_request(model, messages, model_settings=settings, model_request_parameters=parameters)
 
     async def all_of_them() -> None:
         await one(0)
@@ -192,10 +201,10 @@ def cost(path: Path) -> None:
         print(f"| {name} | {per_case[0]:.1f} | {per_case[1]:,.0f} | {per_case[2]:,.0f} |", flush=True)
 
 
-def bare(beside: dict[str, Any], concurrency: int) -> dict[str, Any]:
+def bare(by: str, beside: dict[str, Any], concurrency: int) -> dict[str, Any]:
     """A bare measurement with as many requests as another one had, of the same size."""
     requests = beside["requests"]
-    given = [str(requests), str(beside["server"]["prompt_chars"] // requests), str(concurrency)]
+    given = [by, str(requests), str(beside["server"]["prompt_chars"] // requests), str(concurrency)]
     call("/reset", {})
     done = subprocess.run(
         [sys.executable, __file__, "bare", *given], check=True, capture_output=True, text=True, env=ENVIRONMENT
@@ -204,25 +213,28 @@ def bare(beside: dict[str, Any], concurrency: int) -> dict[str, Any]:
 
 
 def speed(path: Path, metrics: str, concurrency: int, repeat: int) -> None:
-    """Wall over ideal, processor time a request, peak memory, most in flight; each beside a bare measurement."""
-    print("| scores | cases | requests | in flight at most | wall s | wall ÷ ideal | CPU ms a request | peak MB |")
+    """Wall over ideal, processor time a request, peak memory, most in flight; beside the bare measurements."""
+    print("| what | cases | requests | in flight at most | wall s | wall ÷ ideal | CPU ms a request | peak MB |")
     print("|---|---|---|---|---|---|---|---|", flush=True)
-    runs, bares = [], []
+    runs = []
+    bares: dict[str, list[dict[str, Any]]] = {"model_request": [], "Agent": []}
     for _ in range(repeat):
         runs.append(measured(path, metrics, concurrency))
-        bares.append(bare(runs[-1], concurrency))
-    for found in (*runs, *bares):
-        found["over"] = found["seconds"] / (found["requests"] * LATENCY / concurrency)
+        for by, found in bares.items():
+            found.append(bare(by, runs[-1], concurrency))
+    for one in chain(runs, *bares.values()):
+        one["over"] = one["seconds"] / (one["requests"] * LATENCY / concurrency)
     most = max(run["server"]["max_in_flight"] for run in runs)
     peak = f"{statistics.median(run['peak_mb'] for run in runs):.0f}"
     requests = f"{statistics.median(run['requests'] for run in runs):.0f}"
     print(f"| {metrics} | {runs[0]['cases']} | {requests} | {most} of {concurrency} | {times(runs)} | {peak} |")
-    print(f"| bare | | {requests} | | {times(bares)} | |")
-    ratios = [
-        statistics.median(run[key] / other[key] for run, other in zip(runs, bares, strict=True))
-        for key in ("seconds", "over", "cpu_ms")
-    ]
-    print("| of the bare one | | | | " + " | ".join(f"{ratio:.2f} ×" for ratio in ratios) + " | |", flush=True)
+    for by, found in bares.items():
+        print(f"| pydantic-ai's {by}, bare | | {requests} | | {times(found)} | |")
+        ratios = [
+            statistics.median(run[key] / other[key] for run, other in zip(runs, found, strict=True))
+            for key in ("seconds", "over", "cpu_ms")
+        ]
+        print(f"| {metrics} ÷ {by} | | | | " + " | ".join(f"{ratio:.2f}" for ratio in ratios) + " | |", flush=True)
 
 
 def times(runs: list[dict[str, Any]]) -> str:
@@ -277,7 +289,7 @@ def main() -> None:
         evaluate(path, folder, metrics, int(concurrency), float(deadline))
         return
     if sys.argv[1:2] == ["bare"]:
-        send_bare(*map(int, sys.argv[2:]))
+        send_bare(sys.argv[2], *map(int, sys.argv[3:]))
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["cost", "speed", "faults", "kill"])
