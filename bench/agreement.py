@@ -1,10 +1,14 @@
-"""The embedded judge's predictions on labelled sets, one file a set, by the path that an evaluation takes.
+"""How far judges agree with people on labelled sets, as a table.
 
-    python bench/agreement.py DATA OUT [--only TASK …]
+    python bench/agreement.py DATA OUT [--judge NAME …] [--only TASK_OR_SET …]
 
-DATA/<task>/<set>.jsonl[.gz] holds the rows, OUT/<task>/<set>.jsonl gets {id, score}. Verdicts go through the code
-behind `ragtriage judge ask`, numbers of sub-questions through `judge split`; a triad scores the difference of its
-metric between the better and the worse side. Preferences need metrics that aren't there yet and are left out.
+DATA/<task>/<set>.jsonl[.gz] holds the rows, and DATA/score.py scores predictions. OUT/<fingerprint>/<task>/<set>.jsonl
+gets them; those that the same judge made already stay. Verdicts go through the code behind `ragtriage judge ask`,
+numbers of sub-questions through `judge split`; a triad scores the difference of its metric between the better and the
+worse side. Preferences need metrics that aren't there yet and are left out.
+
+`BAcc` is the balanced accuracy at the best threshold for the set, `as shipped` that of the verdicts, where unknown
+counts as wrong.
 """
 
 from __future__ import annotations
@@ -12,15 +16,23 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import math
+import subprocess
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ragtriage import Case, EmbeddedJudge, Score, Source, evaluate_sync
+from ragtriage import Case, Score, Source, evaluate_sync
+from ragtriage.judges.chosen import judge_named
+from ragtriage.judges.protocol import Judge
 from ragtriage.judges.rows import TASKS
 from ragtriage.judging import ask_rows, split_rows
 
+CURVES = ("supported/ragtruth-qa-sentence",)
+"""Sets whose share of unsupported claims is an application's own, or near it."""
+CUTS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 METRICS = {
     "SP1": "source_precision",
     "SP2": "fact_precision",
@@ -44,15 +56,15 @@ def write(path: Path, scores: dict[str, float | None]) -> None:
     path.write_text("".join(json.dumps({"id": i, "score": s}) + "\n" for i, s in scores.items()), encoding="utf-8")
 
 
-def count_questions(path: Path, out: Path) -> None:
+def count_questions(path: Path, out: Path, judge: Judge) -> None:
     """How many sub-questions each query asks."""
     parts = out.with_suffix(".parts")
-    split_rows("questions", path, parts, "embedded")
+    split_rows("questions", path, parts, judge)
     write(out, {row["id"]: float(len(row["components"])) for row in rows_of(parts)})
     parts.unlink()
 
 
-def compare_sides(path: Path, out: Path) -> None:
+def compare_sides(path: Path, out: Path, judge: Judge) -> None:
     """The metric of the better side less that of the worse; an undefined side gives no score."""
     rows = rows_of(path)
 
@@ -62,7 +74,7 @@ def compare_sides(path: Path, out: Path) -> None:
                 sources = tuple(Source(text) for text in row[side]["sources"])
                 yield Case(f"{row['id']}/{side}", row["query"], sources, row[side]["response"])
 
-    found = {record.case.id: record.outcomes for record in evaluate_sync(cases(), EmbeddedJudge())}
+    found = {record.case.id: record.outcomes for record in evaluate_sync(cases(), judge)}
     scores: dict[str, float | None] = {}
     for row in rows:
         better, worse = (found[f"{row['id']}/{side}"][METRICS[row["metric"]]] for side in ("better", "worse"))
@@ -71,28 +83,114 @@ def compare_sides(path: Path, out: Path) -> None:
     write(out, scores)
 
 
+def as_shipped(rows: list[dict[str, Any]], predictions: list[dict[str, Any]]) -> float:
+    """Balanced accuracy of the verdicts themselves; unknown is wrong."""
+    said = {row["id"]: row["verdict"] for row in predictions}
+    hits: dict[int, list[bool]] = {0: [], 1: []}
+    for row in rows:
+        hits[row["label"]].append(said.get(row["id"]) == ("yes" if row["label"] else "no"))
+    return sum(sum(some) / len(some) for some in hits.values()) / 2
+
+
+def print_table(data: Path, out: Path, columns: Mapping[str, Path]) -> None:
+    """What DATA/score.py says of each judge, and the balanced accuracy of its verdicts, a line a set."""
+    found: dict[str, dict[str, Any]] = {}
+    for judge, folder in columns.items():
+        target = out / f"{folder.name}.json"
+        given = [folder, data, "--dev-predictions", folder, "--dev-data", data, "--json", target]
+        subprocess.run([sys.executable, data / "score.py", *given], check=True, stdout=subprocess.DEVNULL)
+        found[judge] = json.loads(target.read_text(encoding="utf-8"))
+    names = list(dict.fromkeys(name for some in found.values() for name in some))
+    print("| set | rows | " + " | ".join([*columns, "floor"]) + " |\n|---|---|" + "---|" * (len(columns) + 1))
+    for name in names:
+        some = {judge: scores[name] for judge, scores in found.items() if name in scores}
+        first = next(iter(some.values()))
+        cells = [
+            cell(some[judge]["judge"], shipped(data, columns[judge], name)) if judge in some else ""
+            for judge in columns
+        ]
+        print(
+            f"| {name.replace('#', ' · ')} | {first['n']:,} | "
+            + " | ".join([*cells, cell(first["floor"], None)])
+            + " |"
+        )
+
+
+def print_curve(data: Path, columns: Mapping[str, Path]) -> None:
+    """How many of the claims that a judge calls unsupported are, and how many of those it finds, by its score."""
+    for name in CURVES:
+        path = next(data.glob(f"{name}.jsonl*"), None)
+        if path is None or not all((folder / f"{name}.jsonl").exists() for folder in columns.values()):
+            continue
+        label = {row["id"]: row["label"] for row in rows_of(path)}
+        share = 1 - sum(label.values()) / len(label)
+        print(f"\n{name}, {share:.2f} unsupported: precision and share found of those with at most this score\n")
+        print("| judge | " + " | ".join(f"{cut:g}" for cut in CUTS) + " |\n|---|" + "---|" * len(CUTS))
+        for judge, folder in columns.items():
+            score = {row["id"]: row["score"] for row in rows_of(folder / f"{name}.jsonl")}
+            cells = []
+            for cut in CUTS:
+                called = [label[i] for i, s in score.items() if s is not None and s <= cut]
+                wrong = called.count(0)
+                cells.append(f"{wrong / len(called):.2f}, {wrong / (share * len(label)):.2f}" if called else "none")
+            print(f"| {judge} | " + " | ".join(cells) + " |")
+
+
+def cell(scores: Mapping[str, Any], verdicts: float | None) -> str:
+    """AUC and balanced accuracy, or what a set has instead."""
+    main = [name for name in ("AUC", "BAcc", "Spearman", "agreement", "accepted") if name in scores]
+    parts = []
+    for name in main:
+        value, low, high = scores[name]
+        interval = f" [{low:.2f}, {high:.2f}]" if name != "BAcc" and math.isfinite(low) else ""
+        parts.append(f"{name} {value:.2f}{interval}")
+    return ", ".join(parts) + ("" if verdicts is None else f", as shipped {verdicts:.2f}")
+
+
+def shipped(data: Path, folder: Path, name: str) -> float | None:
+    """See `as_shipped`; None for sets without labels of 0 and 1."""
+    whole, _, part = name.partition("#")
+    path = next(data.glob(f"{whole}.jsonl*"))
+    rows = [row for row in rows_of(path) if not part or row.get("part") == part]
+    if not rows or not all(row.get("label") in (0, 1) for row in rows):
+        return None
+    return as_shipped(rows, rows_of(folder / f"{whole}.jsonl"))
+
+
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--only", nargs="*", help="these tasks")
+    parser.add_argument("--only", nargs="*", help="these tasks, or sets (supported/wice)")
+    parser.add_argument("--judge", nargs="+", default=["embedded", "embedded:fast"])
     args = parser.parse_args()
+    columns = {name: args.out / judge_named(name).fingerprint("supported") for name in args.judge}
+    for name, folder in columns.items():
+        predict_all(args.data, folder, name, args.only)
+    print_table(args.data, args.out, columns)
+    print_curve(args.data, columns)
+
+
+def predict_all(data: Path, folder: Path, name: str, only: list[str] | None) -> None:
+    """Predictions for every set; those that are there stay."""
     verdicts = {task.replace("-", "_"): task for task in TASKS}
-    for path in sorted(args.data.glob("*/*.jsonl*")):
-        task, out = path.parent.name, args.out / path.parent.name / f"{path.name.split('.jsonl')[0]}.jsonl"
-        started = time.perf_counter()
-        if args.only and task not in args.only:
+    judge = judge_named(name)
+    for path in sorted(data.glob("*/*.jsonl*")):
+        task, stem = path.parent.name, path.name.split(".jsonl")[0]
+        out = folder / task / f"{stem}.jsonl"
+        if out.exists() or (only and task not in only and f"{task}/{stem}" not in only):
             continue
+        started = time.perf_counter()
         if task in verdicts:
-            ask_rows(verdicts[task], path, out, "embedded")
+            ask_rows(verdicts[task], path, out, judge)
         elif task == "questions":
-            count_questions(path, out)
+            count_questions(path, out, judge)
         elif task == "triads":
-            compare_sides(path, out)
+            compare_sides(path, out, judge)
         else:
             continue
-        print(f"{task}/{out.stem}: {time.perf_counter() - started:.0f} s", flush=True)
+        print(f"{name}: {task}/{stem}: {time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
 """Finds the bands of a cascade: between which scores the embedded judge isn't sure enough to decide.
 
-    pip install scikit-learn
-    python bench/cascade.py TRAIN [--cache FILE]
+    python bench/cascade.py SCORES
 
-TRAIN and FILE are those of `bench/calibrate.py`, whose fits this repeats: every score is out of fold, five folds over
+SCORES is the file WORK/runs/RUN/scores.pkl that `training/fuse.py` writes: every score is out of fold, five folds over
 whole cases. A kind of question is asked of several things (a fact, a source, a claim): a band must hold for each of
 them alone, so the strictest of their cuts counts. Whether a response answers is left out: nearly all do, and of the
 few that the judge says don't only half really don't.
@@ -18,15 +17,13 @@ from __future__ import annotations
 
 import argparse
 import pickle
-import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import calibrate
 import numpy as np
-from sklearn.model_selection import GroupKFold
 
+SHORT = "short"
+"""Rows with a text that was cut down or taken from another case."""
 RIGHT = 0.9
 LOST = 0.1
 DRAWS = 200
@@ -89,33 +86,10 @@ class Cut:
         )
 
 
-def out_of_fold(rows: calibrate.Rows) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-    """(model, truth, score, case, kind of row) of every model, as `calibrate.main` finds them."""
-    responses = rows["answered_response"]
-    alone = [i for i, kind in enumerate(responses["kind"]) if kind == "response"]
-    for name, values in rows["answered"].items():
-        rows["answered"][name] = values + [responses[name][i] for i in alone]
-    for task, some in sorted(rows.items()):
-        x, y = np.array(some["x"], float), np.array(some["y"])
-        group, kind = np.array(some["group"]), np.array(some["kind"])
-        whole = kind != calibrate.SHORT
-        share = y[whole].mean()
-        odds = (1 / calibrate.UNSUPPORTED - 1) * (1 - share) / share if task == "supported" else 1.0
-        p = np.zeros(len(y))
-        for a, b in GroupKFold(calibrate.FOLDS).split(x, y, group):
-            p[b] = calibrate.applied(calibrate.fit(x[a], y[a], calibrate.HIDDEN.get(task, 0), odds), x[b])
-        if task in calibrate.MATCHED:
-            real = np.char.endswith(kind.astype(str), calibrate.ASKED) if task.startswith("answered") else whole
-            shift = -float(np.quantile(calibrate.logit(p[real]), 1 - y[real].mean()))
-            shift += float(np.log(calibrate.LEAN.get(task, 1.0)))
-            p = 1 / (1 + np.exp(-(calibrate.logit(p) + shift)))
-        yield task, y, p, group, kind
-
-
-def selected(y: np.ndarray, p: np.ndarray, group: np.ndarray, kind: np.ndarray, wanted: str) -> Rows:
+def selected(scores: dict[str, np.ndarray], wanted: str) -> Rows:
     """The rows that an evaluation asks."""
-    keep = kind == wanted if wanted else kind != calibrate.SHORT
-    return Rows(y[keep], p[keep], group[keep])
+    keep = scores["kind"] == wanted if wanted else scores["kind"] != SHORT
+    return Rows(*(scores[name][keep] for name in ("label", "p", "group")))
 
 
 def measured(rows: Rows, at: float, yes: int, share: float | None) -> Cut:
@@ -153,19 +127,10 @@ def widest(rows: Rows, yes: int, share: float | None) -> float:
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("train", type=Path)
-    parser.add_argument("--cache", type=Path)
-    args = parser.parse_args()
-    warnings.filterwarnings("ignore")
-    if args.cache and args.cache.exists():
-        rows: calibrate.Rows = pickle.loads(args.cache.read_bytes())
-    else:
-        rows = calibrate.measured(args.train)
-        if args.cache:
-            args.cache.write_bytes(pickle.dumps(rows))
-    found = {task: some for task, *some in out_of_fold(rows)}
+    parser.add_argument("scores", type=Path)
+    found = pickle.loads(parser.parse_args().scores.read_bytes())
     for kind, asked_of in ASKED_OF.items():
-        sets = {f"{task} {wanted}".strip(): selected(*found[task], wanted) for task, wanted in asked_of}
+        sets = {f"{task} {wanted}".strip(): selected(found[task], wanted) for task, wanted in asked_of}
         shares = SHARES.get(kind, (None, None))
         own = {name: [widest(some, yes, shares[yes]) for yes in (0, 1)] for name, some in sets.items()}
         low = min(cuts[0] for cuts in own.values())

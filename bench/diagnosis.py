@@ -1,12 +1,12 @@
 """How often the diagnosis blames a sound answer, and how often it finds a fault: on cases with true labels.
 
-    python bench/diagnosis.py NATURAL.jsonl [NATURAL.jsonl …] [--limit N] [--coefficients FILE]
+    python bench/diagnosis.py NATURAL.jsonl [NATURAL.jsonl …] [--domain NAME …] [--judge NAME] [--limit N]
 
 Reads natural cases (question, passages, sub-questions with grades, response sentences with labels), computes the true
 scores from the labels and the judge's from the texts, and prints: each score's mean, bias and correlation; for every
 rule how often it truly holds, was found and was found rightly; and the share of sound cases that were blamed. Verdicts
-are never shown the labels. For figures that are held out, fit models without the file first:
-`bench/calibrate.py TRAIN FILE --without policies`. A sub-question that only several passages together might answer
+are never shown the labels. For figures that are held out, name domains that nothing was fitted on: those of
+`training/splits.py`. A sub-question that only several passages together might answer
 makes a case's coverage ambiguous; such cases are left out.
 """
 
@@ -20,9 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from ragtriage import Case, EmbeddedJudge, Score, Source, Undefined, diagnose, evaluate_sync, needs_of, thresholds_with
+from ragtriage import Case, Score, Source, Undefined, diagnose, evaluate_sync, needs_of, thresholds_with
 from ragtriage.diagnosis import RULES
 from ragtriage.diagnosis.rules import DECLINES
+from ragtriage.judges.chosen import judge_named
 from ragtriage.metrics import metrics_named
 from ragtriage.record import Record
 from ragtriage.verdicts import Component, Outcome, Verdict, Verdicts
@@ -71,11 +72,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--limit", type=int)
-    parser.add_argument("--coefficients", type=Path, help="models that were fitted without these cases")
+    parser.add_argument("--domain", nargs="+", help="cases of these domains only")
+    parser.add_argument("--judge", default="embedded")
     args = parser.parse_args()
     rows = {}
     for path in args.files:
-        rows |= {row["id"]: row for row in map(json.loads, path.read_text(encoding="utf-8").splitlines()[: args.limit])}
+        with path.open(encoding="utf-8") as lines:
+            cases = [json.loads(line) for line in lines]
+        wanted = [case for case in cases if not args.domain or case["domain"] in args.domain]
+        rows |= {case["id"]: case for case in wanted[: args.limit]}
     truths = {i: truth for i, row in rows.items() if (truth := truth_of(row)) is not None}
     thresholds = thresholds_with({})
     pairs: dict[str, list[tuple[float, float]]] = defaultdict(list)
@@ -84,7 +89,7 @@ def main() -> None:
     both: Counter[str] = Counter()
     sure: Counter[str] = Counter()
     sound = blamed = blamed_surely = 0
-    judge = EmbeddedJudge(coefficients=args.coefficients)
+    judge = judge_named(args.judge)
     cases = (case_of(rows[i]) for i in truths)
     for record in evaluate_sync(cases, judge, metrics=METRICS, also=needs_of(RULES)):
         truth = truths[record.case.id]

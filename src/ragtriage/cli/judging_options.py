@@ -13,7 +13,7 @@ import typer
 
 from ragtriage.config import Settings
 from ragtriage.errors import ConfigError
-from ragtriage.judges.chosen import EMBEDDED, Choice
+from ragtriage.judges.chosen import LOCAL, Choice
 from ragtriage.judges.llm.naming import at_an_address
 from ragtriage.judges.llm.pricing import parse_price
 
@@ -24,7 +24,7 @@ class JudgeFlags:
 
     judge: Annotated[
         list[str] | None,
-        typer.Option(help="embedded, or provider:model; may be repeated for a jury [default: embedded]."),
+        typer.Option(help="embedded, embedded:fast or provider:model; may be repeated for a jury [default: embedded]."),
     ] = None
     jury: Annotated[str | None, typer.Option(help="How several judges come to a verdict: majority.")] = None
     cascade: Annotated[
@@ -118,7 +118,7 @@ def choice_from(flags: JudgeFlags, settings: Settings) -> Choice:
     options = replace(settings.llm, **{name: value for name, value in given.items() if value is not None})
     names = tuple(flags.judge) if flags.judge else settings.judges
     unheard = [name for name, value in given.items() if value is not None]
-    if unheard and all(name == EMBEDDED for name in names):
+    if unheard and all(name in LOCAL for name in names):
         flag = "header" if unheard[0] == "headers" else unheard[0].replace("_", "-")
         raise ConfigError(f"--{flag} is for language models only: name one with --judge PROVIDER:MODEL")
     if flags.base_url is None and not any(at_an_address(name) for name in (*names, options.embeddings)):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 from ragtriage.errors import ConfigError
 from ragtriage.evaluation import WINDOW
-from ragtriage.judges.embedded import EmbeddedJudge
+from ragtriage.judges.embedded import EMBEDDED, FAST, EmbeddedJudge
 from ragtriage.judges.llm.batch_api import BatchAPI
 from ragtriage.judges.llm.batches import Desk
 from ragtriage.judges.llm.channel import Channel
@@ -27,7 +27,8 @@ from ragtriage.judges.protocol import Judge
 from ragtriage.judges.questions import Kind
 from ragtriage.judges.wrappers import BANDS, AnswerMemory, Band, Cached, Cascade, InMemory, Jury, Routed
 
-EMBEDDED = "embedded"
+LOCAL = (EMBEDDED, FAST)
+"""The judges that come with the package."""
 SHIPPED = "shipped"
 """The cascade's bands that come with the package."""
 BESIDE = 10_000
@@ -45,7 +46,7 @@ class Choice:
     """
 
     names: tuple[str, ...] = (EMBEDDED,)
-    """`embedded` or `provider:model`, each once."""
+    """`embedded`, `embedded:fast` or `provider:model`, each once."""
     jury: Literal["majority"] | None = None
     """How several judges come to a verdict."""
     cascade: str | None = None
@@ -60,10 +61,10 @@ class Choice:
 
     def __post_init__(self) -> None:
         for name in self.models:
-            if ":" not in name:
-                near = EMBEDDED if get_close_matches(name, [EMBEDDED]) else meant_by(name)
+            if ":" not in name or name.startswith(f"{EMBEDDED}:"):
+                near = next(iter(get_close_matches(name, LOCAL)), "") or meant_by(name)
                 hint = f"; did you mean {near}?" if near else ", for example openai:gpt-5-mini"
-                raise ConfigError(f"there is no judge {name!r}: use {EMBEDDED} or PROVIDER:MODEL{hint}")
+                raise ConfigError(f"there is no judge {name!r}: use {EMBEDDED}, {FAST} or PROVIDER:MODEL{hint}")
         doubles = sorted({name for name in self.names if self.names.count(name) > 1})
         if doubles:
             raise ConfigError(f"--judge {doubles[0]} is named twice: to ask a judge several times, use --repeat")
@@ -79,7 +80,7 @@ class Choice:
             raise ConfigError("a jury needs several judges: give --judge more than once")
         if self.cascade is not None:
             self.bands()
-            if EMBEDDED in self.names:
+            if self.models != self.names:
                 raise ConfigError("a cascade passes on from the embedded judge to a model: name the model with --judge")
         if (self.batch_api or self.wait) and self.models != self.names:
             raise ConfigError("--batch-api is for language models: name one with --judge provider:model")
@@ -92,7 +93,7 @@ class Choice:
     def _check_embeddings(self) -> None:
         if self.options.embeddings == EMBEDDED:
             return
-        if self.cascade is not None or self.names[0] == EMBEDDED:
+        if self.cascade is not None or self.names[0] in LOCAL:
             raise ConfigError("--embeddings has no effect here, as the embedded judge compares sentences: leave it out")
 
     def _check_addresses(self) -> None:
@@ -107,7 +108,7 @@ class Choice:
     @property
     def models(self) -> tuple[str, ...]:
         """Those of the judges that are language models."""
-        return tuple(name for name in self.names if name != EMBEDDED)
+        return tuple(name for name in self.names if name not in LOCAL)
 
     def bands(self) -> dict[Kind, Band]:
         """The cascade's bands by kind.
@@ -191,15 +192,12 @@ class Chosen:
             trial: which repetition of the same questions.
         """
         remembered = memory or InMemory()
-        judging = EMBEDDED in self.choice.names or self.choice.cascade is not None
-        beside: dict[str, Any] = (
-            {} if judging else {"threads": 1, "kept": BESIDE}
-        )  # the requests need the processor more
-        local = EmbeddedJudge(any_language=self.choice.any_language, **beside)
-        self._local.append(local)
+        named = [*self.choice.names, *([EMBEDDED] if self.choice.cascade is not None else [])]
+        own = {name: self._own(name) for name in named if name in LOCAL}
+        local = next(iter(own.values())) if own else self._comparing()
         members = [
-            Cached(local if name == EMBEDDED else self._model(name, local, tickets, trial), remembered,
-                   durable=name != EMBEDDED, trial=trial)
+            Cached(own.get(name) or self._model(name, local, tickets, trial), remembered,
+                   durable=name not in own, trial=trial)
             for name in self.choice.names
         ]  # fmt: skip
         judge: Judge = members[0] if len(members) == 1 else Jury(members)
@@ -207,6 +205,18 @@ class Chosen:
             return judge
         self._cascade = Cascade(Cached(local, remembered, trial=trial), judge, self.choice.bands())
         return self._cascade
+
+    def _own(self, name: str) -> EmbeddedJudge:
+        """One of the package's own judges."""
+        return self._kept(EmbeddedJudge(fast=name == FAST, any_language=self.choice.any_language))
+
+    def _comparing(self) -> EmbeddedJudge:
+        """One that only compares sentences, since the requests need the processor more."""
+        return self._kept(EmbeddedJudge(fast=True, any_language=self.choice.any_language, threads=1, kept=BESIDE))
+
+    def _kept(self, local: EmbeddedJudge) -> EmbeddedJudge:
+        self._local.append(local)
+        return local
 
     def stop(self, reason: str) -> None:
         """Let no new request start; those in flight are awaited, then everybody who waits gets `Stopped(reason)`."""
@@ -262,7 +272,7 @@ def judge_named(name: str, *, any_language: bool = False, options: LLMOptions | 
     """One judge of this name, which remembers its answers for as long as it lives.
 
     Args:
-        name: `embedded` or `provider:model`.
+        name: `embedded`, `embedded:fast` or `provider:model`.
         any_language: lift the embedded judge's limit to the languages that it was measured on.
         options: how a model is asked.
 
@@ -270,6 +280,6 @@ def judge_named(name: str, *, any_language: bool = False, options: LLMOptions | 
         ConfigError: there is no such judge, or its key is missing.
         MissingExtraError: a provider's package isn't installed.
     """
-    if name == EMBEDDED:
-        return EmbeddedJudge(any_language=any_language)
+    if name in LOCAL:
+        return EmbeddedJudge(fast=name == FAST, any_language=any_language)
     return Chosen(Choice((name,), any_language=any_language, options=options or LLMOptions())).judge()

@@ -1,7 +1,7 @@
-"""The embedded judge: rules, a small encoder and calibrated models, all inside the package."""
+"""The embedded judge: rules, two small encoders and calibrated models, all inside the package."""
 
 from __future__ import annotations
 
-from ragtriage.judges.embedded.judge import EmbeddedJudge
+from ragtriage.judges.embedded.judge import EMBEDDED, FAST, EmbeddedJudge
 
-__all__ = ["EmbeddedJudge"]
+__all__ = ["EMBEDDED", "FAST", "EmbeddedJudge"]

@@ -1,8 +1,4 @@
-"""Texts to vectors: all-MiniLM-L6-v2, int8, run by onnxruntime.
-
-A text is run by itself and not in a batch: the scale of a quantised activation is taken over the whole tensor, so that
-neighbours in a batch would change a verdict. Two threads keep two cores busy all the same, and nothing is padded.
-"""
+"""Texts to vectors: all-MiniLM-L6-v2, int8, run by onnxruntime."""
 
 from __future__ import annotations
 
@@ -14,16 +10,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragtriage.errors import JudgeError
 from ragtriage.judges.embedded import lexicon
+from ragtriage.judges.embedded.session import MODEL, open_model
 from ragtriage.judges.embedded.wordpiece import WordPieces
 
-MODEL = Path(__file__).parent / "model"
 LENGTH = 256
 """Word pieces that the model was trained to read; the rest of a longer text is cut off."""
 KEPT = 120_000
@@ -59,29 +54,18 @@ class Encoder:
     """
 
     def __init__(self, folder: Path = MODEL, threads: int = 2, kept: int = KEPT) -> None:
-        # A heavy package that nothing but this class needs.
-        import onnxruntime  # noqa: PLC0415
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        # Beyond the basic optimisations, additions and normalisations are fused into an operator that is slower.
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
-        # The arena would keep what the longest text needed for each thread.
-        options.enable_cpu_mem_arena = False
+        self._session = open_model(folder / "encoder.onnx")
         try:
-            self._session: Any = onnxruntime.InferenceSession(
-                str(folder / "encoder.onnx"), options, providers=["CPUExecutionProvider"]
-            )
-            self._pieces_of = WordPieces(folder / "vocab.txt")
-        except Exception as error:
-            raise JudgeError(f"the embedded model in {folder} can't be loaded: {error}; reinstall ragtriage") from error
+            self.pieces = WordPieces(folder / "vocab.txt")
+        except OSError as error:
+            raise JudgeError(f"the vocabulary in {folder} can't be read: {error}; reinstall ragtriage") from error
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="ragtriage-encoder")
         self._kept = kept
         self._known: OrderedDict[str, Encoded] = OrderedDict()
-        self._pieces = 0
+        self._held = 0
         self._lock = threading.Lock()
         self._piece_weights = np.array(
-            [_piece_weight(i, piece) for i, piece in enumerate(self._pieces_of.pieces)], np.float32
+            [_piece_weight(i, piece) for i, piece in enumerate(self.pieces.pieces)], np.float32
         )
         self.rarity = lru_cache(maxsize=65536)(self._rarity)
 
@@ -98,16 +82,16 @@ class Encoder:
                     self._known.move_to_end(text)
                     found[text] = known
         missing.sort(key=len, reverse=True)
-        pieces = [self._pieces_of.encode(text, LENGTH) for text in missing]
+        pieces = [self.pieces.encode(text, LENGTH) for text in missing]
         found.update(zip(missing, self._pool.map(self._run, pieces), strict=True))
         with self._lock:
             for text in missing:
                 if text not in self._known:
                     self._known[text] = found[text]
-                    self._pieces += len(found[text].tokens)
-            while self._pieces > self._kept and self._known:
+                    self._held += len(found[text].tokens)
+            while self._held > self._kept and self._known:
                 _, dropped = self._known.popitem(last=False)
-                self._pieces -= len(dropped.tokens)
+                self._held -= len(dropped.tokens)
         return found
 
     def close(self) -> None:
@@ -126,9 +110,9 @@ class Encoder:
         """How much a word (or stem) says, in (0, 1]: by its rank in the vocabulary, 1 if it isn't in it."""
         if word[:1].isdigit():
             return 1.0
-        piece = self._pieces_of.number.get(word)
+        piece = self.pieces.number.get(word)
         if piece is None:
-            piece = self._pieces_of.number.get(word + "e")
+            piece = self.pieces.number.get(word + "e")
         return 1.0 if piece is None else _by_rank(piece)
 
 

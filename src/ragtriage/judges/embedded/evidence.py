@@ -53,6 +53,10 @@ class Evidence:
         """(t, 384): the token vectors of all sentences."""
         return np.concatenate([e.tokens for e in self._encoded]).astype(np.float32)
 
+    def length(self, at: int) -> int:
+        """Word pieces of a sentence."""
+        return len(self._encoded[at].tokens)
+
     @cached_property
     def starts(self) -> NDArray[np.intp]:
         """(m,), where each sentence's tokens begin."""

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from ragtriage.judges.questions import Question
 from ragtriage.verdicts import Answer
 
-_BATCH = 512
-"""Questions in one batch: enough to keep the encoder's threads busy, few enough to answer within a second or two."""
+_BATCH = 128
+"""Questions in one batch: enough to keep the encoders' threads busy, few enough to answer within a second or two."""
 _PAUSE = 0.002
 """Seconds to wait for other callers before a batch is made."""
 _AT_ONCE = 2

@@ -1,6 +1,6 @@
 """The judge that comes with the package: offline, free, deterministic.
 
-Rules break texts into components, a small encoder and calibrated models answer everything else. Nothing heavy is
+Rules break texts into components, two small encoders and fitted models answer everything else. Nothing heavy is
 imported and no model is loaded before the first question is asked.
 """
 
@@ -24,9 +24,14 @@ from ragtriage.verdicts import Answer, Failure
 
 if TYPE_CHECKING:
     from ragtriage.judges.embedded.encoder import Encoder
+    from ragtriage.judges.embedded.matcher import Matcher
     from ragtriage.judges.embedded.scorer import Scorer
 
+EMBEDDED = "embedded"
+FAST = "embedded:fast"
+"""What a person types for the judge with its matcher, and without."""
 _HERE = Path(__file__).parent
+_COEFFICIENTS = _HERE / "model" / "coefficients.json"
 _RULES: Mapping[str, Callable[[Question], Answer]] = {
     "claims": lambda q: decompose.split_claims(q.subject, q.query),
     "facts": lambda q: decompose.split_facts(q.subject),
@@ -45,39 +50,40 @@ _MEASURED = "en"
 
 
 class EmbeddedJudge:
-    """Judges with rules, a small encoder and calibrated models; a `Judge`.
+    """Judges with rules, two small encoders and calibrated models; a `Judge`.
 
     Args:
+        fast: do without the matcher, which reads claims and questions beside the evidence: several times as fast, and
+            less often right.
         any_language: judge other languages than English too, on which nothing was measured.
-        threads: how many texts are encoded at a time.
+        threads: how many texts or pairs are read at a time.
         kept: how many word pieces of encoded texts are remembered, some 770 bytes each; None for what suits it as the
             only judge.
-        coefficients: fitted models of one's own, as `bench/calibrate.py` writes them; None for those of the package.
     """
 
     def __init__(
         self,
         *,
+        fast: bool = False,
         any_language: bool = False,
         threads: int = 2,
         kept: int | None = None,
-        coefficients: Path | None = None,
     ) -> None:
+        self._fast = fast
         self._any_language = any_language
         self._kept = kept
         self._threads = threads
-        self._coefficients = coefficients or _HERE / "model" / "coefficients.json"
         self._gatherer = Gatherer(self._answers)
         self._lock = threading.Lock()
-        self._loaded: tuple[Encoder, Scorer] | None = None
+        self._loaded: tuple[Encoder, Matcher | None, Scorer] | None = None
 
     def name(self) -> str:
         """What a person would type to choose it."""
-        return "embedded"
+        return FAST if self._fast else EMBEDDED
 
     def fingerprint(self, kind: Kind) -> str:
         """A hash over everything that this kind's answers depend on: rules, and for matches the model and its code."""
-        return f"embedded-{_fingerprint(kind, self._coefficients)}"
+        return f"embedded-{_fingerprint(kind, fast=self._fast)}"
 
     def can(self, kind: Kind, language: str) -> str | None:
         """None for English; for other languages the reason why not, unless any language was asked for.
@@ -109,7 +115,10 @@ class EmbeddedJudge:
         with self._lock:
             loaded, self._loaded = self._loaded, None
         if loaded is not None:
-            loaded[0].close()
+            encoder, matcher, _ = loaded
+            encoder.close()
+            if matcher is not None:
+                matcher.close()
 
     def _scorer(self) -> Scorer:
         """The scorer, loaded on first use: importing it costs a tenth of a second, the model as much."""
@@ -117,11 +126,13 @@ class EmbeddedJudge:
             if self._loaded is None:
                 from ragtriage.judges.embedded.encoder import KEPT, Encoder  # noqa: PLC0415 - see the docstring
                 from ragtriage.judges.embedded.library import Library  # noqa: PLC0415 - see the docstring
+                from ragtriage.judges.embedded.matcher import Matcher  # noqa: PLC0415 - see the docstring
                 from ragtriage.judges.embedded.scorer import Scorer, load  # noqa: PLC0415 - see the docstring
 
                 encoder = Encoder(threads=self._threads, kept=KEPT if self._kept is None else self._kept)
-                self._loaded = encoder, Scorer(Library(encoder), load(self._coefficients))
-            return self._loaded[1]
+                matcher = None if self._fast else Matcher(encoder.pieces, threads=self._threads)
+                self._loaded = encoder, matcher, Scorer(Library(encoder), load(_COEFFICIENTS), matcher)
+            return self._loaded[2]
 
     def _answers(self, questions: Sequence[Question]) -> list[Answer]:
         """One answer a question, in order. Runs in a thread."""
@@ -163,30 +174,40 @@ def _failure(question: Question, error: Exception) -> Failure:
 
 
 @cache
-def _fingerprint(kind: str, coefficients: Path) -> str:
+def _fingerprint(kind: str, *, fast: bool) -> str:
     """Hash of the files that an answer depends on: decomposition rules for all (matches read sentences by them too)."""
-    folders = (
-        [_HERE / "decompose"]
-        if kind in (*DECOMPOSITIONS, "declines")
-        else [_HERE, _HERE / "decompose", _HERE / "model"]
-    )
+    rules = kind in (*DECOMPOSITIONS, "declines")
+    fitted = {} if rules else _fitted(kind)
+    left_out = {"judge", "gather", "__init__"}
+    if fast or not fitted.get("fusion"):
+        fitted.pop("fusion", None)
+        left_out.add("matcher")
     found = hashlib.sha256()
-    for folder in folders:
+    for folder in [_HERE / "decompose"] if rules else [_HERE, _HERE / "decompose", _HERE / "model"]:
         for path in sorted(folder.iterdir()):
-            if path.suffix in {".py", ".onnx", ".txt"} and path.stem not in {"judge", "gather", "__init__"}:
-                found.update(path.name.encode() + path.read_bytes())
-    if kind not in (*DECOMPOSITIONS, "declines"):
-        found.update(_fitted(kind, coefficients))
+            if path.suffix in {".py", ".onnx", ".txt"} and path.stem not in left_out:
+                found.update(path.name.encode() + _digest(path))
+    if not rules:
+        found.update(json.dumps(fitted, sort_keys=True).encode())
         found.update(version("onnxruntime").encode())  # another version may round another way
     return found.hexdigest()[:12]
 
 
-def _fitted(kind: str, coefficients: Path) -> bytes:
+@cache
+def _digest(path: Path) -> bytes:
+    """Of a file; the models are hashed once for all kinds."""
+    return hashlib.sha256(path.read_bytes()).digest()
+
+
+def _fitted(kind: str) -> dict[str, Any]:
     """The fitted numbers of this kind alone, so that fitting one task again voids no other verdicts; and all cuts."""
-    fitted: dict[str, Any] = json.loads(coefficients.read_text(encoding="utf-8"))
+    fitted: dict[str, Any] = json.loads(_COEFFICIENTS.read_text(encoding="utf-8"))
     task = {"similarity": "similar"}.get(kind, kind)
-    own = {name: one for name, one in fitted["tasks"].items() if name.startswith(task)}
-    return json.dumps([own, fitted["cuts"]], sort_keys=True).encode()
+    own = {
+        part: {name: one for name, one in fitted.get(part, {}).items() if name.startswith(task)}
+        for part in ("tasks", "fusion")
+    }
+    return own | {"cuts": fitted["cuts"]}
 
 
 _LANGUAGES = {

@@ -1,7 +1,7 @@
 """Question by question: the probability of yes, and what it rests on.
 
-This is the seam behind which the judge's accuracy may grow: another `Scorer` (a trained cross-encoder, say) that gives
-`Scored` for questions replaces this file and nothing else.
+Comparisons of words and vectors are weighed by a fitted model; where a matcher is given, it reads the claim or question
+beside the nearest part of the evidence, and both are weighed against each other.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from ragtriage.judges.embedded.comparison import Comparison, compare
 from ragtriage.judges.embedded.encoder import Encoded, Vector
 from ragtriage.judges.embedded.evidence import Evidence
 from ragtriage.judges.embedded.library import Library
+from ragtriage.judges.embedded.matcher import Matcher
+from ragtriage.judges.embedded.pairing import Pair, passage
 from ragtriage.judges.embedded.products import along, between
 from ragtriage.judges.embedded.reading import Sentence
 from ragtriage.judges.embedded.verdict import Cuts
@@ -31,6 +33,8 @@ from ragtriage.judges.questions import Question
 
 _WIDEST = 2048
 """Sentences of a context that are looked at."""
+FARTHEST = 8.0
+"""A logit of the matcher counts up to here."""
 _CHUNK = 1024
 """Sentences of one response that are encoded at a time, to compare them with each other."""
 
@@ -61,6 +65,8 @@ class Measured:
     """One or more alternatives; the best one counts."""
     scored: tuple[Scored, ...]
     """Everything but the probability, for each alternative."""
+    pairs: tuple[Pair, ...] = ()
+    """What the matcher reads, for each alternative; empty where it isn't asked."""
 
 
 class Model:
@@ -80,8 +86,34 @@ class Model:
         return float(1.0 / (1.0 + np.exp(-np.clip(x[0], -30.0, 30.0))))
 
 
+def fused_inputs(odds: np.ndarray, logits: np.ndarray) -> np.ndarray:
+    """What a fusion weighs.
+
+    Args:
+        odds: (n,), the log odds of a fitted model.
+        logits: (n, heads), what the matcher says.
+
+    Returns:
+        (n, 1 + heads).
+    """
+    return np.column_stack([odds, np.clip(logits.astype(np.float64), -FARTHEST, FARTHEST)])
+
+
+class Fusion:
+    """What the fitted model of a task and the matcher say, weighed against each other: a logistic regression."""
+
+    def __init__(self, fitted: Mapping[str, Any]) -> None:
+        self._weights = np.array(fitted["weights"], np.float64)
+        self._bias = float(fitted["bias"])
+
+    def probability(self, alone: float, logits: Vector) -> float:
+        """Of yes, from the fitted model's probability and the matcher's logits."""
+        x = fused_inputs(np.array([np.log(alone / (1.0 - alone))]), logits[None])[0]
+        return float(1.0 / (1.0 + np.exp(-np.clip((x * self._weights).sum() + self._bias, -30.0, 30.0))))
+
+
 def load(path: Path) -> dict[str, Any]:
-    """Fitted models, as `bench/calibrate.py` writes them.
+    """Fitted models, as `training/fuse.py` writes them.
 
     Raises:
         JudgeError: the file can't be read.
@@ -172,14 +204,16 @@ class Measurer:
     def _supported(self, question: Question) -> Measured:
         claim, encoded, evidence, c = self._search(_subject(question), question.evidence)
         row = features.supported(c, claim, encoded.vector, evidence, self._library.sentence(question.query))
-        return Measured("supported", (tuple(row),), (_found(c, claim, evidence),))
+        pair = (claim.text, passage(c, evidence))
+        return Measured("supported", (tuple(row),), (_found(c, claim, evidence),), (pair,))
 
     def _answered(self, question: Question) -> Measured:
         if question.query:
             return self._answered_by_response(question)
         asked, encoded, evidence, c = self._search(_subject(question), question.evidence)
         row = features.answered(c, asked, encoded.vector, evidence)
-        return Measured("answered", (tuple(row),), (_found(c, asked, evidence),))
+        pair = (asked.text, passage(c, evidence))
+        return Measured("answered", (tuple(row),), (_found(c, asked, evidence),), (pair,))
 
     def _answered_by_response(self, question: Question) -> Measured:
         """A response mostly answers, where a source mostly doesn't; but what it says isn't known is no answer."""
@@ -189,7 +223,8 @@ class Measurer:
             return Measured("answered_response", (), (Scored(DECLINED, quote),))
         asked, encoded, evidence, c = self._search(_subject(question), [said])
         row = features.answered(c, asked, encoded.vector, evidence)
-        return Measured("answered_response", (tuple(row),), (_found(c, asked, evidence),))
+        pair = (asked.text, passage(c, evidence))
+        return Measured("answered_response", (tuple(row),), (_found(c, asked, evidence),), (pair,))
 
     def _relevant(self, question: Question) -> Measured:
         query, encoded, evidence, c = self._search(question.query, [question.subject])
@@ -205,12 +240,13 @@ class Measurer:
         elif self._library.readings([question.context]):
             task = "essential_part"
             row += features.around(evidence, query, encoded.vector, self._evidence((question.context,), None))
-        return Measured(task, (tuple(row),), (_found(c, query, evidence),))
+        pair = (query.text, passage(c, evidence))
+        return Measured(task, (tuple(row),), (_found(c, query, evidence),), (pair,))
 
     def _same_answer(self, question: Question) -> Measured:
         library = self._library
         query = library.sentence(question.query)
-        rows, found = [], []
+        rows, found, pairs = [], [], []
         for text in sorted(set(question.evidence)):
             if not text.strip():
                 continue
@@ -219,9 +255,10 @@ class Measurer:
             cosines = (float(c.cosines.max()), float(along(response.vectors, both).max()))
             rows.append(tuple(features.same_answer(c, query, truth, response, cosines)))
             found.append(Scored(0.0, text))
+            pairs.append((f"{question.query} {text}", passage(c, response)))
         if not rows:
             raise ValueError("there is no true answer to compare with")
-        return Measured("same_answer", tuple(rows), tuple(found))
+        return Measured("same_answer", tuple(rows), tuple(found), tuple(pairs))
 
     def _similarity(self, question: Question) -> Measured:
         if len(question.evidence) <= (question.at is not None):
@@ -236,7 +273,8 @@ class Measurer:
         other = question.evidence[best]
         there, back = _both_ways(own, library.encoder.encode([other])[other])
         row = features.similar(highest, library.sentence(question.subject), library.sentence(other), there, back)
-        return Measured("similar", (tuple(row),), (Scored(0.0, other, cosine=min(1.0, highest)),))
+        found = (Scored(0.0, other, cosine=min(1.0, highest)),)
+        return Measured("similar", (tuple(row),), found, ((question.subject, other),))
 
 
 def claimed(query: str, response: tuple[str, ...]) -> str:
@@ -288,29 +326,44 @@ class Scorer:
     Args:
         library: reads and encodes.
         fitted: the coefficients, task by task.
+        matcher: reads the pairs of the tasks that have a fusion; None to do without.
     """
 
-    def __init__(self, library: Library, fitted: Mapping[str, Any]) -> None:
+    def __init__(self, library: Library, fitted: Mapping[str, Any], matcher: Matcher | None = None) -> None:
         self.measurer = Measurer(library)
         self.models = {task: Model(one) for task, one in fitted["tasks"].items()}
         self.cuts = Cuts.of(fitted["cuts"])
+        self._matcher = matcher
+        self._fusions = {task: Fusion(one) for task, one in fitted.get("fusion", {}).items()} if matcher else {}
 
     def score(self, questions: Sequence[Question]) -> Iterator[Scored | Exception]:
         """One result a question, in order; what went wrong with one doesn't touch the others."""
         # What goes wrong here meets each question again below, where only those that it concerns fail.
         with contextlib.suppress(Exception):
             self.measurer.prepare(questions)
-        for question in questions:
-            try:
-                yield self._one(self.measurer.measure(question))
-            except Exception as error:  # noqa: BLE001 - a failure is an answer too
-                yield error
+        measured = [self._measured(question) for question in questions]
+        read = [one for one in measured if isinstance(one, Measured) and one.task in self._fusions]
+        said = self._matcher.match(pair for one in read for pair in one.pairs) if self._matcher else {}
+        for one in measured:
+            yield one if isinstance(one, Exception) else self._scored(one, said)
 
-    def _one(self, measured: Measured) -> Scored:
+    def _measured(self, question: Question) -> Measured | Exception:
+        try:
+            return self.measurer.measure(question)
+        except Exception as error:  # noqa: BLE001 - a failure is an answer too
+            return error
+
+    def _scored(self, measured: Measured, said: Mapping[Pair, Vector | Exception]) -> Scored | Exception:
         if not measured.rows:
             return measured.scored[0]
-        model = self.models[measured.task]
+        model, fusion = self.models[measured.task], self._fusions.get(measured.task)
         chances = [model.probability(row) for row in measured.rows]
+        if fusion:
+            for at, pair in enumerate(measured.pairs):
+                logits = said[pair]
+                if isinstance(logits, Exception):
+                    return logits
+                chances[at] = fusion.probability(chances[at], logits)
         at = int(np.argmax(chances))
         found = measured.scored[at]
         return Scored(chances[at], found.quote, found.missing, found.cosine, found.table)

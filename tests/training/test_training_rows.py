@@ -1,0 +1,112 @@
+"""The rows that the embedded judge is trained on: well formed, and never on both sides of a split."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import json
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TRAINING = Path(__file__).parents[2] / "training"
+NATURAL = sorted(
+    path for path in (TRAINING / "authored").glob("*.jsonl") if '"response"' in path.read_text("utf-8").split("\n")[0]
+)
+GROUPS = sorted(set((TRAINING / "authored").glob("*.jsonl")) - set(NATURAL))
+
+
+@pytest.fixture(scope="module")
+def rows() -> Any:
+    sys.path.insert(0, str(TRAINING))
+    yield importlib.import_module("rows")
+    sys.path.remove(str(TRAINING))
+
+
+@pytest.fixture
+def splits(rows: Any) -> Any:
+    assert rows
+    return importlib.import_module("splits")
+
+
+def checked(*paths: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, TRAINING / "check.py", *paths], check=False, capture_output=True, text=True
+    )  # fmt: skip
+
+
+def test_the_natural_cases_are_well_formed() -> None:
+    assert len(NATURAL) == 8
+    found = checked(*NATURAL)
+    assert found.returncode == 0, found.stdout
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("style", "X", "style 'X' is none of A to F"),
+        ("essential", [[9, 1]], "essential [9, 1] stands in no passage"),
+        ("response", [["It is so.", 1, "added", 1]], "kind 'added' doesn't go with label 1"),
+        ("sub", [["Which?", {"1": 2}, 1]], "'Which?': every passage needs a grade"),
+        ("passages", [[]], "a passage or a sentence is empty"),
+    ],
+)
+def test_a_broken_case_is_said_with_its_file_and_line(tmp_path: Path, field: str, value: Any, said: str) -> None:
+    lines = NATURAL[0].read_text(encoding="utf-8").split("\n")[:2]
+    broken = json.loads(lines[1]) | {field: value}
+    path = tmp_path / "cases.jsonl"
+    path.write_text(f"{lines[0]}\n{json.dumps(broken)}\n", encoding="utf-8")
+    found = checked(path)
+    assert found.returncode == 1
+    assert f"{path}:2: {broken['id']}: {said}" in found.stdout
+
+
+def test_every_file_gives_rows_of_both_labels(rows: Any) -> None:
+    for paths, read in ((NATURAL, rows.natural_rows), (GROUPS, rows.authored_rows)):
+        for path in paths:
+            labels: dict[str, set[int]] = defaultdict(set)
+            for row in read(path):
+                labels[row.question.kind].add(row.label)
+            assert all(labels[kind] == {0, 1} for kind in ("supported", "answered", "essential")), path
+
+
+def test_a_passage_that_holds_a_part_is_no_row_for_answered(rows: Any) -> None:
+    for path in NATURAL:
+        cases = {case["id"]: case for case in map(json.loads, path.read_text("utf-8").rstrip("\n").split("\n"))}
+        for row in rows.natural_rows(path):
+            if row.kind == "passage":
+                texts = [" ".join(passage) for passage in cases[row.group]["passages"]]
+                at = str(texts.index(row.question.evidence[0]) + 1)
+                grades = next(g for sub, g, _ in cases[row.group]["sub"] if sub == row.question.subject)
+                assert grades[at] == 2 * row.label
+
+
+def test_no_row_holds_a_text_of_a_case_on_another_side(rows: Any, splits: Any) -> None:
+    for path in NATURAL:
+        side: dict[str, str] = {}
+        for case in map(json.loads, path.read_text("utf-8").rstrip("\n").split("\n")):
+            split = splits.split_of(path.stem, case["id"], case["domain"])
+            for text, *_ in case["response"]:
+                side.setdefault(text, split)
+        assert {"", "fusion"} <= set(side.values())
+        for row in rows.natural_rows(path):
+            if row.question.kind == "supported":
+                assert side[row.question.subject] == splits.split_of(row.set, row.group, row.domain)
+
+
+def test_the_questions_of_cases_that_are_kept_are_left_out_of_public_sets(rows: Any, tmp_path: Path) -> None:
+    asked = [f"Who built pier {n}?" for n in range(4)]
+    (tmp_path / "answered").mkdir()
+    lines = [
+        {"task": "answered", "set": "made", "evidence": "Ada built it.", "text": text, "label": 1} for text in asked
+    ]
+    with gzip.open(tmp_path / "answered" / "made.jsonl.gz", "wt", encoding="utf-8") as out:
+        out.writelines(json.dumps(line) + "\n" for line in lines)
+    found = {
+        row.question.subject.rstrip("?") for row in rows.public_rows(tmp_path, "answered/made", 9, {"who built pier 2"})
+    }
+    assert found == {"Who built pier 0", "Who built pier 1", "Who built pier 3"}

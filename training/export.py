@@ -1,0 +1,99 @@
+"""Writes the int8 files that the embedded judge ships.
+
+    pip install -r training/requirements.txt
+    python training/export.py encoder
+    python training/export.py matcher WORK RUN
+
+Both go to the package's own `model` folder, or to `--target`. Prints how far they are from the original weights.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import graph
+import numpy as np
+import onnx
+import onnxruntime
+import torch
+from transformers import AutoModel
+
+from ragtriage.judges.embedded.matcher import LENGTH, pair_pieces
+from ragtriage.judges.embedded.session import MODEL
+from ragtriage.judges.embedded.wordpiece import WordPieces
+
+CHECK = (
+    ("The refund is paid within 14 days of the return, by the same means of payment.", "Refunds take two weeks."),
+    ("Who won the 1896 election in Baroda?", "The 1896 election in Baroda was won by Rao, a former clerk."),
+    ("Store the vaccine between 2 and 8 °C; discard it if it was frozen.", "A frozen vaccine can be thawed."),
+    ("Short.", "Long."),
+    (
+        "Kubernetes restarts a pod whose liveness probe fails three times in a row, but never for its readiness probe.",
+        "What makes Kubernetes restart a pod?",
+    ),
+)
+
+
+def export_encoder(target: Path) -> None:
+    """The sentence encoder and its vocabulary."""
+    folder = graph.carried()
+    original = AutoModel.from_pretrained(folder)
+    weights = {k: v.numpy().astype(np.float32) for k, v in original.state_dict().items() if v.is_floating_point()}
+    onnx.save(graph.encoder(weights), str(target / "encoder.onnx"))
+    settings = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+    numbers = settings["model"]["vocab"]
+    (target / "vocab.txt").write_text("".join(f"{piece}\n" for piece in sorted(numbers, key=numbers.get)), "utf-8")
+    pieces = WordPieces(target / "vocab.txt")
+    session = onnxruntime.InferenceSession(str(target / "encoder.onnx"))
+    for text, _ in CHECK:
+        ids = np.array([pieces.encode(text, 256)], np.int64)
+        with torch.no_grad():
+            a = original(torch.tensor(ids)).last_hidden_state.mean(1).numpy()[0]
+        b = session.run(["mean"], {"ids": ids})[0][0]
+        print(f"cosine {a @ b / np.linalg.norm(a) / np.linalg.norm(b):.4f}  {text}")
+
+
+def export_matcher(run: Path, target: Path) -> None:
+    """The matcher of a run."""
+    from train import Matcher  # noqa: PLC0415  # needs no labelled rows, but imports what reads them
+
+    state = torch.load(run / "weights.pt", map_location="cpu")
+    weights = {k: v.numpy().astype(np.float32) for k, v in state.items() if v.is_floating_point()}
+    onnx.save(graph.matcher(weights, LENGTH), str(target / "matcher.onnx"))
+    pieces = WordPieces(target / "vocab.txt" if (target / "vocab.txt").exists() else MODEL / "vocab.txt")
+    session = onnxruntime.InferenceSession(str(target / "matcher.onnx"))
+    original = Matcher(graph.carried())
+    original.load_state_dict(state)
+    original.eval()
+    for first, second in CHECK:
+        numbers, at = pair_pieces(pieces, second, first)
+        ids, types = np.array([numbers], np.int64), np.array([[int(i >= at) for i in range(len(numbers))]], np.int64)
+        with torch.no_grad():
+            a = original(torch.tensor(ids), torch.tensor(types), torch.ones_like(torch.tensor(ids))).numpy()[0]
+        b = session.run(["logits"], {"ids": ids, "types": types})[0][0]
+        print(f"logits {np.round(a, 2)}, int8 {np.round(b, 2)}  {second}")
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["encoder", "matcher"])
+    parser.add_argument("work", type=Path, nargs="?")
+    parser.add_argument("run", nargs="?")
+    parser.add_argument("--target", type=Path, default=MODEL)
+    args = parser.parse_args()
+    args.target.mkdir(parents=True, exist_ok=True)
+    if args.what == "encoder":
+        export_encoder(args.target)
+    elif args.work and args.run:
+        export_matcher(args.work / "runs" / args.run, args.target)
+    else:
+        parser.error("matcher needs WORK and RUN")
+    for path in sorted(args.target.glob("*.onnx")):
+        print(f"{path.stat().st_size / 1e6:8.2f} MB  {path.name}")
+
+
+if __name__ == "__main__":
+    main()
