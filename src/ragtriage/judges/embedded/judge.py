@@ -53,7 +53,7 @@ class EmbeddedJudge:
     """Judges with rules, two small encoders and calibrated models; a `Judge`.
 
     Args:
-        fast: do without the matcher, which reads claims and questions beside the evidence: several times as fast, and
+        fast: do without the matcher, which reads claims and questions beside the evidence: more than twice as fast, and
             less often right.
         any_language: judge other languages than English too, on which nothing was measured.
         threads: how many texts or pairs are read at a time.
