@@ -112,7 +112,7 @@ def drawn(scores: dict[str, dict[str, np.ndarray]]) -> Iterator[str]:
         _, found, right = min(curve, key=lambda one: abs(one[0] - cut))
         print(f"{name}: finds {found:.2f}, right {right:.2f}")
         x, y = place(found, right, 1)
-        yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="#cf222e"/>' + text(x + 8, y - 6, name, "#cf222e")
+        yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="#cf222e"/>' + text(x + 8, y + 16, name, "#cf222e")
     yield "</svg>"
 
 
