@@ -22,8 +22,6 @@ from pathlib import Path
 
 import numpy as np
 
-SHORT = "short"
-"""Rows with a text that was cut down or taken from another case."""
 RIGHT = 0.9
 LOST = 0.1
 DRAWS = 200
@@ -88,7 +86,7 @@ class Cut:
 
 def selected(scores: dict[str, np.ndarray], wanted: str) -> Rows:
     """The rows that an evaluation asks."""
-    keep = scores["kind"] == wanted if wanted else scores["kind"] != SHORT
+    keep = scores["kind"] == wanted if wanted else np.ones(len(scores["kind"]), bool)
     return Rows(*(scores[name][keep] for name in ("label", "p", "group")))
 
 

@@ -11,6 +11,7 @@ so really are, at every cut, where one claim in ten is unsupported; the cuts of 
 from __future__ import annotations
 
 import argparse
+import json
 import pickle
 from collections.abc import Iterator
 from itertools import pairwise
@@ -18,12 +19,13 @@ from pathlib import Path
 
 import numpy as np
 
-SHORT = "short"
-"""Rows with a text that was cut down or taken from another case."""
+from ragtriage.judges.embedded.session import MODEL
+
 UNSUPPORTED = 0.1
 BINS = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0])
 COLOURS = {"supported": "#1f6feb", "answered": "#bf5700", "essential": "#2da44e", "essential_part": "#8250df"}
-MARKS = {"no": 0.4, "red": 0.3}
+CUTS = json.loads((MODEL / "coefficients.json").read_text(encoding="utf-8"))["cuts"]
+MARKS = {"no": CUTS["unsure"], "red": CUTS["sure"]}
 SIZE, LEFT, TOP = 240, 50, 30
 
 
@@ -94,9 +96,7 @@ def drawn(scores: dict[str, dict[str, np.ndarray]]) -> Iterator[str]:
     yield from axes(0, "confidence", "share that is right")
     yield line([place(0, 0, 0), place(1, 1, 0)], "#d0d7de")
     for number, (task, colour) in enumerate(COLOURS.items()):
-        some = scores[task]
-        keep = some["kind"] != SHORT
-        points = reliability(task, some["label"][keep], some["p"][keep])
+        points = reliability(task, scores[task]["label"], scores[task]["p"])
         print(f"{task}: " + "; ".join(f"{c:.2f} → {r:.2f} ({n})" for c, r, n in points))
         yield line([place(c, r, 0) for c, r, _ in points], colour)
         for c, r, _ in points:
@@ -104,9 +104,7 @@ def drawn(scores: dict[str, dict[str, np.ndarray]]) -> Iterator[str]:
             yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>'
         yield text(LEFT + 12, TOP + 20 + 16 * number, task.replace("_part", " (a claim)"), colour)
     yield from axes(1, "share of the unsupported that is found", "share of those called unsupported that are")
-    some = scores["supported"]
-    keep = some["kind"] != SHORT
-    curve = precisions(some["label"][keep], some["p"][keep])
+    curve = precisions(scores["supported"]["label"], scores["supported"]["p"])
     yield line([place(found, right, 1) for _, found, right in curve], COLOURS["supported"])
     for name, cut in MARKS.items():
         _, found, right = min(curve, key=lambda one: abs(one[0] - cut))

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+
 from hypothesis import settings
 
 # How long an example takes says nothing on a busy machine; the whole suite has a limit of its own.
 settings.register_profile("ragtriage", deadline=None)
 settings.load_profile("ragtriage")
+
+# What a shell starts in the background ignores Ctrl-C, and so would every command that the tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)

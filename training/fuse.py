@@ -5,7 +5,8 @@
 
 WORK holds what `training/prepare.py` wrote, RUN is a run of `training/train.py` whose matcher was exported to
 WORK/runs/RUN (`export.py matcher WORK RUN --target WORK/runs/RUN`). Only natural cases are fitted on. What is printed
-is of cases that nothing printed was fitted on: out of five folds over whole cases, or of the domains in `splits.HELD`.
+is of cases that no model was fitted on: out of five folds over whole cases, or of the domains in `splits.HELD`. Only
+the shift of `MATCHED` tasks is found on the rows that it is printed for.
 
 A model is a logistic regression, or one with a small hidden layer where that is better (`HIDDEN`). `supported` is
 shifted to the share of unsupported claims that a sound application has (`UNSUPPORTED`), so that a verdict of no means
@@ -337,7 +338,8 @@ def odds_of(task: str, rows: Columns) -> float:
 def best_alternatives(rows: Columns, score: str) -> Columns:
     """Of the lines of one question the one with the highest score, which is the judge's answer to it."""
     order = np.argsort(-rows[score], kind="stable")
-    _, first = np.unique(np.char.add(rows["group"].astype(str), rows["question"].astype(str))[order], return_index=True)
+    names = [f"{group} {number}" for group, number in zip(rows["group"], rows["question"], strict=True)]
+    _, first = np.unique(np.array(names)[order], return_index=True)
     return of(rows, np.sort(order[first]))
 
 
@@ -362,7 +364,7 @@ def fitted(task: str, rows: Columns) -> tuple[dict[str, Any], dict[str, Any] | N
                 report_supported(of(some, some["kind"] != SHORT), scores[one][some["kind"] != SHORT])
                 print(f"{one}, {name}, on a few sentences:")
                 report_supported(of(some, some["kind"] == SHORT), scores[one][some["kind"] == SHORT])
-    seen = of(rows, parts["other cases"])
+    seen = of(rows, parts["other cases"] & (rows["kind"] != SHORT))
     return model, fusion, {"p": sigmoid(seen[last]), **{name: seen[name] for name in ("label", "group", "kind")}}
 
 

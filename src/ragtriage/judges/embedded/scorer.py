@@ -130,10 +130,16 @@ DECLINED = 0.05
 
 
 class Measurer:
-    """Turns questions into rows of numbers."""
+    """Turns questions into rows of numbers, and into pairs of texts.
 
-    def __init__(self, library: Library) -> None:
+    Args:
+        library: reads and encodes.
+        pairing: whether pairs are wanted.
+    """
+
+    def __init__(self, library: Library, *, pairing: bool = True) -> None:
         self._library = library
+        self._pairing = pairing
         self._evidence = lru_cache(8)(self._make_evidence)
         self._stacked = lru_cache(8)(self._stack)
         self._said = lru_cache(256)(claimed)
@@ -201,19 +207,23 @@ class Measurer:
         evidence = self._evidence(tuple(r.text for r in readings), tuple(places) if len(places) < total else None)
         return sentence, encoded, evidence, compare(sentence, encoded, evidence, library.encoder.rarity)
 
+    def _pairs(self, subject: str, c: Comparison, evidence: Evidence) -> tuple[Pair, ...]:
+        """What the matcher reads, if there is one."""
+        return ((subject, passage(c, evidence)),) if self._pairing else ()
+
     def _supported(self, question: Question) -> Measured:
         claim, encoded, evidence, c = self._search(_subject(question), question.evidence)
         row = features.supported(c, claim, encoded.vector, evidence, self._library.sentence(question.query))
-        pair = (claim.text, passage(c, evidence))
-        return Measured("supported", (tuple(row),), (_found(c, claim, evidence),), (pair,))
+        pairs = self._pairs(claim.text, c, evidence)
+        return Measured("supported", (tuple(row),), (_found(c, claim, evidence),), pairs)
 
     def _answered(self, question: Question) -> Measured:
         if question.query:
             return self._answered_by_response(question)
         asked, encoded, evidence, c = self._search(_subject(question), question.evidence)
         row = features.answered(c, asked, encoded.vector, evidence)
-        pair = (asked.text, passage(c, evidence))
-        return Measured("answered", (tuple(row),), (_found(c, asked, evidence),), (pair,))
+        pairs = self._pairs(asked.text, c, evidence)
+        return Measured("answered", (tuple(row),), (_found(c, asked, evidence),), pairs)
 
     def _answered_by_response(self, question: Question) -> Measured:
         """A response mostly answers, where a source mostly doesn't; but what it says isn't known is no answer."""
@@ -223,8 +233,8 @@ class Measurer:
             return Measured("answered_response", (), (Scored(DECLINED, quote),))
         asked, encoded, evidence, c = self._search(_subject(question), [said])
         row = features.answered(c, asked, encoded.vector, evidence)
-        pair = (asked.text, passage(c, evidence))
-        return Measured("answered_response", (tuple(row),), (_found(c, asked, evidence),), (pair,))
+        pairs = self._pairs(asked.text, c, evidence)
+        return Measured("answered_response", (tuple(row),), (_found(c, asked, evidence),), pairs)
 
     def _relevant(self, question: Question) -> Measured:
         query, encoded, evidence, c = self._search(question.query, [question.subject])
@@ -240,13 +250,14 @@ class Measurer:
         elif self._library.readings([question.context]):
             task = "essential_part"
             row += features.around(evidence, query, encoded.vector, self._evidence((question.context,), None))
-        pair = (query.text, passage(c, evidence))
-        return Measured(task, (tuple(row),), (_found(c, query, evidence),), (pair,))
+        pairs = self._pairs(query.text, c, evidence)
+        return Measured(task, (tuple(row),), (_found(c, query, evidence),), pairs)
 
     def _same_answer(self, question: Question) -> Measured:
         library = self._library
         query = library.sentence(question.query)
-        rows, found, pairs = [], [], []
+        rows, found = [], []
+        pairs: list[Pair] = []
         for text in sorted(set(question.evidence)):
             if not text.strip():
                 continue
@@ -255,7 +266,7 @@ class Measurer:
             cosines = (float(c.cosines.max()), float(along(response.vectors, both).max()))
             rows.append(tuple(features.same_answer(c, query, truth, response, cosines)))
             found.append(Scored(0.0, text))
-            pairs.append((f"{question.query} {text}", passage(c, response)))
+            pairs += self._pairs(f"{question.query} {text}", c, response)
         if not rows:
             raise ValueError("there is no true answer to compare with")
         return Measured("same_answer", tuple(rows), tuple(found), tuple(pairs))
@@ -330,7 +341,7 @@ class Scorer:
     """
 
     def __init__(self, library: Library, fitted: Mapping[str, Any], matcher: Matcher | None = None) -> None:
-        self.measurer = Measurer(library)
+        self.measurer = Measurer(library, pairing=matcher is not None)
         self.models = {task: Model(one) for task, one in fitted["tasks"].items()}
         self.cuts = Cuts.of(fitted["cuts"])
         self._matcher = matcher

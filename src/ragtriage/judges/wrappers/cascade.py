@@ -70,7 +70,8 @@ BANDS: Mapping[Kind, Band] = {
 """For the embedded judge with its matcher, from scores of cases that neither was fitted on, by `bench/cascade.py`.
 
 What it decides is right at least .9 of the time at the shares that applications have, and of what deserves the other
-answer at most a tenth is decided wrongly. `supported`: no is right .95 and decides 4 %, yes .98 and 54 %. `answered`,
+answer at most a tenth is decided wrongly. `supported`: no, which ends at .4, is right .95 and decides 4 %, yes .98 and
+54 %. `answered`,
 of a passage: no .96 [from .94] and 52 %; yes is closed; of a response nothing. `essential`: no .97 to .98 and 13 to
 38 % (claims of a response least, facts most), yes .92 to .97 and up to 15 %. `relevant`: no .90 and 11 %; yes is
 closed, since the rows that could tell are easier than what a search finds. `same_answer`: no .91 [from .84] and 15 %,
