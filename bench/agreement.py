@@ -92,12 +92,16 @@ def as_shipped(rows: list[dict[str, Any]], predictions: list[dict[str, Any]]) ->
     return sum(sum(some) / len(some) for some in hits.values()) / 2
 
 
-def print_table(data: Path, out: Path, columns: Mapping[str, Path]) -> None:
-    """What DATA/score.py says of each judge, and the balanced accuracy of its verdicts, a line a set."""
+def print_table(data: Path, out: Path, columns: Mapping[str, Path], rows: Path | None = None) -> None:
+    """What DATA/score.py says of each judge, and the balanced accuracy of its verdicts, a line a set.
+
+    `rows` are scored instead of all that DATA holds.
+    """
+    scored = rows or data
     found: dict[str, dict[str, Any]] = {}
     for judge, folder in columns.items():
         target = out / f"{folder.name}.json"
-        given = [folder, data, "--dev-predictions", folder, "--dev-data", data, "--json", target]
+        given = [folder, scored, "--dev-predictions", folder, "--dev-data", scored, "--json", target]
         subprocess.run([sys.executable, data / "score.py", *given], check=True, stdout=subprocess.DEVNULL)
         found[judge] = json.loads(target.read_text(encoding="utf-8"))
     names = list(dict.fromkeys(name for some in found.values() for name in some))
@@ -106,7 +110,7 @@ def print_table(data: Path, out: Path, columns: Mapping[str, Path]) -> None:
         some = {judge: scores[name] for judge, scores in found.items() if name in scores}
         first = next(iter(some.values()))
         cells = [
-            cell(some[judge]["judge"], shipped(data, columns[judge], name)) if judge in some else ""
+            cell(some[judge]["judge"], shipped(scored, columns[judge], name)) if judge in some else ""
             for judge in columns
         ]
         print(

@@ -53,6 +53,8 @@ class Rows:
 
     y: np.ndarray
     p: np.ndarray
+    said: np.ndarray
+    """Whether its verdict is yes: it leans to yes, so that may begin below a half."""
     group: np.ndarray
 
     def weights(self, share: float | None) -> np.ndarray:
@@ -87,13 +89,13 @@ class Cut:
 def selected(scores: dict[str, np.ndarray], wanted: str) -> Rows:
     """The rows that an evaluation asks."""
     keep = scores["kind"] == wanted if wanted else np.ones(len(scores["kind"]), bool)
-    return Rows(*(scores[name][keep] for name in ("label", "p", "group")))
+    return Rows(*(scores[name][keep] for name in ("label", "p", "yes", "group")))
 
 
 def measured(rows: Rows, at: float, yes: int, share: float | None) -> Cut:
     """What deciding `yes` from this score on means (0: deciding no up to it)."""
     weight = rows.weights(share)
-    decided = rows.p >= at if yes else rows.p <= at
+    decided = rows.said & (rows.p >= at) if yes else ~rows.said & (rows.p <= at)
     good = weight * (decided & (rows.y == yes))
     bad = weight * (decided & (rows.y != yes))
     other = weight * (rows.y != yes)

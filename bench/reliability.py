@@ -22,7 +22,7 @@ import numpy as np
 from ragtriage.judges.embedded.session import MODEL
 
 UNSUPPORTED = 0.1
-BINS = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0])
+BINS = np.array([0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0])
 COLOURS = {"supported": "#1f6feb", "answered": "#bf5700", "essential": "#2da44e", "essential_part": "#8250df"}
 CUTS = json.loads((MODEL / "coefficients.json").read_text(encoding="utf-8"))["cuts"]
 MARKS = {"no": CUTS["unsure"], "red": CUTS["sure"]}
@@ -35,10 +35,10 @@ def weighted(task: str, y: np.ndarray) -> np.ndarray:
     return np.where(y == 1, (1 - UNSUPPORTED) / y.mean(), share) if task == "supported" else np.ones(len(y))
 
 
-def reliability(task: str, y: np.ndarray, p: np.ndarray) -> list[tuple[float, float, int]]:
+def reliability(task: str, y: np.ndarray, p: np.ndarray, yes: np.ndarray) -> list[tuple[float, float, int]]:
     """(mean confidence, share that is right, verdicts) of each bin that holds at least 20."""
-    unknown = (p > MARKS["no"]) & (p < 0.5) & (task == "supported")
-    confidence, right, weight = np.maximum(p, 1 - p), ((p >= 0.5) == (y == 1)) & ~unknown, weighted(task, y)
+    unknown = (p > MARKS["no"]) & ~yes & (task == "supported")
+    confidence, right, weight = np.where(yes, p, 1 - p), (yes == (y == 1)) & ~unknown, weighted(task, y)
     found = []
     for low, high in pairwise(BINS):
         some = (confidence >= low) & ((confidence < high) | (high == 1.0))
@@ -96,7 +96,7 @@ def drawn(scores: dict[str, dict[str, np.ndarray]]) -> Iterator[str]:
     yield from axes(0, "confidence", "share that is right")
     yield line([place(0, 0, 0), place(1, 1, 0)], "#d0d7de")
     for number, (task, colour) in enumerate(COLOURS.items()):
-        points = reliability(task, scores[task]["label"], scores[task]["p"])
+        points = reliability(task, *(scores[task][name] for name in ("label", "p", "yes")))
         print(f"{task}: " + "; ".join(f"{c:.2f} → {r:.2f} ({n})" for c, r, n in points))
         yield line([place(c, r, 0) for c, r, _ in points], colour)
         for c, r, _ in points:

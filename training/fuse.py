@@ -25,6 +25,7 @@ import hashlib
 import json
 import pickle
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +44,9 @@ from ragtriage.judges.embedded.wordpiece import WordPieces
 
 UNSUPPORTED = 0.1
 """One claim in ten: the share of unsupported claims that `supported` is made for."""
-SURE = 0.3
-"""Up to this probability of yes an unsupported claim is shown in red. Seven in ten such verdicts must be right at that
-share of unsupported ones: up to .5 they are on cases of the kind fitted on, but not on answers of weaker models."""
+SURE = 0.25
+"""Up to this probability of yes an unsupported claim is red: of RAGTruth's answers by six models, where one sentence in
+ten is unsupported, seven in ten such verdicts are right, by weights that hadn't seen the question."""
 UNSURE = 0.4
 """From here to a half there is no verdict: of these claims less than half are unsupported where answers are sound."""
 HIDDEN = {
@@ -59,9 +60,10 @@ HIDDEN = {
 """Units of the hidden layer; the other tasks are plain logistic regressions."""
 MATCHED = ("answered", "answered_response", "essential", "essential_long", "essential_part")
 """Models shifted so that as many verdicts are yes as labels are: a metric is a share, and must not be biased."""
-LEAN = {"answered": 3.0, "answered_response": 3.0, "essential_part": 7 / 3}
+LEAN = {"answered": 3.0, "answered_response": 4.0, "essential_part": 7 / 3}
 """Odds by which a model then leans to yes. A no is what a finding blames somebody for, and a sound answer that is
-blamed costs more than a fault that is missed; chosen on the policies, with models that hadn't seen them."""
+blamed costs more than a fault that is missed; chosen on cases that the models hadn't seen.
+Scores and confidences are without it."""
 TELLING = ("supported", "answered", "essential")
 """Heads that say something about every task."""
 BAGS = 3
@@ -83,27 +85,32 @@ KEPT = ("kind", "x", "label", "group", "domain", "question", "split", "logits")
 Columns = dict[str, np.ndarray]
 
 
-def natural_rows(work: Path, run: str) -> dict[str, Columns]:
+Reader = Callable[[str, dict[str, list[Any]]], np.ndarray]
+"""The name of a file of rows and its columns → (n, heads), what a matcher says; nan where it isn't asked."""
+
+
+def natural_rows(work: Path, read: Reader) -> dict[str, Columns]:
     """The rows of natural cases by model; what the matcher says stands beside those that it wasn't trained on."""
-    folder = work / "runs" / run
-    matcher = Matcher(WordPieces(MODEL / "vocab.txt"), path=folder / "matcher.onnx")
     public = trained_questions(work)
     out: dict[str, dict[str, list[Any]]] = {}
     for path in sorted((work / "rows").glob("*.pkl")):
-        if path.stem.startswith("public") or path.stem.removeprefix("authored-") in GROUPS:
+        if path.stem.startswith(("public", "agreement")) or path.stem.removeprefix("authored-") in GROUPS:
             continue
         columns = pickle.loads(path.read_bytes())
         met = {group for group, a in zip(columns["group"], columns["a"], strict=True) if plain(a) in public}
         places = zip(columns["set"], columns["group"], columns["domain"], strict=True)
         # "met": a question of the case was trained on with other passages, so the matcher has an easier time there
         columns["split"] = [split_of(*one) and ("met" if one[1] in met else split_of(*one)) for one in places]
-        columns["logits"] = logits_of(columns, matcher, folder)
+        columns["logits"] = read(path.stem, columns)
         for i, task in enumerate(columns["task"]):
             place = out.setdefault(task, {name: [] for name in KEPT})
             for name in KEPT:
                 place[name].append(columns[name][i])
-    matcher.close()
-    return {task: {name: np.array(values) for name, values in some.items()} for task, some in out.items()}
+    rows = {task: {name: np.array(values) for name, values in some.items()} for task, some in out.items()}
+    # Without the query a judge can't know that a text is a response; the question is a stand-alone one then.
+    alone = of(rows["answered_response"], rows["answered_response"]["kind"] == "response")
+    rows["answered"] = {name: np.concatenate([values, alone[name]]) for name, values in rows["answered"].items()}
+    return rows
 
 
 def trained_questions(work: Path) -> set[str]:
@@ -138,7 +145,7 @@ def logits_of(columns: dict[str, list[Any]], matcher: Matcher, folder: Path) -> 
 
 def fused(task: str) -> bool:
     """Whether a task has a fusion."""
-    return head_of(task) not in ("", "similar")
+    return head_of(task) not in ("", "similar", "same_answer")
 
 
 def of(rows: Columns, keep: np.ndarray) -> Columns:
@@ -227,7 +234,12 @@ def shift_of(task: str, rows: Columns, odds: np.ndarray) -> float:
     # labelled sub-questions are worded better than what users ask: the share must be right on the latter
     real = np.char.endswith(rows["kind"].astype(str), ASKED) if task.startswith("answered") else whole
     shift = -float(np.quantile(odds[real], 1 - rows["label"][real].mean()))
-    return shift + float(np.log(LEAN.get(task, 1.0)))
+    return shift + lean_of(task)
+
+
+def lean_of(task: str) -> float:
+    """The log odds by which a task leans to yes."""
+    return round(float(np.log(LEAN.get(task, 1.0))), 4)
 
 
 def report(name: str, rows: Columns, scores: dict[str, np.ndarray]) -> None:
@@ -271,17 +283,13 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=MODEL / "coefficients.json")
     args = parser.parse_args()
     warnings.filterwarnings("ignore")
-    names = NAMES["similar"]
-    weights = [[SIMILAR.get(name, 0.0)] for name in names]
-    tasks: dict[str, Any] = {
-        "similar": {"mean": [0.0] * len(names), "scale": [1.0] * len(names), "layers": [[weights, [-SIMILAR_AT]]]}
-    }
+    tasks: dict[str, Any] = {"similar": similar_model()}
     fusions: dict[str, Any] = {}
     scores: dict[str, Columns] = {}
-    rows = natural_rows(args.work, args.run)
-    # Without the query a judge can't know that a text is a response; the question is a stand-alone one then.
-    alone = of(rows["answered_response"], rows["answered_response"]["kind"] == "response")
-    rows["answered"] = {name: np.concatenate([values, alone[name]]) for name, values in rows["answered"].items()}
+    folder = args.work / "runs" / args.run
+    matcher = Matcher(WordPieces(MODEL / "vocab.txt"), path=folder / "matcher.onnx")
+    rows = natural_rows(args.work, lambda _, columns: logits_of(columns, matcher, folder))
+    matcher.close()
     for task, some in sorted(rows.items()):
         if task == "similar":
             continue
@@ -292,6 +300,13 @@ def main() -> None:
     args.out.write_text(json.dumps({"tasks": tasks, "fusion": fusions, "cuts": cuts}) + "\n", encoding="utf-8")
     (args.work / "runs" / args.run / "scores.pkl").write_bytes(pickle.dumps(scores))
     print(f"\nwrote {args.out} ({args.out.stat().st_size / 1e3:.0f} kB)")
+
+
+def similar_model() -> dict[str, Any]:
+    """The coefficients of `similar`, which are set by hand."""
+    names = NAMES["similar"]
+    weights = [[SIMILAR.get(name, 0.0)] for name in names]
+    return {"mean": [0.0] * len(names), "scale": [1.0] * len(names), "layers": [[weights, [-SIMILAR_AT]]]}
 
 
 def fit_model(task: str, rows: Columns) -> tuple[dict[str, Any], np.ndarray]:
@@ -305,6 +320,7 @@ def fit_model(task: str, rows: Columns) -> tuple[dict[str, Any], np.ndarray]:
     model = fit(x, y, hidden, odds)
     shift = shift_of(task, some, crossed)
     model["layers"][-1][1][0] = round(model["layers"][-1][1][0] + shift, 4)
+    model["lean"] = lean_of(task)
     out = np.zeros(len(rows["label"]))
     out[seen] = crossed + shift
     if not seen.all():
@@ -326,7 +342,7 @@ def fit_fusion(task: str, rows: Columns) -> tuple[dict[str, Any], np.ndarray]:
     print(f"\n{task} weighs", ", ".join(f"{one} {w:.2f}" for one, w in zip(("floor", *HEADS), weights, strict=True)))
     out = fused_inputs(rows["floor"], rows["logits"]) @ weights + bias + shift
     out[seen] = crossed + shift
-    return {"weights": np.round(weights, 4).tolist(), "bias": round(bias + shift, 4)}, out
+    return {"weights": np.round(weights, 4).tolist(), "bias": round(bias + shift, 4), "lean": lean_of(task)}, out
 
 
 def odds_of(task: str, rows: Columns) -> float:
@@ -365,7 +381,8 @@ def fitted(task: str, rows: Columns) -> tuple[dict[str, Any], dict[str, Any] | N
                 print(f"{one}, {name}, on a few sentences:")
                 report_supported(of(some, some["kind"] == SHORT), scores[one][some["kind"] == SHORT])
     seen = of(rows, parts["other cases"] & (rows["kind"] != SHORT))
-    return model, fusion, {"p": sigmoid(seen[last]), **{name: seen[name] for name in ("label", "group", "kind")}}
+    kept = {name: seen[name] for name in ("label", "group", "kind")}
+    return model, fusion, {"p": sigmoid(seen[last] - lean_of(task)), "yes": seen[last] >= 0, **kept}
 
 
 if __name__ == "__main__":

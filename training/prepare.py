@@ -1,11 +1,12 @@
 """Measures labelled rows once: what the fitted models look at, and the pair of texts that the matcher reads.
 
-    python training/prepare.py WORK TRAIN
+    python training/prepare.py WORK TRAIN AGREEMENT
 
-TRAIN holds `natural/*.jsonl` and the public sets (`<task>/<set>.jsonl.gz`); our own rows are those of
-`training/authored/`. One file a set is written to WORK/rows; a set that is there already is left alone, so that the
-command can be cut off and given again, and a file of one's own can be added. Delete what was measured before a change
-of the judge's code or of the file.
+TRAIN holds `natural/*.jsonl` and the public sets (`<task>/<set>.jsonl.gz`), AGREEMENT the sets that judges are scored
+on (`<task>/<set>.jsonl[.gz]`); our own rows are those of `training/authored/`. One file a set is written to WORK/rows;
+a set that is there already is left alone, so that the command can be cut off and given again, and a file of one's own
+can be added. Delete what was measured before a change of the judge's code or of the file. WORK/packed.npz holds all
+pairs for `training/train.py`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,17 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from rows import Row, answer_rows, authored_rows, kept_questions, natural_rows, public_rows
+from packed import pack
+from rows import (
+    Row,
+    agreement_questions,
+    agreement_rows,
+    answer_rows,
+    authored_rows,
+    kept_questions,
+    natural_rows,
+    public_rows,
+)
 from splits import GROUPS, PUBLIC
 
 from ragtriage.judges.embedded.encoder import Encoder
@@ -27,17 +38,21 @@ from ragtriage.judges.embedded.scorer import Measurer
 AUTHORED = Path(__file__).parent / "authored"
 TURN = 400
 
-FIELDS = ("task", "kind", "a", "b", "x", "label", "group", "domain", "set", "question")
+FIELDS = ("task", "kind", "a", "b", "x", "label", "group", "domain", "set", "item", "question")
 
 
-def sets(train: Path) -> Iterator[tuple[str, Iterable[Row]]]:
+def sets(train: Path, agreement: Path) -> Iterator[tuple[str, Iterable[Row]]]:
     """The name of each set, and its rows."""
     for path in sorted(AUTHORED.glob("*.jsonl")):
         yield f"authored-{path.stem}", authored_rows(path) if path.stem in GROUPS else natural_rows(path)
     for path in sorted((train / "natural").glob("*.jsonl")):
         if path.stem != "structured":  # which is ours and stands among the authored ones
             yield f"natural-{path.stem}", (answer_rows if path.stem == "answers" else natural_rows)(path)
-    kept = kept_questions(train / "natural" / "search.jsonl")  # whose questions come from public sets
+    for task in ("supported", "answered", "essential", "same_answer", "similar"):
+        for path in sorted((agreement / task).glob("*.jsonl*")):
+            yield f"agreement-{task}-{path.name.split('.jsonl')[0]}", agreement_rows(path)
+    # Questions of public sets are those of some natural cases and agreement rows too.
+    kept = kept_questions(train / "natural" / "search.jsonl") | agreement_questions(agreement)
     for name, most in PUBLIC.items():
         yield f"public-{name.replace('/', '-')}", public_rows(train, name, most, kept)
 
@@ -60,7 +75,7 @@ def measured(rows: Iterable[Row], measurer: Measurer) -> dict[str, list[Any]]:
                 continue
             number += 1
             for x, (a, b) in zip(one.rows, one.pairs or ((" ", " "),) * len(one.rows), strict=True):
-                line = (one.task, row.kind, a, b, x, row.label, row.group, row.domain, row.set)
+                line = (one.task, row.kind, a, b, x, row.label, row.group, row.domain, row.set, row.item)
                 for field, value in zip(FIELDS, (*line, number), strict=True):
                     out[field].append(value)
         turn.clear()
@@ -78,10 +93,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("work", type=Path)
     parser.add_argument("train", type=Path)
+    parser.add_argument("agreement", type=Path)
     args = parser.parse_args()
     measurer = Measurer(Library(Encoder()))
     (args.work / "rows").mkdir(parents=True, exist_ok=True)
-    for name, rows in sets(args.train):
+    for name, rows in sets(args.train, args.agreement):
         target = args.work / "rows" / f"{name}.pkl"
         if target.exists():
             continue
@@ -91,6 +107,7 @@ def main() -> None:
         part.write_bytes(pickle.dumps(found))
         part.replace(target)
         print(f"{name}: {len(found['label'])} rows, {time.perf_counter() - started:.0f} s", flush=True)
+    pack(args.work).save(args.work / "packed.npz")
 
 
 if __name__ == "__main__":

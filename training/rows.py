@@ -18,6 +18,7 @@ from typing import Any
 from splits import split_of
 
 from ragtriage.judges import questions as ask
+from ragtriage.judges import rows as labelled
 from ragtriage.judges.embedded import decompose
 from ragtriage.judges.questions import Question
 
@@ -40,6 +41,8 @@ class Row:
     """The case or group that it is made from."""
     kind: str
     domain: str
+    item: str = ""
+    """The id of an agreement row, which may ask several questions."""
 
 
 def natural_rows(path: Path) -> Iterator[Row]:
@@ -121,8 +124,31 @@ def public_rows(train: Path, name: str, most: int, kept: Container[str]) -> Iter
         yield Row(question, r["label"], r["set"], f"{r['set']}: {evidence[:200]}", r["task"], r["set"])
 
 
+def agreement_rows(path: Path) -> Iterator[Row]:
+    """The questions of the rows of an agreement set, as `ragtriage judge ask` asks them."""
+    name = f"{path.parent.name}/{path.name.split('.jsonl')[0]}"
+    task = next(one for one in labelled.TASKS if one.replace("-", "_") == path.parent.name)
+    for row in _items(path):
+        parts = [
+            decompose.split_sentences(one.subject)
+            if one.kind == "sentences"
+            else decompose.split_claims(one.subject, one.query)
+            for one in labelled.decompositions_of(task, row)
+        ]
+        questions = labelled.questions_of(task, row, parts)
+        for question in questions:
+            kind = "sentence" if path.parent.name == "essential" else task
+            yield Row(question, row["label"], name, row["group"], kind, row.get("part", name), row["id"])
+
+
+def agreement_questions(data: Path) -> set[str]:
+    """The questions of all agreement sets, in small letters and without marks."""
+    rows = (row for path in sorted(data.glob("*/*.jsonl*")) for row in _items(path))
+    return {plain(row.get("question") or row.get("query") or "") for row in rows} - {""}
+
+
 def _items(path: Path) -> list[dict[str, Any]]:
-    with path.open(encoding="utf-8") as lines:
+    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
 

@@ -3,40 +3,39 @@
     pip install -r training/requirements.txt
     python training/train.py WORK RUN --sets public authored [--start RUN] [--seed 0]
 
-WORK holds what `training/prepare.py` wrote; the weights go to WORK/runs/RUN. A run that was cut off goes on from its
-last checkpoint when the command is given again. `--sets` are prefixes of the names in WORK/rows, with the share of
-their rows if it isn't 1 (`public:0.3`); `--start` begins from the weights of another run, not from the plain encoder.
+WORK/packed.npz is what `training/prepare.py` wrote; the weights go to WORK/runs/RUN. A run that was cut off goes on
+from its last checkpoint when the command is given again. `--sets` are prefixes of the names in WORK/rows, with the
+share of their rows if it isn't 1 (`public:0.3`); `--start` begins from the weights of another run, not from the plain
+encoder. With `--teachers` the labels are mixed with what other runs, of a larger encoder (`--base`), say of the row.
 
 Whole cases are kept out: those of `splits.HELD` to be measured on, those of `splits.FUSION` to fit on what the matcher
-says about texts that it hasn't seen.
+says about texts that it hasn't seen. Agreement sets that are lent are trained on but for one `--fold`.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
-import pickle
 import random
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from graph import carried
-from splits import WHOLE, split_of
+from packed import UNASKED, Packed
 from torch import Tensor, nn
-from transformers import BertModel
+from transformers import AutoConfig, AutoModel
 
-from ragtriage.judges.embedded.matcher import HEADS, LENGTH, head_of, pair_pieces
-from ragtriage.judges.embedded.session import MODEL
-from ragtriage.judges.embedded.wordpiece import WordPieces
+from ragtriage.judges.embedded.matcher import HEADS, LENGTH
 
-TOKENS = 4096
+TOKENS = 32768
 """Word pieces in a batch, padding included."""
+AT_ONCE = 4096
+"""Word pieces that a processor works on at a time; a GPU takes the batch whole."""
 POOL = 64
 """Batches whose rows are sorted by length together."""
 WARM_UP = 0.06
@@ -45,17 +44,12 @@ SAVE_EVERY = 120.0
 NEGATIVES = 1.5
 """Essential sentences: how many rows labelled 0 are kept for one labelled 1; of a passage most sentences aren't."""
 SMOOTHING = 0.03
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """One pair with its label."""
-
-    pieces: list[int]
-    second: int
-    """Where the second text begins."""
-    head: int
-    label: float
+TAUGHT = 0.7
+"""How much a teacher's probability counts, against the label."""
+MARKS = {101: 0, 102: 2, 0: 1}
+"""BERT's marks of a text's begin and end and of padding, and what MPNet has for them."""
+SHIFT = 4
+"""All other pieces of MPNet's vocabulary are BERT's, so much further down."""
 
 
 class Matcher(nn.Module):
@@ -63,87 +57,110 @@ class Matcher(nn.Module):
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
-        settings = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "attn_implementation": "eager"}
-        self.encoder = BertModel.from_pretrained(folder, add_pooling_layer=False, **settings)
-        self.hidden = nn.Linear(384, 384)
+        config = AutoConfig.from_pretrained(folder)
+        config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
+        self.mpnet = config.model_type == "mpnet"
+        settings = {} if torch.cuda.is_available() else {"attn_implementation": "eager"}
+        self.encoder = AutoModel.from_pretrained(
+            folder, config=config, dtype=torch.float32, add_pooling_layer=False, **settings
+        )
+        self.hidden = nn.Linear(config.hidden_size, 384)
         self.heads = nn.Linear(384, len(HEADS))
         self.dropout = nn.Dropout(0.1)
 
     def forward(self, ids: Tensor, types: Tensor, mask: Tensor) -> Tensor:
         """(n, longest) each → (n, heads)."""
-        tokens = self.encoder(ids, attention_mask=mask, token_type_ids=types).last_hidden_state.float()
+        given = {"input_ids": as_mpnet(ids)} if self.mpnet else {"input_ids": ids, "token_type_ids": types}
+        tokens = self.encoder(**given, attention_mask=mask).last_hidden_state.float()
         mean = (tokens * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
         logits: Tensor = self.heads(torch.tanh(self.hidden(self.dropout(mean))))
         return logits
 
 
-def chosen(work: Path, sets: Sequence[str], seed: int) -> Iterator[dict[str, Any]]:
-    """The rows to train on."""
-    draw = random.Random(seed)
-    for path in sorted((work / "rows").glob("*.pkl")):
-        shares = [float((one + ":1").split(":")[1]) for one in sets if path.stem.startswith(one.split(":")[0])]
-        if not shares:
-            continue
-        columns = pickle.loads(path.read_bytes())
-        keep = share_of_negatives(columns)
-        for values in zip(*columns.values(), strict=True):
-            row = dict(zip(columns, values, strict=True))
-            kept = split_of(row["set"], row["group"], row["domain"])
-            if not head_of(row["task"]) or kept or draw.random() >= shares[0]:
-                continue
-            common = row["kind"] == "sentence" and not row["label"] and row["set"] not in WHOLE
-            if not common or draw.random() < keep:
-                yield row
-
-
-def share_of_negatives(columns: dict[str, list[Any]]) -> float:
-    """How many of the sentences that aren't essential are trained on."""
-    found = Counter(y for y, kind in zip(columns["label"], columns["kind"], strict=True) if kind == "sentence")
-    return min(1.0, NEGATIVES * found[1] / max(1, found[0]))
-
-
-def batches(examples: list[Example], seed: int) -> list[list[Example]]:
-    """Rows of like length together, in a random order."""
-    draw = random.Random(seed)
-    order = draw.sample(examples, len(examples))
-    size = max(1, TOKENS // LENGTH) * POOL
-    out: list[list[Example]] = []
-    for start in range(0, len(order), size):
-        batch: list[Example] = []
-        for one in sorted(order[start : start + size], key=lambda one: len(one.pieces)):
-            if batch and len(one.pieces) * (len(batch) + 1) > TOKENS:
-                out.append(batch)
-                batch = []
-            batch.append(one)
-        out.append(batch)
-    draw.shuffle(out)
+def as_mpnet(ids: Tensor) -> Tensor:
+    """BERT's numbers of pieces as MPNet's."""
+    out = ids + SHIFT
+    for bert, mpnet in MARKS.items():
+        out = torch.where(ids == bert, mpnet, out)
     return out
 
 
-def tensors(batch: list[Example]) -> tuple[Tensor, Tensor, Tensor]:
+def chosen(rows: Packed, sets: Sequence[str], seed: int, fold: int | None) -> np.ndarray:
+    """The numbers of the rows to train on."""
+    draw = random.Random(seed)
+    out: list[int] = []
+    for file in sorted(set(rows.origin)):
+        shares = [float((one + ":1").split(":")[1]) for one in sets if file.startswith(one.split(":")[0])]
+        if not shares:
+            continue
+        here = np.flatnonzero(rows.origin == file)
+        common = rows.common[here]
+        yes = (rows.label[here] == 1) & (rows.head[here] == HEADS.index("essential"))
+        keep = NEGATIVES * yes.sum() / max(1, common.sum())
+        for i, many in zip(here, common, strict=True):
+            split = rows.split[i]
+            lent = split.startswith("fold") and split != f"fold {fold}"
+            if rows.head[i] == UNASKED or (split and not lent) or draw.random() >= shares[0]:
+                continue
+            if not many or draw.random() < keep:
+                out.append(i)
+    return np.array(out)
+
+
+def batches(lengths: np.ndarray, numbers: np.ndarray, seed: int) -> list[np.ndarray]:
+    """Rows of like length together, in a random order."""
+    draw = np.random.default_rng(seed)
+    order = draw.permutation(numbers)
+    size = TOKENS // LENGTH * POOL
+    out: list[np.ndarray] = []
+    for start in range(0, len(order), size):
+        some = order[start : start + size]
+        out += list(filled(lengths, some[np.argsort(lengths[some], kind="stable")]))
+    draw.shuffle(out)  # type: ignore[arg-type]  # it shuffles lists too
+    return out
+
+
+def filled(lengths: np.ndarray, order: np.ndarray, most: int = TOKENS) -> Iterator[np.ndarray]:
+    """Rows one after the other, shortest first, until so many word pieces are reached."""
+    start = 0
+    for at, row in enumerate(order):
+        if at > start and lengths[row] * (at + 1 - start) > most:
+            yield order[start:at]
+            start = at
+    if start < len(order):
+        yield order[start:]
+
+
+def tensors(rows: Packed, batch: np.ndarray, device: str) -> tuple[Tensor, Tensor, Tensor]:
     """Ids, segments and mask, padded."""
-    longest = max(len(one.pieces) for one in batch)
-    ids, types, mask = (torch.zeros(len(batch), longest, dtype=torch.long) for _ in range(3))
-    for i, one in enumerate(batch):
-        ids[i, : len(one.pieces)] = torch.tensor(one.pieces)
-        types[i, one.second : len(one.pieces)] = 1
-        mask[i, : len(one.pieces)] = 1
-    return ids, types, mask
+    starts, ends = rows.starts[batch], rows.starts[batch + 1]
+    longest = -(-int((ends - starts).max()) // 8) * 8
+    ids, types, mask = (np.zeros((len(batch), longest), np.int64) for _ in range(3))
+    for i, (start, end, second) in enumerate(zip(starts, ends, rows.second[batch], strict=True)):
+        ids[i, : end - start] = rows.pieces[start:end]
+        types[i, second : end - start] = 1
+        mask[i, : end - start] = 1
+    return tuple(torch.from_numpy(one).to(device, non_blocking=True) for one in (ids, types, mask))  # type: ignore[return-value]
 
 
-def train(model: Matcher, work: list[list[Example]], folder: Path, args: Mapping[str, Any], device: str) -> None:
+def train(
+    model: Matcher, rows: Packed, targets: np.ndarray, order: list[np.ndarray], folder: Path, args: Mapping[str, Any]
+) -> None:
     """One pass over the batches; goes on where a checkpoint of the same run says.
 
     The loss is a mean over a batch, and batches are alike in word pieces: a long pair weighs as much as several short
     ones.
     """
+    device = next(model.parameters()).device.type
     plain = [p for name, p in model.named_parameters() if "bias" in name or "LayerNorm" in name]
     names = {id(p) for p in plain}
     rest = [p for p in model.parameters() if id(p) not in names]
     optimizer = torch.optim.AdamW(
-        [{"params": rest, "weight_decay": 0.01}, {"params": plain, "weight_decay": 0.0}], args["rate"]
+        [{"params": rest, "weight_decay": 0.01}, {"params": plain, "weight_decay": 0.0}],
+        args["rate"],
+        fused=device == "cuda",
     )
-    steps, warm = len(work), max(1, int(WARM_UP * len(work)))
+    steps, warm = len(order), max(1, int(WARM_UP * len(order)))
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min(step / warm, max(0.02, (steps - step) / max(1, steps - warm)))
     )
@@ -158,30 +175,29 @@ def train(model: Matcher, work: list[list[Example]], folder: Path, args: Mapping
         first = saved["step"]
         print(f"goes on at step {first} of {steps}", flush=True)
     model.train()
-    saved_at, started, rows, losses = time.perf_counter(), time.perf_counter(), 0, []
+    saved_at = started = time.perf_counter()
+    lengths, seen, losses = np.diff(rows.starts), 0, []
     for step in range(first, steps):
-        batch = work[step]
+        batch = order[step]
         torch.manual_seed(args["seed"] * 1_000_003 + step)  # so that a run that goes on drops out the same
-        ids, types, mask = (one.to(device) for one in tensors(batch))
-        with torch.autocast(device, dtype=torch.bfloat16):
-            logits = model(ids, types, mask)
-        heads = torch.tensor([one.head for one in batch], device=device)
-        labels = torch.tensor([one.label for one in batch], device=device) * (1 - 2 * SMOOTHING) + SMOOTHING
-        logits = logits.float().gather(1, heads[:, None])[:, 0]
-        loss = nn.functional.binary_cross_entropy_with_logits(logits, labels)
-        loss.backward()
+        for part in filled(lengths, batch, TOKENS if device == "cuda" else AT_ONCE):
+            with torch.autocast(device, dtype=torch.bfloat16):
+                logits = model(*tensors(rows, part, device))
+            heads = torch.from_numpy(rows.head[part].astype(np.int64)).to(device)
+            wanted = torch.from_numpy(targets[part]).to(device)
+            asked = logits.float().gather(1, heads[:, None])[:, 0]
+            loss = nn.functional.binary_cross_entropy_with_logits(asked, wanted, reduction="sum") / len(batch)
+            loss.backward()
+            losses.append(loss.detach())
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         schedule.step()
         optimizer.zero_grad()
-        rows += len(batch)
-        losses.append(float(loss.detach()))
+        seen += len(batch)
         if step % 100 == 99:
-            a_second = rows / (time.perf_counter() - started)
-            print(
-                f"{step + 1}/{steps}: loss {sum(losses[-100:]) / len(losses[-100:]):.3f}, {a_second:.0f} rows a second",
-                flush=True,
-            )
+            a_second, mean = seen / (time.perf_counter() - started), float(torch.stack(losses).sum()) / 100
+            print(f"{step + 1}/{steps}: loss {mean:.3f}, {a_second:.0f} rows a second", flush=True)
+            losses.clear()
         if time.perf_counter() - saved_at > SAVE_EVERY:
             parts = {"model": model, "optimizer": optimizer, "schedule": schedule}
             states = {name: part.state_dict() for name, part in parts.items()}
@@ -189,6 +205,28 @@ def train(model: Matcher, work: list[list[Example]], folder: Path, args: Mapping
             saved_at = time.perf_counter()
     save(folder / "weights.pt", model.state_dict())
     checkpoint.unlink(missing_ok=True)
+
+
+def read(model: Matcher, rows: Packed, wanted: np.ndarray) -> np.ndarray:
+    """(n, heads), the logits of the wanted rows, nan for others."""
+    device = next(model.parameters()).device.type
+    lengths = np.diff(rows.starts)
+    out = np.full((len(lengths), len(HEADS)), np.nan, np.float32)
+    model.eval()
+    for batch in filled(lengths, wanted[np.argsort(lengths[wanted], kind="stable")]):
+        with torch.no_grad(), torch.autocast(device, dtype=torch.bfloat16):
+            out[batch] = model(*tensors(rows, batch, device)).float().cpu().numpy()
+    return out
+
+
+def targets_of(rows: Packed, work: Path, teachers: Sequence[str]) -> np.ndarray:
+    """(n,), what each row's head is to say: its label, or that and what the teachers say."""
+    targets = rows.label * (1 - 2 * SMOOTHING) + SMOOTHING
+    if teachers:
+        logits = np.mean([np.load(work / "runs" / one / "logits.npy") for one in teachers], axis=0, dtype=np.float32)
+        own = np.take_along_axis(logits, np.maximum(rows.head, 0)[:, None].astype(int), 1)[:, 0]
+        targets = (1 - TAUGHT) * targets + TAUGHT / (1 + np.exp(-own))
+    return np.asarray(targets, np.float32)
 
 
 def save(path: Path, value: Any) -> None:
@@ -205,33 +243,42 @@ def main() -> None:
     parser.add_argument("run")
     parser.add_argument("--sets", nargs="+", required=True)
     parser.add_argument("--start", help="the run whose weights to begin with")
+    parser.add_argument("--base", type=Path, help="a folder with the encoder to begin with (default: all-MiniLM-L6-v2)")
+    parser.add_argument("--teachers", nargs="*", default=[], help="runs with --read all whose answers are learnt")
+    parser.add_argument("--fold", type=int, help="the fold of the agreement sets that isn't trained on")
     parser.add_argument("--rate", type=float, default=5e-5, help="the highest learning rate")
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--read", choices=["all", "kept"], help="write the logits of these rows: kept from training")
     args = parser.parse_args()
     torch.manual_seed(args.seed)
+    torch.set_float32_matmul_precision("high")
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    pieces = WordPieces(MODEL / "vocab.txt")
-    counts: Counter[str] = Counter()
-    examples = []
-    for row in chosen(args.work, args.sets, args.seed):
-        ids, second = pair_pieces(pieces, row["a"], row["b"])
-        examples.append(Example(ids, second, HEADS.index(head_of(row["task"])), row["label"]))
-        counts[f"{row['set']}: {row['task']}"] += 1
-    order = list(itertools.chain(*(batches(examples, args.seed + epoch) for epoch in range(args.epochs))))
+    rows = Packed.load(args.work / "packed.npz")
+    lengths = np.diff(rows.starts)
+    epochs = [chosen(rows, args.sets, args.seed + epoch, args.fold) for epoch in range(args.epochs)]
+    order = [batch for i, epoch in enumerate(epochs) for batch in batches(lengths, epoch, args.seed + i)]
     folder = args.work / "runs" / args.run
     folder.mkdir(parents=True, exist_ok=True)
-    own = {name: value for name, value in vars(args).items() if name != "work"}
+    counts = Counter(f"{rows.origin[i]}: {HEADS[rows.head[i]]}" for i in epochs[0])
+    own = {name: str(value) if name == "base" else value for name, value in vars(args).items() if name != "work"}
     log = folder / "run.json"
-    if (folder / "weights.pt").exists() and log.exists() and json.loads(log.read_text()) == {**own, "rows": counts}:
+    weights, logits = folder / "weights.pt", folder / "logits.npy"
+    there = weights.exists() and log.exists() and json.loads(log.read_text()) == {**own, "rows": counts}
+    if there and (logits.exists() or not args.read):
         print(f"{args.run} is there already")
         return
     log.write_text(json.dumps({**own, "rows": counts}, indent=1) + "\n")
-    print(f"{len(examples)} rows in {len(order)} batches on {device}: {dict(counts)}", flush=True)
-    model = Matcher(carried()).to(device)
-    if args.start:
-        model.load_state_dict(torch.load(args.work / "runs" / args.start / "weights.pt", map_location=device))
-    train(model, order, folder, own, device)
+    print(f"{len(epochs[0])} rows an epoch, {len(order)} batches on {device}: {dict(counts)}", flush=True)
+    model = Matcher(args.base or carried()).to(device)
+    start = weights if there else args.start and args.work / "runs" / args.start / "weights.pt"
+    if start:
+        model.load_state_dict(torch.load(start, map_location=device))
+    if not there:
+        train(model, rows, targets_of(rows, args.work, args.teachers), order, folder, own)
+    if args.read:
+        wanted = np.flatnonzero((rows.split != "") | (args.read == "all"))
+        np.save(logits, read(model, rows, wanted).astype(np.float16))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragtriage.judges.embedded import lexicon
+from ragtriage.judges.embedded.answers import dates_agree
 from ragtriage.judges.embedded.comparison import Comparison
 from ragtriage.judges.embedded.decompose.remarks import remark
 from ragtriage.judges.embedded.encoder import Vector
@@ -60,7 +61,7 @@ _TRUE = (
     "number missing", "name missing",
     "all words found", "another name", "another number", "truth length", "response length",
     "truth at the start", "negated", "yes or no differs",
-    "new words beside", "contained and short",
+    "new words beside", "contained and short", "date agrees", "date differs",
 )  # fmt: skip
 NAMES: Mapping[str, tuple[str, ...]] = {
     "supported": _FOUND + _AGREES + ("words not of the question", "share of words not of the question"),
@@ -216,7 +217,7 @@ def similar(cosine: float, a: Sentence, b: Sentence, there: Vector, back: Vector
 def same_answer(
     c: Comparison, query: Sentence, truth: Sentence, response: Evidence, cosines: tuple[float, float]
 ) -> list[float]:
-    """One true answer against a response.
+    """One true answer against a response, both written plainly (`answers.plainly`).
 
     Args:
         c: the truth held against the response.
@@ -235,6 +236,7 @@ def same_answer(
     start = plain.split(" ", 1)[0]
     found = sum(stem in response.stems for stem in truth.stems) / max(1, len(truth.stems))
     beside = sum(stem not in truth.stemset and stem not in query.stemset for stem in said)
+    when = dates_agree(truth.text, "\n".join(s.text for s in response.sentences))
     opposite = {"yes": "no", "no": "yes"}.get(true.split(" ", 1)[0] if true else "")
     return [
         float(contained), found, c.soft_all, c.soft_worst, *cosines,
@@ -242,5 +244,5 @@ def same_answer(
         math.log1p(len(names)), math.log1p(len(numbers)), math.log1p(truth.words), math.log1p(response.words),
         len(truth.stemset & first) / max(1, len(truth.stems)),
         float(any(s.negated for s in response.sentences)), float(start == opposite), math.log1p(beside),
-        float(contained) / (1 + math.log1p(beside)),
+        float(contained) / (1 + math.log1p(beside)), float(when == 1), float(when == -1),
     ]  # fmt: skip

@@ -19,6 +19,7 @@ import numpy as np
 
 from ragtriage.errors import JudgeError
 from ragtriage.judges.embedded import decompose, features
+from ragtriage.judges.embedded.answers import plainly
 from ragtriage.judges.embedded.attribution import bare
 from ragtriage.judges.embedded.comparison import Comparison, compare
 from ragtriage.judges.embedded.encoder import Encoded, Vector
@@ -53,6 +54,8 @@ class Scored:
     """Similarity only: with the closest of the others, in [-1, 1]."""
     table: bool = False
     """Whether the evidence is mostly rows and fields, which are read less well."""
+    lean: float = 0.0
+    """Log odds by which the probability leans to yes on purpose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,7 @@ class Model:
         self._mean = np.array(fitted["mean"], np.float64)
         self._scale = np.array(fitted["scale"], np.float64)
         self._layers = [(np.array(w, np.float64), np.array(b, np.float64)) for w, b in fitted["layers"]]
+        self.lean = float(fitted.get("lean", 0.0))
 
     def probability(self, row: Sequence[float]) -> float:
         """Of yes."""
@@ -105,6 +109,7 @@ class Fusion:
     def __init__(self, fitted: Mapping[str, Any]) -> None:
         self._weights = np.array(fitted["weights"], np.float64)
         self._bias = float(fitted["bias"])
+        self.lean = float(fitted.get("lean", 0.0))
 
     def probability(self, alone: float, logits: Vector) -> float:
         """Of yes, from the fitted model's probability and the matcher's logits."""
@@ -175,10 +180,11 @@ class Measurer:
                 yield from question.evidence if len(question.evidence) <= _CHUNK else ()
             case "same_answer":
                 for truth in question.evidence:
-                    yield from (truth, f"{question.query} {truth}")
-        if question.kind in {"essential", "relevant", "same_answer"}:
-            for text in (question.subject, question.context):
-                yield from (s.text for s in library.read(text).sentences)
+                    yield from (plainly(truth), f"{question.query} {truth}")
+                yield from (s.text for s in library.read(plainly(question.subject)).sentences)
+            case "essential" | "relevant":
+                for text in (question.subject, question.context):
+                    yield from (s.text for s in library.read(text).sentences)
 
     def _stack(self, texts: tuple[str, ...]) -> Vector:
         """(n, 384), the vectors of many texts, encoded a part at a time so that memory stays bounded."""
@@ -256,12 +262,13 @@ class Measurer:
     def _same_answer(self, question: Question) -> Measured:
         library = self._library
         query = library.sentence(question.query)
+        said = plainly(question.subject)
         rows, found = [], []
         pairs: list[Pair] = []
         for text in sorted(set(question.evidence)):
             if not text.strip():
                 continue
-            truth, _, response, c = self._search(text, [question.subject])
+            truth, _, response, c = self._search(plainly(text), [said])
             both = library.encoder.encode([f"{question.query} {text}"])[f"{question.query} {text}"].vector
             cosines = (float(c.cosines.max()), float(along(response.vectors, both).max()))
             rows.append(tuple(features.same_answer(c, query, truth, response, cosines)))
@@ -377,4 +384,5 @@ class Scorer:
                 chances[at] = fusion.probability(chances[at], logits)
         at = int(np.argmax(chances))
         found = measured.scored[at]
-        return Scored(chances[at], found.quote, found.missing, found.cosine, found.table)
+        lean = (fusion or model).lean
+        return Scored(chances[at], found.quote, found.missing, found.cosine, found.table, lean)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -43,8 +44,17 @@ def verdict_of(question: Question, found: Scored, cuts: Cuts) -> Verdict:
         # Rows and fields are read less well than sentences: there only what is nowhere to be found is called so.
         value = "unknown" if found.probability > (cuts.sure if found.table else cuts.unsure) else "no"
         sure = found.probability <= cuts.sure and not found.table
-    confidence = max(found.probability, 1.0 - found.probability)
-    return Verdict(value, found.probability, confidence, _explained(question, found), sure)
+    chance = _without_lean(found)
+    confidence = {"yes": chance, "no": 1.0 - chance, "unknown": max(chance, 1.0 - chance)}[value]
+    return Verdict(value, chance, confidence, _explained(question, found), sure)
+
+
+def _without_lean(found: Scored) -> float:
+    """The probability of yes as it is believed; a yes that is given in doubt may have less than a half."""
+    if not found.lean:
+        return found.probability
+    odds = math.log(found.probability / (1.0 - found.probability)) - found.lean
+    return 1.0 / (1.0 + math.exp(-odds))
 
 
 def _similarity(found: Scored, cuts: Cuts) -> Verdict:

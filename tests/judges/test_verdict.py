@@ -1,0 +1,46 @@
+"""From a probability to a verdict: what leans to yes on purpose doesn't say that it is surer than it is."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from ragtriage.judges import questions as ask
+from ragtriage.judges.embedded.scorer import Scored
+from ragtriage.judges.embedded.verdict import Cuts, verdict_of
+
+CUTS = Cuts(repeats=0.8, sure=0.3, unsure=0.4)
+ANSWERED = ask.answered("When does it open?", ["It opens at nine."])
+SUPPORTED = ask.supported("It opens at nine.", ["It opens at ten."])
+
+
+@pytest.mark.parametrize(("probability", "value"), [(0.75, "yes"), (0.5, "yes"), (0.49, "no"), (0.1, "no")])
+def test_the_lean_decides_the_verdict_and_leaves_the_confidence(probability: float, value: str) -> None:
+    leaning = verdict_of(ANSWERED, Scored(probability, lean=math.log(3)), CUTS)
+    assert leaning.value == value
+    odds = probability / (1 - probability) / 3
+    believed = odds / (1 + odds)
+    assert leaning.score == pytest.approx(believed)
+    assert leaning.confidence == pytest.approx(believed if value == "yes" else 1 - believed)
+
+
+def test_without_a_lean_a_verdict_is_as_likely_as_its_probability() -> None:
+    verdict = verdict_of(ANSWERED, Scored(0.8), CUTS)
+    assert (verdict.value, verdict.score, verdict.confidence) == ("yes", 0.8, 0.8)
+
+
+@pytest.mark.parametrize(
+    ("probability", "table", "value", "sure"),
+    [
+        (0.45, False, "unknown", False),
+        (0.35, False, "no", False),
+        (0.2, False, "no", True),
+        (0.35, True, "unknown", False),
+        (0.2, True, "no", False),
+    ],
+)
+def test_red_is_only_what_is_surely_unsupported(probability: float, table: bool, value: str, sure: bool) -> None:
+    verdict = verdict_of(SUPPORTED, Scored(probability, table=table), CUTS)
+    assert (verdict.value, verdict.sure) == (value, sure)
+    assert verdict.confidence == max(probability, 1 - probability)
