@@ -22,9 +22,9 @@ import numpy as np
 
 from ragtriage import Case, Score, Source, Undefined, diagnose, evaluate_sync, needs_of, thresholds_with
 from ragtriage.diagnosis import RULES
-from ragtriage.diagnosis.rules import DECLINES
 from ragtriage.judges.chosen import judge_named
 from ragtriage.metrics import metrics_named
+from ragtriage.metrics.response import DECLINES
 from ragtriage.record import Record
 from ragtriage.verdicts import Component, Outcome, Verdict, Verdicts
 

@@ -8,6 +8,9 @@
     [fail_under]
     groundedness = 0.8
 
+    [fail_over]
+    hallucination = 0.2
+
     [llm]
     base_url = "http://localhost:8000/v1"
     concurrency = 4
@@ -35,16 +38,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from ragtriage.diagnosis.rules import KINDS, RULES, Kind, Level, Rule
+from ragtriage.diagnosis.rules import KINDS, RULES, Kind, Rule
 from ragtriage.errors import ConfigError
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.settings import options_from
-from ragtriage.metrics import METRICS
-from ragtriage.thresholds import thresholds_with
+from ragtriage.metrics import METRICS, OTHER_NAMES, metric_named
+from ragtriage.thresholds import BAD, Level, thresholds_with
 
 FILE = "ragtriage.toml"
 _KEYS = (
-    "metrics", "judge", "jury", "cascade", "llm", "store", "thresholds", "fail_under", "map", "rules", "any_language",
+    "metrics", "judge", "jury", "cascade", "llm", "store", "thresholds", "fail_under", "fail_over", "map", "rules",
+    "any_language",
 )  # fmt: skip
 _RULE_KEYS = ("name", "kind", "when", "component", "reading", "advice", "quotes", "further", "declines")
 
@@ -67,6 +71,8 @@ class Settings:
     """Complete: defaults and the user's own."""
     fail_under: Mapping[str, float] = field(default_factory=dict)
     """Metric name → the mean below which the command fails."""
+    fail_over: Mapping[str, float] = field(default_factory=dict)
+    """The same for metrics of which lower is better: the mean above which it fails."""
     map: Mapping[str, str] = field(default_factory=dict)
     """Our field → the input's column."""
     rules: tuple[Rule, ...] = RULES
@@ -117,6 +123,7 @@ def read_settings(path: Path) -> Settings:
         _place(_text(table, "store", where), path.parent),
         thresholds_with(_numbers(table, "thresholds", where)),
         _numbers(table, "fail_under", where),
+        _numbers(table, "fail_over", where),
         _columns(_table(table, "map", where), where),
         RULES + tuple(_rule(rule, f"{where}: rule {i + 1}") for i, rule in enumerate(rules)),
         any_language,
@@ -131,7 +138,7 @@ def named_numbers(items: Collection[str], flag: str) -> dict[str, float]:
     """
     table: dict[str, object] = {}
     for item in items:
-        name, _, value = item.partition("=")
+        name, _, value = item.rpartition("=")
         try:
             table[name.strip()] = float(value)
         except ValueError:
@@ -167,17 +174,18 @@ def _table(table: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
 
 
 def _numbers(table: Mapping[str, Any], key: str, where: str) -> dict[str, float]:
-    names = {m.name for m in METRICS}
     found: dict[str, float] = {}
     for name, value in _table(table, key, where).items():
-        if name not in names:
+        metric = metric_named(name)
+        if metric is None:
+            names = {*(m.name for m in METRICS), *OTHER_NAMES}
             near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
             hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(sorted(names))}"
             raise ConfigError(f"{where}: {key}: no metric is called {name!r}: {hint}")
         # what isn't a number would pass every gate, and what lies beyond the range would never be reached
         if isinstance(value, bool) or not isinstance(value, int | float) or not -1 <= value <= 1:
             raise ConfigError(f"{where}: {key}: {name} is {value!r}: give a number between 0 and 1")
-        found[name] = float(value)
+        found[metric.name] = float(value)
     return found
 
 
@@ -228,14 +236,16 @@ def _rule(table: Any, where: str) -> Rule:
     declines = table.get("declines", False)
     if not isinstance(declines, bool):
         raise ConfigError(f"{where}: 'declines' must be true or false, not {declines!r}")
+    when = _levels(_table(table, "when", where), where)
+    bad = (m.name for name, level in when.items() if (m := metric_named(name)) and level == BAD[m.better])
     return Rule(
         str(table["name"]),
         _kind(table["kind"]),
-        _levels(_table(table, "when", where), where),
+        when,
         str(table["reading"]),
         str(table["component"]),
         str(table.get("advice", "")),
-        _texts(table, "quotes", where) or tuple(name for name, level in table["when"].items() if level == "low"),
+        _texts(table, "quotes", where) or tuple(bad),
         _texts(table, "further", where),
         declines,
         "yours",
@@ -247,11 +257,11 @@ def _kind(value: str) -> Kind:
 
 
 def _levels(when: Mapping[str, Any], where: str) -> dict[str, Level]:
-    names = {m.name for m in METRICS}
     found: dict[str, Level] = {}
     for name, value in when.items():
         level = next((level for level in get_args(Level) if level == value), None)
-        if name not in names or level is None:
+        metric = metric_named(name)
+        if metric is None or level is None:
             raise ConfigError(f'{where}: when = {{ {name} = {value!r} }}: write a metric\'s name = "low" or "high"')
-        found[name] = level
+        found[metric.name] = level
     return found

@@ -20,10 +20,11 @@ from ragtriage.inquiry import Inquiry, conclude, inquire, turns_of
 from ragtriage.judges import questions as ask
 from ragtriage.judges.protocol import TURN, Judge
 from ragtriage.judges.questions import Question
+from ragtriage.lacks import unneeded
 from ragtriage.language import language_of
 from ragtriage.metric import Metric
 from ragtriage.metrics import THELMA
-from ragtriage.planning import Plan, plan
+from ragtriage.planning import Plan, asks, plan
 from ragtriage.record import Record, Sink
 from ragtriage.steps import Step
 from ragtriage.verdicts import Answer, Failure, Known, Missing, Outcome, Undefined
@@ -140,11 +141,13 @@ async def _record(case: Case, planned: Plan, judge: Judge, language: Callable[[C
     steps: dict[str, Known] = {}
     try:
         code = language(case)
-        understood = await _understood(case, judge, code, steps)
+        idle = unneeded(planned, case)
+        asking = any(asks(step) and step not in idle for step in planned.steps)
+        understood = await _understood(case, judge, code, steps) if asking else case
         if isinstance(understood, Missing):
             steps |= {str(step): understood for step in planned.steps}
         else:
-            await _take(understood, planned, judge, code, steps)
+            await _take(understood, planned, idle, judge, code, steps)
     except (JudgeError, StoreError):
         raise
     except Exception as error:  # noqa: BLE001  # one bad row never costs the run
@@ -184,15 +187,17 @@ def _computed(metric: Metric, steps: Mapping[str, Known]) -> Outcome:
         return Undefined(f"the metric {metric.name} failed: {type(error).__name__}: {error}", failed=True)
 
 
-async def _take(case: Case, planned: Plan, judge: Judge, code: str, steps: dict[str, Known]) -> None:
-    """Take the steps level by level; all questions of a level are asked together, equal ones once."""
+async def _take(  # the last is filled
+    case: Case, planned: Plan, idle: Mapping[Step, Missing], judge: Judge, code: str, steps: dict[str, Known]
+) -> None:
+    """Take the steps level by level; all questions of a level are asked together, equal ones once, idle ones never."""
     answers: dict[Question, Answer] = {}
     for level in planned.levels:
         inquiries: list[Inquiry] = []
         for step in level:
             found = inquire(step, case, steps)
             if isinstance(found, Inquiry):
-                unable = _unable(found, judge, code)
+                unable = idle.get(step) or _unable(found, judge, code)
                 if unable is None:
                     inquiries.append(found)
                     continue

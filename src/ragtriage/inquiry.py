@@ -6,26 +6,33 @@ can't support or answer anything, so a match against an empty text is no without
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
 from ragtriage.case import Case
 from ragtriage.judges import questions as ask
 from ragtriage.judges.questions import Question
-from ragtriage.metric import ORDER
-from ragtriage.planning import FACTS_OF_SOURCES, QUESTIONS_OF_QUERY
-from ragtriage.steps import Decompose, Field, Match, Step
+from ragtriage.lacks import absent, first_of, target_absent
+from ragtriage.planning import FOR_THE_QUERY, QUESTIONS_OF_QUERY
+from ragtriage.steps import Decompose, Field, Match, Step, Unit
 from ragtriage.verdicts import Answer, Cell, Component, Components, Failure, Known, Missing, Verdict, Verdicts
 
 NOTHING = Verdict("no", 0.0, 1.0, "there is no text to hold it against")
 ALONE = Verdict("no", 0.0, 1.0, "there is no other component to repeat")
-EMPTY = {
-    "claims": Missing("the response makes no claim", "response"),
-    "sentences": Missing("the response has no sentence", "response"),
-    "questions": Missing("the query asks no question", "query"),
-    "facts": Missing("the sources state no fact", "sources"),
+SEEN = {True: Verdict("yes", 1.0, 1.0), False: Verdict("no", 0.0, 1.0)}
+"""What is seen without a judge."""
+SILENT = Missing("the query asks no question", "query")
+EMPTY: Mapping[tuple[Field, Unit], Missing] = {
+    ("response", "claims"): Missing("the response makes no claim", "response"),
+    ("reference", "claims"): Missing("the reference makes no claim", "reference"),
+    ("response", "sentences"): Missing("the response has no sentence", "response"),
+    ("response", "questions_answered_by"): Missing("the judge wrote no question", "response", failed=True),
+    ("query", "questions"): SILENT,
+    ("sources", "facts"): Missing("the sources state no fact", "sources"),
+    ("relevant ids", "ids"): Missing("no source is relevant to the query", "relevant ids"),
 }
+"""Why a match has nothing to hold against anything, where a text was broken into no component."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +60,8 @@ def inquire(step: Step, case: Case, steps: Mapping[str, Known]) -> Inquiry | Kno
     """
     if isinstance(step, Match):
         return _match(step, case, steps)
-    if step == FACTS_OF_SOURCES and (silent := _query_silent(steps)):
-        return _absent(case, step.of) or silent
+    if step.of == "sources" and step.into in FOR_THE_QUERY and (silent := _query_silent(steps)):
+        return absent(case, step.of) or silent
     return _decomposition(step, case)
 
 
@@ -88,60 +95,60 @@ def turns_of(case: Case) -> tuple[str, ...]:
     return tuple(f"{turn.role}: {turn.text}" for turn in case.history if turn.text.strip())
 
 
-def _absent(case: Case, field: Field) -> Missing | None:
-    """Why a field of the case can't be broken into components."""
-    match field:
-        case "response":
-            if case.response is None:
-                return Missing("no response was given", field)
-            return None if case.response.strip() else Missing("the response is empty", field)
-        case "sources":
-            return None if case.sources else Missing("no sources were retrieved", field)
-        case "reference":
-            return None if case.reference else Missing("the case has no reference", field)
-        case "query":
-            return None
-        case _:
-            assert_never(field)
-
-
 def _text(case: Case, field: Field) -> str:
-    return {"query": case.query, "response": case.response or "", "reference": case.reference or ""}[field]
+    """What a component of the field was taken from, where that is one text; else nothing."""
+    return {"query": case.query, "response": case.response or "", "reference": case.reference or ""}.get(field, "")
 
 
 def _decomposition(step: Decompose, case: Case) -> Inquiry | Known:
-    absent = _absent(case, step.of)
-    if absent:
-        return absent
-    if step.of == "sources":
-        if step.into != "facts":
-            return tuple(Component(s.text, (0, len(s.text)), i) for i, s in enumerate(case.sources))
-        full = [(i, s.text) for i, s in enumerate(case.sources) if s.text.strip()]
-        return Inquiry(
-            step, (), (), tuple((0, i) for i, _ in full), tuple(ask.facts(text, case.query) for _, text in full)
-        )
-    text = _text(case, step.of)
-    if not text.strip():
-        return ()
+    missing = absent(case, step.of)
+    if missing:
+        return missing
+    match step.of:
+        case "samples":
+            return tuple(Component(text) for text in case.samples)
+        case "relevant ids":
+            return tuple(Component(name) for name in dict.fromkeys(case.relevant_ids or ()))
+        case "sources":
+            return _split(step, case, [(text.text, place) for place, text in enumerate(case.sources)])
+        case _:
+            return _split(step, case, [(_text(case, step.of), None)])
+
+
+def _split(step: Decompose, case: Case, texts: Sequence[tuple[str, int | None]]) -> Inquiry | Known:
+    """Texts with their places among the sources; None for a text that is no source."""
+    if step.into == "sources":
+        return tuple(Component(text, (0, len(text)), place) for text, place in texts)
+    full = [(text, place) for text, place in texts if text.strip()]
+    if step.into == "whole" or not full:
+        return tuple(Component(text, (0, len(text)), place) for text, place in full)
+    questions = tuple(_splitting(step, text, case.query) for text, _ in full)
+    return Inquiry(step, (), (), tuple((0, place or 0) for _, place in full), questions)
+
+
+def _splitting(step: Decompose, text: str, query: str) -> Question:
     match step.into:
         case "claims":
-            question = ask.claims(text, case.query)
-        case "sentences":
-            question = ask.sentences(text)
-        case "questions":
-            question = ask.questions(text)
+            return ask.claims(text, query)
         case "facts":
-            question = ask.facts(text)
-        case "whole" | "sources":
-            return (Component(text, (0, len(text))),)
+            return ask.facts(text, query if step.of == "sources" else "")
+        case "questions":
+            return ask.questions(text)
+        case "sentences":
+            return ask.sentences(text)
+        case "questions_answered_by":
+            return ask.questions_answered_by(text, step.count or 1)
+        case "needed_sentences":
+            return ask.needed_sentences(query, text)
+        case "sources" | "samples" | "ids" | "whole":
+            raise AssertionError(f"{step} asks nobody")
         case _:
             assert_never(step.into)
-    return Inquiry(step, (), (), ((0, 0),), (question,))
 
 
 def _match(step: Match, case: Case, steps: Mapping[str, Known]) -> Inquiry | Known:
     known = steps[str(step.components)]
-    obstacles = [_target_absent(step, case), _query_silent(steps) if step.against == "query" else None]
+    obstacles = [target_absent(step, case), _query_silent(steps) if step.against == "query" else None]
     if step.where:
         earlier = steps[str(step.where.step)]
         obstacles.append(earlier if isinstance(earlier, Missing) else None)
@@ -149,22 +156,13 @@ def _match(step: Match, case: Case, steps: Mapping[str, Known]) -> Inquiry | Kno
         obstacles.append(known)
     components = tuple(c for c in known if not c.remark) if isinstance(known, tuple) else ()
     if isinstance(known, tuple) and not components:
-        obstacles.append(EMPTY.get(step.components.into))
-    reasons = [obstacle for obstacle in obstacles if obstacle]
-    if reasons:
-        return min(reasons, key=lambda m: (m.failed, ORDER.index(m.field)))
+        obstacles.append(EMPTY.get((step.components.of, step.components.into)))
+    missing = first_of(obstacles)
+    if missing:
+        return missing
+    if step.relation == "retrieved":
+        return _retrieved(case, components)
     return _grid(step, case, components, _wanted(step, components, steps))
-
-
-def _target_absent(step: Match, case: Case) -> Missing | None:
-    """A match against nothing is no; only a text that was never given makes it missing."""
-    if step.against == "response" and case.response is None:
-        return Missing("no response was given", "response")
-    if step.against == "reference" and case.reference is None:
-        return Missing("the case has no reference", "reference")
-    if step.against == "conversation" and not case.history:
-        return Missing("no conversation went before the query", "query")
-    return None
 
 
 def _query_silent(steps: Mapping[str, Known]) -> Missing | None:
@@ -172,7 +170,7 @@ def _query_silent(steps: Mapping[str, Known]) -> Missing | None:
     questions = steps[str(QUESTIONS_OF_QUERY)]
     if isinstance(questions, Missing):
         return questions
-    return None if questions else EMPTY["questions"]
+    return None if questions else SILENT
 
 
 def _wanted(step: Match, components: Components, steps: Mapping[str, Known]) -> list[bool]:
@@ -201,14 +199,26 @@ def _grid(step: Match, case: Case, components: Components, wanted: list[bool]) -
                     cell = NOTHING
                 if cell is None:
                     places.append((row, column))
-                    asked.append(
-                        _question(step, case, component, everything if step.relation == "similar" else target, row)
-                    )
+                    others = step.against == "other components"
+                    asked.append(_question(step, case, component, everything if others else target, row))
             cells.append(cell)
         fixed.append(tuple(cells))
     if not asked:
         return Verdicts(components, tuple(fixed))
     return Inquiry(step, components, tuple(fixed), tuple(places), tuple(asked))
+
+
+def _retrieved(case: Case, ids: Components) -> Verdicts:
+    """Which source has which id; a source that repeats the id of an earlier one stands in no column twice."""
+    names = [source.id for source in case.sources]
+    repeats = [name in names[:place] for place, name in enumerate(names)]
+    return Verdicts(
+        ids,
+        tuple(
+            tuple(None if again else SEEN[name == wanted.text] for name, again in zip(names, repeats, strict=True))
+            for wanted in ids
+        ),
+    )
 
 
 def _targets(step: Match, case: Case) -> list[tuple[str, ...]]:
@@ -229,7 +239,9 @@ def _targets(step: Match, case: Case) -> list[tuple[str, ...]]:
             assert_never(step.against)
 
 
-def _question(step: Match, case: Case, component: Component, target: tuple[str, ...], row: int) -> Question:
+def _question(  # noqa: PLR0911  # one for each relation
+    step: Match, case: Case, component: Component, target: tuple[str, ...], row: int
+) -> Question:
     # a response's component has a context also where it is the whole of it, so that a judge knows a claim from a fact
     context = _text(case, step.components.of) if step.components.of != "sources" else ""
     match step.relation:
@@ -242,8 +254,12 @@ def _question(step: Match, case: Case, component: Component, target: tuple[str, 
         case "supported":
             return ask.supported(component.text, target, case.query, context)
         case "similar":
-            return ask.similarity(component.text, target, row)
+            return ask.similarity(component.text, target, row if step.against == "other components" else None)
         case "declines":
             return ask.declines(case.query, component.text)
+        case "same_answer":
+            return ask.same_answer(case.query, (component.text,), target[0])
+        case "retrieved":
+            raise AssertionError(f"{step} asks nobody")
         case _:
             assert_never(step.relation)

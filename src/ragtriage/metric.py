@@ -19,8 +19,11 @@ from ragtriage.errors import ConfigError
 from ragtriage.steps import Step
 from ragtriage.verdicts import Known, Missing, Outcome, Undefined
 
-ORDER = ("response", "query", "sources", "reference", "language")
+ORDER = ("response", "query", "sources", "reference", "samples", "relevant ids", "language")
 """The order in which reasons are reported: a text that is missing before a language that wasn't measured."""
+
+Better = Literal["higher", "lower"]
+"""Which direction of a score is good."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ class Metric:
     needs: Mapping[str, Step]
     """Parameter name → step."""
     compute: Callable[..., Outcome]
-    better: Literal["higher", "lower"] = "higher"
+    better: Better = "higher"
     range: tuple[float, float] = (0.0, 1.0)
     fault: str = ""
     """What a bad component is, in plain words: "not supported by the sources"."""
@@ -58,7 +61,7 @@ class Metric:
 def metric(
     *,
     title: str,
-    better: Literal["higher", "lower"] = "higher",
+    better: Better = "higher",
     range: tuple[float, float] = (0.0, 1.0),  # noqa: A002  # the field's standard word, and no range() is needed here
     fault: str = "",
     name: str | None = None,

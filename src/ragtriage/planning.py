@@ -13,7 +13,10 @@ QUESTIONS_OF_QUERY = Decompose("query", "questions")
 
 FACTS_OF_SOURCES = Decompose("sources", "facts")
 
-UNASKED: tuple[Unit, ...] = ("sources", "whole")
+FOR_THE_QUERY: tuple[Unit, ...] = ("facts", "needed_sentences")
+"""What is only taken from sources if the query asks something."""
+
+UNASKED: tuple[Unit, ...] = ("sources", "samples", "ids", "whole")
 """Units that need no judge."""
 
 
@@ -26,10 +29,12 @@ class Plan:
     """Distinct, every step behind those that it depends on."""
     levels: tuple[tuple[Step, ...], ...]
     """The same steps, grouped so that those of one level can be asked at the same time."""
+    also: tuple[Step, ...] = ()
+    """The steps that somebody needs beside the metrics."""
 
     def shared(self) -> Mapping[str, tuple[str, ...]]:
         """The steps that serve more than one metric → the metrics' names."""
-        users = {str(s): tuple(m.name for m in self.metrics if s in _closure(m.needs.values())) for s in self.steps}
+        users = {str(s): tuple(m.name for m in self.metrics if s in closure(m.needs.values())) for s in self.steps}
         return {step: names for step, names in users.items() if len(names) > 1}
 
     def questions(self, sources: int, sizes: Mapping[Unit, int], *, turns: int = 0) -> tuple[int, int]:
@@ -40,15 +45,16 @@ class Plan:
             sizes: how many components each unit has (facts: over all sources).
             turns: how many messages went before the query.
         """
-        known: dict[Unit, int] = {**sizes, "sources": sources, "whole": 1}
+        known: dict[Unit, int] = {"samples": 0, **sizes, "sources": sources, "whole": 1}
         least = most = 0
         for step in self.steps:
-            if isinstance(step, Match) and step.against == "conversation" and not turns:
+            if not asks(step) or (isinstance(step, Match) and step.against == "conversation" and not turns):
                 continue
             if isinstance(step, Decompose):
-                count = 0 if step.into in UNASKED else sources if step.of == "sources" else 1
+                count = sources if step.of == "sources" else 1
             else:
-                count = known.get(step.components.into, 0) * (sources if step.against == "each source" else 1)
+                own = step.components
+                count = (own.count or known.get(own.into, 0)) * (sources if step.against == "each source" else 1)
             most += count
             least += 0 if isinstance(step, Match) and step.where else count
         return least, most
@@ -61,17 +67,22 @@ def plan(metrics: Sequence[Metric], also: Iterable[Step] = ()) -> Plan:
         metrics: what to compute.
         also: further steps, for example those that diagnosis rules need.
     """
+    also = tuple(also)
     needed = [step for m in metrics for step in m.needs.values()] + list(also)
-    depth = {step: _depth(step) for step in _closure(needed)}
-    levels = tuple(tuple(s for s in depth if depth[s] == level) for level in sorted(set(depth.values())))
-    return Plan(tuple(metrics), tuple(step for level in levels for step in level), levels)
+    at = _placed(closure(needed))
+    levels = tuple(tuple(step for step in at if at[step] == level) for level in sorted(set(at.values())))
+    return Plan(tuple(metrics), tuple(step for level in levels for step in level), levels, also)
+
+
+def asks(step: Step) -> bool:
+    """Whether a judge is needed for it."""
+    return step.into not in UNASKED if isinstance(step, Decompose) else step.relation != "retrieved"
 
 
 def dependencies(step: Step) -> tuple[Step, ...]:
     """The steps whose outcome this one needs."""
     if isinstance(step, Decompose):
-        # facts are only needed if the query asks something; and so a source is asked once for all that is asked of it
-        return (QUESTIONS_OF_QUERY,) if step == FACTS_OF_SOURCES else ()
+        return (QUESTIONS_OF_QUERY,) if step.of == "sources" and step.into in FOR_THE_QUERY else ()
     found: list[Step] = [step.components]
     if step.against == "query":
         found.append(QUESTIONS_OF_QUERY)
@@ -80,7 +91,7 @@ def dependencies(step: Step) -> tuple[Step, ...]:
     return tuple(found)
 
 
-def _closure(steps: Iterable[Step]) -> tuple[Step, ...]:
+def closure(steps: Iterable[Step]) -> tuple[Step, ...]:
     """These steps and all that they depend on, each once, dependencies first."""
     seen: dict[Step, None] = {}
 
@@ -95,5 +106,35 @@ def _closure(steps: Iterable[Step]) -> tuple[Step, ...]:
     return tuple(seen)
 
 
-def _depth(step: Step) -> int:
-    return 1 + max((_depth(earlier) for earlier in dependencies(step)), default=-1)
+def _placed(steps: Sequence[Step]) -> dict[Step, int]:
+    """Step → level. Whatever is asked about single sources waits for the last of it, so that a source is read once.
+
+    Steps that come after each other by what they depend on can't be asked together: they form *waves*, and only what is
+    in the same wave waits for each other.
+
+    Args:
+        steps: dependencies first.
+    """
+    waves: dict[Step, int] = {}
+    for step in steps:
+        waves[step] = max((waves[earlier] for earlier in dependencies(step)), default=0) + _by_source(step)
+    level: dict[Step, int] = {}
+
+    def earliest(step: Step) -> int:
+        return 1 + max((level[earlier] for earlier in dependencies(step)), default=-1)
+
+    for wave in sorted(set(waves.values())):
+        own = [step for step in steps if waves[step] == wave]
+        together = [step for step in own if _by_source(step)]
+        level |= dict.fromkeys(together, max(map(earliest, together), default=0))
+        for step in own:
+            if step not in level:
+                level[step] = earliest(step)
+    return {step: level[step] for step in steps}
+
+
+def _by_source(step: Step) -> bool:
+    """Whether it asks about every source by itself."""
+    if isinstance(step, Decompose):
+        return step.of == "sources" and asks(step)
+    return step.against == "each source" or step.components == Decompose("sources", "sources")

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ragtriage.errors import ConfigError
-from ragtriage.metric import Metric
+from ragtriage.metric import Better, Metric
 from ragtriage.record import Record
 from ragtriage.thresholds import thresholds_with
 from ragtriage.verdicts import Cell, Part, Score, Undefined, Verdict
@@ -257,13 +257,13 @@ def _spreads(grid: Grid) -> Grid:
     return found
 
 
-def _flipped(grid: Grid, threshold: float | None, better: str) -> Flags | None:
+def _flipped(grid: Grid, threshold: float | None, better: Better) -> Flags | None:
     """Whether each row has scores on both sides of the threshold; None without one."""
     if threshold is None:
         return None
-    low = grid < threshold - 1e-9 if better == "higher" else grid > threshold + 1e-9
-    high = ~low & ~np.isnan(grid)
-    return np.asarray(low.any(axis=1) & high.any(axis=1))
+    bad = grid < threshold - 1e-9 if better == "higher" else grid > threshold + 1e-9
+    good = ~bad & ~np.isnan(grid)
+    return np.asarray(bad.any(axis=1) & good.any(axis=1))
 
 
 def _smallest(grid: Grid, weights: Grid) -> float | None:

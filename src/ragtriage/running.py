@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import hashlib
 import heapq
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -20,8 +21,8 @@ from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.questions import KINDS
 from ragtriage.judges.wrappers import Cached
-from ragtriage.metric import Metric
-from ragtriage.metrics import METRICS, metrics_named
+from ragtriage.metrics import metric_named
+from ragtriage.metrics.carried import carried_by
 from ragtriage.readers import CaseFile, Rejected
 from ragtriage.record import Record
 from ragtriage.steps import Step
@@ -108,6 +109,8 @@ class Survey:
     first_rejected: list[Rejected] = field(default_factory=list)
     conversations: int = 0
     """Selected rows with a conversation before the query."""
+    carried: Counter[str] = field(default_factory=Counter)
+    """What selected rows carry that only some metrics need → how many do; see `ragtriage.metrics.carried`."""
     cut_off: bool = False
     """Whether the file couldn't be read to its end."""
 
@@ -115,6 +118,12 @@ class Survey:
     def incomplete(self) -> bool:
         """Whether so many rows are unusable, or unread, that the numbers don't stand for the file."""
         return self.cut_off or self.rejected > TOO_MANY_REJECTED * (self.selected + self.rejected)
+
+    def select(self, case: Case) -> None:
+        """Count a usable row."""
+        self.selected += 1
+        self.conversations += bool(case.history)
+        self.carried.update(carried_by(case))
 
     def reject(self, row: Rejected) -> None:
         """Count an unusable row."""
@@ -169,8 +178,7 @@ class FileRun:
         rows = store.survey(name)
         for case in self._rows.cases(self.survey.reject):
             rows.add(case)
-            self.survey.selected += 1
-            self.survey.conversations += bool(case.history)
+            self.survey.select(case)
         if not self.survey.selected:
             first = f"; the first: {self.survey.first_rejected[0]}" if self.survey.first_rejected else ""
             raise InputError(f"{name}: none of its {self.survey.rejected} rows can be used{first}")
@@ -326,8 +334,7 @@ def configuration_of(criteria: Criteria, selection: Selection, mapping: Mapping[
 
 def criteria_of(info: RunInfo, thresholds: Mapping[str, float]) -> Criteria:
     """The criteria that a stored run was judged by, with thresholds of one's own instead where they are given."""
-    known = {m.name for m in METRICS}
-    metrics: Sequence[Metric] = metrics_named(n for n in info.metrics if n in known or "(" in n)
+    metrics = [m for m in map(metric_named, info.metrics) if m]
     own = tuple(Rule(**rule) for rule in info.configuration.get("rules", ()))
     stored = info.configuration.get("thresholds", {})
     return Criteria(tuple(metrics), {**stored, **thresholds}, RULES + own)

@@ -10,14 +10,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Field = Literal["query", "sources", "response", "reference"]
-"""The texts of a case that a step may look at."""
+Field = Literal["query", "sources", "response", "reference", "samples", "relevant ids"]
+"""What a case holds that a step may look at."""
 
-Unit = Literal["claims", "facts", "questions", "sentences", "sources", "whole"]
-"""What a text is broken into; `sources` (as retrieved) and `whole` (the text itself) ask no judge."""
+Unit = Literal[
+    "claims",
+    "facts",
+    "questions",
+    "sentences",
+    "sources",
+    "samples",
+    "ids",
+    "whole",
+    "questions_answered_by",
+    "needed_sentences",
+]
+"""What a text is broken into, or what is written or picked from it. `sources` and `samples` (as they were given), `ids`
+and `whole` (the text itself) ask no judge."""
 
-Relation = Literal["essential", "relevant", "answered", "supported", "similar", "declines"]
-"""What is asked about a component."""
+Relation = Literal["essential", "relevant", "answered", "supported", "similar", "declines", "same_answer", "retrieved"]
+"""What is asked about a component; `retrieved`, whether an id is that of a source, is seen without a judge."""
 
 Target = Literal["query", "sources", "each source", "response", "reference", "conversation", "other components"]
 """What a component is held against: a whole field, every single source, or the other components of its text."""
@@ -29,9 +41,11 @@ class Decompose:
 
     of: Field
     into: Unit
+    count: int | None = None
+    """How many components are to be written; None where the text decides."""
 
     def __str__(self) -> str:
-        return f"{self.into}({self.of})"
+        return f"{self.into}({self.of})" if self.count is None else f"{self.into}({self.of}, {self.count})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ragtriage.diagnosis import KINDS, NONE, RULES, UNDETERMINED, Finding, Rule, diagnose, headline
-from ragtriage.metric import Metric
+from ragtriage.metric import Better, Metric
 from ragtriage.record import Record
 from ragtriage.verdicts import Score, Undefined, Verdict, Verdicts
 
@@ -30,7 +30,7 @@ class MetricSummary:
 
     name: str
     title: str
-    better: str
+    better: Better
     mean: float | None
     """Weighted by the cases' weights; None if no case has the score."""
     low: float | None
@@ -45,7 +45,7 @@ class MetricSummary:
     unknown: int
     """How many components were left out as unknown, over all cases."""
     bins: tuple[int, ...]
-    """How many cases fall into each of ten equal parts of [0, 1], the ends included."""
+    """How many cases fall into each of ten equal parts of the metric's range, the ends included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,7 @@ class Summary:
         """The stable form for machines: metrics and diagnosis, without the run's number."""
         metrics = {
             m.name: {
+                "better": m.better,
                 "mean": m.mean,
                 "low": m.low,
                 "high": m.high,

@@ -5,16 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Literal
 
 from ragtriage.errors import ConfigError
+from ragtriage.metric import Better
+
+Level = Literal["low", "high"]
+BAD: Mapping[Better, Level] = MappingProxyType({"higher": "low", "lower": "high"})
+"""Which direction is good → the level that is bad."""
 
 MARGIN = 0.1
 """How near a score may lie to its threshold before a finding is *near a threshold* and not *sure*."""
+_ROUNDING = 1e-9
+"""A mean of verdicts such as 4/5 must not fall below 0.8 by rounding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """Below `value` a score is low, at or above it high."""
+    """The value at which a score is just good enough; see `level_of`."""
 
     value: float
     why: str
@@ -29,9 +37,38 @@ DEFAULTS: Mapping[str, Threshold] = MappingProxyType(
         "response_query_coverage": Threshold(0.75, "an answer to half of the question leaves the user asking again"),
         "self_distinctness": Threshold(0.75, "more than one sentence in four says again what another says"),
         "groundedness": Threshold(0.8, "0.5 would pass an answer half of which is made up"),
+        "hallucination": Threshold(0.2, "the other side of groundedness at 0.8"),
+        "claim_relevancy": Threshold(0.75, "more than one claim in four is about something else"),
+        "relevant_noise_sensitivity": Threshold(0.1, "more than one claim in ten is wrong because a source misled"),
+        "irrelevant_noise_sensitivity": Threshold(0.1, "more than one claim in ten is wrong because a source misled"),
+        "answer_precision": Threshold(0.75, "more than one claim in four isn't in the true answer"),
+        "answer_recall": Threshold(0.75, "more than one claim in four of the true answer isn't said"),
+        "answer_f1": Threshold(0.75, "as for the two that it is the mean of"),
+        "context_recall": Threshold(0.75, "more than one claim in four of the true answer isn't in the sources"),
+        "self_consistency": Threshold(0.75, "more than one question in four is answered otherwise another time"),
+        "sample_agreement": Threshold(0.75, "more than one sample in four gives another answer"),
+        "retrieval_recall": Threshold(0.75, "what isn't retrieved can't be said"),
+        "retrieval_mrr": Threshold(0.5, "below it the first relevant source stands third or later"),
+        "retrieval_ndcg": Threshold(0.5, "below it irrelevant sources stand before most relevant ones"),
     }
 )
 """Metric name → default threshold; a metric that isn't here has none and can't be low or high."""
+
+
+def level_of(value: float, threshold: float, better: Better = "higher") -> Level:
+    """Whether a score is low or high. One that lies at its threshold is good, whichever direction that is.
+
+    Where higher is better: low below the threshold, high at or above it. Where lower is better: high above the
+    threshold, low at or below it.
+    """
+    if better == "higher":
+        return "low" if value < threshold - _ROUNDING else "high"
+    return "high" if value > threshold + _ROUNDING else "low"
+
+
+def is_bad(value: float | None, threshold: float | None, better: Better = "higher") -> bool:
+    """Whether a value lies on the wrong side of its threshold; False if either isn't there."""
+    return value is not None and threshold is not None and level_of(value, threshold, better) == BAD[better]
 
 
 def thresholds_with(own: Mapping[str, object]) -> dict[str, float]:

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from cli_rows import row, written
 
-from ragtriage import METRICS
+from ragtriage.metrics import THELMA
 
 LEAN = ("--metrics", "self_distinctness")
-KEYS = {"mean", "low", "high", "n", "undefined", "failed"}
+KEYS = {"better", "mean", "low", "high", "n", "undefined", "failed"}
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def test_the_whole_path_from_a_file_to_a_report(process, tmp_path: Path, rows: P
     assert "query ← question" in said.err
     assert "new run 1\n" in said.err
     assert "report: .ragtriage/run-1.html" in said.err
-    assert all(m.title in said.out for m in METRICS)
+    assert all(m.title in said.out for m in THELMA)
     assert "ragtriage show 1" in said.out
     assert (tmp_path / ".ragtriage" / "run-1.html").read_text(encoding="utf-8").startswith("<!")
     assert (tmp_path / ".ragtriage" / ".gitignore").read_text(encoding="utf-8") == "*\n"
@@ -41,7 +41,7 @@ def test_json_is_one_object_of_the_stable_shape_and_nothing_else(process, rows: 
     found = json.loads(said.out, parse_constant=pytest.fail)
     assert list(found) == ["run", "cases", "metrics", "diagnosis"]
     assert (found["run"], found["cases"]) == (1, 4)
-    assert list(found["metrics"]) == [m.name for m in METRICS]
+    assert list(found["metrics"]) == [m.name for m in THELMA]
     for numbers in found["metrics"].values():
         assert set(numbers) == KEYS
         assert numbers["low"] <= numbers["mean"] <= numbers["high"]

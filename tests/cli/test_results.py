@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 from cli_rows import row, written
 
-from ragtriage import METRICS, Case, Component, FakeJudge, Source, Verdict, open_cases, open_store, thresholds_with
+from ragtriage import Case, Component, FakeJudge, Source, Verdict, open_cases, open_store, thresholds_with
 from ragtriage.assessment import Assessment, Criteria
 from ragtriage.judges.questions import DECOMPOSITIONS, Question
+from ragtriage.metrics import THELMA
 from ragtriage.running import FileRun, Selection
 from ragtriage.verdicts import Answer
 
-NAMES = [m.name for m in METRICS]
+NAMES = [m.name for m in THELMA]
 
 
 def answer(question: Question) -> Answer:
@@ -36,7 +37,7 @@ def stored(tmp_path: Path) -> str:
     """A store with one run of four rows, the last of them without a response."""
     odd = {"amount": 1.5, "nested": {"a": [1]}, "a,b": 'x "quoted", ü'}
     path = written(tmp_path / "rows.jsonl", [row(0), row(1, **odd), row(2), row(3, answer=None)])
-    criteria = Criteria(METRICS, thresholds_with({}))
+    criteria = Criteria(THELMA, thresholds_with({}))
     with (
         open_store(tmp_path / "store") as store,
         FileRun(open_cases(path), FakeJudge(answer), store, criteria, Selection(), "rows.jsonl") as run,
@@ -169,7 +170,7 @@ def test_without_a_store_every_reading_command_says_so_and_makes_none(command, a
 
 
 def test_a_case_needs_no_plain_id_to_be_shown(command, tmp_path: Path) -> None:
-    criteria = Criteria(METRICS, thresholds_with({}))
+    criteria = Criteria(THELMA, thresholds_with({}))
     case = Case("a b/ü [red]", "What?", (Source("x"),), "Ticket 1 is [bold]x[/bold].")
     path = written(tmp_path / "rows.jsonl", [row(0, id=case.id, answer=case.response)])
     with (

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragtriage import (
-    METRICS,
     RULES,
     Case,
     Component,
@@ -28,7 +27,9 @@ from ragtriage import (
     thresholds_with,
 )
 from ragtriage.config import read_settings
-from ragtriage.diagnosis.rules import DECLINES, KINDS
+from ragtriage.diagnosis.rules import KINDS
+from ragtriage.metrics import THELMA
+from ragtriage.metrics.response import DECLINES
 from ragtriage.verdicts import Known, Outcome, Part
 
 WORKED = Path(__file__).parent.parent / "worked" / "diagnosis.jsonl"
@@ -45,7 +46,7 @@ COMPONENTS = {
 """The component texts of the specification; other programs read them."""
 
 Scores = Mapping[str, float | None]
-SCORES = st.fixed_dictionaries({m.name: st.none() | st.sampled_from([0.0, 0.4, 0.78, 1.0]) for m in METRICS})
+SCORES = st.fixed_dictionaries({m.name: st.none() | st.sampled_from([0.0, 0.4, 0.78, 1.0]) for m in THELMA})
 
 
 def record_of(scores: Scores, *, declines: bool = False, name: str = "c") -> Record:
@@ -109,9 +110,9 @@ def test_a_refusal_is_right_or_needless_and_nothing_between() -> None:
 
 
 def test_scores_that_are_high_throughout_blame_nobody() -> None:
-    levels = [(THRESHOLDS[m.name], 1.0) for m in METRICS]
+    levels = [(THRESHOLDS[m.name], 1.0) for m in THELMA]
     for values in product(*levels):
-        scores = dict(zip((m.name for m in METRICS), values, strict=True))
+        scores = dict(zip((m.name for m in THELMA), values, strict=True))
 
         assert diagnose(record_of(scores), THRESHOLDS) == ()
 
@@ -119,7 +120,7 @@ def test_scores_that_are_high_throughout_blame_nobody() -> None:
 @settings(max_examples=25)  # an interval is resampled a thousand times
 @given(patterns=st.lists(st.tuples(SCORES, st.booleans()), max_size=12))
 def test_every_case_is_counted_under_exactly_one_component(patterns: list[tuple[Scores, bool]]) -> None:
-    tally = Tally(METRICS, THRESHOLDS)
+    tally = Tally(THELMA, THRESHOLDS)
     for i, (scores, declines) in enumerate(patterns):
         tally.add(record_of(scores, declines=declines, name=f"c{i}"))
 
@@ -199,7 +200,7 @@ reading = "few sources are needed and the response isn't grounded in them"
     record = record_of({"source_precision": 0.1, "groundedness": 0.1})
 
     (finding,) = diagnose(record, THRESHOLDS, rules)
-    tally = Tally(METRICS, THRESHOLDS, rules)
+    tally = Tally(THELMA, THRESHOLDS, rules)
     tally.add(record)
 
     assert (finding.rule, finding.kind, finding.component) == ("thin_sources", "failure", "reranker")

@@ -105,6 +105,9 @@ def test_every_metric_has_a_heading_with_its_title(metric: ragtriage.Metric) -> 
     assert f"**{metric.title}.**" in section
     assert "Undefined: " in section
     assert "Low: " in section
+    assert ("**lower is better**" in section) == (metric.better == "lower")
+    assert metric.better == "higher" or "High: " in section
+    assert (f"[`{metric.name}`](#{metric.name}) ↓ |" in page) == (metric.better == "lower")
 
 
 def test_every_group_of_metrics_is_named() -> None:
@@ -118,7 +121,8 @@ def test_thresholds_in_the_docs_are_the_defaults() -> None:
 
 
 def test_every_reason_for_an_undefined_score_is_listed() -> None:
-    worked = (ROOT / "tests" / "worked" / "undefined.jsonl").read_text(encoding="utf-8").splitlines()
+    folder = ROOT / "tests" / "worked"
+    worked = [line for path in folder.glob("undefined*.jsonl") for line in path.read_text("utf-8").splitlines()]
     expected = {value for line in worked for value in json.loads(line)["expected"].values()}
     reasons = {value for value in expected if isinstance(value, str)}
 

@@ -15,7 +15,6 @@ from zlib import crc32
 import pytest
 
 from ragtriage import (
-    METRICS,
     RULES,
     Case,
     Component,
@@ -39,6 +38,7 @@ from ragtriage.diagnosis.findings import BY_CONVERSATION
 from ragtriage.judges import questions as ask
 from ragtriage.judges.questions import DECOMPOSITIONS, Kind, Question
 from ragtriage.metric import metric
+from ragtriage.metrics import THELMA
 from ragtriage.metrics.decompositions import CLAIMS
 from ragtriage.steps import Match
 from ragtriage.thresholds import thresholds_with
@@ -544,4 +544,4 @@ def test_an_answer_of_the_wrong_form_is_a_failure() -> None:
     (record,) = evaluate_sync([case(0)], FakeJudge(wrong))
 
     assert all(isinstance(o, Undefined) and o.failed for o in record.outcomes.values())
-    assert len(record.outcomes) == len(METRICS)
+    assert len(record.outcomes) == len(THELMA)

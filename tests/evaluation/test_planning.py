@@ -19,8 +19,10 @@ from ragtriage import (
     needs_of,
 )
 from ragtriage.judges.questions import DECOMPOSITIONS, Question
+from ragtriage.metrics import THELMA
 from ragtriage.metrics.source import ANSWERED_BY_ONE, ANSWERED_TOGETHER
 from ragtriage.planning import dependencies, plan
+from ragtriage.steps import Decompose
 from ragtriage.verdicts import Answer
 
 
@@ -67,7 +69,40 @@ def test_the_number_of_questions_lies_between_at_least_and_at_most(answered: str
     sources = tuple(Source(f"Source {i}.") for i in range(3))
     list(evaluate_sync([Case("c", "What?", sources, "It floats.")], judge, also=needs_of(RULES)))
 
-    limits = plan(METRICS, needs_of(RULES)).questions(3, {"claims": 2, "facts": 6, "questions": 2, "sentences": 2})
+    limits = plan(THELMA, needs_of(RULES)).questions(3, {"claims": 2, "facts": 6, "questions": 2, "sentences": 2})
 
     assert limits[0] < limits[1]
     assert len(judge.asked) == limits[bound]
+
+
+def test_what_is_asked_about_single_sources_waits_for_the_last_of_it() -> None:
+    planned = plan(METRICS, needs_of(RULES))
+    by_source = {step for step in planned.steps if "each source" in str(step) and "together" not in str(step)}
+    by_source |= {Decompose("sources", "facts"), Decompose("sources", "needed_sentences")}
+    by_source = {step for step in by_source if "where answered" not in str(step)}
+
+    levels = {i for i, level in enumerate(planned.levels) for step in by_source if step in level}
+
+    assert len(by_source) == 6
+    assert len(levels) == 1
+
+
+def test_without_such_a_wait_every_step_stands_as_early_as_it_can() -> None:
+    planned = plan(THELMA, needs_of(RULES))
+    level = {step: i for i, steps in enumerate(planned.levels) for step in steps}
+
+    assert len(planned.levels) == 3
+    assert all(level[s] == 1 + max((level[e] for e in dependencies(s)), default=-1) for s in planned.steps)
+
+
+def test_metrics_of_one_thing_share_it() -> None:
+    shared = plan(METRICS).shared()
+
+    assert set(shared["claims(response)"]) >= {"groundedness", "hallucination", "claim_relevancy", "answer_precision"}
+    assert shared["supported(claims(response), sources)"] == ("groundedness", "hallucination", "ragas_faithfulness")
+    assert set(shared["supported(claims(response), reference)"]) == {
+        "answer_precision", "answer_f1", "relevant_noise_sensitivity", "irrelevant_noise_sensitivity"
+    }  # fmt: skip
+    assert set(shared["questions_answered_by(response, 3)"]) == {
+        "query_similarity", "ragas_answer_relevance", "ragas_library_answer_relevance"
+    }  # fmt: skip

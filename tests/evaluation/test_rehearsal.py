@@ -11,7 +11,6 @@ from dataclasses import replace
 import pytest
 
 from ragtriage import (
-    METRICS,
     RULES,
     Case,
     Component,
@@ -30,6 +29,7 @@ from ragtriage.judges.embedded.decompose import split_claims, split_facts, split
 from ragtriage.judges.protocol import Estimate
 from ragtriage.judges.questions import DECOMPOSITIONS, Question
 from ragtriage.judges.wrappers import Cached, InMemory
+from ragtriage.metrics import THELMA
 from ragtriage.rehearsal import AT_ONCE, rehearse, together
 from ragtriage.verdicts import Answer, Answered
 
@@ -179,8 +179,8 @@ def test_the_dearest_metric_is_the_one_without_which_most_is_saved() -> None:
     found = rehearse(CASES, by_rules("no"), also=ALSO)
 
     saved = {}
-    for metric in METRICS:
-        others = [m for m in METRICS if m is not metric]
+    for metric in THELMA:
+        others = [m for m in THELMA if m is not metric]
         saved[metric.name] = found.most - rehearse(CASES, by_rules("no"), metrics=others, also=ALSO).most
     name = max(saved, key=lambda one: saved[one].tokens_in + saved[one].tokens_out)
     assert found.dearest == (name, saved[name])

@@ -8,11 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ragtriage import METRICS, RULES, Case, Record, Score, Undefined, metrics_named, thresholds_with
+from ragtriage import RULES, Case, Record, Score, Undefined, metrics_named, thresholds_with
 from ragtriage.assessment import MOST, OTHERS, Assessment, Criteria
 from ragtriage.errors import ConfigError
-from ragtriage.gate import check_gates, failing
-from ragtriage.summary import weighted_interval
+from ragtriage.gate import Gates
+from ragtriage.metrics import THELMA
+from ragtriage.summary import Tally, weighted_interval
 from ragtriage.verdicts import Outcome
 
 CRITERIA = Criteria(metrics_named(["groundedness"]), thresholds_with({}))
@@ -46,7 +47,7 @@ def test_without_a_score_the_mean_is_null() -> None:
 
 
 def test_without_a_case_there_is_a_summary_all_the_same() -> None:
-    summary = Assessment(Criteria(METRICS, thresholds_with({}))).summary()
+    summary = Assessment(Criteria(THELMA, thresholds_with({}))).summary()
 
     assert (summary.cases, summary.diagnosis) == (0, {})
     assert all(m.mean is None for m in summary.metrics)
@@ -111,11 +112,40 @@ def test_slices_are_ordered_by_size_and_too_many_are_put_together() -> None:
 def test_a_gate_fails_below_its_value_and_not_at_it() -> None:
     summary = counted(record(0, Score(0.8, 5)), record(1, Score(0.6, 5))).summary()
 
-    assert failing({"groundedness": 0.7}, summary) == []
-    (line,) = failing({"groundedness": 0.71}, summary)
+    assert Gates({"groundedness": 0.7}, {}).failing(summary) == []
+    (line,) = Gates({"groundedness": 0.71}, {}).failing(summary)
     assert line == "gate failed: mean groundedness is 0.700, at least 0.71 was asked for"
+
+
+def test_where_lower_is_better_a_gate_fails_above_its_value_and_not_at_it() -> None:
+    tally = Tally(metrics_named(["hallucination"]), thresholds_with({}))
+    tally.add(Record(Case("0", "Why?"), {}, {"hallucination": Score(0.3, 10)}))
+
+    assert Gates({}, {"hallucination": 0.3}).failing(tally.summary()) == []
+    (line,) = Gates({}, {"hallucination": 0.2}).failing(tally.summary())
+    assert line == "gate failed: mean hallucination is 0.300, at most 0.2 was asked for"
+
+
+def test_a_gate_on_a_mean_that_nobody_knows_fails() -> None:
+    tally = Tally(metrics_named(["answer_f1", "hallucination"]), thresholds_with({}))
+    lacking = Undefined("the case has no reference")
+    tally.add(Record(Case("0", "Why?"), {}, {"answer_f1": lacking, "hallucination": lacking}))
+
+    lines = Gates({"answer_f1": 0.5}, {"hallucination": 0.2}).failing(tally.summary())
+    assert [line.split(", ")[1] for line in lines] == ["at least 0.5 was asked for", "at most 0.2 was asked for"]
 
 
 def test_a_gate_on_what_is_not_computed_is_refused() -> None:
     with pytest.raises(ConfigError, match="add it to --metrics"):
-        check_gates({"source_precision": 0.5}, {"groundedness"})
+        Gates({"source_precision": 0.5}, {}).check(metrics_named(["groundedness"]))
+    with pytest.raises(ConfigError, match="--fail-over made_up: it isn't computed"):
+        Gates({}, {"made_up": 0.5}).check(metrics_named(["groundedness"]))
+
+
+def test_a_gate_in_the_wrong_direction_is_refused_and_says_the_right_one() -> None:
+    both = metrics_named(["groundedness", "hallucination"])
+    with pytest.raises(ConfigError, match=r"lower is better, so write --fail-over hallucination=0\.2"):
+        Gates({"hallucination": 0.2}, {}).check(both)
+    with pytest.raises(ConfigError, match=r"higher is better, so write --fail-under groundedness=0\.8"):
+        Gates({}, {"groundedness": 0.8}).check(both)
+    Gates({"groundedness": 0.8}, {"hallucination": 0.2}).check(both)

@@ -41,6 +41,7 @@ QUESTIONS: tuple[Question, ...] = (
     ask.similarity(CLAIM, (CLAIM, "It costs six euros."), 0),
     ask.standalone("And what does it cost?", ("user: How long is a day ticket valid?", "assistant: Until three.")),
     ask.questions_answered_by(RESPONSE, 2),
+    ask.needed_sentences(QUERY, SOURCES[0]),
     ask.holds("It names a price.", SOURCES[0]),
     ask.holds("It is polite.", RESPONSE, QUERY),
 )

@@ -16,7 +16,7 @@ from ragtriage.judges import questions as ask
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.embedded.products import along, between
 from ragtriage.judges.protocol import Judge
-from ragtriage.judges.questions import KINDS, Question
+from ragtriage.judges.questions import DECOMPOSITIONS, KINDS, Question
 from ragtriage.judges.rows import Task, predict, questions_of
 from ragtriage.verdicts import Answer, Failure, Verdict
 
@@ -69,6 +69,7 @@ SOME = (
     ask.facts(TOWER[0]),
     ask.questions("How tall is it and when was it built?"),
     ask.sentences("One. Two."),
+    ask.needed_sentences(QUERY, TOWER[0]),
 )
 
 
@@ -83,7 +84,7 @@ def test_answers_every_kind_with_the_right_type(judge: EmbeddedJudge) -> None:
     answers = asked(judge, *SOME)
     assert {question.kind for question in SOME} == {kind for kind in KINDS if judge.can(kind, "en") is None}
     for question, answer in zip(SOME, answers, strict=True):
-        if question.kind in ("claims", "facts", "questions", "sentences"):
+        if question.kind in DECOMPOSITIONS:
             assert isinstance(answer, tuple)
         else:
             assert isinstance(answer, Verdict)

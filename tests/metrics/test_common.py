@@ -1,4 +1,7 @@
-"""What holds for every metric: run over METRICS, so a new one is tested by being listed."""
+"""What holds for every metric: run over METRICS, so a new one is tested by being listed.
+
+Those that weigh several kinds of things against each other, or rest on no verdict of a judge, have tests of their own.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,25 @@ from hypothesis import strategies as st
 from ragtriage import Component, ConfigError, Failure, Metric, Score, Undefined, Verdict, Verdicts
 from ragtriage.metric import metric
 from ragtriage.metrics import METRICS
+from ragtriage.metrics.generator import query_similarity_of
 from ragtriage.metrics.response import self_distinctness_at
 from ragtriage.steps import Decompose, Match
 from ragtriage.verdicts import Cell, Known, Missing, Outcome
 
-ALL = (*METRICS, self_distinctness_at(0.9), self_distinctness_at(None))
+ALL = (*METRICS, self_distinctness_at(0.9), self_distinctness_at(None), query_similarity_of(5))
+APART = {
+    "relevant_noise_sensitivity",
+    "irrelevant_noise_sensitivity",
+    "answer_f1",
+    "retrieval_precision",
+    "retrieval_recall",
+    "retrieval_mrr",
+    "retrieval_ndcg",
+    "ragas_library_answer_relevance",
+    "ragas_context_relevance",
+}
+ALIKE = tuple(m for m in ALL if m.name not in APART)
+"""Those whose every need is one grid with a verdict on each component."""
 VALUES = st.lists(st.sampled_from(["yes", "no", "unknown"]), min_size=1, max_size=8)
 
 
@@ -35,7 +52,7 @@ def value_of(outcome: Outcome) -> float:
     return outcome.value
 
 
-@pytest.mark.parametrize("m", ALL, ids=lambda m: m.name)
+@pytest.mark.parametrize("m", ALIKE, ids=lambda m: m.name)
 @given(values=VALUES)
 def test_scores_lie_in_their_range_and_count_what_was_judged(m: Metric, values: list[str]) -> None:
     outcome = m(steps_of(m, verdicts(values)))
@@ -51,7 +68,7 @@ def test_scores_lie_in_their_range_and_count_what_was_judged(m: Metric, values: 
         assert len(outcome.parts) == len(values)
 
 
-@pytest.mark.parametrize("m", ALL, ids=lambda m: m.name)
+@pytest.mark.parametrize("m", ALIKE, ids=lambda m: m.name)
 @given(values=VALUES, seed=st.randoms())
 def test_the_order_of_components_does_not_matter(m: Metric, values: list[str], seed) -> None:
     other = values[:]
@@ -60,17 +77,18 @@ def test_the_order_of_components_does_not_matter(m: Metric, values: list[str], s
     assert str(m(steps_of(m, verdicts(values))))[:12] == str(m(steps_of(m, verdicts(other))))[:12]
 
 
-@pytest.mark.parametrize("m", ALL, ids=lambda m: m.name)
+@pytest.mark.parametrize("m", ALIKE, ids=lambda m: m.name)
 @given(values=st.lists(st.sampled_from(["yes", "no"]), min_size=1, max_size=8))
-def test_a_better_verdict_never_lowers_a_score(m: Metric, values: list[str]) -> None:
+def test_a_better_verdict_never_makes_a_score_worse(m: Metric, values: list[str]) -> None:
+    upwards = 1 if m.better == "higher" else -1
     good = "no" if m.name.startswith("self_distinctness") else "yes"
     before = value_of(m(steps_of(m, verdicts(values))))
     for i in range(len(values)):
         better = [*values[:i], good, *values[i + 1 :]]
-        assert value_of(m(steps_of(m, verdicts(better)))) >= before
+        assert upwards * value_of(m(steps_of(m, verdicts(better)))) >= upwards * before
 
 
-@pytest.mark.parametrize("m", ALL, ids=lambda m: m.name)
+@pytest.mark.parametrize("m", ALIKE, ids=lambda m: m.name)
 def test_a_failed_component_makes_the_score_failed(m: Metric) -> None:
     outcome = m(steps_of(m, [Verdict("no", 0.0), Failure("time-out after 30 s")]))
 
@@ -84,6 +102,10 @@ def test_a_missing_step_gives_its_reason(m: Metric) -> None:
     steps: dict[str, Known] = {str(step): Missing("no response was given", "response") for step in m.needs.values()}
 
     assert m(steps) == Undefined("no response was given")
+
+
+def test_those_apart_are_metrics() -> None:
+    assert {m.name for m in METRICS} >= APART
 
 
 @pytest.mark.parametrize("m", METRICS, ids=lambda m: m.name)

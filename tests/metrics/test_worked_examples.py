@@ -1,4 +1,4 @@
-"""The worked examples of the paper, and every undefined case of the specification."""
+"""The worked examples of the paper and of the article, and every undefined case of the specification."""
 
 from __future__ import annotations
 
@@ -22,8 +22,17 @@ def rows(name: str) -> list[dict[str, Any]]:
 
 
 def case_of(row: dict[str, Any]) -> Case:
-    sources = tuple(Source(text) for text in row["sources"])
-    return Case("c", row["query"], sources, row.get("response"))
+    sources = tuple(Source(**one) if isinstance(one, dict) else Source(one) for one in row["sources"])
+    ids = row.get("relevant_ids")
+    return Case(
+        "c",
+        row["query"],
+        sources,
+        row.get("response"),
+        row.get("reference"),
+        samples=tuple(row.get("samples", ())),
+        relevant_ids=None if ids is None else tuple(ids),
+    )
 
 
 def outcomes(case: Case, judge: FakeJudge | EmbeddedJudge, names: list[str]) -> dict[str, Outcome]:
@@ -44,7 +53,28 @@ def test_appendix_a_comes_out(row: dict[str, Any]) -> None:
     assert outcome.value == pytest.approx(float(Fraction(row["score"])))
 
 
-@pytest.mark.parametrize("row", rows("undefined.jsonl"), ids=lambda row: row["what"])
+@pytest.mark.parametrize("row", rows("generator_metrics.jsonl"), ids=lambda row: row["example"])
+def test_the_articles_examples_come_out(row: dict[str, Any]) -> None:
+    components = {f"{kind}: {text}": of for kind, by in row["components"].items() for text, of in by.items()}
+    verdicts = {
+        (kind, subject, *([] if evidence is None else [evidence])): (
+            said if isinstance(said, str) else Verdict("unknown", said)
+        )
+        for kind, subject, evidence, said in row["verdicts"]
+    }
+    judge = FakeJudge.from_table(components, verdicts)
+
+    found = outcomes(case_of(row["case"]), judge, [row["metric"]])
+
+    (outcome,) = found.values()
+    assert isinstance(outcome, Score)
+    assert outcome.value == pytest.approx(float(Fraction(row["score"])))
+
+
+UNDEFINED = [*rows("undefined.jsonl"), *rows("undefined_further.jsonl")]
+
+
+@pytest.mark.parametrize("row", UNDEFINED, ids=lambda row: f"{row['what']}-{len(row['expected'])}")
 def test_undefined_scores_say_why(row: dict[str, Any]) -> None:
     def answer(question: Question) -> Answer:
         if question.kind == "questions" and question.subject == "Thanks!":
@@ -52,10 +82,14 @@ def test_undefined_scores_say_why(row: dict[str, Any]) -> None:
         if question.kind in DECOMPOSITIONS:
             remark = question.kind == "claims" and question.subject == "I don't know."
             return (Component(question.subject, (0, len(question.subject)), remark=remark),)
-        return Verdict("no" if question.kind == "similarity" else "yes")
+        return Verdict("no", 0.5) if question.kind == "similarity" else Verdict("yes")
 
-    found = outcomes(case_of(row["case"]), FakeJudge(answer), [m.name for m in METRICS])
+    found = outcomes(case_of(row["case"]), FakeJudge(answer), list(row["expected"]))
 
     shown = {name: o.value if isinstance(o, Score) else o.reason for name, o in found.items()}
     assert shown == row["expected"]
     assert not any(isinstance(o, Undefined) and o.failed for o in found.values())
+
+
+def test_the_undefined_cases_are_about_every_metric() -> None:
+    assert {name for row in UNDEFINED for name in row["expected"]} == {m.name for m in METRICS}

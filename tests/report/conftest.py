@@ -10,7 +10,7 @@ import pytest
 
 from ragtriage.case import Case, Source
 from ragtriage.diagnosis import Finding, diagnose
-from ragtriage.metrics import METRICS
+from ragtriage.metrics import THELMA
 from ragtriage.metrics.decompositions import CLAIMS, FACTS, QUESTIONS, SENTENCES, SOURCES
 from ragtriage.metrics.groundedness import groundedness
 from ragtriage.metrics.response import ANSWERED_BY_RESPONSE, REPEATED, response_precision
@@ -45,10 +45,10 @@ def columns(*cells: Cell) -> tuple[tuple[Cell, ...], ...]:
 def record_of(case: Case, steps: dict[Step, Known]) -> Record:
     """A record with the scores that follow from these steps; a step that isn't given is missing."""
     texts = {str(step): known for step, known in steps.items()}
-    for metric in METRICS:
+    for metric in THELMA:
         for step in metric.needs.values():
             texts.setdefault(str(step), Missing("not asked in this test", "query"))
-    return Record(case, texts, {m.name: m(texts) for m in METRICS})
+    return Record(case, texts, {m.name: m(texts) for m in THELMA})
 
 
 @pytest.fixture

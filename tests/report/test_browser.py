@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ragtriage.diagnosis import Finding, diagnose
-from ragtriage.metrics import METRICS
+from ragtriage.metrics import THELMA
 from ragtriage.record import Record
 from ragtriage.report.header import Header
 from ragtriage.report.html import write_report
@@ -41,7 +41,7 @@ def browser() -> Iterator[Browser]:
 
 def report(path: Path, cases: Callable[[], Iterator[tuple[Record, tuple[Finding, ...]]]]) -> Path:
     thresholds = thresholds_with({})
-    tally = Tally(METRICS, thresholds)
+    tally = Tally(THELMA, thresholds)
     for record, _ in cases():
         tally.add(record)
     write_report(path, Header("7", "rows.jsonl", "fake", thresholds=thresholds), tally.summary(), cases)

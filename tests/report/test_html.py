@@ -15,7 +15,7 @@ import pytest
 
 from ragtriage.case import Case, Source
 from ragtriage.diagnosis import Finding, diagnose
-from ragtriage.metrics import METRICS
+from ragtriage.metrics import THELMA
 from ragtriage.record import Record
 from ragtriage.report import html as module
 from ragtriage.report.header import Header
@@ -68,7 +68,7 @@ class Outline(HTMLParser):
 
 
 def summary_of(cases: list[tuple[Record, tuple[Finding, ...]]], thresholds: dict[str, float]) -> Summary:
-    tally = Tally(METRICS, thresholds)
+    tally = Tally(THELMA, thresholds)
     for record, _ in cases:
         tally.add(record)
     return tally.summary()

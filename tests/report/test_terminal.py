@@ -11,7 +11,7 @@ from rich.console import Console
 
 from ragtriage.case import Case, Source
 from ragtriage.diagnosis import Finding, diagnose
-from ragtriage.metrics import METRICS
+from ragtriage.metrics import THELMA
 from ragtriage.record import Record
 from ragtriage.report.header import Header
 from ragtriage.report.order import row_of
@@ -30,7 +30,7 @@ def console(width: int = 100, *, colour: bool = False) -> tuple[Console, io.Stri
 
 
 def summary_of(records: list[Record], thresholds: dict[str, float]) -> Summary:
-    tally = Tally(METRICS, thresholds)
+    tally = Tally(THELMA, thresholds)
     for record in records:
         tally.add(record)
     return tally.summary()
@@ -85,7 +85,7 @@ def test_an_empty_run_says_so(thresholds: dict[str, float]) -> None:
 
 def test_failures_and_reasons_are_counted(rich_record: Record, thresholds: dict[str, float]) -> None:
     shown, file = console()
-    none = replace(rich_record, outcomes={m.name: Undefined("no sources were retrieved") for m in METRICS[:2]})
+    none = replace(rich_record, outcomes={m.name: Undefined("no sources were retrieved") for m in THELMA[:2]})
     failed = replace(rich_record, outcomes={"groundedness": Undefined("the judge failed: time-out", failed=True)})
 
     print_summary(shown, Header("1", thresholds=thresholds), summary_of([none, failed], thresholds))

@@ -15,7 +15,8 @@ from ragtriage.report.claims import look_of
 from ragtriage.report.coverage import MOST_COLUMNS, coverage_of
 from ragtriage.report.marks import Look
 from ragtriage.report.order import rank_of, row_of, worst_first
-from ragtriage.report.view import LISTED_SOURCES, case_view, is_low, title_of
+from ragtriage.report.view import LISTED_SOURCES, case_view, title_of
+from ragtriage.thresholds import is_bad
 from ragtriage.verdicts import Component, Undefined, Verdict, Verdicts
 
 Many = Callable[[int], Iterator[tuple[Record, tuple[Finding, ...]]]]
@@ -125,11 +126,11 @@ def test_names_and_thresholds() -> None:
     assert title_of("groundedness") == "Grounded"
     assert title_of("self_distinctness(threshold=0.9)") == "No repetition (0.9)"
     assert title_of("my_own") == "my_own"
-    assert is_low(0.79, 0.8)
-    assert not is_low(0.8, 0.8)
-    assert is_low(0.3, 0.2, "lower")
-    assert not is_low(None, 0.2)
-    assert not is_low(0.1, None)
+    assert is_bad(0.79, 0.8)
+    assert not is_bad(0.8, 0.8)
+    assert is_bad(0.3, 0.2, "lower")
+    assert not is_bad(None, 0.2)
+    assert not is_bad(0.1, None)
 
 
 def test_the_worst_cases_come_first(many: Many, rich_record: Record) -> None:

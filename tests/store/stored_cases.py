@@ -9,12 +9,12 @@ from ragtriage.case import Case, Source, Turn
 from ragtriage.evaluation import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.questions import DECOMPOSITIONS, Question
-from ragtriage.metrics import METRICS
+from ragtriage.metrics import THELMA
 from ragtriage.record import Record
 from ragtriage.store import RowsHash, RunIdentity
 from ragtriage.verdicts import Answer, Component, Failure, Verdict
 
-NAMES = tuple(metric.name for metric in METRICS)
+NAMES = tuple(metric.name for metric in THELMA)
 
 
 def case(i: int, **changes: object) -> Case:
@@ -77,7 +77,7 @@ def identity_of(cases: list[Case], version: str = "1") -> RunIdentity:
 
 def evaluated(cases: list[Case], judge: FakeJudge | None = None) -> Iterator[Record]:
     """The records of these cases."""
-    return evaluate_sync(cases, judge or FakeJudge(answer), metrics=METRICS)
+    return evaluate_sync(cases, judge or FakeJudge(answer), metrics=THELMA)
 
 
 CASES_FOR_THE_KILL = [case(i) for i in range(150)]

@@ -17,7 +17,7 @@ from ragtriage.errors import StoreError
 from ragtriage.evaluation import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Cached
-from ragtriage.metrics import METRICS
+from ragtriage.metrics import THELMA
 from ragtriage.store import Store, open_store
 from ragtriage.store.lease import STALE, Heart, Lease, LeaseLostError
 
@@ -61,7 +61,7 @@ def test_an_interrupted_run_goes_on_with_what_is_left(store):
     with store.resume(info.number) as run:
         left = list(run.todo(CASES))
         assert len(left) == 50
-        for record in evaluate_sync(run.todo(CASES), judge, metrics=METRICS):
+        for record in evaluate_sync(run.todo(CASES), judge, metrics=THELMA):
             run.keep(record)
         run.finish()
     assert store.unfinished(identity_of(CASES)) is None
@@ -108,7 +108,7 @@ def test_a_new_run_asks_nothing_that_is_remembered(store):
         judge = FakeJudge(answer)
         with begun(store, CASES[:10]) as run:
             cases = run.todo(CASES[:10])
-            for _ in evaluate_sync(cases, Cached(judge, store.answers()), metrics=METRICS, sink=run):
+            for _ in evaluate_sync(cases, Cached(judge, store.answers()), metrics=THELMA, sink=run):
                 pass
             run.finish()
         assert bool(judge.asked) is expected
@@ -136,14 +136,14 @@ WRITER = textwrap.dedent(
     from ragtriage.evaluation import evaluate_sync
     from ragtriage.judges.fake import FakeJudge
     from ragtriage.judges.wrappers import Cached
-    from ragtriage.metrics import METRICS
+    from ragtriage.metrics import THELMA
     from ragtriage.store import open_store
 
     cases = CASES_FOR_THE_KILL
     with open_store(sys.argv[1]) as store:
         run = store.begin(identity_of(cases), input="a.jsonl", rows=len(cases), judge="fake")
         judge = Cached(FakeJudge(answer), store.answers(), durable=True)
-        for count, record in enumerate(evaluate_sync(run.todo(cases), judge, metrics=METRICS, sink=run)):
+        for count, record in enumerate(evaluate_sync(run.todo(cases), judge, metrics=THELMA, sink=run)):
             print(count, flush=True)
             time.sleep(0.002)
     """
@@ -182,7 +182,7 @@ def test_after_kill_9_the_same_command_goes_on(tmp_path):
             left = list(run.todo(CASES))
             assert len(left) == 150 - info.done
             cases = run.todo(CASES)
-            for _ in evaluate_sync(cases, Cached(judge, store.answers()), metrics=METRICS, sink=run):
+            for _ in evaluate_sync(cases, Cached(judge, store.answers()), metrics=THELMA, sink=run):
                 pass
             run.finish()
         assert [record.case for record in store.run().records()] == CASES

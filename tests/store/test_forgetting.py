@@ -12,7 +12,7 @@ from ragtriage.errors import StoreError
 from ragtriage.evaluation import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Cached
-from ragtriage.metrics import METRICS
+from ragtriage.metrics import THELMA
 from ragtriage.store import DELETED, open_store
 from ragtriage.verdicts import Component, Failure, Score, Verdict, Verdicts
 
@@ -39,7 +39,7 @@ def explained(question):
 def folder(tmp_path):
     with open_store(tmp_path) as store, store.begin(identity_of([SECRET, OTHER]), input="a", rows=2, judge="f") as run:
         judge = Cached(FakeJudge(explained), store.answers())
-        for _ in evaluate_sync(run.todo([SECRET, OTHER]), judge, metrics=METRICS, sink=run):
+        for _ in evaluate_sync(run.todo([SECRET, OTHER]), judge, metrics=THELMA, sink=run):
             pass
         run.finish()
     return tmp_path
@@ -115,7 +115,7 @@ def test_what_a_judge_made_of_a_conversation_goes_too(tmp_path):
 
     with open_store(tmp_path) as store, store.begin(identity_of([spoken]), input="a", rows=1, judge="f") as run:
         judge = Cached(FakeJudge(understanding), store.answers())
-        for _ in evaluate_sync(run.todo([spoken]), judge, metrics=METRICS, also=also, sink=run):
+        for _ in evaluate_sync(run.todo([spoken]), judge, metrics=THELMA, also=also, sink=run):
             pass
         run.finish()
         store.answers().flush()

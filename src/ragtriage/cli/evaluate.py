@@ -18,14 +18,14 @@ from rich.console import Console
 from ragtriage.assessment import Assessment, Criteria
 from ragtriage.cli.exits import GATE_FAILED, INCOMPLETE
 from ragtriage.cli.judging_options import JudgeFlags, choice_from, with_judge_flags
-from ragtriage.cli.opening import readable, say_columns, say_rejected
+from ragtriage.cli.opening import readable, say_carried, say_columns, say_rejected
 from ragtriage.cli.options import Config, Thresholds, Where, criteria_from, pairs, place_of, settings_from
 from ragtriage.cli.plan import answers_in, planned, show_plan
 from ragtriage.cli.progress import progress
 from ragtriage.cli.results import assessed, print_run, report_path, spent_by, spent_in, write_html
 from ragtriage.config import named_numbers
 from ragtriage.errors import InputError, Stopped
-from ragtriage.gate import check_gates, failing
+from ragtriage.gate import Gates
 from ragtriage.judges.chosen import Chosen
 from ragtriage.judges.llm.ledger import Ledger, dollars
 from ragtriage.readers import CaseFile, Limits, open_cases
@@ -64,6 +64,10 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
         list[str] | None,
         typer.Option(help="metric=value: exit with 1 if the mean is below; may be repeated."),
     ] = None,
+    fail_over: Annotated[
+        list[str] | None,
+        typer.Option(help="The same where lower is better: exit with 1 if the mean is above."),
+    ] = None,
     repeat: Annotated[int, typer.Option(min=1, help="Evaluate N times: does the judge agree with itself?")] = 1,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what it would take, as `ragtriage plan` does.")
@@ -81,8 +85,11 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
     """
     settings = settings_from(config, threshold)
     criteria = criteria_from(settings, metrics)
-    gates = {**settings.fail_under, **named_numbers(fail_under or (), "--fail-under")}
-    check_gates(gates, {m.name for m in criteria.metrics})
+    gates = Gates(
+        {**settings.fail_under, **named_numbers(fail_under or (), "--fail-under")},
+        {**settings.fail_over, **named_numbers(fail_over or (), "--fail-over")},
+    )
+    gates.check(criteria.metrics)
     chosen = Chosen(choice_from(judging, settings))
     selection = Selection(limit, sample, seed)
     with readable(file) as path:
@@ -108,7 +115,7 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
             if repeats and not as_json:
                 print_repeats(Console(), repeats, input=file, judge=first.stored.info.judge)
                 sys.stdout.write(_taken_in_words(trials))
-    gate = failing(gates, first.assessment.summary()) if gates else []
+    gate = gates.failing(first.assessment.summary()) if gates.under or gates.over else []
     remarks = [*gate, *(line for trial in trials for line in trial.remarks), *_sent_again(chosen.ledger)]
     sys.stderr.write("".join(f"{line}\n" for line in remarks))
     if unwritten or first.incomplete or any(trial.stopped or trial.stored.info.failed for trial in trials):
@@ -155,7 +162,7 @@ def _trial(work: _Work, trial: int, times: int, repeats: int | None) -> _Trial:
     given = (work.cases, chosen, work.store, criteria, work.selection, work.file)
     with FileRun(*given, repetition=Repetition(trial, times, repeats)) as run:
         if trial == 0:
-            _say_rows(run, work.cases, work.by)
+            _say_rows(run, work)
         sys.stderr.write(f"{run.announcement}{f' (trial {trial + 1} of {times})' if times > 1 else ''}\n")
         assessment = Assessment(criteria, work.by)
         reason = _evaluate(run, chosen, assessment)
@@ -245,13 +252,14 @@ def _reported(path: Path, stored: StoredRun, criteria: Criteria, assessment: Ass
     return True
 
 
-def _say_rows(run: FileRun, cases: CaseFile, by: str | None) -> None:
+def _say_rows(run: FileRun, work: _Work) -> None:
     """What is to be known about the rows before they are judged."""
-    if by is not None and by not in cases.tags:
-        sys.stderr.write(f"note: --by {by}: none of the first rows has this tag\n")
+    if work.by is not None and work.by not in work.cases.tags:
+        sys.stderr.write(f"note: --by {work.by}: none of the first rows has this tag\n")
     if run.survey.conversations and run.judge.can("standalone", "en"):
         sys.stderr.write(f"note: {run.survey.conversations} rows have a conversation; their query is read without it\n")
     say_rejected(run.survey)
+    say_carried(run.survey, work.criteria)
 
 
 def _evaluate(run: FileRun, chosen: Chosen, assessment: Assessment) -> str | None:

@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ragtriage.assessment import Criteria
+from ragtriage.metrics import THELMA
+from ragtriage.metrics.carried import offer
 from ragtriage.readers import CaseFile
 from ragtriage.running import Survey
 
@@ -42,3 +45,9 @@ def say_rejected(survey: Survey) -> None:
     more = survey.rejected - len(survey.first_rejected)
     if more:
         sys.stderr.write(f"  and {more} more\n")
+
+
+def say_carried(survey: Survey, criteria: Criteria) -> None:
+    """Which further metrics the rows allow, where nobody has chosen any."""
+    if [m.name for m in criteria.metrics] == [m.name for m in THELMA] and (line := offer(survey.carried, "thelma")):
+        sys.stderr.write(f"note: {line}\n")

@@ -16,7 +16,7 @@ from rich.console import Console
 from ragtriage.assessment import Criteria
 from ragtriage.case import Case
 from ragtriage.cli.judging_options import JudgeFlags, choice_from, with_judge_flags
-from ragtriage.cli.opening import readable, say_columns, say_rejected
+from ragtriage.cli.opening import readable, say_carried, say_columns, say_rejected
 from ragtriage.cli.options import Config, Where, criteria_from, pairs, place_of, settings_from
 from ragtriage.diagnosis import needs_of
 from ragtriage.errors import InputError
@@ -107,6 +107,7 @@ def show_plan(
         )
         if not trial:
             say_rejected(survey)
+            say_carried(survey, criteria)
         found.append(rehearsal)
     print_planned(together(found), file, judge.name(), as_json=as_json, notes=notes)
 
@@ -201,8 +202,7 @@ def answers_in(where: str | None) -> Iterator[AnswerMemory]:
 
 def _counted(cases: Iterable[Case], survey: Survey) -> Iterator[Case]:
     for case in cases:
-        survey.selected += 1
-        survey.conversations += bool(case.history)
+        survey.select(case)
         yield case
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from ragtriage.diagnosis.rules import DECLINES, KINDS, RULES, Kind, Level, Rule
+from ragtriage.diagnosis.rules import KINDS, RULES, Kind, Rule
 from ragtriage.metric import Metric
 from ragtriage.metrics import METRICS
 from ragtriage.metrics.groundedness import SUPPORTED_BY_CONVERSATION
-from ragtriage.metrics.response import ANSWERED_BY_RESPONSE
+from ragtriage.metrics.response import ANSWERED_BY_RESPONSE, DECLINES
 from ragtriage.record import Record
-from ragtriage.thresholds import MARGIN
+from ragtriage.thresholds import BAD, MARGIN, is_bad, level_of
 from ragtriage.verdicts import Cell, Missing, Part, Score, Verdict, Verdicts
 
 CHARACTERS_PER_TOKEN = 4
@@ -58,7 +58,7 @@ class Finding:
     scores: Mapping[str, float]
     """The scores that the rule reads, and those named beside."""
     severity: float
-    """How far the low scores lie below their thresholds, summed: what the worst cases are sorted by."""
+    """How far the bad scores lie beyond their thresholds, summed: what the worst cases are sorted by."""
     evidence: tuple[Evidence, ...] = ()
     tokens: int = 0
     """Waste only: about how many tokens of sources weren't needed."""
@@ -74,19 +74,23 @@ def diagnose(
 
     Args:
         record: an evaluated case.
-        thresholds: metric name → the value from which on a score is high.
+        thresholds: metric name → the value at which a score is just good enough.
         rules: the table.
-        metrics: where the plain words for a metric's bad components stand.
+        metrics: where the plain words for a metric's bad components stand, and which direction is good.
     """
     scores = {name: outcome for name, outcome in record.outcomes.items() if isinstance(outcome, Score)}
-    levels = {n: _level(s.value, thresholds[n]) for n, s in scores.items() if n in thresholds}
+    by_name = {m.name: m for m in metrics}
+    levels = {
+        name: level_of(score.value, thresholds[name], by_name[name].better)
+        for name, score in scores.items()
+        if name in thresholds and name in by_name
+    }
     refused = declined(record)
     if refused and levels.get("response_query_coverage") == "high":
         refused = False  # what answers most of the query doesn't decline it
     conversed = from_conversation(record)
-    faults = {m.name: m.fault for m in metrics}
     found = [
-        _finding(rule, scores, thresholds, faults, conversed)
+        _finding(rule, scores, thresholds, by_name, conversed)
         for rule in rules
         if _applies(rule, refused=refused) and all(levels.get(name) == level for name, level in rule.when.items())
     ]
@@ -146,24 +150,23 @@ def headline(record: Record, findings: Sequence[Finding], rules: Sequence[Rule] 
     return NONE if decidable else UNDETERMINED
 
 
-def _level(value: float, threshold: float) -> Level:
-    # a mean of verdicts such as 4/5 must not fall below 0.8 by rounding
-    return "low" if value < threshold - 1e-9 else "high"
-
-
 def _finding(
     rule: Rule,
     scores: Mapping[str, Score],
     thresholds: Mapping[str, float],
-    faults: Mapping[str, str],
+    metrics: Mapping[str, Metric],
     conversed: Collection[str],
 ) -> Finding:
     bad = [(name, part) for name in rule.quotes if name in scores for part in scores[name].parts if part.good is False]
-    doubts = [doubt for name in rule.when if (doubt := _doubt(name, scores[name], thresholds[name]))]
+    doubts = [doubt for name in rule.when if (doubt := _doubt(metrics[name], scores[name], thresholds[name]))]
     if "groundedness" in rule.when and (told := sum(part.component.text in conversed for _, part in bad)):
         doubts.append(f"the conversation before the query supports {told} of the claims")
     named = [*rule.when, *(name for name in rule.further if name in scores)]
-    short = (thresholds[name] - scores[name].value for name, level in rule.when.items() if level == "low")
+    short = (
+        abs(thresholds[name] - scores[name].value)
+        for name, level in rule.when.items()
+        if level == BAD[metrics[name].better]
+    )
     return Finding(
         rule.name,
         rule.kind,
@@ -174,15 +177,15 @@ def _finding(
         "; ".join(doubts),
         {name: scores[name].value for name in named},
         sum(short),
-        tuple(_evidence(name, part, _fault(name, part, faults, conversed)) for name, part in bad),
+        tuple(_evidence(name, part, _fault(metrics.get(name), part, conversed)) for name, part in bad),
         sum(len(part.component.text) for _, part in bad) // CHARACTERS_PER_TOKEN if rule.kind == "waste" else 0,
     )
 
 
-def _fault(name: str, part: Part, faults: Mapping[str, str], conversed: Collection[str]) -> str:
-    if name == "groundedness" and part.component.text in conversed:
-        return BY_CONVERSATION
-    return faults.get(name, "")
+def _fault(metric: Metric | None, part: Part, conversed: Collection[str]) -> str:
+    if metric is None:
+        return ""
+    return BY_CONVERSATION if metric.name == "groundedness" and part.component.text in conversed else metric.fault
 
 
 def _evidence(name: str, part: Part, fault: str) -> Evidence:
@@ -191,13 +194,16 @@ def _evidence(name: str, part: Part, fault: str) -> Evidence:
     return Evidence(name, part.component.text, fault, explanation, part.component.source, part.component.span, sure)
 
 
-def _doubt(name: str, score: Score, threshold: float) -> str:
+def _doubt(metric: Metric, score: Score, threshold: float) -> str:
     """Why a score's level isn't sure; empty if it is."""
-    if abs(score.value - threshold) < MARGIN - 1e-9 and score.value != 1.0:
-        return f"{name} {score.value:.2f} lies near its threshold of {threshold:.2f}"
-    if score.value >= threshold or not score.parts:
+    upwards = metric.better == "higher"
+    perfect = metric.range[upwards]
+    if abs(score.value - threshold) < MARGIN - 1e-9 and score.value != perfect:
+        return f"{metric.name} {score.value:.2f} lies near its threshold of {threshold:.2f}"
+    if not is_bad(score.value, threshold, metric.better) or not score.parts:
         return ""
     unsure = sum(part.good is False and isinstance(part.cell, Verdict) and not part.cell.sure for part in score.parts)
-    if score.value + unsure / max(1, score.judged) >= threshold:
-        return f"{name} {score.value:.2f} rests on verdicts that the judge isn't sure of"
+    spared = unsure / max(1, score.judged)
+    if not is_bad(score.value + spared if upwards else score.value - spared, threshold, metric.better):
+        return f"{metric.name} {score.value:.2f} rests on verdicts that the judge isn't sure of"
     return ""

@@ -10,18 +10,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from ragtriage.metrics.decompositions import WHOLE_RESPONSE
 from ragtriage.metrics.groundedness import SUPPORTED_BY_CONVERSATION
-from ragtriage.steps import Match, Step
+from ragtriage.metrics.response import DECLINES
+from ragtriage.steps import Step
+from ragtriage.thresholds import Level
 
-Level = Literal["low", "high"]
 Kind = Literal["failure", "quality", "doubt", "waste", "right"]
 KINDS: tuple[Kind, ...] = ("failure", "quality", "doubt", "waste", "right")
 """What a finding is, the most pressing first."""
-
-DECLINES = Match(WHOLE_RESPONSE, "declines", "query")
-"""Whether the response declines to answer. It counts only where a sub-question stays unanswered, but is asked beside
-what else is asked about the response: that is cheaper than a request of its own."""
 
 Origin = Literal["paper", "ours", "yours"]
 

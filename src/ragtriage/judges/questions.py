@@ -24,11 +24,14 @@ Kind = Literal[
     "similarity",
     "standalone",
     "questions_answered_by",
+    "needed_sentences",
     "holds",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-DECOMPOSITIONS: tuple[Kind, ...] = ("claims", "facts", "questions", "sentences", "standalone", "questions_answered_by")
-"""The kinds that are answered with components (texts, found or written); all others are answered with a verdict."""
+DECOMPOSITIONS: tuple[Kind, ...] = (
+    "claims", "facts", "questions", "sentences", "standalone", "questions_answered_by", "needed_sentences",
+)  # fmt: skip
+"""The kinds that are answered with components (texts, found, written or picked); all others with a verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +124,11 @@ def standalone(query: str, history: Sequence[str]) -> Question:
 def questions_answered_by(response: str, n: int) -> Question:
     """Write n questions that the response would answer; n components."""
     return Question("questions_answered_by", response, at=n)
+
+
+def needed_sentences(query: str, text: str) -> Question:
+    """Pick the sentences of a source that are needed to answer the query; none if it has no such sentence."""
+    return Question("needed_sentences", text, query=query)
 
 
 def holds(criterion: str, text: str, query: str = "") -> Question:

@@ -1,23 +1,29 @@
-"""The metrics: one file a family, and the tuple of them all."""
+"""The metrics: one file a family, the tuple of them all, and the names and groups under which they are asked for."""
 
 from __future__ import annotations
 
 import difflib
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ragtriage.errors import ConfigError
 from ragtriage.metric import Metric
+from ragtriage.metrics.generator import claim_relevancy, hallucination, query_similarity
 from ragtriage.metrics.groundedness import groundedness
-from ragtriage.metrics.response import (
-    response_precision,
-    response_query_coverage,
-    self_distinctness,
-    self_distinctness_at,
+from ragtriage.metrics.noise import irrelevant_noise_sensitivity, relevant_noise_sensitivity
+from ragtriage.metrics.ragas import (
+    ragas_answer_relevance,
+    ragas_context_relevance,
+    ragas_faithfulness,
+    ragas_library_answer_relevance,
 )
+from ragtriage.metrics.reference import answer_f1, answer_precision, answer_recall, context_recall
+from ragtriage.metrics.response import response_precision, response_query_coverage, self_distinctness
+from ragtriage.metrics.retrieval import retrieval_mrr, retrieval_ndcg, retrieval_precision, retrieval_recall
+from ragtriage.metrics.samples import sample_agreement, self_consistency
 from ragtriage.metrics.source import fact_precision, source_precision, source_query_coverage
+from ragtriage.metrics.variants import variant_named
 
-METRICS: tuple[Metric, ...] = (
+THELMA: tuple[Metric, ...] = (
     source_precision,
     fact_precision,
     source_query_coverage,
@@ -26,28 +32,65 @@ METRICS: tuple[Metric, ...] = (
     self_distinctness,
     groundedness,
 )
-"""All metrics, in the order of every table."""
-
-THELMA = METRICS
 """The six THELMA metrics (seven scores): the default."""
 
-GROUPS: dict[str, tuple[Metric, ...]] = {"thelma": THELMA, "all": METRICS}
+GENERATOR: tuple[Metric, ...] = (
+    groundedness,
+    hallucination,
+    claim_relevancy,
+    query_similarity,
+    relevant_noise_sensitivity,
+    irrelevant_noise_sensitivity,
+)
+REFERENCE: tuple[Metric, ...] = (answer_precision, answer_recall, answer_f1, context_recall)
+SAMPLES: tuple[Metric, ...] = (self_consistency, sample_agreement)
+RETRIEVAL: tuple[Metric, ...] = (retrieval_precision, retrieval_recall, retrieval_mrr, retrieval_ndcg)
+RAGAS: tuple[Metric, ...] = (
+    ragas_faithfulness,
+    ragas_answer_relevance,
+    ragas_library_answer_relevance,
+    ragas_context_relevance,
+)
+
+_BY_NAME: Mapping[str, Metric] = {m.name: m for m in (*THELMA, *GENERATOR, *REFERENCE, *SAMPLES, *RETRIEVAL, *RAGAS)}
+METRICS: tuple[Metric, ...] = tuple(_BY_NAME.values())
+"""All metrics, each once, in the order of every table."""
+
+GROUPS: Mapping[str, tuple[Metric, ...]] = {
+    "thelma": THELMA,
+    "generator": GENERATOR,
+    "reference": REFERENCE,
+    "samples": SAMPLES,
+    "retrieval": RETRIEVAL,
+    "ragas": RAGAS,
+    "all": METRICS,
+}
 """Names that stand for several metrics."""
 
-_AT = re.compile(r"self_distinctness\(threshold=(none|\d*\.?\d+)\)", re.IGNORECASE)
+OTHER_NAMES: Mapping[str, str] = {"faithfulness": groundedness.name}
+"""Another name of a metric → the one under which it stands in every table. Only for what computes the same."""
+
+
+def metric_named(name: str) -> Metric | None:
+    """The metric of this name, other name, or name with a value such as `retrieval_recall(k=5)`; None if there is none.
+
+    Raises:
+        ConfigError: the name carries a value that the metric doesn't take.
+    """
+    return _BY_NAME.get(OTHER_NAMES.get(name, name)) or variant_named(name)
 
 
 def metrics_named(names: Iterable[str]) -> tuple[Metric, ...]:
     """The metrics that these names stand for, each once, in the order of METRICS.
 
     Args:
-        names: names of metrics or groups; one that starts with `-` takes a metric or group out. `self_distinctness` may
-            carry a threshold: `self_distinctness(threshold=0.9)`, or `none` for the continuous form.
+        names: names of metrics or groups; one that starts with `-` takes a metric or group out. Some may carry a value:
+            `self_distinctness(threshold=0.9)`, or `none` for the continuous form; `query_similarity(n=5)`;
+            `retrieval_recall(k=5)`.
 
     Raises:
         ConfigError: a name isn't known; says which names are near, or none is left.
     """
-    by_name = {m.name: (m,) for m in METRICS} | GROUPS
     chosen: dict[str, Metric] = {}
     left_out: set[str] = set()
     given = [name.strip() for name in names if name.strip()]
@@ -55,15 +98,11 @@ def metrics_named(names: Iterable[str]) -> tuple[Metric, ...]:
         given = ["thelma", *given]
     for name in given or ["thelma"]:
         bare = name.removeprefix("-")
-        special = _AT.fullmatch(bare)
-        if special:
-            level = special[1].lower()
-            found: tuple[Metric, ...] = (self_distinctness_at(None if level == "none" else float(level)),)
-        elif bare in by_name:
-            found = by_name[bare]
-        else:
-            near = difflib.get_close_matches(bare, by_name, n=3, cutoff=0.5)
-            hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(by_name)}"
+        found = GROUPS.get(bare) or tuple(filter(None, [metric_named(bare)]))
+        if not found:
+            known = (*_BY_NAME, *OTHER_NAMES, *GROUPS)
+            near = difflib.get_close_matches(bare, known, n=3, cutoff=0.5)
+            hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(known)}"
             raise ConfigError(f"no metric is called {bare!r}: {hint}")
         if name.startswith("-"):
             left_out |= {m.name for m in found}

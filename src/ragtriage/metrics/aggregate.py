@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from ragtriage.verdicts import Cell, Component, Failure, Outcome, Part, Score, Undefined, Verdict
+
+UNTOLD = "the judge could not tell for any of {}"
+"""Why a score is undefined where every verdict is unknown."""
 
 
 def parts(components: Sequence[Component], cells: Sequence[Cell], good: Literal["yes", "no"]) -> tuple[Part, ...]:
@@ -44,5 +48,56 @@ def share(components: Sequence[Component], cells: Sequence[Cell], good: Literal[
     judged = parts(components, cells, good)
     known = [part.good for part in judged if part.good is not None]
     if not known:
-        return Undefined(f"the judge could not tell for any of {len(cells)}")
+        return Undefined(UNTOLD.format(len(cells)))
     return Score(sum(known) / len(known), len(known), len(cells) - len(known), judged)
+
+
+def share_of_faults(
+    components: Sequence[Component], cells: Sequence[Cell], good: Literal["yes", "no"] = "yes"
+) -> Outcome:
+    """The share of components whose verdict is the other one than `good`, in [0, 1]; lower is better.
+
+    Everything else is as in `share`.
+    """
+    found = share(components, cells, good)
+    if not isinstance(found, Score):
+        return found
+    return replace(found, value=sum(part.good is False for part in found.parts) / found.judged)
+
+
+def mean_cosine(components: Sequence[Component], cells: Sequence[Cell]) -> Outcome:
+    """The mean of what the verdicts on similarity measured, in [-1, 1].
+
+    Undefined if the judge failed on a component, or measured none.
+
+    Args:
+        components: shape (n,), n ≥ 1.
+        cells: shape (n,): a verdict whose score is a cosine for each.
+    """
+    failed = failure_of(cells)
+    if failed:
+        return failed
+    cosines = [cell.score for cell in cells if isinstance(cell, Verdict) and cell.score is not None]
+    if not cosines:
+        return Undefined("the judge gave no similarities")
+    mean = sum(cosines) / len(cosines)
+    return Score(mean, len(cosines), len(cells) - len(cosines), parts(components, cells, "yes"))
+
+
+def both(*cells: Cell) -> Cell:
+    """The cell that decides whether all hold: no > failure > unknown > yes; among equals the first.
+
+    None (not asked) counts as no: what wasn't asked had no need to be.
+    """
+    order: list[Cell] = [cell for cell in cells if cell is None or (isinstance(cell, Verdict) and cell.value == "no")]
+    order += [cell for cell in cells if isinstance(cell, Failure)]
+    order += [cell for cell in cells if isinstance(cell, Verdict) and cell.value == "unknown"]
+    return [*order, *cells][0]
+
+
+def turned(cell: Cell) -> Cell:
+    """The verdict on the opposite; what is unknown or failed stays so."""
+    if not isinstance(cell, Verdict) or cell.value == "unknown":
+        return cell
+    score = None if cell.score is None else 1.0 - cell.score
+    return replace(cell, value="no" if cell.value == "yes" else "yes", score=score)

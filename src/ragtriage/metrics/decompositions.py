@@ -16,3 +16,18 @@ WHOLE_RESPONSE = Decompose("response", "whole")
 """The response as it is."""
 QUESTIONS = Decompose("query", "questions")
 """Stand-alone sub-questions of the query."""
+TRUE_CLAIMS = Decompose("reference", "claims")
+"""Stand-alone claims of the reference."""
+SAMPLES = Decompose("samples", "samples")
+"""Further responses to the same query, as they were given."""
+RELEVANT_IDS = Decompose("relevant ids", "ids")
+"""The ids of the sources that should have been retrieved, each once."""
+SENTENCES_OF_SOURCES = Decompose("sources", "sentences")
+"""The sources' sentences."""
+NEEDED_SENTENCES = Decompose("sources", "needed_sentences")
+"""The sentences that a judge picks from each source as needed for the query."""
+
+
+def questions_written(n: int) -> Decompose:
+    """So many questions that a judge writes from the response alone, as it would answer them."""
+    return Decompose("response", "questions_answered_by", n)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from ragtriage.metric import Metric, metric
 from ragtriage.metrics.aggregate import failure_of, parts, share
-from ragtriage.metrics.decompositions import CLAIMS, QUESTIONS, SENTENCES
+from ragtriage.metrics.decompositions import CLAIMS, QUESTIONS, SENTENCES, WHOLE_RESPONSE
 from ragtriage.steps import Match
 from ragtriage.verdicts import Outcome, Score, Undefined, Verdict, Verdicts
 
 ANSWERED_BY_RESPONSE = Match(QUESTIONS, "answered", "response")
 REPEATED = Match(SENTENCES, "similar", "other components")
+DECLINES = Match(WHOLE_RESPONSE, "declines", "query")
+"""Whether the response declines to answer. It counts only where a sub-question stays unanswered, but is asked beside
+what else is asked about the response: that is cheaper than a request of its own."""
 
 
 @metric(title="Answer on point", fault="not needed to answer the question", needed=Match(CLAIMS, "essential", "query"))

@@ -28,7 +28,17 @@ from ragtriage.report.order import Rank, Row, healthy_cases, row_of
 from ragtriage.report.page import PLOT, cards_of, groups_of, shares_of, slices_of
 from ragtriage.report.plain import one_line, plain
 from ragtriage.report.view import case_view, doubt_of, title_of
-from ragtriage.report.words import KIND_WORDS, LOOK_WORDS, REPEATED_WORDS, SIGNS, STATE_WORDS, flagged_of, plural
+from ragtriage.report.words import (
+    KIND_WORDS,
+    LOOK_WORDS,
+    REPEATED_WORDS,
+    SIGNS,
+    STATE_WORDS,
+    flagged_of,
+    level_mark,
+    plural,
+    titled,
+)
 from ragtriage.summary import Summary
 
 FULL = 300
@@ -151,8 +161,12 @@ def _page(
     thresholds = [[header.thresholds.get(m.name), m.better == "lower"] for m in summary.metrics]
     repair, waste = groups_of(summary, survey.anchors)
     titles, slice_rows = slices_of(slices, header) if slices else ([], [])
-    columns = {"titles": [title_of(name) for name in names], "thresholds": thresholds, "kinds": dict(KIND_WORDS)}
-    signs = {"kinds": dict(SIGNS.kinds), "low": SIGNS.low}
+    columns = {
+        "titles": [titled(title_of(m.name), m.better, SIGNS) for m in summary.metrics],
+        "thresholds": thresholds,
+        "kinds": dict(KIND_WORDS),
+    }
+    signs = {"kinds": dict(SIGNS.kinds), "low": SIGNS.low, "high": SIGNS.high}
     page = _environment().get_template("page.html.j2")
     stream = page.generate(
         header=header,
@@ -199,7 +213,13 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"plain": plain, "one_line": one_line, "plural": plural, "doubt": doubt_of}
+    environment.filters |= {
+        "plain": plain,
+        "one_line": one_line,
+        "plural": plural,
+        "doubt": doubt_of,
+        "title_of": title_of,
+    }
     environment.globals |= {
         "signs": SIGNS,
         "look_words": LOOK_WORDS,
@@ -207,6 +227,8 @@ def _environment() -> Environment:
         "repeated_words": REPEATED_WORDS,
         "kind_words": KIND_WORDS,
         "flagged_of": flagged_of,
+        "titled": titled,
+        "level_mark": level_mark,
         "plot": PLOT,
     }
     return environment

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ragtriage.diagnosis import KINDS
+from ragtriage.metrics import metric_named
 from ragtriage.report.header import Header
 from ragtriage.report.plain import one_line
-from ragtriage.report.view import is_low, metric_named, title_of
-from ragtriage.report.words import plural
+from ragtriage.report.view import better_of, title_of
+from ragtriage.report.words import SIGNS, level_mark, plural, titled
 from ragtriage.summary import Group, MetricSummary, Summary
+from ragtriage.thresholds import BAD, is_bad
 
 PLOT = (220, 54)
 """Width and height of a distribution plot, in its own units."""
@@ -28,7 +30,7 @@ class Bar:
     y: float
     width: float
     height: float
-    low: bool
+    bad: bool
     """Whether it lies on the wrong side of the threshold."""
     label: str
 
@@ -42,7 +44,8 @@ class Card:
     about: str
     mean: str
     interval: str
-    low: bool
+    bad: str
+    """The sign and word of a mean on the wrong side of the threshold; empty for another."""
     threshold: str
     line: float | None
     """Where the threshold lies in the plot."""
@@ -76,11 +79,11 @@ class GroupView:
 
 @dataclass(frozen=True, slots=True)
 class SliceRow:
-    """One slice: its cases, and for each metric the mean and whether it is low."""
+    """One slice: its cases, and for each metric the mean and, if it is bad, the sign and word that say so."""
 
     label: str
     cases: int
-    cells: tuple[tuple[str, bool], ...]
+    cells: tuple[tuple[str, str], ...]
 
 
 def cards_of(summary: Summary, header: Header) -> tuple[Card, ...]:
@@ -110,22 +113,26 @@ def groups_of(summary: Summary, anchors: Mapping[str, int]) -> tuple[list[GroupV
 def slices_of(slices: Mapping[str, Summary], header: Header) -> tuple[list[str], list[SliceRow]]:
     """The titles of the metrics, and one row a slice."""
     names = list(dict.fromkeys(m.name for summary in slices.values() for m in summary.metrics))
-    return [title_of(name) for name in names], [
+    return [titled(title_of(name), better_of(name), SIGNS) for name in names], [
         SliceRow(one_line(label, 80) or "(empty)", summary.cases, _cells(summary, names, header.thresholds))
         for label, summary in slices.items()
     ]
 
 
-def _cells(summary: Summary, names: Sequence[str], thresholds: Mapping[str, float]) -> tuple[tuple[str, bool], ...]:
+def _cells(summary: Summary, names: Sequence[str], thresholds: Mapping[str, float]) -> tuple[tuple[str, str], ...]:
     by_name = {m.name: m for m in summary.metrics}
     found = []
     for name in names:
         m = by_name.get(name)
         if m is None or m.mean is None:
-            found.append(("–", False))
+            found.append(("–", ""))
         else:
-            found.append((f"{m.mean:.2f}", is_low(m.mean, thresholds.get(name), m.better)))
+            found.append((f"{m.mean:.2f}", _bad(m, thresholds.get(name))))
     return tuple(found)
+
+
+def _bad(m: MetricSummary, threshold: float | None) -> str:
+    return f"{level_mark(m.better, SIGNS)} {BAD[m.better]}" if is_bad(m.mean, threshold, m.better) else ""
 
 
 def _card(m: MetricSummary, threshold: float | None, cases: int) -> Card:
@@ -140,11 +147,11 @@ def _card(m: MetricSummary, threshold: float | None, cases: int) -> Card:
     undefined = sum(m.undefined.values())
     return Card(
         m.name,
-        m.title,
+        titled(m.title, m.better, SIGNS),
         metric.about if metric else "",
         "–" if m.mean is None else f"{m.mean:.2f}",
         "" if m.low is None or m.high is None else f"{m.low:.2f} – {m.high:.2f}",
-        is_low(m.mean, threshold, m.better),
+        _bad(m, threshold),
         "" if threshold is None else f"{threshold:g}",
         line,
         _bars(m, bottom, top, threshold),
@@ -166,6 +173,6 @@ def _bars(m: MetricSummary, bottom: float, top: float, threshold: float | None) 
         tall = max(1.5, height * count / highest) if count else 0.0
         start, end = bottom + i * step, bottom + (i + 1) * step
         label = f"{start:.1f} to {end:.1f}: {plural(count, 'case')}"
-        low = is_low((start + end) / 2, threshold, m.better)
-        found.append(Bar(round(i * each + GAP / 2, 1), round(height - tall, 1), each - GAP, round(tall, 1), low, label))
+        bad = is_bad((start + end) / 2, threshold, m.better)
+        found.append(Bar(round(i * each + GAP / 2, 1), round(height - tall, 1), each - GAP, round(tall, 1), bad, label))
     return tuple(found)

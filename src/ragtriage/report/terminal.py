@@ -16,9 +16,10 @@ from ragtriage.report.order import HEALTHY, Row, worst_first
 from ragtriage.report.plain import one_line
 from ragtriage.report.terminal_diagnosis import print_diagnosis
 from ragtriage.report.terminal_style import KIND_STYLE, bar, heading, say, signs_of, table
-from ragtriage.report.view import is_low, title_of
-from ragtriage.report.words import KIND_WORDS, flagged_of, plural
+from ragtriage.report.view import better_of, title_of
+from ragtriage.report.words import KIND_WORDS, Signs, flagged_of, level_mark, plural, titled
 from ragtriage.summary import MetricSummary, Summary
+from ragtriage.thresholds import BAD, is_bad
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -79,11 +80,15 @@ def print_cases(console: Console, rows: Iterable[Row], most: int | None = None) 
     shown = ordered[:most]
     names = list(dict.fromkeys(name for row in shown for name in row.scores))
     widths = {name: max(4, len(short_title(name))) for name in names}
-    longest = min(20, max((len(row.id) for row in shown), default=4))
+    longest = min(20, max((4, *(len(row.id) for row in shown))))
+    room = console.width - longest - LEAST_FINDING - 2
+    fitting = [name for place, name in enumerate(names) if sum(widths[n] + 1 for n in names[: place + 1]) <= room]
+    names, unlisted = fitting or names[:1], names[len(fitting) or 1 :]
+    widths = {name: widths[name] for name in names}
     left = console.width - longest - sum(width + 1 for width in widths.values()) - 2
     grid = table(1)
-    grid.add_column("case", no_wrap=True, width=max(4, longest), overflow="ellipsis")
-    grid.add_column("finding", no_wrap=True, width=max(14, left), overflow="ellipsis")
+    grid.add_column("case", no_wrap=True, width=longest, overflow="ellipsis")
+    grid.add_column("finding", no_wrap=True, width=max(LEAST_FINDING, left), overflow="ellipsis")
     for name in names:
         grid.add_column(short_title(name), justify="right", no_wrap=True, width=widths[name])
     for row in shown:
@@ -101,10 +106,16 @@ def print_cases(console: Console, rows: Iterable[Row], most: int | None = None) 
     _print_short_titles(console, names)
     if any(not row.sure and row.kind not in (HEALTHY, "undetermined") for row in shown):
         say(console, Text("?: not sure, a score lies near its threshold or on unsure verdicts", style="dim"), 0)
+    if unlisted:
+        say(console, Text(f"{plural(len(unlisted), 'metric')} more than fit here; a report shows all", style="dim"), 0)
     if len(ordered) > len(shown):
         say(console, Text(f"{plural(len(ordered) - len(shown), 'more case')} not listed", style="dim"), 0)
 
 
+BESIDE_BAR = 46
+"""Characters that the other columns of the table of metrics take, but for the titles."""
+LEAST_FINDING = 14
+"""Characters of a finding that are shown, however many scores stand beside it."""
 WIDE = 130
 """From this width on, what a finding says is printed too."""
 SHORT = {
@@ -115,13 +126,33 @@ SHORT = {
     "response_query_coverage": "cover",
     "self_distinctness": "once",
     "groundedness": "ground",
+    "hallucination": "made up",
+    "claim_relevancy": "topic",
+    "query_similarity": "asked",
+    "relevant_noise_sensitivity": "misled r",
+    "irrelevant_noise_sensitivity": "misled i",
+    "answer_precision": "true",
+    "answer_recall": "all true",
+    "answer_f1": "F1",
+    "context_recall": "held",
+    "self_consistency": "same",
+    "sample_agreement": "agree",
+    "retrieval_precision": "P",
+    "retrieval_recall": "R",
+    "retrieval_mrr": "RR",
+    "retrieval_ndcg": "nDCG",
+    "ragas_faithfulness": "r.faith",
+    "ragas_answer_relevance": "r.answer",
+    "ragas_library_answer_relevance": "r.lib",
+    "ragas_context_relevance": "r.context",
 }
-"""Column heads where seven metrics share a line."""
+"""Column heads where many metrics share a line."""
 
 
 def short_title(name: str) -> str:
-    """A metric's name in about five characters."""
-    return SHORT.get(name, name[:6])
+    """A metric's name in a few characters; the value that it carries stays: `R(k=5)`."""
+    base, bracket, value = name.partition("(")
+    return SHORT.get(base, base[:6]) + bracket + value
 
 
 def _print_header(console: Console, header: Header, summary: Summary) -> None:
@@ -137,6 +168,8 @@ def _print_header(console: Console, header: Header, summary: Summary) -> None:
 def _print_metrics(console: Console, header: Header, summary: Summary) -> None:
     signs = signs_of(console)
     wide = console.width >= 100
+    longest = max(len(titled(m.title, m.better, signs)) for m in summary.metrics)
+    length = 20 if wide else min(10, max(4, console.width - longest - BESIDE_BAR))
     grid = table()
     grid.add_column("metric", no_wrap=True)
     grid.add_column("mean", justify="right", no_wrap=True)
@@ -148,15 +181,15 @@ def _print_metrics(console: Console, header: Header, summary: Summary) -> None:
         grid.add_column("undefined" if wide else "undef.", justify="right", no_wrap=True)
     for m in summary.metrics:
         threshold = header.thresholds.get(m.name)
-        low = is_low(m.mean, threshold, m.better)
-        style = "bold yellow" if low else ""
+        bad = is_bad(m.mean, threshold, m.better)
+        style = "bold yellow" if bad else ""
         missing = sum(m.undefined.values()) + m.failed
         cells = [
-            Text(one_line(m.title, 40), style=style),
+            Text(one_line(titled(m.title, m.better, signs), 60), style=style),
             Text(signs.dash if m.mean is None else f"{m.mean:.2f}", style=style),
-            Text(f"{signs.low} low" if low else "", style=style),
+            Text(f"{level_mark(m.better, signs)} {BAD[m.better]}" if bad else "", style=style),
             Text("" if m.low is None or m.high is None else f"{m.low:.2f}{signs.dash}{m.high:.2f}"),
-            bar(m.mean, 20 if wide else 10, signs, style or "cyan"),
+            bar(m.mean, length, signs, style or "cyan"),
             Text(f"{m.n:,}"),
             Text(f"{missing:,}" if missing else ""),
         ]
@@ -168,10 +201,13 @@ def _print_metrics(console: Console, header: Header, summary: Summary) -> None:
 def _print_notes(console: Console, header: Header, summary: Summary) -> None:
     """What the table's marks mean, and why scores are missing: one line a reason, with the metrics it meets."""
     signs = signs_of(console)
-    low = [m for m in summary.metrics if is_low(m.mean, header.thresholds.get(m.name), m.better)]
-    if low:
-        limits = ", ".join(f"{m.title} {header.thresholds[m.name]:g}" for m in low)
-        say(console, Text(f"{signs.low} low: beyond its threshold ({limits})", style="dim"), 0, 2)
+    for better, level in BAD.items():
+        own = (m for m in summary.metrics if m.better == better)
+        bad = [m for m in own if is_bad(m.mean, header.thresholds.get(m.name), better)]
+        if bad:
+            limits = ", ".join(f"{m.title} {header.thresholds[m.name]:g}" for m in bad)
+            said = f"{level_mark(better, signs)} {level}: beyond its threshold ({limits})"
+            say(console, Text(said, style="dim"), 0, 2)
     reasons: dict[str, list[str]] = {}
     for m in summary.metrics:
         for reason, count in m.undefined.items():
@@ -197,10 +233,10 @@ def _print_slices(console: Console, header: Header, slices: Mapping[str, Summary
     grid.add_column("slice", max_width=30, overflow="ellipsis", no_wrap=True)
     grid.add_column("cases", justify="right", no_wrap=True)
     for name in names:
-        grid.add_column(title_of(name) if console.width >= WIDE else short_title(name), justify="right")
+        grid.add_column(titled(_head(console, name), better_of(name), signs), justify="right")
     for label, summary in slices.items():
         by_name = {m.name: m for m in summary.metrics}
-        cells = [_slice_cell(by_name.get(name), header.thresholds.get(name), signs.low, signs.dash) for name in names]
+        cells = [_slice_cell(by_name.get(name), header.thresholds.get(name), signs) for name in names]
         grid.add_row(Text(one_line(label, 60) or "(empty)"), Text(f"{summary.cases:,}"), *cells)
     heading(console, "By slice")
     console.print(grid)
@@ -208,14 +244,19 @@ def _print_slices(console: Console, header: Header, slices: Mapping[str, Summary
         _print_short_titles(console, names)
 
 
+def _head(console: Console, name: str) -> str:
+    return title_of(name) if console.width >= WIDE else short_title(name)
+
+
 def _print_short_titles(console: Console, names: Iterable[str]) -> None:
-    words = "; ".join(f"{short_title(name)}: {title_of(name)}" for name in names)
+    signs = signs_of(console)
+    words = "; ".join(f"{short_title(name)}: {titled(title_of(name), better_of(name), signs)}" for name in names)
     if words:
         say(console, Text(words, style="dim"), 0, 2)
 
 
-def _slice_cell(m: MetricSummary | None, threshold: float | None, low: str, dash: str) -> Text:
+def _slice_cell(m: MetricSummary | None, threshold: float | None, signs: Signs) -> Text:
     if m is None or m.mean is None:
-        return Text(dash)
-    is_bad = is_low(m.mean, threshold, m.better)
-    return Text(f"{low if is_bad else ''}{m.mean:.2f}", style="bold yellow" if is_bad else "")
+        return Text(signs.dash)
+    bad = is_bad(m.mean, threshold, m.better)
+    return Text(f"{level_mark(m.better, signs) if bad else ''}{m.mean:.2f}", style="bold yellow" if bad else "")

@@ -15,8 +15,8 @@ from ragtriage.report.coverage import Coverage
 from ragtriage.report.marks import Piece
 from ragtriage.report.plain import one_line
 from ragtriage.report.terminal_style import KIND_STYLE, LOOK_STYLE, bar, heading, say, signs_of, table
-from ragtriage.report.view import CaseView, SourceView, case_view, doubt_of
-from ragtriage.report.words import KIND_WORDS, LOOK_WORDS, REPEATED_WORDS, STATE_WORDS, plural
+from ragtriage.report.view import CaseView, SourceView, case_view, doubt_of, title_of
+from ragtriage.report.words import KIND_WORDS, LOOK_WORDS, REPEATED_WORDS, STATE_WORDS, level_mark, plural, titled
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -54,6 +54,7 @@ def print_case(console: Console, record: Record, findings: Sequence[Finding], th
     _section(console, "Sources", (line for source in view.sources for line in _source(console, source)))
     if view.sources_left_out:
         say(console, Text(plural(view.sources_left_out, "more source"), style="dim"))
+    _section(console, "What further scores found", _faults(console, view), hang=2)
     heading(console, "Scores")
     _print_scores(console, view)
 
@@ -133,6 +134,16 @@ def _findings(console: Console, view: CaseView) -> Iterable[Text]:
         yield Text(f"  {signs.arrow} {one_line(finding.advice, 300)}", style="italic")
 
 
+def _faults(console: Console, view: CaseView) -> Iterable[Text]:
+    dash = signs_of(console).dash
+    for found in view.faults:
+        yield Text(f"{title_of(found.name)}: {found.fault}")
+        for text, note in found.components:
+            yield Text.assemble(f"  “{text}”", (f" {dash} {note}" if note else "", "dim"))
+        if found.left_out:
+            yield Text(f"  and {found.left_out:,} more", style="dim")
+
+
 def _print_coverage(console: Console, view: CaseView, coverage: Coverage) -> None:
     signs = signs_of(console)
     grid = table()
@@ -193,17 +204,19 @@ def _print_scores(console: Console, view: CaseView) -> None:
     grid.add_column("", justify="right", no_wrap=True)
     grid.add_column("")
     for score in view.scores:
-        style = "bold yellow" if score.low else ""
+        style = "bold yellow" if score.bad else ""
+        title = titled(score.title, score.better, signs)
         if score.value is None:
             said = Text(f"undefined: {score.reason}", style="bold red" if score.failed else "dim")
-            grid.add_row(Text(score.title), Text(signs.dash), said)
+            grid.add_row(Text(title), Text(signs.dash), said)
             continue
         beside = bar(score.value, 10, signs, style or "cyan")
-        if score.low:
-            beside.append(f" {signs.low} low, below {score.threshold:g}", style=style)
+        if score.bad:
+            said_so = "low, below" if score.better == "higher" else "high, above"
+            beside.append(f" {level_mark(score.better, signs)} {said_so} {score.threshold:g}", style=style)
         if score.unknown:
             beside.append(f"  {plural(score.unknown, 'component')} left out", style="dim")
-        grid.add_row(Text(score.title, style=style), Text(f"{score.value:.2f}", style=style), beside)
+        grid.add_row(Text(title, style=style), Text(f"{score.value:.2f}", style=style), beside)
     grid.show_header = False
     console.print(_indented(grid))
 

@@ -9,7 +9,8 @@ from rich.text import Text
 from ragtriage.repeats import CaseRepeat, RepeatSummary
 from ragtriage.report.plain import one_line
 from ragtriage.report.terminal_style import heading, say, signs_of, table
-from ragtriage.report.words import plural
+from ragtriage.report.view import better_of
+from ragtriage.report.words import plural, titled
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -56,7 +57,8 @@ def _print_metrics(console: Console, summary: RepeatSummary) -> None:
         cells = [*numbers, *shares, _number(m.smallest, 3)]
         if left_out:
             cells.append(f"{m.undefined + m.failed:,}" if m.undefined or m.failed else "")
-        grid.add_row(Text(one_line(m.title, 40)), *(Text(dash if cell is None else cell) for cell in cells))
+        title = titled(m.title, better_of(m.name), signs_of(console))
+        grid.add_row(Text(one_line(title, 60)), *(Text(dash if cell is None else cell) for cell in cells))
     console.print(grid)
     for note in (
         "spread: of the run's mean over trials; in a case: of its score over trials (standard deviations)",

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from ragtriage.diagnosis import Finding
-from ragtriage.errors import ConfigError
 from ragtriage.evaluation import STANDALONE
-from ragtriage.metric import Metric
-from ragtriage.metrics import metrics_named
+from ragtriage.metric import Better
+from ragtriage.metrics import metric_named
 from ragtriage.metrics.source import fact_precision, source_precision
 from ragtriage.record import Record
 from ragtriage.report.claims import MOST_CLAIMS, ClaimView, claims_of, repeats_of, verdicts_of
 from ragtriage.report.coverage import Coverage, Place, State, coverage_of, place_of
+from ragtriage.report.faults import FaultView, faults_of
 from ragtriage.report.marks import LOOKS, Look, Mark, Piece, pieces
 from ragtriage.report.plain import one_line, plain
+from ragtriage.thresholds import is_bad
 from ragtriage.verdicts import Score, Undefined
 
 MOST_RESPONSE = 8_000
@@ -58,7 +58,9 @@ class ScoreView:
     title: str
     value: float | None
     threshold: float | None
-    low: bool
+    bad: bool
+    """Whether it lies on the wrong side of its threshold."""
+    better: Better
     reason: str
     """Why it is undefined; empty if it isn't."""
     failed: bool
@@ -85,6 +87,7 @@ class CaseView:
     scores: tuple[ScoreView, ...]
     findings: tuple[Finding, ...]
     reference: str | None
+    faults: tuple[FaultView, ...]
 
     @property
     def looks(self) -> dict[int, Look]:
@@ -138,6 +141,7 @@ def case_view(record: Record, findings: Sequence[Finding], thresholds: Mapping[s
         tuple(_scores(record, thresholds)),
         tuple(findings),
         plain(case.reference[:4000]) if case.reference else None,
+        faults_of(record),
     )
 
 
@@ -155,26 +159,10 @@ def doubt_of(finding: Finding) -> str:
     return text
 
 
-def better_of(name: str) -> str:
+def better_of(name: str) -> Better:
     """Which direction of a metric is good."""
     metric = metric_named(name)
     return metric.better if metric else "higher"
-
-
-@lru_cache(maxsize=256)
-def metric_named(name: str) -> Metric | None:
-    """The metric of this name; None if it isn't one of ours."""
-    try:
-        return metrics_named([name])[0]
-    except ConfigError:
-        return None
-
-
-def is_low(value: float | None, threshold: float | None, better: str = "higher") -> bool:
-    """Whether a value lies on the wrong side of its threshold; False if either isn't there."""
-    if value is None or threshold is None:
-        return False
-    return value < threshold - 1e-9 if better == "higher" else value > threshold + 1e-9
 
 
 def _response_note(response: str | None) -> str:
@@ -185,15 +173,15 @@ def _response_note(response: str | None) -> str:
 
 def _scores(record: Record, thresholds: Mapping[str, float]) -> Iterator[ScoreView]:
     for name, outcome in record.outcomes.items():
-        threshold = thresholds.get(name)
+        limit, better = thresholds.get(name), better_of(name)
         match outcome:
             case Score(value=value, unknown=unknown):
-                low = is_low(value, threshold, better_of(name))
-                yield ScoreView(name, title_of(name), value, threshold, low, "", failed=False, unknown=unknown)
+                bad = is_bad(value, limit, better)
+                yield ScoreView(name, title_of(name), value, limit, bad, better, "", failed=False, unknown=unknown)
             case Undefined(reason=reason, failed=failed):
                 shown = one_line(reason, 300)
                 yield ScoreView(
-                    name, title_of(name), None, threshold, low=False, reason=shown, failed=failed, unknown=0
+                    name, title_of(name), None, limit, bad=False, better=better, reason=shown, failed=failed, unknown=0
                 )
 
 

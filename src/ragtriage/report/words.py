@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from ragtriage.metric import Better
 from ragtriage.report.coverage import State
 from ragtriage.report.marks import Look
 from ragtriage.summary import Summary
@@ -54,6 +55,9 @@ class Signs:
     states: Mapping[State, str]
     repeated: str
     low: str
+    high: str
+    less: str
+    """Behind the title of a metric of which lower is better."""
     full: str
     """One filled place of a bar."""
     empty: str
@@ -81,6 +85,8 @@ SIGNS = Signs(
     MappingProxyType({"yes": "✓", "no": "✗", "check": "!", "unknown": "?", "failed": "⊘", "not asked": "·"}),
     "↻",
     "▼",
+    "▲",
+    "↓",
     "█",
     "░",
     "→",
@@ -108,6 +114,8 @@ ASCII = Signs(
     MappingProxyType({"yes": "+", "no": "x", "check": "!", "unknown": "?", "failed": "E", "not asked": "."}),
     "=",
     "v",
+    "^",
+    "(lower is better)",
     "#",
     ".",
     "->",
@@ -118,6 +126,16 @@ ASCII = Signs(
     ),
 )
 """For a terminal that doesn't."""
+
+
+def titled(title: str, better: Better, signs: Signs) -> str:
+    """A metric's plain name, marked if lower is better."""
+    return title if better == "higher" else f"{title} {signs.less}"
+
+
+def level_mark(better: Better, signs: Signs) -> str:
+    """The sign of a score that lies on the wrong side of its threshold."""
+    return signs.low if better == "higher" else signs.high
 
 
 def plural(count: int, one: str, many: str = "") -> str:

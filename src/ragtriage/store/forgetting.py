@@ -12,7 +12,7 @@ from ragtriage.inquiry import Inquiry, inquire, turns_of
 from ragtriage.judges import questions as ask
 from ragtriage.judges.questions import Question
 from ragtriage.judges.wrappers import Keys
-from ragtriage.metrics import METRICS, metrics_named
+from ragtriage.metrics import METRICS, metric_named
 from ragtriage.planning import plan
 from ragtriage.record import Record
 from ragtriage.steps import Step
@@ -45,7 +45,7 @@ def forget_texts(engine: Engine, where: str, run: StoredRun, case_ids: Iterable[
     Raises:
         StoreError: the run holds no such case, or the store can't be written.
     """
-    steps = plan((*METRICS, *metrics_named(_known(run.info.metrics))), also).steps
+    steps = plan((*METRICS, *filter(None, map(metric_named, run.info.metrics))), also).steps
     count = 0
     for case_id in case_ids:
         questions = list(_questions(run.record(case_id), steps))
@@ -59,11 +59,6 @@ def forget_texts(engine: Engine, where: str, run: StoredRun, case_ids: Iterable[
             if raw is not None:
                 raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # else the log would go on holding the texts
     return count
-
-
-def _known(names: Iterable[str]) -> list[str]:
-    own = {metric.name for metric in METRICS}
-    return [name for name in names if name in own or name.startswith("self_distinctness(")] or ["thelma"]
 
 
 def _forget_case(connection: Connection, run: int, case_id: str) -> None:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, select
 
 from ragtriage.case import Case, Source, Turn
-from ragtriage.errors import ConfigError, StoreError
-from ragtriage.metric import Metric
-from ragtriage.metrics import metrics_named
+from ragtriage.errors import StoreError
+from ragtriage.metrics import metric_named
 from ragtriage.record import Record
 from ragtriage.store.codec import DELETED, decode_steps
 from ragtriage.store.connection import reading
@@ -207,7 +205,7 @@ def _outcomes(connection: Connection, info: RunInfo, first: int, last: int) -> d
 
 def _with_parts(name: str, outcome: Outcome, steps: Mapping[str, Known]) -> Outcome:
     """The stored score with the parts that today's metric finds for it; without them if it would differ today."""
-    metric = _metric(name)
+    metric = metric_named(name)
     if metric is None or isinstance(outcome, Undefined):
         return outcome
     try:
@@ -217,11 +215,3 @@ def _with_parts(name: str, outcome: Outcome, steps: Mapping[str, Known]) -> Outc
     if isinstance(again, Score) and (again.value, again.judged) == (outcome.value, outcome.judged):
         return replace(outcome, parts=again.parts)
     return outcome
-
-
-@lru_cache
-def _metric(name: str) -> Metric | None:
-    try:
-        return next((metric for metric in metrics_named([name]) if metric.name == name), None)
-    except ConfigError:
-        return None

@@ -35,6 +35,7 @@ EVERYTHING = (
     ask.holds("It is polite.", RESPONSE, QUERY),
     ask.holds("It names a year.", SHORT),
     *(ask.facts(source) for source in SOURCES),
+    *(ask.needed_sentences(QUERY, source) for source in SOURCES),
     *(ask.essential(QUERY, source) for source in SOURCES),
     *(ask.relevant(QUERY, source) for source in SOURCES),
     *(ask.essential(QUERY, claim, RESPONSE) for claim in CLAIMS),

@@ -21,7 +21,7 @@ from ragtriage.judges.llm.prompts import ASKED, LOCAL
 from ragtriage.judges.protocol import Batching, Estimate
 from ragtriage.judges.questions import KINDS
 from ragtriage.judges.wrappers import Routed
-from ragtriage.metrics import THELMA
+from ragtriage.metrics import GROUPS, METRICS, THELMA, metrics_named
 from ragtriage.verdicts import Component, Failure, Score, Undefined, Verdict
 
 BROKEN = ask.declines("Broken?", "Broken.")
@@ -205,6 +205,56 @@ def test_all_scores_over_five_sources_take_few_requests(metrics, most, verdict):
     expected = {metric.name for metric in metrics} if verdict != "unknown" else {"self_distinctness"}
     assert set(scores) == expected
     assert all(isinstance(score, Score) for score in scores.values())
+
+
+FULL = replace(
+    CASE,
+    sources=tuple(replace(source, id=f"s{n}") for n, source in enumerate(SOURCES)),
+    reference="It is 38 metres tall, it was built in 1889, and Ada Morrow built it.",
+    samples=("38 metres.", "It is 38 metres tall; it dates from 1889.", "40 metres.", "Nobody knows."),
+    relevant_ids=("s1", "s3"),
+)
+"""With everything that a metric may need."""
+
+
+@pytest.mark.parametrize("verdict", ["yes", "no", "unknown", in_turn], ids=["yes", "no", "unknown", "mixed"])
+def test_all_metrics_over_five_sources_take_few_requests(verdict):
+    model = Answering(verdict)
+    scores = scores_of(model, METRICS, case=FULL)
+    assert len(model.prompts) <= 17
+    if verdict in {"yes", "no"}:
+        assert set(scores) == {metric.name for metric in METRICS}
+
+
+def test_all_metrics_take_far_fewer_requests_together_than_apart():
+    together = Answering("no")
+    scores_of(together, METRICS, case=FULL)
+    apart = 0
+    for group in ("thelma", "generator", "reference", "samples", "retrieval", "ragas"):
+        model = Answering("no")
+        scores_of(model, GROUPS[group], case=FULL)
+        apart += len(model.prompts)
+    assert len(together.prompts) < apart / 2
+
+
+def test_questions_are_written_from_the_response_alone():
+    model = Answering("yes")
+    scores_of(model, metrics_named(["query_similarity"]), case=FULL)
+    (prompt,) = [prompt for prompt in model.prompts if "questions_answered_by: 3 questions" in lines_of(prompt)]
+    assert lines_of(prompt) == ["questions_answered_by: 3 questions"]
+    assert FULL.response in prompt.user
+    assert FULL.query not in prompt.user
+
+
+def test_a_source_is_asked_for_its_sentences_beside_the_query():
+    model = Answering("yes")
+    scores_of(model, metrics_named(["ragas_context_relevance", "source_precision"]), case=FULL)
+    asked = [prompt for prompt in model.prompts if "needed_sentences" in lines_of(prompt)]
+    assert len(asked) == len(FULL.sources)
+    for prompt in asked:
+        assert FULL.query in prompt.user
+        assert lines_of(prompt)[0] == "q1 essential: the source as a whole"
+        assert prompt.schema["properties"]["needed_sentences"] == {"type": "array", "items": {"type": "string"}}
 
 
 @pytest.mark.parametrize(("sources", "most"), [(4, 8_000), (5, 8_400)])  # the benchmark's cases have four

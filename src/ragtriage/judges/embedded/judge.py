@@ -19,8 +19,8 @@ from ragtriage.judges.embedded import decompose
 from ragtriage.judges.embedded.gather import Gatherer
 from ragtriage.judges.embedded.verdict import verdict_of
 from ragtriage.judges.protocol import Estimate
-from ragtriage.judges.questions import DECOMPOSITIONS, Kind, Question
-from ragtriage.verdicts import Answer, Failure
+from ragtriage.judges.questions import DECOMPOSITIONS, Kind, Question, essential
+from ragtriage.verdicts import Answer, Failure, Verdict
 
 if TYPE_CHECKING:
     from ragtriage.judges.embedded.encoder import Encoder
@@ -137,12 +137,14 @@ class EmbeddedJudge:
     def _answers(self, questions: Sequence[Question]) -> list[Answer]:
         """One answer a question, in order. Runs in a thread."""
         answers: dict[int, Answer] = {}
-        matches = []
+        matches, picked = [], []
         for place, question in enumerate(questions):
             if question.kind in _RULES:
                 answers[place] = _guarded(_RULES[question.kind], question)
             elif question.kind in _CANNOT:
                 answers[place] = Failure(_CANNOT[question.kind])
+            elif question.kind == "needed_sentences":
+                picked.append(place)
             else:
                 matches.append(place)
         if matches:
@@ -158,7 +160,19 @@ class EmbeddedJudge:
                     if isinstance(found, Exception)
                     else verdict_of(question, found, scorer.cuts)
                 )
+        for place in picked:
+            answers[place] = self._needed_sentences(questions[place])
         return [answers[place] for place in range(len(questions))]
+
+    def _needed_sentences(self, question: Question) -> Answer:
+        """The sentences of a source that are essential for the query, each judged by itself."""
+        sentences = _guarded(_RULES["sentences"], question)
+        if not isinstance(sentences, tuple):
+            return sentences
+        found = self._answers([essential(question.query, sentence.text) for sentence in sentences])
+        failed = next((answer for answer in found if isinstance(answer, Failure)), None)
+        pairs = zip(sentences, found, strict=True)
+        return failed or tuple(s for s, answer in pairs if isinstance(answer, Verdict) and answer.value == "yes")
 
 
 def _guarded(rule: Callable[[Question], Answer], question: Question) -> Answer:
@@ -176,7 +190,7 @@ def _failure(question: Question, error: Exception) -> Failure:
 @cache
 def _fingerprint(kind: str, *, fast: bool) -> str:
     """Hash of the files that an answer depends on: decomposition rules for all (matches read sentences by them too)."""
-    rules = kind in (*DECOMPOSITIONS, "declines")
+    rules = kind in (*DECOMPOSITIONS, "declines") and kind != "needed_sentences"
     fitted = {} if rules else _fitted(kind)
     left_out = {"judge", "gather", "__init__"}
     if fast or not fitted.get("fusion"):
@@ -202,7 +216,7 @@ def _digest(path: Path) -> bytes:
 def _fitted(kind: str) -> dict[str, Any]:
     """The fitted numbers of this kind alone, so that fitting one task again voids no other verdicts; and all cuts."""
     fitted: dict[str, Any] = json.loads(_COEFFICIENTS.read_text(encoding="utf-8"))
-    task = {"similarity": "similar"}.get(kind, kind)
+    task = {"similarity": "similar", "needed_sentences": "essential"}.get(kind, kind)
     own = {
         part: {name: one for name, one in fitted.get(part, {}).items() if name.startswith(task)}
         for part in ("tasks", "fusion")

@@ -24,6 +24,9 @@ LEADING: Mapping[Label, tuple[Kind, ...]] = {"source": ("essential",), "response
 """The kinds that are asked about this evidence only if others are; they stand before those, so that wherever a group is
 cut, they and one of the others are in the same request."""
 
+ABOUT_THE_QUERY: tuple[Kind, ...] = ("essential", "relevant", "needed_sentences")
+"""The kinds that need the query beside a source."""
+
 
 class Home(NamedTuple):
     """The evidence that a question is asked about; questions with the same home share a request."""
@@ -82,7 +85,7 @@ def _parts(asked: Sequence[Question], batch_size: int) -> Iterator[tuple[Questio
 
 def _shown(home: Home, part: Sequence[Question]) -> Home:
     """The home as a part of its questions needs it: a source without the query, if none of them is about the query."""
-    about_query = home.label != "source" or any(question.kind in {"essential", "relevant"} for question in part)
+    about_query = home.label != "source" or any(question.kind in ABOUT_THE_QUERY for question in part)
     return home if about_query else Home(home.label, home.texts)
 
 
@@ -91,6 +94,8 @@ def _given(question: Question) -> Home | None:
     match question.kind:
         case "facts":
             return Home("source", (question.subject,))
+        case "needed_sentences":
+            return Home("source", (question.subject,), question.query)
         case "supported":
             return Home("source", in_order(question.evidence))
         case "answered" | "holds" if not question.query:

@@ -22,6 +22,7 @@ LISTS: Mapping[Kind, tuple[str, ...]] = {
     "questions": ("questions",),
     "facts": ("facts",),
     "questions_answered_by": ("questions_answered_by",),
+    "needed_sentences": ("needed_sentences",),
     "standalone": ("standalone",),
 }
 """Decomposition → the members of the reply that hold its texts."""

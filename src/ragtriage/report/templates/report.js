@@ -37,10 +37,11 @@
       return cell;
     }
     const [threshold, lowerIsBetter] = columns.thresholds[i];
-    const low = threshold !== null && (lowerIsBetter ? value > threshold + 1e-9 : value < threshold - 1e-9);
-    if (low) {
-      cell.classList.add("low");
-      cell.append(`${columns.signs.low} `, make("span", { className: "vh", textContent: "low " }));
+    const bad = threshold !== null && (lowerIsBetter ? value > threshold + 1e-9 : value < threshold - 1e-9);
+    if (bad) {
+      const level = lowerIsBetter ? "high" : "low";
+      cell.classList.add("bad");
+      cell.append(`${columns.signs[level]} `, make("span", { className: "vh", textContent: `${level} ` }));
     }
     cell.append(value.toFixed(2));
     return cell;

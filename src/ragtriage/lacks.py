@@ -1,0 +1,82 @@
+"""What a case lacks for a step, found from the case alone, before any judge is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import assert_never
+
+from ragtriage.case import Case
+from ragtriage.metric import ORDER
+from ragtriage.planning import Plan, closure
+from ragtriage.steps import Decompose, Field, Match, Step
+from ragtriage.verdicts import Missing
+
+
+def absent(case: Case, field: Field) -> Missing | None:  # noqa: PLR0911  # one for each field
+    """Why a field of the case can't be broken into components; None if it can."""
+    match field:
+        case "response":
+            if case.response is None:
+                return Missing("no response was given", field)
+            return None if case.response.strip() else Missing("the response is empty", field)
+        case "sources":
+            return None if case.sources else Missing("no sources were retrieved", field)
+        case "reference":
+            return None if case.reference else Missing("the case has no reference", field)
+        case "samples":
+            return None if case.samples else Missing("the case has no samples of the response", field)
+        case "relevant ids":
+            return None if case.relevant_ids is not None else Missing("the case names no relevant sources", field)
+        case "query":
+            return None
+        case _:
+            assert_never(field)
+
+
+def target_absent(step: Match, case: Case) -> Missing | None:
+    """Why there is nothing to hold components against; None if there is.
+
+    A match against an empty text is no; only a text that was never given makes it missing.
+    """
+    if step.against == "response" and case.response is None:
+        return Missing("no response was given", "response")
+    if step.against == "reference" and case.reference is None:
+        return Missing("the case has no reference", "reference")
+    if step.against == "conversation" and not case.history:
+        return Missing("no conversation went before the query", "query")
+    if step.relation == "retrieved":
+        nameless = sum(source.id is None for source in case.sources)
+        if nameless:
+            return Missing(f"{nameless} of the {len(case.sources)} sources have no id", "sources")
+    return None
+
+
+def first_of(reasons: Iterable[Missing | None]) -> Missing | None:
+    """The reason that is reported where several hold: see `ragtriage.metric.ORDER`. None if there is none."""
+    found = [reason for reason in reasons if reason]
+    return min(found, key=lambda m: (m.failed, ORDER.index(m.field)), default=None)
+
+
+def lack(step: Step, case: Case) -> Missing | None:
+    """What the case lacks for this step or one that it depends on; None if nothing."""
+    return first_of(
+        absent(case, one.of) if isinstance(one, Decompose) else target_absent(one, case) for one in closure([step])
+    )
+
+
+def unneeded(plan: Plan, case: Case) -> Mapping[Step, Missing]:
+    """The steps that no score and no rule needs on this case, as all that would need them lack something.
+
+    Returns:
+        Step → what is lacking. They are not asked: a metric without its reference costs nothing.
+    """
+    wanted: set[Step] = set()
+    idle: dict[Step, Missing] = {}
+    for needs in [*(tuple(m.needs.values()) for m in plan.metrics), *((step,) for step in plan.also)]:
+        missing = first_of(lack(step, case) for step in needs)
+        if missing is None:
+            wanted.update(closure(needs))
+        else:
+            for step in closure(needs):
+                idle.setdefault(step, missing)
+    return {step: missing for step, missing in idle.items() if step not in wanted}

@@ -1,0 +1,75 @@
+"""What the generator made of query and sources: made up claims, claims beside the topic, an answer to something else.
+
+The source of all formulas is *RAG Generator Evaluation Metrics* by Kalyan KS. Its faithfulness is our groundedness.
+"""
+
+from __future__ import annotations
+
+from ragtriage.metric import Metric, metric
+from ragtriage.metrics.aggregate import mean_cosine, share, share_of_faults
+from ragtriage.metrics.decompositions import CLAIMS, questions_written
+from ragtriage.metrics.groundedness import SUPPORTED
+from ragtriage.steps import Match
+from ragtriage.verdicts import Outcome, Verdicts
+
+WRITTEN = 3
+"""How many questions are written from a response, where nothing else is said."""
+
+
+def likeness_of(n: int) -> Match:
+    """The cosine of the query with each of n questions that are written from the response."""
+    return Match(questions_written(n), "similar", "query")
+
+
+@metric(title="Made up", better="lower", fault="not supported by the sources", support=SUPPORTED)
+def hallucination(support: Verdicts) -> Outcome:
+    """The share of the response's claims that the sources, taken together, don't support; lower is better.
+
+    Unsupported claims / claims = 1 − groundedness, in [0, 1]; 1 if nothing was retrieved. Args: support: shape
+    (n_claims, 1). Undefined without a response, or if it makes no claim. Source: the article, "Hallucination".
+    """
+    return share_of_faults(support.components, support.best())
+
+
+@metric(title="On topic", fault="not about what was asked", relevance=Match(CLAIMS, "relevant", "query"))
+def claim_relevancy(relevance: Verdicts) -> Outcome:
+    """The share of the response's claims that are about what was asked, needed for the answer or not.
+
+    Relevant claims / claims, in [0, 1]; looser than response precision, as background counts. Args: relevance: shape
+    (n_claims, 1). Undefined without a response or a claim, or if the query asks nothing. Source: the article, "Response
+    Relevancy (LLM based)".
+    """
+    return share(relevance.components, relevance.best())
+
+
+@metric(title="Answers this question", range=(-1.0, 1.0), fault="another question", likeness=likeness_of(WRITTEN))
+def query_similarity(likeness: Verdicts) -> Outcome:
+    """How close the questions that the response would answer are to the one that was asked.
+
+    A judge writes three questions from the response alone; the mean cosine between their embeddings and the query's, in
+    [-1, 1]. What is high belongs to the embedding model. Args: likeness: shape (n_questions, 1). Undefined without a
+    response, if the query asks nothing, or with a judge that writes no questions. Source: the article, "Response
+    Relevancy (String based)".
+    """
+    return mean_cosine(likeness.components, likeness.best())
+
+
+def query_similarity_of(n: int) -> Metric:
+    """Query similarity by another number of written questions than three.
+
+    Args:
+        n: how many, at least 1.
+    """
+
+    @metric(
+        title=f"{query_similarity.title} ({n})",
+        range=query_similarity.range,
+        fault=query_similarity.fault,
+        name=f"{query_similarity.name}(n={n})",
+        likeness=likeness_of(n),
+    )
+    def similarity(likeness: Verdicts) -> Outcome:
+        """How close the questions that the response would answer are to the one that was asked."""
+        return mean_cosine(likeness.components, likeness.best())
+
+    return similarity

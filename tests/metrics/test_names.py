@@ -1,0 +1,99 @@
+"""Names, groups and values of metrics: what `--metrics` understands."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragtriage import METRICS, Case, ConfigError, Score, metrics_named
+from ragtriage.metrics import GROUPS, OTHER_NAMES, THELMA, metric_named
+from ragtriage.metrics.carried import CARRIED, carried_by, offer
+from ragtriage.metrics.samples import self_consistency
+from ragtriage.metrics.variants import VARIANTS
+from ragtriage.verdicts import Component, Verdict, Verdicts
+
+
+def names(*given: str) -> list[str]:
+    return [m.name for m in metrics_named(given)]
+
+
+def test_faithfulness_is_groundedness_and_one_row() -> None:
+    assert names("faithfulness") == names("groundedness", "faithfulness") == ["groundedness"]
+    assert "groundedness" not in names("generator", "-faithfulness")
+
+
+def test_another_name_is_no_name_of_its_own() -> None:
+    own = {m.name for m in METRICS}
+
+    assert set(OTHER_NAMES.values()) <= own
+    assert not own & (set(OTHER_NAMES) | set(GROUPS))
+
+
+def test_groups_are_made_of_metrics_in_the_order_of_all() -> None:
+    assert names("all") == [m.name for m in METRICS]
+    assert names() == names("thelma") == [m.name for m in THELMA]
+    for group, members in GROUPS.items():
+        assert set(names(group)) == {m.name for m in members}
+    assert names("ragas", "retrieval") == names("retrieval", "ragas")
+
+
+def test_groups_and_names_can_be_taken_out() -> None:
+    assert names("all", "-ragas", "-retrieval", "-samples", "-reference", "-generator") == names(
+        "thelma", "-faithfulness"
+    )
+    assert names("-fact_precision") == names("thelma", "-fact_precision")
+
+
+def test_a_name_that_carries_a_value_is_a_metric_beside_the_plain_one() -> None:
+    found = metrics_named(["retrieval", "retrieval_recall(k=5)", "query_similarity( n = 5 )"])
+
+    assert [m.name for m in found] == [*names("retrieval"), "retrieval_recall(k=5)", "query_similarity(n=5)"]
+    assert found[-1].range == (-1.0, 1.0)
+    assert found[-1].needs["likeness"].components.count == 5  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_example_of_a_value_is_one(name: str) -> None:
+    word, example, _ = VARIANTS[name]
+
+    found = metric_named(f"{name}({word}={example})")
+
+    assert found is not None
+    assert found.name == f"{name}({word}={example})"
+    with pytest.raises(ConfigError, match="write it as"):
+        metric_named(f"{name}({word}=many)")
+
+
+def test_a_value_for_a_metric_that_takes_none_is_refused() -> None:
+    with pytest.raises(ConfigError, match="no metric is called 'groundedness\\(k=5\\)'"):
+        metrics_named(["groundedness(k=5)"])
+
+
+def test_what_rows_carry_is_offered_with_what_to_type() -> None:
+    plain = Case("a", "What?")
+    rich = Case("b", "What?", reference="It.", samples=("It.",), relevant_ids=())
+
+    assert list(carried_by(plain)) == []
+    assert list(carried_by(rich)) == [carried.words for carried in CARRIED]
+    assert offer({}, "thelma") == ""
+    assert offer({"a reference": 2, "ids of relevant sources": 1}, "thelma") == (
+        "rows carry a reference (2), ids of relevant sources (1): for the metrics that need it add "
+        "--metrics thelma,generator,reference,retrieval"
+    )
+
+
+def test_what_is_offered_can_be_typed() -> None:
+    line = offer({carried.words: 1 for carried in CARRIED}, "thelma")
+
+    assert metrics_named(line.rpartition(" ")[2].split(","))
+
+
+@pytest.mark.parametrize(("values", "expected"), [("yy", 1.0), ("yn", 0.0), ("yu", 1.0), ("nu", 0.0)])
+def test_one_sample_that_differs_makes_it_inconsistent(values: str, expected: float) -> None:
+    said = {"y": "yes", "n": "no", "u": "unknown"}
+    cells = tuple((Verdict(said[value]),) for value in values)  # type: ignore[arg-type]
+
+    outcome = self_consistency.compute(Verdicts(tuple(Component(v) for v in values), cells))
+
+    assert isinstance(outcome, Score)
+    assert outcome.value == expected
+    assert [part.good for part in outcome.parts] == [{"y": True, "n": False, "u": None}[value] for value in values]

@@ -1,0 +1,89 @@
+"""Precision, recall, MRR and nDCG by the ids of relevant sources: numbers worked out by hand, and no question asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import log2
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragtriage import Case, ConfigError, FakeJudge, Score, Source, evaluate_sync
+from ragtriage.case import Turn
+from ragtriage.metrics import RETRIEVAL, metrics_named
+from ragtriage.verdicts import Outcome
+
+NAMES = [m.name for m in RETRIEVAL]
+
+
+def outcomes(retrieved: Sequence[str | None], relevant: Sequence[str], names: Sequence[str]) -> Mapping[str, Outcome]:
+    judge = FakeJudge({})
+    sources = tuple(Source(f"Text {i}.", name) for i, name in enumerate(retrieved))
+    history = (Turn("user", "Hello."),)
+    case = Case("c", "What is it?", sources, "It is.", history=history, relevant_ids=tuple(relevant))
+    (record,) = evaluate_sync([case], judge, metrics=metrics_named(names))
+    assert judge.asked == []
+    return record.outcomes
+
+
+def values(retrieved: Sequence[str], relevant: Sequence[str], *names: str) -> list[float]:
+    found = outcomes(retrieved, relevant, names or NAMES)
+    return [outcome.value for outcome in found.values() if isinstance(outcome, Score)]
+
+
+def test_a_ranking_worked_out_by_hand() -> None:
+    # relevant at ranks 2 and 4 of 5; one of three relevant sources isn't retrieved
+    gain, ideal = 1 / log2(3) + 1 / log2(5), 1 + 1 / log2(3) + 1 / log2(4)
+
+    assert values("vawbx", "abc") == pytest.approx([2 / 5, 2 / 3, 1 / 2, gain / ideal])
+
+
+def test_at_k_only_the_first_sources_count() -> None:
+    names = [f"{name}(k=3)" for name in NAMES]
+    gain, ideal = 1 / log2(3), 1 + 1 / log2(3) + 1 / log2(4)
+
+    assert values("vawbx", "abc", *names) == pytest.approx([1 / 3, 1 / 3, 1 / 2, gain / ideal])
+
+
+def test_fewer_sources_than_k_count_as_if_irrelevant_ones_had_followed() -> None:
+    names = [f"{name}(k=4)" for name in NAMES]
+
+    assert values("ab", "ab", *names) == [0.5, 1.0, 1.0, 1.0]
+
+
+def test_no_relevant_source_among_the_first_is_zero() -> None:
+    assert values("vwa", "a", "retrieval_mrr(k=2)", "retrieval_ndcg(k=2)", "retrieval_recall(k=2)") == [0.0, 0.0, 0.0]
+
+
+def test_a_second_source_with_the_same_id_is_passed_over() -> None:
+    assert values("aavb", "ab") == values("avb", "ab")
+
+
+def test_an_id_that_is_named_twice_is_one() -> None:
+    assert values("avb", "abab") == values("avb", "ab")
+
+
+def test_parts_say_which_relevant_sources_were_missed() -> None:
+    outcome = outcomes("av", "ab", ["retrieval_recall"])["retrieval_recall"]
+
+    assert isinstance(outcome, Score)
+    assert [(part.component.text, part.good) for part in outcome.parts] == [("a", True), ("b", False)]
+
+
+@given(st.lists(st.sampled_from("abcdef"), min_size=1, max_size=8), st.sets(st.sampled_from("abcdefgh"), min_size=1))
+def test_a_relevant_source_further_up_never_makes_a_score_worse(retrieved: list[str], relevant: set[str]) -> None:
+    ranking = list(dict.fromkeys(retrieved))
+    best = sorted(ranking, key=lambda name: name not in relevant)
+    before, after = values(ranking, sorted(relevant)), values(best, sorted(relevant))
+
+    assert all(0 <= value <= 1 for value in (*before, *after))
+    assert all(b >= a - 1e-12 for a, b in zip(before, after, strict=True))
+    if set(ranking) & relevant:
+        assert after[2:] == pytest.approx([1.0, 1.0 if relevant <= set(ranking) else after[3]])
+
+
+@pytest.mark.parametrize("name", ["retrieval_recall(k=0)", "retrieval_recall(k=x)", "retrieval_mrr(n=5)"])
+def test_another_value_is_refused_with_an_example(name: str) -> None:
+    with pytest.raises(ConfigError, match=r"write it as retrieval_\w+\(k=5\)"):
+        metrics_named([name])

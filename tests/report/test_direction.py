@@ -1,0 +1,156 @@
+"""Where lower is better, a picture says so: by arrow, sign, words and colour."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from ragtriage import METRICS, Case, Record, Score, Tally, metrics_named, thresholds_with
+from ragtriage.repeats import Repeats
+from ragtriage.report.header import Header
+from ragtriage.report.html import write_report
+from ragtriage.report.order import row_of
+from ragtriage.report.terminal import SHORT, print_cases, print_summary, short_title
+from ragtriage.report.terminal_case import print_case
+from ragtriage.report.terminal_repeats import print_repeats
+from ragtriage.summary import Summary
+from ragtriage.thresholds import is_bad, level_of
+
+BOTH = metrics_named(["groundedness", "hallucination"])
+THRESHOLDS = thresholds_with({})
+HEADER = Header("7", "rows.jsonl", "embedded", "2026-11-21", thresholds=THRESHOLDS)
+
+
+def record_of(hallucination: float) -> Record:
+    outcomes = {"groundedness": Score(1 - hallucination, 10), "hallucination": Score(hallucination, 10)}
+    return Record(Case("c", "What does it cost?"), {}, outcomes)
+
+
+def summary_of(record: Record) -> Summary:
+    tally = Tally(BOTH, THRESHOLDS)
+    tally.add(record)
+    return tally.summary()
+
+
+def printed(hallucination: float, *, ascii_only: bool = False, slices: bool = False) -> str:
+    file = io.BytesIO()
+    out = io.TextIOWrapper(file, encoding="ascii" if ascii_only else "utf-8", newline="")
+    summary = summary_of(record_of(hallucination))
+    print_summary(Console(file=out, width=140), HEADER, summary, {"all": summary} if slices else None)
+    out.flush()
+    return file.getvalue().decode()
+
+
+@pytest.mark.parametrize(
+    ("value", "better", "level", "bad"),
+    [(0.79, "higher", "low", True), (0.8, "higher", "high", False), (0.81, "lower", "high", True),
+     (0.8, "lower", "low", False), (0.8 - 1e-12, "higher", "high", False), (0.8 + 1e-12, "lower", "low", False)],
+)  # fmt: skip
+def test_what_lies_at_its_threshold_is_good_in_both_directions(
+    value: float, better: str, level: str, bad: bool
+) -> None:
+    assert level_of(value, 0.8, better) == level  # type: ignore[arg-type]
+    assert is_bad(value, 0.8, better) is bad  # type: ignore[arg-type]
+
+
+def test_a_table_marks_what_is_high_where_lower_is_better() -> None:
+    shown = printed(0.6)
+
+    assert re.search(r"^Grounded +0\.40 +▼ low", shown, re.MULTILINE)
+    assert re.search(r"^Made up ↓ +0\.60 +▲ high", shown, re.MULTILINE)
+    assert "▼ low: beyond its threshold (Grounded 0.8)" in shown
+    assert "▲ high: beyond its threshold (Made up 0.2)" in shown
+
+
+def test_a_good_score_is_not_marked_in_either_direction() -> None:
+    shown = printed(0.1)
+
+    assert re.search(r"^Made up ↓ +0\.10 +0\.10", shown, re.MULTILINE)
+    assert "▲" not in shown
+    assert "▼" not in shown
+
+
+def test_slices_and_a_terminal_without_unicode_say_it_too() -> None:
+    assert re.search(r"all +1 +▼0\.40 +▲0\.60", printed(0.6, slices=True))
+    assert re.search(r"Made up \(lower is better\) +0\.60 +\^ high", printed(0.6, ascii_only=True))
+
+
+def test_a_case_says_on_which_side_of_its_threshold_a_score_lies() -> None:
+    file = io.StringIO()
+    print_case(Console(file=file, width=120), record_of(0.6), (), THRESHOLDS)
+
+    assert re.search(r"Grounded +0\.40 .*▼ low, below 0\.8", file.getvalue())
+    assert re.search(r"Made up ↓ +0\.60 .*▲ high, above 0\.2", file.getvalue())
+
+
+def test_repetitions_show_the_direction() -> None:
+    repeats = Repeats(BOTH, THRESHOLDS)
+    for trial, value in enumerate((0.1, 0.3)):
+        repeats.add(trial, record_of(value))
+    file = io.StringIO()
+    print_repeats(Console(file=file, width=120), repeats.summary())
+
+    assert "Made up ↓" in file.getvalue()
+    assert [m.flips for m in repeats.summary().metrics] == [1.0, 1.0]
+
+
+def test_the_page_colours_what_is_high_where_lower_is_better(tmp_path: Path) -> None:
+    record = record_of(0.6)
+    summary = summary_of(record)
+    write_report(tmp_path / "r.html", HEADER, summary, lambda: iter([(record, ())]), {"all": summary})
+    page = (tmp_path / "r.html").read_text("utf-8")
+
+    assert '<span class="bad-mark">▲ high</span>' in page
+    assert "▲ high, above 0.2" in page
+    assert page.count('<article class="card bad">') == 2
+    assert len(re.findall(r'<rect class="is-bad"', page)) == 2
+    found = re.search(r'id="columns">(.*?)</script>', page, re.DOTALL)
+    assert found
+    columns = json.loads(found[1])
+    assert columns["titles"] == ["Grounded", "Made up ↓"]
+    assert columns["thresholds"] == [[0.8, False], [0.2, True]]
+    assert columns["signs"]["high"] == "▲"
+
+
+def test_machines_are_told_the_direction() -> None:
+    found = summary_of(record_of(0.6)).as_json()["metrics"]
+
+    assert [numbers["better"] for numbers in found.values()] == ["higher", "lower"]
+
+
+def test_every_metric_has_a_short_title_of_its_own() -> None:
+    assert set(SHORT) == {m.name for m in METRICS}
+    assert len(set(SHORT.values())) == len(SHORT)
+    assert short_title("retrieval_recall(k=5)") == "R(k=5)"
+
+
+@pytest.mark.parametrize("width", [80, 120, 300])
+def test_a_line_holds_as_many_scores_as_fit(width: int) -> None:
+    record = Record(Case("c", "What?"), {}, {m.name: Score(0.5, 1) for m in METRICS})
+    file = io.StringIO()
+    print_cases(Console(file=file, width=width), [row_of(record, ())])
+
+    lines = file.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    shown = lines[1].count("0.50")
+    left = len(METRICS) - shown
+    assert shown >= 3
+    assert (f"{left} metrics more than fit here" in file.getvalue()) == (left > 0)
+    assert width < 300 or left == 0
+
+
+def test_a_narrow_table_cuts_no_word_of_many_metrics() -> None:
+    outcomes = {m.name: Score(0.0 if m.better == "higher" else 1.0, 1) for m in METRICS[:-1]}
+    tally = Tally(METRICS, THRESHOLDS)
+    tally.add(Record(Case("c", "What?"), {}, outcomes))
+    file = io.StringIO()
+    print_summary(Console(file=file, width=80), HEADER, tally.summary())
+
+    rows = [line for line in file.getvalue().splitlines() if re.search("  0.00|  1.00|undef", line)]
+    assert len(rows) == len(METRICS)
+    assert not [line for line in rows if "…" in line]

@@ -1,0 +1,48 @@
+"""What further scores found is shown where nothing else shows it, in the terminal and in HTML alike."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+from rich.console import Console
+
+from ragtriage import Case, Component, Record, Score, Tally, Verdict, metrics_named
+from ragtriage.report.header import Header
+from ragtriage.report.html import write_report
+from ragtriage.report.terminal_case import print_case
+from ragtriage.report.view import case_view
+from ragtriage.verdicts import Part
+
+
+def test_what_further_scores_found_is_quoted_once() -> None:
+    """Metrics that rest on the same verdicts would say the same twice."""
+    parts = (
+        Part(Component("It was built in 1889."), Verdict("no", explanation="1899 there"), False),
+        Part(Component("It is tall."), Verdict("yes"), True),
+    )
+    same = Score(0.5, 2, 0, parts)
+    names = ("groundedness", "hallucination", "answer_recall", "self_consistency", "sample_agreement")
+    view = case_view(Record(Case("c", "What?"), {}, dict.fromkeys(names, same)), (), {})
+
+    assert [(f.name, f.fault, f.components) for f in view.faults] == [
+        ("answer_recall", "not in the response", (("It was built in 1889.", "1899 there"),)),
+        ("self_consistency", "another answer than the response", (("It was built in 1889.", "1899 there"),)),
+    ]
+
+
+def test_further_scores_stand_in_both_pictures(tmp_path: Path) -> None:
+    parts = tuple(Part(Component(f"Claim {i} <b>."), Verdict("no", explanation="not said"), False) for i in range(10))
+    record = Record(Case("c", "What?"), {}, {"answer_recall": Score(0.0, 10, 0, parts)})
+    file = io.StringIO()
+    print_case(Console(file=file, width=100), record, (), {})
+    tally = Tally(metrics_named(["answer_recall"]), {})
+    tally.add(record)
+    write_report(tmp_path / "r.html", Header("1", "f", "j", "t"), tally.summary(), lambda: iter([(record, ())]))
+    page = (tmp_path / "r.html").read_text("utf-8")
+
+    assert "What further scores found\n  Says all of the reference: not in the response\n" in file.getvalue()
+    assert "“Claim 7 <b>.” – not said" in file.getvalue()
+    assert "and 2 more" in file.getvalue()
+    assert '<q dir="auto">Claim 7 &lt;b&gt;.</q>' in page
+    assert "and 2 more" in page
