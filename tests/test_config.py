@@ -63,7 +63,7 @@ query = "frage"
     assert (settings.thresholds["groundedness"], settings.thresholds["source_precision"]) == (0.9, 0.5)
     assert settings.fail_under == {"groundedness": 0.7}
     rule = settings.rules[-1]
-    assert (rule.name, rule.quotes, rule.origin) == ("thin_sources", ("source_precision", "groundedness"), "yours")
+    assert (rule.name, rule.quotes, rule.origin) == ("thin_sources", None, "yours")
 
 
 def test_how_models_are_asked_is_read(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_flags_come_before_the_file_and_the_file_before_the_defaults(tmp_path: P
     ("text", "told"),
     [
         ("treshold = 1", "no setting is called 'treshold': did you mean 'thresholds'"),
-        ("[thresholds]\ngroundednes = 0.5", "did you mean 'groundedness'"),
+        ("[thresholds]\ngroundednes = 0.5", "did you mean groundedness"),
         ("[thresholds]\ngroundedness = 'x'", "groundedness is 'x': give a number between 0 and 1"),
         ("[thresholds]\ngroundedness = true", "groundedness is True: give a number"),
         ("[thresholds]\ngroundedness = 80", "groundedness is 80: give a number between 0 and 1"),

@@ -9,6 +9,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+# at once, and not when it is first used: the module of the same name would hide the decorator as soon as it is imported
+from ragtriage.metric import metric
+
 if TYPE_CHECKING:
     from ragtriage.case import Case, Source, Turn
     from ragtriage.diagnosis import RULES, Evidence, Finding, Rule, diagnose, headline, needs_of
@@ -28,14 +31,15 @@ if TYPE_CHECKING:
     from ragtriage.judges.llm.options import LLMOptions, Price
     from ragtriage.metric import Metric
     from ragtriage.metrics import METRICS, metrics_named
+    from ragtriage.metrics.aggregate import share
     from ragtriage.planning import Plan, plan
     from ragtriage.readers import open_cases
     from ragtriage.record import Record
-    from ragtriage.steps import Decompose, Match, OnlyWhere
+    from ragtriage.steps import Decompose, Match, OnlyWhere, only_where_not
     from ragtriage.store import open_store
     from ragtriage.summary import Summary, Tally
     from ragtriage.thresholds import thresholds_with
-    from ragtriage.verdicts import Component, Failure, Score, Undefined, Verdict, Verdicts
+    from ragtriage.verdicts import Component, Failure, Outcome, Part, Score, Undefined, Verdict, Verdicts, highest
 
 _HOMES = {
     "case": ("Case", "Source", "Turn"),
@@ -54,16 +58,27 @@ _HOMES = {
     "judges.embedded": ("EmbeddedJudge",),
     "judges.fake": ("FakeJudge",),
     "judges.llm.options": ("LLMOptions", "Price"),
-    "metric": ("Metric",),
+    "metric": ("Metric", "metric"),
     "metrics": ("METRICS", "metrics_named"),
+    "metrics.aggregate": ("share",),
     "planning": ("Plan", "plan"),
     "readers": ("open_cases",),
     "record": ("Record",),
-    "steps": ("Decompose", "Match", "OnlyWhere"),
+    "steps": ("Decompose", "Match", "OnlyWhere", "only_where_not"),
     "store": ("open_store",),
     "summary": ("Summary", "Tally"),
     "thresholds": ("thresholds_with",),
-    "verdicts": ("Component", "Failure", "Score", "Undefined", "Verdict", "Verdicts"),
+    "verdicts": (
+        "Component",
+        "Failure",
+        "Outcome",
+        "Part",
+        "Score",
+        "Undefined",
+        "Verdict",
+        "Verdicts",
+        "highest",
+    ),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -87,6 +102,8 @@ __all__ = [  # written out, so that type checkers and readers see it; a test com
     "Metric",
     "MissingExtraError",
     "OnlyWhere",
+    "Outcome",
+    "Part",
     "Plan",
     "Price",
     "RagtriageError",
@@ -106,12 +123,16 @@ __all__ = [  # written out, so that type checkers and readers see it; a test com
     "evaluate",
     "evaluate_sync",
     "headline",
+    "highest",
     "judge_named",
+    "metric",
     "metrics_named",
     "needs_of",
+    "only_where_not",
     "open_cases",
     "open_store",
     "plan",
+    "share",
     "thresholds_with",
 ]
 

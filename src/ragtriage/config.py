@@ -1,6 +1,6 @@
 """The user's settings: `ragtriage.toml`, or `[tool.ragtriage]` in `pyproject.toml`.
 
-    metrics = ["thelma", "-fact_precision"]
+    metrics = ["thelma", "-fact_precision", "my_metrics.py:usefulness"]
 
     [thresholds]
     groundedness = 0.9
@@ -42,8 +42,8 @@ from ragtriage.diagnosis.rules import KINDS, RULES, Kind, Rule
 from ragtriage.errors import ConfigError
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.settings import options_from
-from ragtriage.metrics import METRICS, OTHER_NAMES, metric_named
-from ragtriage.thresholds import BAD, Level, thresholds_with
+from ragtriage.metrics import METRICS, OTHER_NAMES, metric_named, own, unknown
+from ragtriage.thresholds import Level, thresholds_with
 
 FILE = "ragtriage.toml"
 _KEYS = (
@@ -96,7 +96,7 @@ def find_settings(start: Path) -> Settings:
 
 
 def read_settings(path: Path) -> Settings:
-    """The settings in one file.
+    """The settings in one file. Metrics of one's own that it names aren't loaded.
 
     Raises:
         ConfigError: the file can't be read or holds something unknown; says which key.
@@ -113,25 +113,32 @@ def read_settings(path: Path) -> Settings:
     jury = _text(table, "jury", where)
     if jury not in {None, "majority"}:
         raise ConfigError(f"{where}: jury is {jury!r}: there is only majority")
+    metrics = tuple(own.beside(name, path.parent) for name in _texts(table, "metrics", where))
+    names = own.names_in(metrics)
     return Settings(
         where,
-        _texts(table, "metrics", where),
+        metrics,
         _judges(table, where),
         "majority" if jury else None,
         _text(table, "cascade", where),
         options_from(_table(table, "llm", where), where, path.parent),
         _place(_text(table, "store", where), path.parent),
-        thresholds_with(_numbers(table, "thresholds", where)),
-        _numbers(table, "fail_under", where),
-        _numbers(table, "fail_over", where),
+        thresholds_with(_numbers(table, "thresholds", where, names)),
+        _numbers(table, "fail_under", where, names),
+        _numbers(table, "fail_over", where, names),
         _columns(_table(table, "map", where), where),
-        RULES + tuple(_rule(rule, f"{where}: rule {i + 1}") for i, rule in enumerate(rules)),
+        RULES + tuple(_rule(rule, f"{where}: rule {i + 1}", names) for i, rule in enumerate(rules)),
         any_language,
     )
 
 
-def named_numbers(items: Collection[str], flag: str) -> dict[str, float]:
+def named_numbers(items: Collection[str], flag: str, also: Collection[str] = ()) -> dict[str, float]:
     """`["groundedness=0.8"]` → `{"groundedness": 0.8}`.
+
+    Args:
+        items: as they stand on the command line.
+        flag: its name.
+        also: names of metrics beside the built-in and the installed ones.
 
     Raises:
         ConfigError: an item isn't `metric=number`, or the metric isn't known.
@@ -143,7 +150,7 @@ def named_numbers(items: Collection[str], flag: str) -> dict[str, float]:
             table[name.strip()] = float(value)
         except ValueError:
             raise ConfigError(f"{flag} {item!r}: write it as metric=number, for example groundedness=0.8") from None
-    return _numbers({flag: table}, flag, "the command line")
+    return _numbers({flag: table}, flag, "the command line", also)
 
 
 def _load(path: Path) -> dict[str, Any]:
@@ -173,20 +180,26 @@ def _table(table: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
     return value
 
 
-def _numbers(table: Mapping[str, Any], key: str, where: str) -> dict[str, float]:
+def _numbers(table: Mapping[str, Any], key: str, where: str, also: Collection[str]) -> dict[str, float]:
     found: dict[str, float] = {}
-    for name, value in _table(table, key, where).items():
-        metric = metric_named(name)
-        if metric is None:
-            names = {*(m.name for m in METRICS), *OTHER_NAMES}
-            near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(sorted(names))}"
-            raise ConfigError(f"{where}: {key}: no metric is called {name!r}: {hint}")
+    for given, value in _table(table, key, where).items():
+        name = _metric(given, also)
+        if name is None:
+            known = [*(m.name for m in METRICS), *OTHER_NAMES, *also]
+            raise ConfigError(f"{where}: {key}: {unknown(given, known)} (one of your own: put it under `metrics`)")
         # what isn't a number would pass every gate, and what lies beyond the range would never be reached
         if isinstance(value, bool) or not isinstance(value, int | float) or not -1 <= value <= 1:
-            raise ConfigError(f"{where}: {key}: {name} is {value!r}: give a number between 0 and 1")
-        found[metric.name] = float(value)
+            raise ConfigError(f"{where}: {key}: {given} is {value!r}: give a number between 0 and 1")
+        found[name] = float(value)
     return found
+
+
+def _metric(name: str, also: Collection[str]) -> str | None:
+    """What a metric is called in every table: a built-in one, one of these, or an installed one; None if it is none."""
+    built_in = metric_named(name)
+    if built_in:
+        return built_in.name
+    return name if name in also or name in own.installed() else None
 
 
 def _columns(table: Mapping[str, Any], where: str) -> dict[str, str]:
@@ -224,7 +237,7 @@ def _texts(table: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _rule(table: Any, where: str) -> Rule:
+def _rule(table: Any, where: str, also: Collection[str]) -> Rule:
     if not isinstance(table, dict):
         raise ConfigError(f"{where} must be a table, not {table!r}")
     _known(table, _RULE_KEYS, where)
@@ -236,16 +249,14 @@ def _rule(table: Any, where: str) -> Rule:
     declines = table.get("declines", False)
     if not isinstance(declines, bool):
         raise ConfigError(f"{where}: 'declines' must be true or false, not {declines!r}")
-    when = _levels(_table(table, "when", where), where)
-    bad = (m.name for name, level in when.items() if (m := metric_named(name)) and level == BAD[m.better])
     return Rule(
         str(table["name"]),
         _kind(table["kind"]),
-        when,
+        _levels(_table(table, "when", where), where, also),
         str(table["reading"]),
         str(table["component"]),
         str(table.get("advice", "")),
-        _texts(table, "quotes", where) or tuple(bad),
+        _texts(table, "quotes", where) if "quotes" in table else None,
         _texts(table, "further", where),
         declines,
         "yours",
@@ -256,12 +267,12 @@ def _kind(value: str) -> Kind:
     return next(kind for kind in KINDS if kind == value)
 
 
-def _levels(when: Mapping[str, Any], where: str) -> dict[str, Level]:
+def _levels(when: Mapping[str, Any], where: str, also: Collection[str]) -> dict[str, Level]:
     found: dict[str, Level] = {}
-    for name, value in when.items():
+    for given, value in when.items():
         level = next((level for level in get_args(Level) if level == value), None)
-        metric = metric_named(name)
-        if metric is None or level is None:
-            raise ConfigError(f'{where}: when = {{ {name} = {value!r} }}: write a metric\'s name = "low" or "high"')
-        found[metric.name] = level
+        name = _metric(given, also)
+        if name is None or level is None:
+            raise ConfigError(f'{where}: when = {{ {given} = {value!r} }}: write a metric\'s name = "low" or "high"')
+        found[name] = level
     return found

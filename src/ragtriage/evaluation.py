@@ -12,6 +12,8 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
+from traceback import extract_tb
 from typing import Any
 
 from ragtriage.case import Case
@@ -27,7 +29,7 @@ from ragtriage.metrics import THELMA
 from ragtriage.planning import Plan, asks, plan
 from ragtriage.record import Record, Sink
 from ragtriage.steps import Step
-from ragtriage.verdicts import Answer, Failure, Known, Missing, Outcome, Undefined
+from ragtriage.verdicts import Answer, Failure, Known, Missing, Outcome, Score, Undefined
 
 WINDOW = 64
 """Cases in flight: enough to fill an embedded judge's batches and an API's concurrency."""
@@ -180,11 +182,30 @@ async def _understood(case: Case, judge: Judge, code: str, steps: dict[str, Know
 
 
 def _computed(metric: Metric, steps: Mapping[str, Known]) -> Outcome:
-    """The score; a metric that raises (a user's own) fails itself alone."""
+    """The score; a metric that raises, or gives no score (a user's own), fails itself alone."""
     try:
-        return metric(steps)
+        outcome = metric(steps)
     except Exception as error:  # noqa: BLE001  # see `_record`
-        return Undefined(f"the metric {metric.name} failed: {type(error).__name__}: {error}", failed=True)
+        return Undefined(
+            f"the metric {metric.name} failed{_line(metric, error)}: {type(error).__name__}: {error}", failed=True
+        )
+    if isinstance(outcome, Undefined):
+        return outcome
+    if not isinstance(outcome, Score):
+        said = f"the metric {metric.name} gave {outcome!r:.60}: return a Score or Undefined, as share(…) does"
+        return Undefined(said, failed=True)
+    bottom, top = metric.range
+    if not bottom - 1e-9 <= outcome.value <= top + 1e-9:  # also what is no number
+        said = f"the metric {metric.name} gave {outcome.value:g}, which is not in its range of {bottom:g} to {top:g}"
+        return Undefined(said, failed=True)
+    return outcome
+
+
+def _line(metric: Metric, error: Exception) -> str:
+    """Where in the metric's own file it failed."""
+    own = getattr(getattr(metric.compute, "__code__", None), "co_filename", None)
+    lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == own]
+    return f" ({Path(own).name}, line {lines[-1]})" if own and lines else ""
 
 
 async def _take(  # the last is filled

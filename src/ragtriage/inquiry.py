@@ -235,6 +235,8 @@ def _targets(step: Match, case: Case) -> list[tuple[str, ...]]:
             return [("\n".join(turns_of(case)),)]
         case "other components":
             return [()]
+        case "criterion":
+            return [(step.criterion,)]
         case _:
             assert_never(step.against)
 
@@ -259,6 +261,8 @@ def _question(  # noqa: PLR0911  # one for each relation
             return ask.declines(case.query, component.text)
         case "same_answer":
             return ask.same_answer(case.query, (component.text,), target[0])
+        case "holds":
+            return ask.holds(step.criterion, component.text, case.query if step.components.of == "response" else "")
         case "retrieved":
             raise AssertionError(f"{step} asks nobody")
         case _:

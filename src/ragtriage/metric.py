@@ -43,6 +43,8 @@ class Metric:
     """What a bad component is, in plain words: "not supported by the sources"."""
     about: str = ""
     """One sentence: what the score says."""
+    origin: str = ""
+    """Where a metric of one's own is from, as it was named: `my_metrics.py:usefulness`; empty for the others."""
 
     def __call__(self, steps: Mapping[str, Known]) -> Outcome:
         """Compute the score from the steps of one case, keyed by their text form.
@@ -72,13 +74,14 @@ def metric(
     Args:
         title: the plain name that people read.
         better: which direction is good.
-        range: lowest and highest possible value.
+        range: lowest and highest possible value, both in [-1, 1].
         fault: what a bad component is, in plain words.
         name: if it shall differ from the function's.
         **needs: one step for each parameter of the function, by name.
 
     Raises:
-        ConfigError: the declared needs and the function's parameters differ; raised when the module is imported.
+        ConfigError: the declared needs and the function's parameters differ, or the range isn't one; raised when the
+            module is imported.
     """
 
     def wrap(function: Callable[..., Outcome]) -> Metric:
@@ -88,6 +91,8 @@ def metric(
             raise ConfigError(
                 f"metric {own!r} takes {parameters} but declares {sorted(needs)}: the names must be the same"
             )
+        if not -1 <= range[0] < range[1] <= 1:
+            raise ConfigError(f"metric {own!r} has the range {range}: give (lowest, highest), both within -1 and 1")
         about = inspect.cleandoc(function.__doc__ or "").split("\n", 1)[0]
         return Metric(own, title, dict(needs), function, better, range, fault, about)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragtriage.metric import Metric
-from ragtriage.steps import Decompose, Match, Step, Unit
+from ragtriage.steps import Decompose, Match, Relation, Step, Unit
 
 QUESTIONS_OF_QUERY = Decompose("query", "questions")
 """Whatever is held against the query is only asked if the query asks something."""
@@ -18,6 +18,9 @@ FOR_THE_QUERY: tuple[Unit, ...] = ("facts", "needed_sentences")
 
 UNASKED: tuple[Unit, ...] = ("sources", "samples", "ids", "whole")
 """Units that need no judge."""
+
+SEEN: tuple[Relation, ...] = ("retrieved",)
+"""Relations that are seen without a judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,7 @@ def plan(metrics: Sequence[Metric], also: Iterable[Step] = ()) -> Plan:
 
 def asks(step: Step) -> bool:
     """Whether a judge is needed for it."""
-    return step.into not in UNASKED if isinstance(step, Decompose) else step.relation != "retrieved"
+    return step.into not in UNASKED if isinstance(step, Decompose) else step.relation not in SEEN
 
 
 def dependencies(step: Step) -> tuple[Step, ...]:

@@ -23,6 +23,7 @@ from ragtriage.judges.questions import KINDS
 from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.carried import carried_by
+from ragtriage.metrics.definitions import named_only, read, version_of, written
 from ragtriage.readers import CaseFile, Rejected
 from ragtriage.record import Record
 from ragtriage.steps import Step
@@ -184,6 +185,7 @@ class FileRun:
             raise InputError(f"{name}: none of its {self.survey.rejected} rows can be used{first}")
         fingerprints: dict[str, str] = {kind: self.judge.fingerprint(kind) for kind in KINDS}
         # which languages are judged changes no answer, but which scores are undefined
+        fingerprints |= {f"metric {m.name}": version_of(m) for m in criteria.metrics if not metric_named(m.name)}
         fingerprints["any language"] = str(self.judge.can("supported", UNKNOWN_LANGUAGE) is None)
         names = tuple(m.name for m in criteria.metrics)
         identity = RunIdentity(rows.hexdigest(), names, fingerprints, trial)
@@ -323,18 +325,22 @@ def _settled() -> Iterator[None]:
 
 def configuration_of(criteria: Criteria, selection: Selection, mapping: Mapping[str, str]) -> dict[str, Any]:
     """What is stored with a run so that it can be shown as it was judged."""
-    own = [asdict(rule) for rule in criteria.rules if rule.origin == "yours"]
     return {
         "thresholds": dict(criteria.thresholds),
-        "rules": own,
+        "rules": [asdict(rule) for rule in criteria.rules if rule.origin == "yours"],
+        "metrics": [written(m) for m in criteria.metrics if not metric_named(m.name)],
         "selection": asdict(selection),
         "mapping": dict(mapping),
     }
 
 
 def criteria_of(info: RunInfo, thresholds: Mapping[str, float]) -> Criteria:
-    """The criteria that a stored run was judged by, with thresholds of one's own instead where they are given."""
-    metrics = [m for m in map(metric_named, info.metrics) if m]
+    """The criteria that a stored run was judged by, with thresholds of one's own instead where they are given.
+
+    Metrics of one's own are shown as they were defined then; their files aren't loaded.
+    """
+    mine = {definition["name"]: read(definition) for definition in info.configuration.get("metrics", ())}
+    metrics = tuple(metric_named(name) or mine.get(name) or named_only(name) for name in info.metrics)
     own = tuple(Rule(**rule) for rule in info.configuration.get("rules", ()))
     stored = info.configuration.get("thresholds", {})
-    return Criteria(tuple(metrics), {**stored, **thresholds}, RULES + own)
+    return Criteria(metrics, {**stored, **thresholds}, RULES + own)

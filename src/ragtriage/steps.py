@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ragtriage.errors import ConfigError
+
 Field = Literal["query", "sources", "response", "reference", "samples", "relevant ids"]
 """What a case holds that a step may look at."""
 
@@ -28,11 +30,16 @@ Unit = Literal[
 """What a text is broken into, or what is written or picked from it. `sources` and `samples` (as they were given), `ids`
 and `whole` (the text itself) ask no judge."""
 
-Relation = Literal["essential", "relevant", "answered", "supported", "similar", "declines", "same_answer", "retrieved"]
+Relation = Literal[
+    "essential", "relevant", "answered", "supported", "similar", "declines", "same_answer", "holds", "retrieved"
+]
 """What is asked about a component; `retrieved`, whether an id is that of a source, is seen without a judge."""
 
-Target = Literal["query", "sources", "each source", "response", "reference", "conversation", "other components"]
-"""What a component is held against: a whole field, every single source, or the other components of its text."""
+Target = Literal[
+    "query", "sources", "each source", "response", "reference", "conversation", "other components", "criterion"
+]
+"""What a component is held against: a whole field, every single source, the other components of its text, or a yes/no
+criterion that the step carries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +74,29 @@ class Match:
     relation: Relation
     against: Target
     where: OnlyWhere | None = None
+    criterion: str = ""
+    """What `holds` asks of each component of the response or the sources, as a sentence that is true or not."""
+
+    def __post_init__(self) -> None:
+        """Refuse a step that can't be asked.
+
+        Raises:
+            ConfigError: `holds`, the target `criterion` and a criterion don't come together, or it is asked of a query.
+        """
+        asked = self.relation == "holds", self.against == "criterion", bool(self.criterion.strip())
+        if any(asked) and not all(asked):
+            raise ConfigError(
+                f'Match({self.components}, {self.relation!r}, {self.against!r}): "holds" is asked against "criterion", '
+                'with the sentence as criterion="…", and nothing else is'
+            )
+        if self.criterion and self.components.of not in {"response", "sources"}:
+            raise ConfigError(
+                f"a criterion can be asked of the response or the sources, not of the {self.components.of}"
+            )
 
     def __str__(self) -> str:
-        text = f"{self.relation}({self.components}, {self.against})"
+        target = f"“{self.criterion}”" if self.criterion else self.against
+        text = f"{self.relation}({self.components}, {target})"
         return f"{text} {self.where}" if self.where else text
 
 

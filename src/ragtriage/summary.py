@@ -41,11 +41,16 @@ class MetricSummary:
     undefined: Mapping[str, int]
     """Reason → how many cases."""
     failed: int
-    """On how many cases the judge failed; not part of `undefined`."""
+    """On how many cases the judge, or the metric, failed; not part of `undefined`."""
     unknown: int
     """How many components were left out as unknown, over all cases."""
     bins: tuple[int, ...]
-    """How many cases fall into each of ten equal parts of the metric's range, the ends included."""
+    """How many cases fall into each of ten equal parts of the range, the ends included."""
+    range: tuple[float, float] = (0.0, 1.0)
+    about: str = ""
+    """What the score says, in a sentence."""
+    cause: str = ""
+    """Why most of the failed ones failed; empty if none did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +117,7 @@ class _Column:
     values: array[float] = field(default_factory=lambda: array("d"))
     weights: array[float] = field(default_factory=lambda: array("d"))
     undefined: Counter[str] = field(default_factory=Counter)
-    failed: int = 0
+    failed: Counter[str] = field(default_factory=Counter)
     unknown: int = 0
 
 
@@ -158,8 +163,8 @@ class Tally:
                     column.values.append(value)
                     column.weights.append(record.case.weight)
                     column.unknown += unknown
-                case Undefined(failed=True):
-                    column.failed += 1
+                case Undefined(reason=reason, failed=True):
+                    column.failed[reason] += 1
                 case Undefined(reason=reason):
                     column.undefined[reason] += 1
                 case None:
@@ -214,9 +219,12 @@ class Tally:
             high,
             len(values),
             dict(_counted(column.undefined)),
-            column.failed,
+            column.failed.total(),
             column.unknown,
             tuple(int(count) for count in bins),
+            metric.range,
+            metric.about,
+            _counted(column.failed)[0][0] if column.failed else "",
         )
 
 

@@ -174,6 +174,35 @@ def test_repetitions_are_runs_of_their_own_and_asked_anew(command, rows: Path) -
     assert (repeats["trials"], repeats["cases"], repeats["runs"]) == (3, 5, [4, 5, 6])
     assert repeats["metrics"]["groundedness"]["verdict_flips"] > 0
     assert repeats["metrics"]["groundedness"]["case_spread"] > 0
+    assert -1 <= repeats["metrics"]["groundedness"]["ranks"] <= 1
+    assert repeats["metrics"]["groundedness"]["smallest"] >= repeats["metrics"]["groundedness"]["floor"] > 0
+    assert {"supported", "answered", "essential"} <= set(repeats["kinds"])
+    assert repeats["kinds"]["supported"]["flips"] > 0
+    assert repeats["units"]["claims(response)"]["kept"] == 1
+    assert repeats["same"] is False
+
+
+def test_a_stored_run_shows_its_repetitions_in_every_form(command, rows: Path) -> None:
+    with Server(Fickle()) as server:
+        evaluated = command("evaluate", rows.name, *LEAN, "--repeat", 2, *judging(server))
+    told = evaluated.out.split("2 trials of 5 cases")[1].split("2 trials together")[0]
+
+    assert told in command("show", 1).out
+    assert command("show", 1, "--json").json["repeats"]["runs"] == [1, 2]
+    assert "trials of" not in command("show", 2).out
+    assert "repeats" not in command("show", 2, "--json").json
+    assert 'id="repetitions"' in Path(".ragtriage/run-1.html").read_text(encoding="utf-8")
+    command("report", 1, "-o", "again.html")
+    command("report", 2, "-o", "second.html")
+    assert 'id="repetitions"' in Path("again.html").read_text(encoding="utf-8")
+    assert 'id="repetitions"' not in Path("second.html").read_text(encoding="utf-8")
+
+
+def test_the_embedded_judge_is_said_to_be_deterministic(command, rows: Path) -> None:
+    said = command("evaluate", rows.name, *LEAN, "--repeat", 2)
+
+    assert "The embedded judge always answers alike" in " ".join(said.out.split())
+    assert "Least alike" not in said.out
 
 
 def test_what_all_repetitions_took_is_told_to_machines(command, rows: Path) -> None:

@@ -68,4 +68,8 @@ def test_a_rule_of_ones_own_quotes_what_is_bad_in_either_direction(tmp_path: Pat
     assert settings.fail_over == {"hallucination": 0.2}
     assert settings.thresholds["groundedness"] == 0.9
     assert settings.thresholds["retrieval_recall(k=5)"] == 0.5
-    assert settings.rules[-1].quotes == ("hallucination", "groundedness")
+    bad, good = (Part(Component(text), Verdict("no"), text == "fine") for text in ("wrong", "fine"))
+    names = {"hallucination": 0.9, "groundedness": 0.1, "answer_recall": 0.9}
+    record = Record(Case("c", "What?"), {}, {name: Score(value, 2, 0, (bad, good)) for name, value in names.items()})
+    (finding,) = diagnose(record, settings.thresholds, settings.rules[-1:])
+    assert [(e.metric, e.text) for e in finding.evidence] == [("hallucination", "wrong"), ("groundedness", "wrong")]

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import logging
 import random
+import re
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -207,7 +208,12 @@ def test_a_metric_that_raises_fails_itself_alone() -> None:
     chosen = (*metrics_named(["groundedness"]), broken)
     (record,) = evaluate_sync([case(0)], FakeJudge(agreeable), metrics=chosen)
 
-    assert record.outcomes["broken"] == Undefined("the metric broken failed: ZeroDivisionError: 1", failed=True)
+    outcome = record.outcomes["broken"]
+    assert isinstance(outcome, Undefined)
+    assert outcome.failed
+    assert re.fullmatch(
+        r"the metric broken failed \(test_evaluation\.py, line \d+\): ZeroDivisionError: 1", outcome.reason
+    )
     assert isinstance(record.outcomes["groundedness"], Score)
 
 

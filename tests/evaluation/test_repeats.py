@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from math import sqrt
 
 import pytest
@@ -13,9 +14,12 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from ragtriage import METRICS, Case, Component, ConfigError, Failure, Record, Score, Undefined, Verdict, metrics_named
-from ragtriage.repeats import WORST, MetricRepeat, Repeats, RepeatSummary
+from ragtriage.repeats import MetricRepeat, Repeats, RepeatSummary
+from ragtriage.repeats.counting import WORST
+from ragtriage.repeats.detectable import REACH
+from ragtriage.report.repetition import ALIKE, ALWAYS
 from ragtriage.report.terminal_repeats import print_repeats
-from ragtriage.verdicts import Cell, Outcome, Part
+from ragtriage.verdicts import Cell, Known, Outcome, Part, Verdicts
 
 GROUNDEDNESS = metrics_named(["groundedness"])
 YES, NO, UNKNOWN = Verdict("yes", 0.9), Verdict("no", 0.1), Verdict("unknown")
@@ -25,9 +29,11 @@ def part(text: str, cell: Cell, source: int | None = None) -> Part:
     return Part(Component(text, source=source), cell, None)
 
 
-def record(case: str, outcome: Outcome | float, *parts: Part, weight: float = 1.0) -> Record:
+def record(
+    case: str, outcome: Outcome | float, *parts: Part, weight: float = 1.0, steps: dict[str, Known] | None = None
+) -> Record:
     found = Score(outcome, len(parts), parts=parts) if isinstance(outcome, float) else outcome
-    return Record(Case(case, "What?", weight=weight), {}, {"groundedness": found})
+    return Record(Case(case, "What?", weight=weight), steps or {}, {"groundedness": found})
 
 
 def repeated(*trials: Sequence[Record], thresholds: dict[str, float] | None = None) -> RepeatSummary:
@@ -57,8 +63,11 @@ def test_an_example_worked_out_by_hand() -> None:
     assert found.case_spread == pytest.approx(sqrt(1 / 12))
     # the first crosses 0.8, the second stays below
     assert found.flips == 0.5
-    # the trials' variances over cases are 1/8, 0 and 1/2: 5/24 in the mean, of which half is the squared error
-    assert found.smallest == pytest.approx(1.96 * sqrt(2) * sqrt(5 / 48))
+    # the trials' variances over cases are 1/8, 0 and 1/2: 5/24 in the mean, of which 1/12 is the judge's
+    assert found.smallest == pytest.approx(REACH * sqrt((5 / 24 - 1 / 12 + 2 / 12) / 2))
+    assert found.floor == pytest.approx(REACH * sqrt(2 / 12 / 2))
+    # the second trial ties both cases; the other two rank them alike
+    assert found.ranks == 1.0
     assert [(c.case, c.flipped) for c in found.worst] == [("c0", True), ("c1", False)]
     assert [c.mean for c in found.worst] == pytest.approx([5 / 6, 1 / 3])
     assert [c.spread for c in found.worst] == pytest.approx([sqrt(1 / 12)] * 2)
@@ -70,8 +79,9 @@ def test_noise_alone_makes_a_difference_that_can_not_be_seen() -> None:
     assert found.spread == 0
     assert found.case_spread == pytest.approx(sqrt(1 / 2))
     assert found.flips == 1.0
-    # a variance of 25/99 in each trial
-    assert found.smallest == pytest.approx(1.96 * sqrt(2 * 25 / 99 / 100))
+    # a variance of 1/2 in each case is more than the 25/99 over cases: nothing is left for how the cases differ
+    assert found.smallest == found.floor == pytest.approx(REACH * sqrt(2 * 1 / 2 / 100))
+    assert found.ranks == -1.0
 
 
 def test_more_cases_see_smaller_differences() -> None:
@@ -125,22 +135,24 @@ def test_what_is_undefined_or_failed_is_left_out_and_counted() -> None:
     assert found.case_spread == pytest.approx(sqrt(1 / 8) / 2)
     assert found.flips == 0.5
     assert found.verdict_flips is None  # in no component of all trials
-    assert found.smallest == pytest.approx(1.96 * sqrt(2) * sqrt(1 / 2 / 2))  # the first trial alone has two scores
+    # the first trial alone has two scores, of variance 1/2; the first case differs by itself by 1/8, the second not
+    assert found.smallest == pytest.approx(REACH * sqrt((1 / 2 - 1 / 16 + 2 / 16) / 2))
+    assert found.ranks is None  # no pair of trials has two cases that both have scored
 
 
 def test_weights_count_in_the_mean_as_they_do_in_a_run() -> None:
     found = scores([1.0, 1.0], [0.0, 0.0], c0=3.0)
 
     assert found.mean == 0.75
-    # variance 3/16 over an effective number of 16/10 cases
-    assert found.smallest == pytest.approx(1.96 * sqrt(2 * (3 / 16) / (16 / 10 - 1)))
+    # variance 3/16 over an effective number of 16/10 cases; no noise
+    assert found.smallest == pytest.approx(REACH * sqrt((3 / 16) / (16 / 10 - 1)))
 
 
 def test_a_single_trial_has_no_spread() -> None:
     found = scores([1.0], [0.0])
 
     assert (found.mean, found.spread, found.case_spread, found.flips, found.verdict_flips) == (0.5, *[None] * 4)
-    assert found.smallest == pytest.approx(1.96 * sqrt(2 * 1 / 2 / 2))
+    assert (found.smallest, found.floor, found.ranks) == (None, None, None)  # nothing is known of the judge's noise
     assert found.worst == ()
 
 
@@ -199,7 +211,7 @@ def test_the_order_of_records_does_not_matter(grid: list[list[float]], chance) -
         back.add(*pair)
     one, other = there.summary().metrics[0], back.summary().metrics[0]
 
-    for name in ("mean", "spread", "case_spread", "flips", "verdict_flips", "smallest"):
+    for name in ("mean", "spread", "case_spread", "flips", "verdict_flips", "ranks", "smallest", "floor"):
         assert getattr(one, name) == pytest.approx(getattr(other, name)), name
     assert [c.case for c in one.worst] == [c.case for c in other.worst]
     assert 0 <= one.flips <= 1
@@ -211,8 +223,68 @@ def test_machines_get_numbers_in_a_stable_shape() -> None:
 
     assert (found["trials"], found["cases"], list(found["metrics"])) == (2, 1, ["groundedness"])
     assert set(found["metrics"]["groundedness"]) == {
-        "mean", "spread", "case_spread", "flips", "verdict_flips", "smallest", "cases", "undefined", "failed", "worst",
+        "better", "mean", "spread", "case_spread", "flips", "verdict_flips", "ranks", "smallest", "floor", "cases",
+        "undefined", "failed", "worst",
     }  # fmt: skip
+    assert (found["same"], found["kinds"], found["units"]) == (False, {}, {})
+
+
+def steps(claims: Sequence[str], *cells: Cell) -> dict[str, Known]:
+    """A decomposition, and its verdicts against one target."""
+    units = tuple(Component(text) for text in claims)
+    return {
+        "claims(response)": units,
+        "sources(sources)": (Component("as retrieved"),),
+        "supported(claims(response), sources)": Verdicts(units, tuple((cell,) for cell in cells)),
+    }
+
+
+def test_verdicts_are_told_by_kind_of_question_and_components_by_unit() -> None:
+    one = steps(["It floats.", "It sinks.", "Only here."], YES, NO, YES)
+    other = steps(["It sinks.", "It floats.", "Elsewhere."], NO, UNKNOWN, YES)
+    found = repeated([record("c", 0.5, steps=one)], [record("c", 0.5, steps=other)]).as_json()
+
+    assert found["kinds"] == {"supported": {"verdicts": 2, "flips": 0.5}}
+    assert found["units"] == {"claims(response)": {"components": 4, "kept": 0.5}}
+
+
+def test_a_verdict_that_was_not_asked_in_every_trial_is_not_compared() -> None:
+    asked, not_asked = steps(["It floats."], YES), steps(["It floats."], None)
+
+    (kind,) = repeated([record("c", 0.5, steps=asked)], [record("c", 0.5, steps=not_asked)]).kinds
+    assert (kind.verdicts, kind.flips) == (0, None)
+
+
+def test_the_same_component_against_another_source_is_another_verdict() -> None:
+    units = (Component("When?"),)
+    trials = ({"answered(questions(query), each source)": Verdicts(units, ((YES, cell),))} for cell in (YES, NO))
+    (kind,) = repeated(*([record("c", 0.5, steps=one)] for one in trials)).kinds
+
+    assert (kind.kind, kind.verdicts, kind.flips) == ("answered", 2, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        (record("c", 0.5, steps=steps(["It floats."], YES)), True),
+        (record("c", 0.5, steps=steps(["It floats."], NO)), False),
+        (record("c", 0.5, steps=steps(["It is afloat."], YES)), False),
+        (record("c", 0.6, steps=steps(["It floats."], YES)), False),
+        (record("c", Undefined("none"), steps=steps(["It floats."], YES)), False),
+        (record("d", 0.5, steps=steps(["It floats."], YES)), False),
+    ],
+)
+def test_trials_are_the_same_only_if_they_differ_in_nothing(other: Record, same: bool) -> None:
+    first = record("c", 0.5, steps=steps(["It floats."], YES))
+
+    assert repeated([first], [first], [other]).same is same
+
+
+def test_a_single_trial_and_failures_are_not_called_the_same() -> None:
+    broken = record("a", Undefined("time-out", failed=True))
+
+    assert repeated([record("a", 1.0)]).same is False
+    assert repeated([broken], [broken]).same is False
 
 
 def shown(summary: RepeatSummary) -> str:
@@ -231,8 +303,8 @@ def test_a_person_reads_a_table_and_the_cases_that_are_least_alike() -> None:
     text = shown(repeated(*trials))
 
     assert text.startswith("2 trials of 3 cases · rows.jsonl · judged by openai:some-model\n")
-    assert "\nGrounded  0.54   0.412      0.354  50.0 %   100.0 %  0.589         1\n" in text
-    assert "judge failed: Grounded 1. The same command tries these again." in text
+    assert "\nGrounded  0.54   0.412  0.354  50.0 %  -1.00  1.253  1.253         1\n" in text
+    assert "they failed: Grounded 1. The same command tries these again." in text
     assert "\na     Grounded  0.50   0.707  flips, 1 verdict differs" in text
     assert "\x1b" not in text
 
@@ -243,3 +315,36 @@ def test_a_table_without_anything_to_compare() -> None:
     everything = Repeats(METRICS)
     everything.add(0, record("a", 1.0))
     assert all(m.title in shown(everything.summary()) for m in METRICS)
+
+
+def test_verdicts_and_texts_have_tables_of_their_own() -> None:
+    one, other = steps(["It floats.", "It sinks."], YES, NO), steps(["It floats.", "It sank."], NO, NO)
+    text = shown(repeated([record("c", 0.5, steps=one)], [record("c", 0.0, steps=other)]))
+
+    assert "\nsupported         1  100.0 %\n" in text
+    assert "\nclaims(response)           3  33.3 %\n" in text
+
+
+@pytest.mark.parametrize(("judge", "told"), [("embedded", ALWAYS), ("embedded:fast", ALWAYS), ("openai:x", ALIKE)])
+def test_trials_that_are_the_same_are_said_to_be_so_instead_of_zeros(judge: str, told: str) -> None:
+    trial = [record("a", 1.0), record("b", 0.0)]
+    file = io.StringIO()
+    print_repeats(Console(file=file, width=200), repeated(trial, trial), judge=judge)
+    text = file.getvalue()
+
+    assert told in text
+    assert "Least alike" not in text
+    (line,) = [line for line in text.splitlines() if line.startswith("Grounded")]
+    assert line.split() == ["Grounded", "0.50", f"{REACH * sqrt(1 / 2 / 2):.3f}"]
+
+
+def test_a_narrow_console_cuts_names_and_no_numbers() -> None:
+    found = repeated([record("a", 1.0), record("b", 0.5)], [record("a", 0.0), record("b", 0.5)])
+    (metric,) = found.metrics
+    wordy = replace(found, metrics=(replace(metric, title="A metric with a very long title indeed"),))
+    file = io.StringIO()
+    print_repeats(Console(file=file, width=72), wordy)
+
+    (line,) = [line for line in file.getvalue().splitlines() if line.startswith("A metric")]
+    numbers = f"{metric.mean:.2f} {metric.spread:.3f} {metric.case_spread:.3f} 50.0 % -1.00 {metric.smallest:.3f}"
+    assert line.partition("…")[2].split() == [*numbers.split(), f"{metric.floor:.3f}"]

@@ -8,6 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from ragtriage import Case, Component, Record, Score, Tally, Verdict, metrics_named
+from ragtriage.report.faults import PartView
 from ragtriage.report.header import Header
 from ragtriage.report.html import write_report
 from ragtriage.report.terminal_case import print_case
@@ -25,9 +26,10 @@ def test_what_further_scores_found_is_quoted_once() -> None:
     names = ("groundedness", "hallucination", "answer_recall", "self_consistency", "sample_agreement")
     view = case_view(Record(Case("c", "What?"), {}, dict.fromkeys(names, same)), (), {})
 
-    assert [(f.name, f.fault, f.components) for f in view.faults] == [
-        ("answer_recall", "not in the response", (("It was built in 1889.", "1899 there"),)),
-        ("self_consistency", "another answer than the response", (("It was built in 1889.", "1899 there"),)),
+    quoted = (PartView("It was built in 1889.", "1899 there", sure=True),)
+    assert [(f.title, f.fault, f.parts) for f in view.faults] == [
+        ("Says all of the reference", "not in the response", quoted),
+        ("Same answer every time", "another answer than the response", quoted),
     ]
 
 

@@ -51,7 +51,7 @@ def test_a_summary_without_colour(rich_record: Record, thresholds: dict[str, flo
     text = "\n".join(lines(file))
     assert text.startswith("Run 7 · rows.jsonl · judged by embedded · 2026-11-21 · 1 case\n")
     assert "Grounded                     0.50  ▼ low  0.50–0.50      ██████████░░░░░░░░░░      1" in text
-    assert "The judge failed: Sources answer the question 1 case. The same command tries these again." in text
+    assert "Failed: Sources answer the question 1 case: the judge failed on" in text
     assert "0 of 1 case is healthy" in text
     assert "Diagnosis\n" in text
     assert "→ " in text
@@ -91,7 +91,7 @@ def test_failures_and_reasons_are_counted(rich_record: Record, thresholds: dict[
     print_summary(shown, Header("1", thresholds=thresholds), summary_of([none, failed], thresholds))
 
     assert "Undefined, no sources were retrieved: Sources needed 1, Facts needed 1" in file.getvalue()
-    assert "The judge failed: Grounded 1 case." in file.getvalue()
+    assert "Failed: Grounded 1 case: " in file.getvalue()
     assert "2 undetermined" in file.getvalue()
 
 

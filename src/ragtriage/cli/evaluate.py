@@ -30,7 +30,7 @@ from ragtriage.judges.chosen import Chosen
 from ragtriage.judges.llm.ledger import Ledger, dollars
 from ragtriage.readers import CaseFile, Limits, open_cases
 from ragtriage.rehearsal import together
-from ragtriage.repeats import Repeats, RepeatSummary
+from ragtriage.repeats import RepeatSummary, repeats_of
 from ragtriage.report.terminal_plan import between
 from ragtriage.report.terminal_repeats import print_repeats
 from ragtriage.report.words import plural
@@ -46,7 +46,10 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
     *,
     judging: JudgeFlags = JudgeFlags(),  # noqa: B008  # frozen
     metrics: Annotated[
-        str | None, typer.Option(help="Names or groups, by commas; -name takes one out [default: thelma].")
+        str | None,
+        typer.Option(
+            help="Names or groups, by commas; -name takes one out; FILE.py:NAME is your own [default: thelma]."
+        ),
     ] = None,
     mapping: Annotated[
         list[str] | None, typer.Option("--map", help="field=column, for example query=question; may be repeated.")
@@ -83,11 +86,12 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
 
     Exit codes: 0; 1 a gate failed; 2 usage or input; 3 incomplete (failures, too many unusable rows, interrupted).
     """
-    settings = settings_from(config, threshold)
+    settings = settings_from(config, threshold, metrics)
     criteria = criteria_from(settings, metrics)
+    computed = {m.name for m in criteria.metrics}
     gates = Gates(
-        {**settings.fail_under, **named_numbers(fail_under or (), "--fail-under")},
-        {**settings.fail_over, **named_numbers(fail_over or (), "--fail-over")},
+        {**settings.fail_under, **named_numbers(fail_under or (), "--fail-under", computed)},
+        {**settings.fail_over, **named_numbers(fail_over or (), "--fail-over", computed)},
     )
     gates.check(criteria.metrics)
     chosen = Chosen(choice_from(judging, settings))
@@ -107,11 +111,11 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
             return
         with open_store(place_of(store, settings)) as opened:
             trials = _trials(_Work(cases, chosen, opened, criteria, selection, file, by), repeat)
-            first, repeats = trials[0], _repeats_of(trials, criteria)
+            first, repeats = trials[0], repeats_of([trial.stored for trial in trials], criteria)
             written = report or (None if as_json else report_path(opened, first.stored))
             further = {"repeats": {**repeats.as_json(), **_taken_by(trials)}} if repeats else {}
             print_run(first.stored, criteria, first.assessment, as_json=as_json, further=further)
-            unwritten = written is not None and not _reported(written, first.stored, criteria, first.assessment)
+            unwritten = written is not None and not _reported(written, first, criteria, repeats)
             if repeats and not as_json:
                 print_repeats(Console(), repeats, input=file, judge=first.stored.info.judge)
                 sys.stdout.write(_taken_in_words(trials))
@@ -208,17 +212,6 @@ def _sent_again(ledger: Ledger) -> Iterator[str]:
         yield f"{plural(ledger.repeated.total(), 'request')} sent again: {causes}"
 
 
-def _repeats_of(trials: Sequence[_Trial], criteria: Criteria) -> RepeatSummary | None:
-    """How far repeated evaluations agree; None for a single one."""
-    if len(trials) < 2:
-        return None
-    repeats = Repeats(criteria.metrics, criteria.thresholds)
-    for number, trial in enumerate(trials):
-        for record in trial.stored.records():
-            repeats.add(number, record)
-    return repeats.summary()
-
-
 def _taken_by(trials: Sequence[_Trial]) -> dict[str, Any]:
     """The runs of all repetitions, and what they took together, for machines."""
     return {"runs": [trial.stored.number for trial in trials], **spent_by(_all_of(trials))}
@@ -241,12 +234,13 @@ def _all_of(trials: Sequence[_Trial]) -> RunInfo:
     )
 
 
-def _reported(path: Path, stored: StoredRun, criteria: Criteria, assessment: Assessment) -> bool:
+def _reported(path: Path, trial: _Trial, criteria: Criteria, repeats: RepeatSummary | None) -> bool:
     """Whether the report could be written; the run is stored all the same, and the report can be written again."""
+    number = trial.stored.number
     try:
-        write_html(path, stored, criteria, assessment)
+        write_html(path, trial.stored, criteria, trial.assessment, repeats)
     except InputError as error:
-        sys.stderr.write(f"ragtriage: {error}; the run is stored: ragtriage report {stored.number} -o elsewhere.html\n")
+        sys.stderr.write(f"ragtriage: {error}; the run is stored: ragtriage report {number} -o elsewhere.html\n")
         return False
     sys.stderr.write(f"report: {path}\n")
     return True

@@ -14,6 +14,7 @@ from ragtriage.assessment import Criteria
 from ragtriage.config import Settings, find_settings, named_numbers, read_settings
 from ragtriage.errors import ConfigError
 from ragtriage.metrics import metrics_named
+from ragtriage.metrics.own import names_in
 from ragtriage.store.connection import VARIABLE
 
 Run = Annotated[str, typer.Argument(help="A run's number, or last.")]
@@ -31,14 +32,20 @@ Config = Annotated[
 ]
 
 
-def settings_from(config: Path | None, thresholds: Collection[str] | None) -> Settings:
+def settings_from(config: Path | None, thresholds: Collection[str] | None, metrics: str | None = None) -> Settings:
     """The settings of a file (the nearest one if None), with thresholds from flags put over its own.
+
+    Args:
+        config: the file.
+        thresholds: what `--threshold` gives.
+        metrics: what `--metrics` gives: metrics of one's own that are named there may have such a flag.
 
     Raises:
         ConfigError: a setting or a flag is wrong.
     """
     settings = read_settings(config) if config else find_settings(Path.cwd())
-    own = named_numbers(thresholds or (), "--threshold")
+    mine = names_in([*(metrics or "").split(","), *settings.metrics])
+    own = named_numbers(thresholds or (), "--threshold", mine)
     return replace(settings, thresholds={**settings.thresholds, **own})
 
 
@@ -54,12 +61,19 @@ def place_of(store: str | None, settings: Settings | None = None) -> str | None:
 
 
 def criteria_from(settings: Settings, metrics: str | None) -> Criteria:
-    """What to compute and by what to judge it.
+    """What to compute and by what to judge it. This loads metrics of one's own.
 
     Raises:
-        ConfigError: a metric isn't known.
+        ConfigError: a metric isn't known, or a rule of one's own reads one that has no threshold.
     """
     names = metrics.split(",") if metrics is not None else settings.metrics
+    for rule in (rule for rule in settings.rules if rule.origin == "yours"):
+        for name in rule.when:
+            if name not in settings.thresholds:
+                raise ConfigError(
+                    f"the rule {rule.name!r} reads {name}, which is neither low nor high without a threshold: set one "
+                    f"under [thresholds], or with --threshold {name}=…"
+                )
     return Criteria(metrics_named(names), settings.thresholds, settings.rules)
 
 

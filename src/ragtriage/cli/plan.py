@@ -37,7 +37,10 @@ def plan(  # noqa: PLR0913  # one parameter a flag
     *,
     judging: JudgeFlags = JudgeFlags(),  # noqa: B008  # frozen
     metrics: Annotated[
-        str | None, typer.Option(help="Names or groups, by commas; -name takes one out [default: thelma].")
+        str | None,
+        typer.Option(
+            help="Names or groups, by commas; -name takes one out; FILE.py:NAME is your own [default: thelma]."
+        ),
     ] = None,
     mapping: Annotated[
         list[str] | None, typer.Option("--map", help="field=column, for example query=question; may be repeated.")
@@ -61,7 +64,7 @@ def plan(  # noqa: PLR0913  # one parameter a flag
     Nothing is asked and nothing is stored. Answers that the store has are left out, so the plan of a run that was cut
     off tells what is left. Exit codes: 0; 2 usage or input; 3 the store can't be read.
     """
-    settings = settings_from(config, None)
+    settings = settings_from(config, None, metrics)
     criteria = criteria_from(settings, metrics)
     chosen = Chosen(choice_from(judging, settings))
     with readable(file) as path:

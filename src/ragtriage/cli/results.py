@@ -20,11 +20,13 @@ from ragtriage.errors import InputError
 from ragtriage.exporting import export_cases
 from ragtriage.judges.llm.ledger import dollars
 from ragtriage.record import Record
+from ragtriage.repeats import RepeatSummary, repeats_of, trials_of
 from ragtriage.report.header import Header
 from ragtriage.report.html import write_report
 from ragtriage.report.order import row_of
 from ragtriage.report.terminal import print_cases, print_summary
 from ragtriage.report.terminal_case import print_case
+from ragtriage.report.terminal_repeats import print_repeats
 from ragtriage.running import criteria_of
 from ragtriage.store import RunInfo, Store, StoredRun, open_store
 
@@ -45,7 +47,9 @@ def report(
     with open_store(place_of(store), create=False) as there:
         stored, criteria = opened(there, run, threshold)
         path = out or report_path(there, stored) or Path("report.html")
-        write_html(path, stored, criteria, assessed(stored, criteria, by))
+        write_html(
+            path, stored, criteria, assessed(stored, criteria, by), repeats_of(trials_of(there, stored), criteria)
+        )
     sys.stdout.write(f"{path}\n")
 
 
@@ -64,12 +68,19 @@ def show(
         stored, criteria = opened(there, run, threshold)
         if case is not None:
             record = stored.record(case)
-            print_case(Console(), record, diagnose_by(criteria)(record), criteria.thresholds)
+            print_case(Console(), record, diagnose_by(criteria)(record), criteria.thresholds, criteria.metrics)
             return
-        print_run(stored, criteria, assessed(stored, criteria, by), as_json=as_json)
+        trials = trials_of(there, stored)
+        repeats = repeats_of(trials, criteria)
+        further = {"repeats": {**repeats.as_json(), "runs": [trial.number for trial in trials]}} if repeats else {}
+        print_run(stored, criteria, assessed(stored, criteria, by), as_json=as_json, further=further)
+        if repeats and not as_json:
+            Console().print()
+            print_repeats(Console(), repeats, input=_header(stored, criteria).input, judge=stored.info.judge)
+            Console().print()
         if not as_json:
             rows = (row_of(record, findings, criteria.rules) for record, findings in diagnosed(stored, criteria))
-            print_cases(Console(), rows, most)
+            print_cases(Console(), rows, most, criteria.metrics)
 
 
 def export(
@@ -162,8 +173,10 @@ def report_path(store: Store, stored: StoredRun) -> Path | None:
     return None if "://" in store.where else Path(store.where).parent / f"run-{stored.number}.html"
 
 
-def write_html(path: Path, stored: StoredRun, criteria: Criteria, assessment: Assessment) -> None:
-    """Write the HTML report of a run.
+def write_html(
+    path: Path, stored: StoredRun, criteria: Criteria, assessment: Assessment, repeats: RepeatSummary | None
+) -> None:
+    """Write the HTML report of a run; `repeats` if it was repeated.
 
     Raises:
         InputError: the file can't be written.
@@ -174,7 +187,7 @@ def write_html(path: Path, stored: StoredRun, criteria: Criteria, assessment: As
 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_report(path, _header(stored, criteria), assessment.summary(), cases, assessment.slices())
+        write_report(path, _header(stored, criteria), assessment.summary(), cases, assessment.slices(), repeats=repeats)
     except OSError as error:
         raise InputError(f"{path} can't be written: {error.strerror or error}") from error
 
@@ -202,13 +215,14 @@ def _header(stored: StoredRun, criteria: Criteria) -> Header:
         rejections=tuple(shown),
         spent=spent_in(info),
         version=info.versions.get("ragtriage", ""),
+        metrics=criteria.metrics,
     )
 
 
 def opened(store: Store, run: str, threshold: list[str] | None) -> tuple[StoredRun, Criteria]:
     """A stored run, and the criteria by which it is shown."""
     stored = store.run(run)
-    return stored, criteria_of(stored.info, named_numbers(threshold or (), "--threshold"))
+    return stored, criteria_of(stored.info, named_numbers(threshold or (), "--threshold", stored.info.metrics))
 
 
 def assessed(stored: StoredRun, criteria: Criteria, by: str | None) -> Assessment:

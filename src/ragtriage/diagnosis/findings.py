@@ -157,16 +157,13 @@ def _finding(
     metrics: Mapping[str, Metric],
     conversed: Collection[str],
 ) -> Finding:
-    bad = [(name, part) for name in rule.quotes if name in scores for part in scores[name].parts if part.good is False]
+    against = [name for name, level in rule.when.items() if level == BAD[metrics[name].better]]
+    quoted = against if rule.quotes is None else [name for name in rule.quotes if name in scores]
+    bad = [(name, part) for name in quoted for part in scores[name].parts if part.good is False]
     doubts = [doubt for name in rule.when if (doubt := _doubt(metrics[name], scores[name], thresholds[name]))]
     if "groundedness" in rule.when and (told := sum(part.component.text in conversed for _, part in bad)):
         doubts.append(f"the conversation before the query supports {told} of the claims")
     named = [*rule.when, *(name for name in rule.further if name in scores)]
-    short = (
-        abs(thresholds[name] - scores[name].value)
-        for name, level in rule.when.items()
-        if level == BAD[metrics[name].better]
-    )
     return Finding(
         rule.name,
         rule.kind,
@@ -176,7 +173,7 @@ def _finding(
         not doubts,
         "; ".join(doubts),
         {name: scores[name].value for name in named},
-        sum(short),
+        sum(abs(thresholds[name] - scores[name].value) for name in against),
         tuple(_evidence(name, part, _fault(metrics.get(name), part, conversed)) for name, part in bad),
         sum(len(part.component.text) for _, part in bad) // CHARACTERS_PER_TOKEN if rule.kind == "waste" else 0,
     )

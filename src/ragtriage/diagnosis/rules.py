@@ -37,8 +37,8 @@ class Rule:
     """What to repair."""
     advice: str
     """What to try first."""
-    quotes: tuple[str, ...] = ()
-    """The metrics whose bad components are the evidence, in this order."""
+    quotes: tuple[str, ...] | None = ()
+    """The metrics whose bad components are the evidence, in this order; None for those of `when` that are bad."""
     further: tuple[str, ...] = ()
     """Metrics that are named beside, where they were computed."""
     declines: bool = False

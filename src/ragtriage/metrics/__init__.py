@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ragtriage.errors import ConfigError
 from ragtriage.metric import Metric
+from ragtriage.metrics import own
 from ragtriage.metrics.generator import claim_relevancy, hallucination, query_similarity
 from ragtriage.metrics.groundedness import groundedness
 from ragtriage.metrics.noise import irrelevant_noise_sensitivity, relevant_noise_sensitivity
+from ragtriage.metrics.other_tools import named_elsewhere
 from ragtriage.metrics.ragas import (
     ragas_answer_relevance,
     ragas_context_relevance,
@@ -71,45 +73,82 @@ OTHER_NAMES: Mapping[str, str] = {"faithfulness": groundedness.name}
 """Another name of a metric → the one under which it stands in every table. Only for what computes the same."""
 
 
-def metric_named(name: str) -> Metric | None:
-    """The metric of this name, other name, or name with a value such as `retrieval_recall(k=5)`; None if there is none.
+def metric_named(name: str, metrics: Sequence[Metric] = ()) -> Metric | None:
+    """The metric of this name; None if there is none.
+
+    Args:
+        name: a built-in metric's name, its other name, or one with a value such as `retrieval_recall(k=5)`.
+        metrics: where those stand that aren't built in.
 
     Raises:
         ConfigError: the name carries a value that the metric doesn't take.
     """
-    return _BY_NAME.get(OTHER_NAMES.get(name, name)) or variant_named(name)
+    own_one = next((m for m in metrics if m.name == name), None)
+    return own_one or _BY_NAME.get(OTHER_NAMES.get(name, name)) or variant_named(name)
 
 
 def metrics_named(names: Iterable[str]) -> tuple[Metric, ...]:
-    """The metrics that these names stand for, each once, in the order of METRICS.
+    """The metrics that these names stand for, each once, in the order of METRICS, then those of one's own.
 
     Args:
         names: names of metrics or groups; one that starts with `-` takes a metric or group out. Some may carry a value:
             `self_distinctness(threshold=0.9)`, or `none` for the continuous form; `query_similarity(n=5)`;
-            `retrieval_recall(k=5)`.
+            `retrieval_recall(k=5)`. A metric of one's own is named with its place, `my_metrics.py:name` or
+            `my_package.module:name`, or by its bare name where an installed package offers it (see
+            `ragtriage.metrics.own`); to take it out, its name is enough.
 
     Raises:
-        ConfigError: a name isn't known; says which names are near, or none is left.
+        ConfigError: a name isn't known; says which names are near, or what another tool means by it; a metric of one's
+            own can't be loaded, two have one name, or none is left.
     """
-    chosen: dict[str, Metric] = {}
-    left_out: set[str] = set()
     given = [name.strip() for name in names if name.strip()]
     if given and all(name.startswith("-") for name in given):
         given = ["thelma", *given]
+    mine = own.names_in(given)
+    chosen: dict[str, Metric] = {}
+    left_out: set[str] = set()
     for name in given or ["thelma"]:
-        bare = name.removeprefix("-")
-        found = GROUPS.get(bare) or tuple(filter(None, [metric_named(bare)]))
-        if not found:
-            known = (*_BY_NAME, *OTHER_NAMES, *GROUPS)
-            near = difflib.get_close_matches(bare, known, n=3, cutoff=0.5)
-            hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(known)}"
-            raise ConfigError(f"no metric is called {bare!r}: {hint}")
-        if name.startswith("-"):
+        bare = name.removeprefix("-").strip()
+        out = name.startswith("-")
+        if out and (own.is_place(bare) or bare in mine):
+            left_out.add(own.name_in(bare))
+            continue
+        found = _named(bare)
+        if out:
             left_out |= {m.name for m in found}
-        else:
-            chosen |= {m.name: m for m in found}
+            continue
+        for m in found:
+            other = chosen.setdefault(m.name, m)
+            if m.origin and other.compute is not m.compute:
+                raise ConfigError(f"{other.origin} and {m.origin}: two metrics have one name: rename one of them")
     kept = {name: m for name, m in chosen.items() if name not in left_out}
     if not kept:
         raise ConfigError("no metric is left: every one that was named was taken out again")
     order = {m.name: i for i, m in enumerate(METRICS)}
     return tuple(sorted(kept.values(), key=lambda m: order.get(m.name, len(order))))
+
+
+def unknown(name: str, known: Collection[str]) -> str:
+    """What to say about a name that no metric has: what other tools mean by it, which are near, or which there are."""
+    elsewhere = named_elsewhere(name, known)
+    if elsewhere:
+        return f"no metric is called {name!r}. {elsewhere}"
+    near = difflib.get_close_matches(name.lower(), sorted(known), n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(known)}"
+    return f"no metric is called {name!r}: {hint}"
+
+
+def _named(name: str) -> tuple[Metric, ...]:
+    """What one name stands for."""
+    if name in GROUPS:
+        return GROUPS[name]
+    found = metric_named(name)
+    if found:
+        return (found,)
+    taken = [*_BY_NAME, *OTHER_NAMES, *GROUPS]
+    if own.is_place(name):
+        return (own.metric_at(name, taken),)
+    installed = own.installed()
+    if name in installed:
+        return (own.offered_by(installed[name], taken),)
+    raise ConfigError(unknown(name, [*taken, *installed]))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ragtriage.metric import Metric
 from ragtriage.metrics import THELMA, metric_named
 from ragtriage.metrics.generator import hallucination
 from ragtriage.metrics.ragas import ragas_faithfulness
@@ -11,7 +13,7 @@ from ragtriage.metrics.reference import answer_f1, answer_precision
 from ragtriage.record import Record
 from ragtriage.report.coverage import place_of
 from ragtriage.report.plain import one_line
-from ragtriage.verdicts import Score
+from ragtriage.verdicts import Part, Score, Verdict
 
 ELSEWHERE = frozenset(m.name for m in (*THELMA, hallucination, ragas_faithfulness))
 """The claims, the sources and the table of sub-questions show what these rest on."""
@@ -20,29 +22,50 @@ MOST = 8
 
 
 @dataclass(frozen=True, slots=True)
+class PartView:
+    """One component that speaks against the answer."""
+
+    text: str
+    note: str
+    """Why, in the judge's words; empty if it gave none."""
+    sure: bool
+    """Whether the judge is sure of its verdict."""
+
+
+@dataclass(frozen=True, slots=True)
 class FaultView:
     """One metric's bad components."""
 
-    name: str
+    title: str
     fault: str
-    """What is wrong with each, in plain words."""
-    components: tuple[tuple[str, str], ...]
-    """Text and what the judge said about it."""
+    """What is wrong with each, in plain words; empty where the metric doesn't say."""
+    parts: tuple[PartView, ...]
     left_out: int
 
 
-def faults_of(record: Record) -> tuple[FaultView, ...]:
-    """The bad components of the scores that are shown nowhere else; metrics that found the same are listed once."""
+def faults_of(record: Record, metrics: Sequence[Metric] = ()) -> tuple[FaultView, ...]:
+    """The bad components of the scores that are shown nowhere else; metrics that found the same are listed once.
+
+    Args:
+        record: the case.
+        metrics: where those stand that aren't built in.
+    """
     found: dict[tuple[str, tuple[str, ...]], FaultView] = {}
     for name, outcome in record.outcomes.items():
-        metric = metric_named(name)
+        metric = metric_named(name, metrics)
         if metric is None or name in ELSEWHERE or not isinstance(outcome, Score):
             continue
         if name == answer_f1.name and answer_precision.name in record.outcomes:
             continue  # the two that it is the mean of are listed
         bad = [part for part in outcome.parts if part.good is False]
-        texts = tuple(part.component.text for part in bad)
-        shown = tuple((one_line(part.component.text, 300), place_of(part.cell).note) for part in bad[:MOST])
         if bad:
-            found.setdefault((metric.fault, texts), FaultView(name, metric.fault, shown, len(bad) - len(shown)))
+            key = metric.fault or name, tuple(part.component.text for part in bad)
+            title, fault = one_line(metric.title, 60), one_line(metric.fault, 80)
+            shown = tuple(_part(part) for part in bad[:MOST])
+            found.setdefault(key, FaultView(title, fault, shown, len(bad) - len(shown)))
     return tuple(found.values())
+
+
+def _part(part: Part) -> PartView:
+    sure = part.cell.sure if isinstance(part.cell, Verdict) else True
+    return PartView(one_line(part.component.text, 300), place_of(part.cell).note, sure)

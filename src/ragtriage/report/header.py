@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ragtriage.diagnosis import RULES, Rule
+from ragtriage.metric import Metric
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,8 @@ class Header:
     """What the judge took, in words; empty for one that sends no request."""
     version: str = ""
     """Of ragtriage."""
+    metrics: Sequence[Metric] = ()
+    """Those that were computed; the built-in ones may be left out, since their titles are known."""
 
     def partial(self, done: int) -> bool:
         """Whether this isn't the whole of the input."""

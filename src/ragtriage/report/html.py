@@ -23,10 +23,12 @@ from markupsafe import Markup
 
 from ragtriage.diagnosis import Finding
 from ragtriage.record import Record
+from ragtriage.repeats import RepeatSummary
 from ragtriage.report.header import Header
 from ragtriage.report.order import Rank, Row, healthy_cases, row_of
 from ragtriage.report.page import PLOT, cards_of, groups_of, shares_of, slices_of
 from ragtriage.report.plain import one_line, plain
+from ragtriage.report.repetition import repetition_of
 from ragtriage.report.view import case_view, doubt_of, title_of
 from ragtriage.report.words import (
     KIND_WORDS,
@@ -59,6 +61,8 @@ def write_report(
     cases: Cases,
     slices: Mapping[str, Summary] | None = None,
     full: int = FULL,
+    *,
+    repeats: RepeatSummary | None = None,
 ) -> None:
     """Write the report as one HTML file that loads nothing.
 
@@ -69,6 +73,7 @@ def write_report(
         cases: called twice.
         slices: tag value → the numbers of its cases.
         full: how many of the worst cases are shown in full; the others are rows of a table.
+        repeats: how far several trials of it agree.
 
     Raises:
         OSError: the file can't be written.
@@ -78,7 +83,7 @@ def write_report(
     part = path.with_name(path.name + ".part")
     try:
         with part.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
-            for chunk in _page(header, summary, slices, survey, body, cases):
+            for chunk in _page(header, summary, slices, survey, body, cases, repeats):
                 file.write(chunk)
         part.replace(path)
     finally:
@@ -135,7 +140,7 @@ class _Body:
                 continue
             row = row_of(record, findings, self._header.rules)
             if at < self._survey.full:
-                view = case_view(record, findings, self._header.thresholds)
+                view = case_view(record, findings, self._header.thresholds, self._header.metrics)
                 self._full[at] = self._template.render(n=at + 1, row=row, case=view)
             yield Markup(before + _json(_as_array(row, at, names)))  # noqa: S704  # _json escapes <
             before = ",\n"
@@ -154,7 +159,13 @@ class _Body:
 
 
 def _page(
-    header: Header, summary: Summary, slices: Mapping[str, Summary] | None, survey: _Survey, body: _Body, cases: Cases
+    header: Header,
+    summary: Summary,
+    slices: Mapping[str, Summary] | None,
+    survey: _Survey,
+    body: _Body,
+    cases: Cases,
+    repeats: RepeatSummary | None,
 ) -> Iterator[str]:
     script, style = _asset("report.js"), _asset("report.css")
     names = [m.name for m in summary.metrics]
@@ -162,7 +173,7 @@ def _page(
     repair, waste = groups_of(summary, survey.anchors)
     titles, slice_rows = slices_of(slices, header) if slices else ([], [])
     columns = {
-        "titles": [titled(title_of(m.name), m.better, SIGNS) for m in summary.metrics],
+        "titles": [titled(title_of(m.name, header.metrics), m.better, SIGNS) for m in summary.metrics],
         "thresholds": thresholds,
         "kinds": dict(KIND_WORDS),
     }
@@ -181,6 +192,7 @@ def _page(
         waste=waste,
         slice_titles=titles,
         slice_rows=slice_rows,
+        repeats=repetition_of(repeats, header.judge) if repeats else None,
         columns=Markup(_json(columns | {"signs": signs})),  # noqa: S704  # _json escapes <
         rows=body.rows(cases(), names),
         full_cases=body.cases(),

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ragtriage.diagnosis import KINDS
-from ragtriage.metrics import metric_named
 from ragtriage.report.header import Header
 from ragtriage.report.plain import one_line
 from ragtriage.report.view import better_of, title_of
@@ -113,7 +112,7 @@ def groups_of(summary: Summary, anchors: Mapping[str, int]) -> tuple[list[GroupV
 def slices_of(slices: Mapping[str, Summary], header: Header) -> tuple[list[str], list[SliceRow]]:
     """The titles of the metrics, and one row a slice."""
     names = list(dict.fromkeys(m.name for summary in slices.values() for m in summary.metrics))
-    return [titled(title_of(name), better_of(name), SIGNS) for name in names], [
+    return [titled(title_of(name, header.metrics), better_of(name, header.metrics), SIGNS) for name in names], [
         SliceRow(one_line(label, 80) or "(empty)", summary.cases, _cells(summary, names, header.thresholds))
         for label, summary in slices.items()
     ]
@@ -136,8 +135,7 @@ def _bad(m: MetricSummary, threshold: float | None) -> str:
 
 
 def _card(m: MetricSummary, threshold: float | None, cases: int) -> Card:
-    metric = metric_named(m.name)
-    bottom, top = metric.range if metric else (0.0, 1.0)
+    bottom, top = m.range
     gaps = [f"{one_line(reason, 160)} ({count:,})" for reason, count in list(m.undefined.items())[:MOST_REASONS]]
     if len(m.undefined) > MOST_REASONS:
         gaps.append(f"{len(m.undefined) - MOST_REASONS} more reasons")
@@ -148,7 +146,7 @@ def _card(m: MetricSummary, threshold: float | None, cases: int) -> Card:
     return Card(
         m.name,
         titled(m.title, m.better, SIGNS),
-        metric.about if metric else "",
+        m.about,
         "–" if m.mean is None else f"{m.mean:.2f}",
         "" if m.low is None or m.high is None else f"{m.low:.2f} – {m.high:.2f}",
         _bad(m, threshold),
@@ -158,7 +156,7 @@ def _card(m: MetricSummary, threshold: float | None, cases: int) -> Card:
         (f"{bottom:g}", f"{top:g}"),
         f"{m.n:,} of {plural(cases, 'case')}" + (f", {undefined:,} undefined" if undefined else ""),
         tuple(gaps),
-        f"the judge failed on {plural(m.failed, 'case')}" if m.failed else "",
+        f"failed on {plural(m.failed, 'case')}: {one_line(m.cause, 200)}" if m.failed else "",
     )
 
 

@@ -6,11 +6,12 @@ outside are `rich.text.Text`, which interprets no markup, and are harmless befor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from ragtriage.metric import Metric
 from ragtriage.report.header import Header
 from ragtriage.report.order import HEALTHY, Row, worst_first
 from ragtriage.report.plain import one_line
@@ -67,13 +68,14 @@ def print_summary(
         console.print(Text(f"Not complete {signs.dash} {summary.cases:,}{of} cases so far ({header.state}).", "yellow"))
 
 
-def print_cases(console: Console, rows: Iterable[Row], most: int | None = None) -> None:
+def print_cases(console: Console, rows: Iterable[Row], most: int | None = None, metrics: Sequence[Metric] = ()) -> None:
     """Print one line a case, worst first.
 
     Args:
         console: where to.
         rows: from `row_of(record, findings)`, in any order.
         most: how many to print; all without it.
+        metrics: say what those that aren't built in are called.
     """
     signs = signs_of(console)
     ordered = worst_first(rows)
@@ -103,7 +105,7 @@ def print_cases(console: Console, rows: Iterable[Row], most: int | None = None) 
         values = (row.scores.get(name) for name in names)
         grid.add_row(Text(row.id, style="bold"), said, *(signs.dash if v is None else f"{v:.2f}" for v in values))
     console.print(grid)
-    _print_short_titles(console, names)
+    _print_short_titles(console, names, metrics)
     if any(not row.sure and row.kind not in (HEALTHY, "undetermined") for row in shown):
         say(console, Text("?: not sure, a score lies near its threshold or on unsure verdicts", style="dim"), 0)
     if unlisted:
@@ -220,10 +222,19 @@ def _print_notes(console: Console, header: Header, summary: Summary) -> None:
     if unknown:
         said = f"Components left out because the judge could not tell: {unknown}"
         say(console, Text(said, style="dim"), 0, 2)
-    failed = ", ".join(f"{m.title} {plural(m.failed, 'case')}" for m in summary.metrics if m.failed)
-    if failed:
-        said = f"The judge failed: {failed}. The same command tries these again."
-        say(console, Text(said, style="bold red"), 0, 2)
+    _print_failures(console, summary)
+
+
+def _print_failures(console: Console, summary: Summary) -> None:
+    """Which scores failed and why, a line a cause."""
+    causes: dict[str, list[str]] = {}
+    for m in summary.metrics:
+        if m.failed:
+            causes.setdefault(m.cause, []).append(f"{m.title} {plural(m.failed, 'case')}")
+    for cause, failed in causes.items():
+        say(console, Text(f"Failed: {', '.join(failed)}: {one_line(cause, 200)}", style="bold red"), 0, 2)
+    if causes:
+        say(console, Text("The same command tries these again.", style="bold red"), 0, 2)
 
 
 def _print_slices(console: Console, header: Header, slices: Mapping[str, Summary]) -> None:
@@ -233,7 +244,7 @@ def _print_slices(console: Console, header: Header, slices: Mapping[str, Summary
     grid.add_column("slice", max_width=30, overflow="ellipsis", no_wrap=True)
     grid.add_column("cases", justify="right", no_wrap=True)
     for name in names:
-        grid.add_column(titled(_head(console, name), better_of(name), signs), justify="right")
+        grid.add_column(_head(console, name, header.metrics), justify="right")
     for label, summary in slices.items():
         by_name = {m.name: m for m in summary.metrics}
         cells = [_slice_cell(by_name.get(name), header.thresholds.get(name), signs) for name in names]
@@ -241,16 +252,18 @@ def _print_slices(console: Console, header: Header, slices: Mapping[str, Summary
     heading(console, "By slice")
     console.print(grid)
     if console.width < WIDE:
-        _print_short_titles(console, names)
+        _print_short_titles(console, names, header.metrics)
 
 
-def _head(console: Console, name: str) -> str:
-    return title_of(name) if console.width >= WIDE else short_title(name)
+def _head(console: Console, name: str, metrics: Sequence[Metric]) -> str:
+    shown = title_of(name, metrics) if console.width >= WIDE else short_title(name)
+    return titled(shown, better_of(name, metrics), signs_of(console))
 
 
-def _print_short_titles(console: Console, names: Iterable[str]) -> None:
+def _print_short_titles(console: Console, names: Iterable[str], metrics: Sequence[Metric]) -> None:
     signs = signs_of(console)
-    words = "; ".join(f"{short_title(name)}: {titled(title_of(name), better_of(name), signs)}" for name in names)
+    full = {name: titled(title_of(name, metrics), better_of(name, metrics), signs) for name in names}
+    words = "; ".join(f"{short_title(name)}: {title}" for name, title in full.items())
     if words:
         say(console, Text(words, style="dim"), 0, 2)
 

@@ -9,13 +9,14 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ragtriage.diagnosis import Finding
+from ragtriage.metric import Metric
 from ragtriage.record import Record
 from ragtriage.report.claims import ClaimView
 from ragtriage.report.coverage import Coverage
 from ragtriage.report.marks import Piece
 from ragtriage.report.plain import one_line
 from ragtriage.report.terminal_style import KIND_STYLE, LOOK_STYLE, bar, heading, say, signs_of, table
-from ragtriage.report.view import CaseView, SourceView, case_view, doubt_of, title_of
+from ragtriage.report.view import CaseView, SourceView, case_view, doubt_of
 from ragtriage.report.words import KIND_WORDS, LOOK_WORDS, REPEATED_WORDS, STATE_WORDS, level_mark, plural, titled
 
 if TYPE_CHECKING:
@@ -35,9 +36,18 @@ STATE_STYLE = {
 }
 
 
-def print_case(console: Console, record: Record, findings: Sequence[Finding], thresholds: Mapping[str, float]) -> None:
-    """Print one case: findings, query, the response with its claims marked, coverage, sources, scores."""
-    view = case_view(record, findings, thresholds)
+def print_case(
+    console: Console,
+    record: Record,
+    findings: Sequence[Finding],
+    thresholds: Mapping[str, float],
+    metrics: Sequence[Metric] = (),
+) -> None:
+    """Print one case: findings, query, the response with its claims marked, coverage, sources, scores.
+
+    `metrics` say what those that aren't built in are called.
+    """
+    view = case_view(record, findings, thresholds, metrics)
     console.print(Text(view.id, style="bold"))
     if view.tags:
         console.print(Text("  ".join(f"{key}={value}" for key, value in view.tags), style="dim"))
@@ -121,7 +131,7 @@ def _findings(console: Console, view: CaseView) -> Iterable[Text]:
         yield line
         yield Text(f"  {one_line(finding.reading, 300)}")
         if finding.doubt:
-            yield Text(f"  not sure: {doubt_of(finding)}", style="dim")
+            yield Text(f"  not sure: {doubt_of(finding, view.metrics)}", style="dim")
         for evidence in finding.evidence[:MOST_EVIDENCE]:
             place = f" (source {evidence.source + 1})" if evidence.source is not None else ""
             yield Text.assemble(
@@ -137,9 +147,10 @@ def _findings(console: Console, view: CaseView) -> Iterable[Text]:
 def _faults(console: Console, view: CaseView) -> Iterable[Text]:
     dash = signs_of(console).dash
     for found in view.faults:
-        yield Text(f"{title_of(found.name)}: {found.fault}")
-        for text, note in found.components:
-            yield Text.assemble(f"  “{text}”", (f" {dash} {note}" if note else "", "dim"))
+        yield Text(": ".join(words for words in (found.title, found.fault) if words))
+        for part in found.parts:
+            said = ": ".join(words for words in ("" if part.sure else "check this", part.note) if words)
+            yield Text.assemble(f"  “{part.text}”", (f" {dash} {said}" if said else "", "dim"))
         if found.left_out:
             yield Text(f"  and {found.left_out:,} more", style="dim")
 

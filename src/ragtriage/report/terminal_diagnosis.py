@@ -40,7 +40,7 @@ def _verdict(summary: Summary) -> Text:
         line.append(f"; {undetermined:,} undetermined", style=KIND_STYLE["undetermined"])
         line.append(" (scores missing, or the judge contradicts itself)", style="dim")
     if summary.failed:
-        line.append(f"; the judge failed on {plural(summary.failed, 'case')}", style="bold red")
+        line.append(f"; scores failed on {plural(summary.failed, 'case')}", style="bold red")
     return line
 
 

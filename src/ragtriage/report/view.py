@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ragtriage.diagnosis import Finding
 from ragtriage.evaluation import STANDALONE
-from ragtriage.metric import Better
+from ragtriage.metric import Better, Metric
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.source import fact_precision, source_precision
 from ragtriage.record import Record
@@ -88,6 +88,8 @@ class CaseView:
     findings: tuple[Finding, ...]
     reference: str | None
     faults: tuple[FaultView, ...]
+    metrics: tuple[Metric, ...] = ()
+    """Where titles and directions of metrics of one's own stand."""
 
     @property
     def looks(self) -> dict[int, Look]:
@@ -118,8 +120,10 @@ def _understood(record: Record) -> str:
     return "" if text == record.case.query else one_line(text, 1000)
 
 
-def case_view(record: Record, findings: Sequence[Finding], thresholds: Mapping[str, float]) -> CaseView:
-    """Read a record for showing."""
+def case_view(
+    record: Record, findings: Sequence[Finding], thresholds: Mapping[str, float], metrics: Sequence[Metric] = ()
+) -> CaseView:
+    """Read a record for showing; `metrics` say what those that aren't built in are called."""
     case = record.case
     claims = claims_of(record)
     kept = sorted(sorted(claims, key=lambda c: LOOKS.index(c.look))[:MOST_CLAIMS], key=lambda c: c.number)
@@ -138,30 +142,31 @@ def case_view(record: Record, findings: Sequence[Finding], thresholds: Mapping[s
         sources,
         len(case.sources) - len(sources),
         coverage_of(record),
-        tuple(_scores(record, thresholds)),
+        tuple(_scores(record, thresholds, metrics)),
         tuple(findings),
         plain(case.reference[:4000]) if case.reference else None,
-        faults_of(record),
+        faults_of(record, metrics),
+        tuple(metrics),
     )
 
 
-def title_of(name: str) -> str:
-    """The plain name of a metric, or its own name where it is nobody's."""
-    metric = metric_named(name)
-    return metric.title if metric else name
+def title_of(name: str, metrics: Sequence[Metric] = ()) -> str:
+    """The plain name of one of these metrics or a built-in one; its own name where it is nobody's."""
+    metric = metric_named(name, metrics)
+    return one_line(metric.title, 60) if metric else name
 
 
-def doubt_of(finding: Finding) -> str:
+def doubt_of(finding: Finding, metrics: Sequence[Metric] = ()) -> str:
     """Why a finding isn't sure, with the metrics under their plain names; empty if it is."""
     text = one_line(finding.doubt, 300)
     for name in sorted(finding.scores, key=len, reverse=True):
-        text = text.replace(name, title_of(name))
+        text = text.replace(name, title_of(name, metrics))
     return text
 
 
-def better_of(name: str) -> Better:
+def better_of(name: str, metrics: Sequence[Metric] = ()) -> Better:
     """Which direction of a metric is good."""
-    metric = metric_named(name)
+    metric = metric_named(name, metrics)
     return metric.better if metric else "higher"
 
 
@@ -171,17 +176,17 @@ def _response_note(response: str | None) -> str:
     return "" if response.strip() else "the response is empty"
 
 
-def _scores(record: Record, thresholds: Mapping[str, float]) -> Iterator[ScoreView]:
+def _scores(record: Record, thresholds: Mapping[str, float], metrics: Sequence[Metric]) -> Iterator[ScoreView]:
     for name, outcome in record.outcomes.items():
-        limit, better = thresholds.get(name), better_of(name)
+        limit, title, better = thresholds.get(name), title_of(name, metrics), better_of(name, metrics)
         match outcome:
             case Score(value=value, unknown=unknown):
                 bad = is_bad(value, limit, better)
-                yield ScoreView(name, title_of(name), value, limit, bad, better, "", failed=False, unknown=unknown)
+                yield ScoreView(name, title, value, limit, bad, better, "", failed=False, unknown=unknown)
             case Undefined(reason=reason, failed=failed):
                 shown = one_line(reason, 300)
                 yield ScoreView(
-                    name, title_of(name), None, limit, bad=False, better=better, reason=shown, failed=failed, unknown=0
+                    name, title, None, limit, bad=False, better=better, reason=shown, failed=failed, unknown=0
                 )
 
 

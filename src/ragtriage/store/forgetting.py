@@ -13,6 +13,7 @@ from ragtriage.judges import questions as ask
 from ragtriage.judges.questions import Question
 from ragtriage.judges.wrappers import Keys
 from ragtriage.metrics import METRICS, metric_named
+from ragtriage.metrics.definitions import needs_in
 from ragtriage.planning import plan
 from ragtriage.record import Record
 from ragtriage.steps import Step
@@ -45,7 +46,9 @@ def forget_texts(engine: Engine, where: str, run: StoredRun, case_ids: Iterable[
     Raises:
         StoreError: the run holds no such case, or the store can't be written.
     """
-    steps = plan((*METRICS, *filter(None, map(metric_named, run.info.metrics))), also).steps
+    chosen = filter(None, map(metric_named, run.info.metrics))
+    own = [step for known in run.info.configuration.get("metrics", ()) for step in needs_in(known).values()]
+    steps = plan((*METRICS, *chosen), (*also, *own)).steps
     count = 0
     for case_id in case_ids:
         questions = list(_questions(run.record(case_id), steps))

@@ -16,6 +16,7 @@ from ragtriage.record import Record
 from ragtriage.store.codec import DELETED, decode_steps
 from ragtriage.store.connection import reading
 from ragtriage.store.identity import digest
+from ragtriage.store.parts import with_own_parts
 from ragtriage.store.runs import RejectedRow, RunInfo, read_run
 from ragtriage.store.schema import case_texts, cases, rejected, scores, texts
 from ragtriage.verdicts import Known, Outcome, Score, Undefined
@@ -176,6 +177,7 @@ def _record(row: Row[Any], written: list[Any], outcomes: dict[str, Outcome]) -> 
         trace_id=row.trace_id,
     )
     steps = decode_steps(case, row.steps)
+    outcomes = with_own_parts(outcomes, steps)
     whole = {name: _with_parts(name, outcome, steps) for name, outcome in outcomes.items()}
     return Record(case, steps, whole, row.language, row.seconds)
 

@@ -19,6 +19,7 @@ from ragtriage.store.codec import encode_steps
 from ragtriage.store.connection import reading, replacing, unless_there, writing
 from ragtriage.store.identity import content_hash, digest
 from ragtriage.store.lease import Heart, Lease
+from ragtriage.store.parts import own_parts
 from ragtriage.store.runs import FINISHED, INTERRUPTED, RUNNING, Rejection, RunInfo, now, read_run
 from ragtriage.store.schema import case_texts, cases, rejected, scores, texts
 from ragtriage.verdicts import Outcome, Score, Undefined
@@ -242,7 +243,7 @@ class Run:
                 "trace_id": case.trace_id,
                 "relevant_ids": None if case.relevant_ids is None else json.dumps(case.relevant_ids),
                 "tags": json.dumps(dict(case.tags), default=str),
-                "steps": encode_steps(case, record.steps),
+                "steps": encode_steps(case, {**record.steps, **own_parts(record.outcomes)}),
             }
         )
         waiting.scores += outcomes

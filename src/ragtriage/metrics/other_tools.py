@@ -1,0 +1,70 @@
+"""What other tools' metrics are called, which of ours is nearest, and what differs: an answer for who comes from there.
+
+The table is `other_tools.toml`. Names and definitions are those of the public documentation of RAGAs 0.4 (with names
+of 0.1 to 0.3 that are still met), DeepEval 4.3, TruLens 2.10, RAGChecker 0.1 and the model-graded assertions of
+promptfoo (2026). The same word mostly means something else: only `faithfulness` is another name of ours too.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+YOURS = (
+    "a model judges by a criterion; here that is a metric of your own, a few lines around "
+    'Match(…, "holds", "criterion", criterion="…")'
+)
+MOST = 3
+"""Answers that are given to one name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """One metric of another tool."""
+
+    tool: str
+    names: tuple[str, ...]
+    """As the tool writes it, or has written it."""
+    nearest: tuple[str, ...]
+    """Our metrics, the nearest first; empty if none is near."""
+    differs: str
+    """What it is there, and what differs here."""
+
+
+@cache
+def others() -> tuple[Foreign, ...]:
+    """The table."""
+    read = tomllib.loads(files(__package__).joinpath("other_tools.toml").read_text("utf-8"))
+    return tuple(
+        Foreign(row["tool"], tuple(row["names"]), tuple(row["nearest"]), YOURS if row.get("own") else row["differs"])
+        for row in read["metric"]
+    )
+
+
+def spelling(name: str) -> str:
+    """A name without what differs between spellings: `ContextRecallMetric`, `context-recall` → `contextrecall`."""
+    return re.sub(r"[^a-z0-9]", "", name.lower()).removesuffix("metric")
+
+
+def named_elsewhere(name: str, known: Collection[str]) -> str:
+    """What other tools mean by a name, and what is nearest here; empty if none of them has it.
+
+    Args:
+        name: as a user wrote it.
+        known: the names of the metrics that there are; others are never pointed to.
+    """
+    same = spelling(name)
+    said: dict[str, list[str]] = {}
+    for other in others():
+        if same in map(spelling, other.names):
+            said.setdefault(_answer(other, known), []).append(other.tool)
+    return " ".join(f"In {' and '.join(tools)} {answer}." for answer, tools in list(said.items())[:MOST])
+
+
+def _answer(other: Foreign, known: Collection[str]) -> str:
+    near = [name for name in other.nearest if name in known]
+    return f"{other.differs}; the nearest here: {', '.join(near)}" if near else other.differs
