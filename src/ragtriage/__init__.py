@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ragtriage.judges.llm.options import LLMOptions, Price
     from ragtriage.metric import Metric
     from ragtriage.metrics import METRICS, metrics_named
-    from ragtriage.metrics.aggregate import share
+    from ragtriage.metrics.aggregate import share, share_of_faults
     from ragtriage.planning import Plan, plan
     from ragtriage.readers import open_cases
     from ragtriage.record import Record
@@ -60,7 +60,7 @@ _HOMES = {
     "judges.llm.options": ("LLMOptions", "Price"),
     "metric": ("Metric", "metric"),
     "metrics": ("METRICS", "metrics_named"),
-    "metrics.aggregate": ("share",),
+    "metrics.aggregate": ("share", "share_of_faults"),
     "planning": ("Plan", "plan"),
     "readers": ("open_cases",),
     "record": ("Record",),
@@ -133,6 +133,7 @@ __all__ = [  # written out, so that type checkers and readers see it; a test com
     "open_store",
     "plan",
     "share",
+    "share_of_faults",
     "thresholds_with",
 ]
 

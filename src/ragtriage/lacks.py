@@ -44,7 +44,7 @@ def target_absent(step: Match, case: Case) -> Missing | None:
         return Missing("the case has no reference", "reference")
     if step.against == "conversation" and not case.history:
         return Missing("no conversation went before the query", "query")
-    if step.relation == "retrieved":
+    if step.relation == "retrieved" and case.relevant_ids is not None:  # else there are none to compare
         nameless = sum(source.id is None for source in case.sources)
         if nameless:
             return Missing(f"{nameless} of the {len(case.sources)} sources have no id", "sources")

@@ -29,6 +29,18 @@ def politeness(polite):
     return share(polite.components, polite.best())
 '''
 
+LOWER = '''
+from ragtriage import Decompose, Match, metric, share_of_faults
+
+NEEDED = Match(Decompose("response", "claims"), "essential", "query")
+
+
+@metric(title="Padding", better="lower", fault="nobody asked for it", needed=NEEDED)
+def padding(needed):
+    """The share of claims that nobody asked for."""
+    return share_of_faults(needed.components, needed.best())
+'''
+
 
 def example() -> str:
     """The file of the page, to the letter."""
@@ -100,6 +112,35 @@ def test_it_has_a_gate(command, rows: Path) -> None:
     assert (low.code, high.code, unknown.code) == (1, 0, 2)
     assert "gate failed: mean usefulness is 0.750, at least 0.99 was asked for" in low.err
     assert "no metric is called 'usefulness'" in unknown.err
+
+
+def test_one_of_which_lower_is_better_is_so_everywhere(command, rows: Path, tmp_path: Path) -> None:
+    (tmp_path / "lower.py").write_text(LOWER, encoding="utf-8")
+    (tmp_path / "ragtriage.toml").write_text(
+        'metrics = ["groundedness", "lower.py:padding"]\n[thresholds]\npadding = 0.2\n[fail_over]\npadding = 0.1\n'
+        '[[rules]]\nname = "padded"\nkind = "quality"\ncomponent = "prompt"\nreading = "it says too much"\n'
+        'when = { padding = "high" }\n',
+        encoding="utf-8",
+    )
+    said = command("evaluate", rows.name, "--repeat", 2)
+    wrong = command("evaluate", rows.name, "--fail-under", "padding=0.1")
+    loose = command("evaluate", rows.name, "--fail-over", "padding=0.9")
+    (tmp_path / "lower.py").unlink()
+
+    assert (said.code, loose.code) == (1, 0)
+    assert "gate failed: mean padding is 0.250, at most 0.1 was asked for" in said.err
+    assert "lower is better, so write --fail-over padding=0.1" in wrong.err
+    assert re.search(r"^Padding ↓ +0\.25 +▲ high", said.out, re.MULTILINE)
+    assert len(re.findall(r"^Padding ↓", said.out, re.MULTILINE)) == 2  # also where the trials are compared
+    case = command("show", 1, "r1").out
+    assert re.search(r"Padding ↓ +0\.50 .*high, above 0\.2", case)
+    assert "it says too much\n" in case
+    assert "“Elephants like ticket 1.” nobody asked for it" in " ".join(case.split())
+    assert command("report", 1, "-o", "report.html").code == 0
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert "<h3>Padding ↓</h3>" in page
+    assert '<th scope="row" dir="auto">Padding ↓</th>' in page
+    assert command("show", 1, "--json").json["repeats"]["metrics"]["padding"]["better"] == "lower"
 
 
 def test_the_same_file_goes_on_and_a_changed_one_begins_anew(command, rows: Path) -> None:

@@ -58,6 +58,11 @@ def test_a_complete_case_lacks_nothing() -> None:
         ({"reference": None}, "reference", "the case has no reference"),
         ({"samples": ()}, "samples", "the case has no samples of the response"),
         ({"relevant_ids": None}, "retrieval", "the case names no relevant sources"),
+        (
+            {"relevant_ids": None, "sources": (Source("It costs 5 euros."),)},
+            "retrieval",
+            "the case names no relevant sources",
+        ),
     ],
 )
 def test_a_metric_without_what_it_needs_costs_no_question(change: dict[str, None], group: str, reason: str) -> None:

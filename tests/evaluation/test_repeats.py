@@ -218,6 +218,22 @@ def test_the_order_of_records_does_not_matter(grid: list[list[float]], chance) -
     assert 0 <= one.verdict_flips <= 1
 
 
+def test_where_lower_is_better_a_flip_is_across_the_threshold_too() -> None:
+    """At the threshold a score is good, so that 0.2 and 0.1 are both low, and 0.2 and 0.3 are not."""
+    lower = [replace(GROUNDEDNESS[0], better="lower")]
+    for second, flips in ((0.1, 0.0), (0.3, 1.0)):
+        repeats = Repeats(lower, {"groundedness": 0.2})
+        for trial, value in enumerate((0.2, second)):
+            repeats.add(trial, record("a", value))
+        assert repeats.summary().metrics[0].flips == flips
+
+
+def test_what_no_judge_is_asked_is_no_kind_of_question() -> None:
+    seen = {"retrieved(ids(relevant ids), each source)": Verdicts((Component("a"),), ((YES,),))}
+
+    assert repeated([record("a", 1.0, steps=seen)], [record("a", 1.0, steps=seen)]).kinds == ()
+
+
 def test_machines_get_numbers_in_a_stable_shape() -> None:
     found = json.loads(json.dumps(repeated([record("a", 1.0)], [record("a", 0.0)]).as_json(), allow_nan=False))
 

@@ -63,6 +63,10 @@ def test_every_example_of_a_value_is_one(name: str) -> None:
         metric_named(f"{name}({word}=many)")
 
 
+def test_a_name_with_a_value_may_be_given_twice() -> None:
+    assert names("query_similarity(n=5)", "query_similarity( n=5 )") == ["query_similarity(n=5)"]
+
+
 def test_a_value_for_a_metric_that_takes_none_is_refused() -> None:
     with pytest.raises(ConfigError, match="no metric is called 'groundedness\\(k=5\\)'"):
         metrics_named(["groundedness(k=5)"])

@@ -112,7 +112,7 @@ def test_the_same_file_is_run_once_and_a_changed_one_again(write: Writing) -> No
 
 
 @pytest.mark.parametrize(
-    ("text", "reference", "told"),
+    ("text", "place", "told"),
     [
         (GOOD, "none.py:one", "none.py:one: none.py can't be read: No such file or directory; give the path from"),
         (GOOD, "mine.py:four", "mine.py has no metric 'four'; its metrics are: one, second"),
@@ -131,14 +131,15 @@ def test_the_same_file_is_run_once_and_a_changed_one_again(write: Writing) -> No
         (GOOD.replace("def one(support)", "def one(other)"), "mine.py:one", "line 7: metric 'one' takes ['other'] but"),
         (GOOD.replace('fault="not one"', "range=(1, 5)"), "mine.py:one", "metric 'one' has the range (1, 5): give"),
         (GOOD.replace('fault="not one"', 'name="groundedness"'), "mine.py:groundedness", "the name of a built-in"),
+        (GOOD.replace('fault="not one"', 'name="faithfulness"'), "mine.py:faithfulness", "the name of a built-in"),
         (GOOD.replace('fault="not one"', 'name="thelma"'), "mine.py:thelma", "rename yours, or its name with @metric"),
         (GOOD.replace('fault="not one"', 'name="a-b"'), "mine.py:a-b", "'a-b' can't be a metric's name: use letters"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(write: Writing, text: str, reference: str, told: str) -> None:
+def test_what_is_wrong_is_said_with_its_place(write: Writing, text: str, place: str, told: str) -> None:
     write(text)
 
-    assert told in refused(reference)
+    assert told in refused(place)
 
 
 def test_a_module_that_raises_is_told_with_its_line(write: Writing) -> None:

@@ -83,6 +83,23 @@ def test_a_relevant_source_further_up_never_makes_a_score_worse(retrieved: list[
         assert after[2:] == pytest.approx([1.0, 1.0 if relevant <= set(ranking) else after[3]])
 
 
+@given(
+    st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=8, unique=True),
+    st.sets(st.sampled_from("abcdefghij"), min_size=1),
+    st.integers(1, 10),
+)
+def test_trec_eval_gives_the_same_numbers(retrieved: list[str], relevant: set[str], k: int) -> None:
+    trec = pytest.importorskip("pytrec_eval", reason="pytrec-eval-terrier isn't installed")
+    measures = {f"P.{k}", f"recall.{k}", "recip_rank", f"ndcg_cut.{k}"}
+    judged = trec.RelevanceEvaluator({"q": dict.fromkeys(relevant, 1)}, measures)
+    ranking = {name: float(-place) for place, name in enumerate(retrieved)}
+    cut = {name: float(-place) for place, name in enumerate(retrieved[:k])}
+    (found,), (first,) = (judged.evaluate({"q": scores}).values() for scores in (ranking, cut))
+    expected = [found[f"P_{k}"], found[f"recall_{k}"], first["recip_rank"], found[f"ndcg_cut_{k}"]]
+
+    assert values(retrieved, sorted(relevant), *(f"{name}(k={k})" for name in NAMES)) == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("name", ["retrieval_recall(k=0)", "retrieval_recall(k=x)", "retrieval_mrr(n=5)"])
 def test_another_value_is_refused_with_an_example(name: str) -> None:
     with pytest.raises(ConfigError, match=r"write it as retrieval_\w+\(k=5\)"):

@@ -24,7 +24,7 @@ Where = Annotated[
 ]
 Thresholds = Annotated[
     list[str] | None,
-    typer.Option("--threshold", help="metric=value: from which value on a score is high; may be repeated."),
+    typer.Option("--threshold", help="metric=value: where a score is just good enough; may be repeated."),
 ]
 Config = Annotated[
     Path | None,

@@ -26,7 +26,7 @@ class Header:
     of: int | None = None
     """How many cases there were to evaluate, where that is known; fewer were done if the run isn't finished."""
     thresholds: Mapping[str, float] = field(default_factory=dict)
-    """Metric name → the value from which on a score is high."""
+    """Metric name → the value at which a score is just good enough."""
     rules: Sequence[Rule] = RULES
     """The diagnosis table that it was read with."""
     rejected: int = 0

@@ -154,7 +154,7 @@ SHORT = {
 def short_title(name: str) -> str:
     """A metric's name in a few characters; the value that it carries stays: `R(k=5)`."""
     base, bracket, value = name.partition("(")
-    return SHORT.get(base, base[:6]) + bracket + value
+    return SHORT.get(base, base[:8]) + bracket + value
 
 
 def _print_header(console: Console, header: Header, summary: Summary) -> None:
