@@ -45,6 +45,7 @@ def test_everything_in_a_file_is_read(tmp_path: Path) -> None:
 metrics = ["thelma", "-fact_precision"]
 store = "runs"
 any_language = true
+citation_mark = '\\[(\\d+)\\]'
 
 [thresholds]
 groundedness = 0.9
@@ -61,6 +62,7 @@ query = "frage"
     assert settings.metrics == ("thelma", "-fact_precision")
     assert (settings.store, settings.any_language, settings.map) == (str(tmp_path / "runs"), True, {"query": "frage"})
     assert (settings.thresholds["groundedness"], settings.thresholds["source_precision"]) == (0.9, 0.5)
+    assert settings.citation_mark == r"\[(\d+)\]"
     assert settings.fail_under == {"groundedness": 0.7}
     rule = settings.rules[-1]
     assert (rule.name, rule.quotes, rule.origin) == ("thin_sources", None, "yours")

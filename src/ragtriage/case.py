@@ -55,3 +55,6 @@ class Case:
     """When it happened, ISO 8601."""
     trace_id: str | None = None
     """The trace it came from."""
+    citation_mark: str | None = None
+    """A regular expression for the application's own citation marks; None for the usual ones, as `[1]`. What the group
+    `name`, else the first group, else the whole match holds names the sources."""

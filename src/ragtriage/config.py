@@ -38,6 +38,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from ragtriage.citations.marks import pattern_of
 from ragtriage.diagnosis.rules import KINDS, RULES, Kind, Rule
 from ragtriage.errors import ConfigError
 from ragtriage.judges.llm.options import LLMOptions
@@ -48,9 +49,9 @@ from ragtriage.thresholds import Level, thresholds_with
 FILE = "ragtriage.toml"
 _KEYS = (
     "metrics", "judge", "jury", "cascade", "llm", "store", "thresholds", "fail_under", "fail_over", "map", "rules",
-    "any_language",
+    "any_language", "citation_mark",
 )  # fmt: skip
-_RULE_KEYS = ("name", "kind", "when", "component", "reading", "advice", "quotes", "further", "declines")
+_RULE_KEYS = ("name", "kind", "when", "component", "reading", "advice", "quotes", "further", "faults", "declines")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,8 @@ class Settings:
     rules: tuple[Rule, ...] = RULES
     """The built-in rules, then the user's own."""
     any_language: bool = False
+    citation_mark: str | None = None
+    """See `ragtriage.case.Case.citation_mark`."""
 
 
 def find_settings(start: Path) -> Settings:
@@ -115,6 +118,9 @@ def read_settings(path: Path) -> Settings:
         raise ConfigError(f"{where}: jury is {jury!r}: there is only majority")
     metrics = tuple(own.beside(name, path.parent) for name in _texts(table, "metrics", where))
     names = own.names_in(metrics)
+    mark = _text(table, "citation_mark", where)
+    if mark is not None:
+        pattern_of(mark)
     return Settings(
         where,
         metrics,
@@ -129,6 +135,7 @@ def read_settings(path: Path) -> Settings:
         _columns(_table(table, "map", where), where),
         RULES + tuple(_rule(rule, f"{where}: rule {i + 1}", names) for i, rule in enumerate(rules)),
         any_language,
+        mark,
     )
 
 
@@ -260,7 +267,19 @@ def _rule(table: Any, where: str, also: Collection[str]) -> Rule:
         _texts(table, "further", where),
         declines,
         "yours",
+        _faults(table, where, also),
     )
+
+
+def _faults(table: Mapping[str, Any], where: str, also: Collection[str]) -> tuple[str, ...]:
+    """What a metric of one's own tells apart isn't known before it is loaded, so its kinds aren't checked."""
+    there = {kind for m in METRICS for kind in m.kinds}
+    found = _texts(table, "faults", where)
+    unloaded = {*_table(table, "when", where), *_texts(table, "quotes", where)} & {*also, *own.installed()}
+    for kind in found:
+        if kind not in there and not unloaded:
+            raise ConfigError(f"{where}: no bad component is called {kind!r}: there are {', '.join(sorted(there))}")
+    return found
 
 
 def _kind(value: str) -> Kind:

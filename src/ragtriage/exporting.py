@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from ragtriage.diagnosis import Finding, Rule, headline
+from ragtriage.diagnosis.citations import CheckedSegment, checked_segments
 from ragtriage.errors import ConfigError, InputError, MissingExtraError
 from ragtriage.record import Record
-from ragtriage.verdicts import Score, Undefined
+from ragtriage.verdicts import Failure, Score, Undefined, Verdict
 
 Diagnosed = tuple[Record, tuple[Finding, ...]]
 BATCH = 1000
@@ -22,7 +23,8 @@ BATCH = 1000
 def export_cases(path: Path, metrics: Sequence[str], rules: Sequence[Rule], cases: Iterable[Diagnosed]) -> int:
     """Write one row a case; the format follows the file's ending.
 
-    JSONL: `id`, `tags`, `scores` {metric: number or null}, `undefined` {metric: reason}, `component`, `findings`.
+    JSONL: `id`, `tags`, `scores` {metric: number or null}, `undefined` {metric: reason}, `component`, `findings`; where
+    a response was checked by its citations also `segments`, each with what it `cites` (sources counted from 1).
     CSV and Parquet: `id`, a column a metric under its name (empty where undefined), `component`, `findings` (the
     rules' names); CSV has a column `tag.NAME` for every tag, Parquet one map column `tags`.
 
@@ -49,7 +51,7 @@ def _jsonl(path: Path, metrics: Sequence[str], rules: Sequence[Rule], cases: Ite
     with path.open("w", encoding="utf-8") as out:
         for record, findings in cases:
             reasons = {n: o.reason for n, o in record.outcomes.items() if isinstance(o, Undefined)}
-            row = {
+            row: dict[str, Any] = {
                 "id": record.case.id,
                 "tags": dict(record.case.tags),
                 "scores": _scores(record, metrics),
@@ -57,6 +59,8 @@ def _jsonl(path: Path, metrics: Sequence[str], rules: Sequence[Rule], cases: Ite
                 "component": headline(record, findings, rules),
                 "findings": [_finding(finding) for finding in findings],
             }
+            if segments := checked_segments(record):
+                row["segments"] = [_segment(checked) for checked in segments]
             out.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
             count += 1
     return count
@@ -76,6 +80,21 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "doubt": finding.doubt,
         "scores": dict(finding.scores),
         "evidence": evidence,
+    }
+
+
+def _segment(checked: CheckedSegment) -> dict[str, Any]:
+    segment, cell = checked.segment, checked.cell
+    judged = cell if isinstance(cell, Verdict) else None
+    return {
+        "text": segment.text,
+        "span": segment.span,
+        "remark": segment.remark,
+        "cites": [{"name": c.name, "sources": [at + 1 for at in c.sources]} for c in segment.citations],
+        "verdict": judged.value if judged else None,
+        "kind": checked.kind or None,
+        "sure": judged.sure if judged else None,
+        "explanation": cell.cause if isinstance(cell, Failure) else judged.explanation if judged else "",
     }
 
 

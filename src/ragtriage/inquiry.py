@@ -11,14 +11,17 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from ragtriage.case import Case
+from ragtriage.citations.segments import segments_of
+from ragtriage.citations.targets import Target, targets_of, true_texts
 from ragtriage.judges import questions as ask
 from ragtriage.judges.questions import Question
 from ragtriage.lacks import absent, first_of, target_absent
 from ragtriage.planning import FOR_THE_QUERY, QUESTIONS_OF_QUERY
-from ragtriage.steps import Decompose, Field, Match, Step, Unit
+from ragtriage.steps import Decompose, Field, Match, OnlyWhere, Step, Unit, conditions
 from ragtriage.verdicts import Answer, Cell, Component, Components, Failure, Known, Missing, Verdict, Verdicts
 
 NOTHING = Verdict("no", 0.0, 1.0, "there is no text to hold it against")
+NOT_CITED = Verdict("no", 0.0, 1.0, "no part of the response that cites a source was found true")
 ALONE = Verdict("no", 0.0, 1.0, "there is no other component to repeat")
 SEEN = {True: Verdict("yes", 1.0, 1.0), False: Verdict("no", 0.0, 1.0)}
 """What is seen without a judge."""
@@ -27,6 +30,7 @@ EMPTY: Mapping[tuple[Field, Unit], Missing] = {
     ("response", "claims"): Missing("the response makes no claim", "response"),
     ("reference", "claims"): Missing("the reference makes no claim", "reference"),
     ("response", "sentences"): Missing("the response has no sentence", "response"),
+    ("response", "segments"): Missing("the response makes no claim", "response"),
     ("response", "questions_answered_by"): Missing("the judge wrote no question", "response", failed=True),
     ("query", "questions"): SILENT,
     ("sources", "facts"): Missing("the sources state no fact", "sources"),
@@ -61,7 +65,7 @@ def inquire(step: Step, case: Case, steps: Mapping[str, Known]) -> Inquiry | Kno
     if isinstance(step, Match):
         return _match(step, case, steps)
     if step.of == "sources" and step.into in FOR_THE_QUERY and (silent := _query_silent(steps)):
-        return absent(case, step.of) or silent
+        return absent(step, case) or silent
     return _decomposition(step, case)
 
 
@@ -101,9 +105,11 @@ def _text(case: Case, field: Field) -> str:
 
 
 def _decomposition(step: Decompose, case: Case) -> Inquiry | Known:
-    missing = absent(case, step.of)
+    missing = absent(step, case)
     if missing:
         return missing
+    if step.into == "segments":
+        return segments_of(case) or ()
     match step.of:
         case "samples":
             return tuple(Component(text) for text in case.samples)
@@ -140,7 +146,7 @@ def _splitting(step: Decompose, text: str, query: str) -> Question:
             return ask.questions_answered_by(text, step.count or 1)
         case "needed_sentences":
             return ask.needed_sentences(query, text)
-        case "sources" | "samples" | "ids" | "whole":
+        case "segments" | "sources" | "samples" | "ids" | "whole":
             raise AssertionError(f"{step} asks nobody")
         case _:
             assert_never(step.into)
@@ -149,8 +155,8 @@ def _splitting(step: Decompose, text: str, query: str) -> Question:
 def _match(step: Match, case: Case, steps: Mapping[str, Known]) -> Inquiry | Known:
     known = steps[str(step.components)]
     obstacles = [target_absent(step, case), _query_silent(steps) if step.against == "query" else None]
-    if step.where:
-        earlier = steps[str(step.where.step)]
+    for condition in conditions(step):
+        earlier = steps[str(condition.step)]
         obstacles.append(earlier if isinstance(earlier, Missing) else None)
     if isinstance(known, Missing):
         obstacles.append(known)
@@ -162,7 +168,7 @@ def _match(step: Match, case: Case, steps: Mapping[str, Known]) -> Inquiry | Kno
         return missing
     if step.relation == "retrieved":
         return _retrieved(case, components)
-    return _grid(step, case, components, _wanted(step, components, steps))
+    return _grid(step, case, components, _wanted(step, components, steps), steps)
 
 
 def _query_silent(steps: Mapping[str, Known]) -> Missing | None:
@@ -174,33 +180,47 @@ def _query_silent(steps: Mapping[str, Known]) -> Missing | None:
 
 
 def _wanted(step: Match, components: Components, steps: Mapping[str, Known]) -> list[bool]:
-    """Which components the step's condition lets through; shape (n_components,)."""
-    if step.where is None:
-        return [True] * len(components)
-    earlier = steps[str(step.where.step)]
-    best = earlier.best() if isinstance(earlier, Verdicts) else ()
-    return [not (isinstance(cell, Verdict) and cell.value == step.where.lacks) for cell in best]
+    """Which components the step's conditions let through; shape (n_components,)."""
+    wanted = [True] * len(components)
+    for condition in conditions(step):
+        earlier = steps[str(condition.step)]
+        best = earlier.best() if isinstance(earlier, Verdicts) else ()
+        wanted = [so_far and _holds(condition, cell) for so_far, cell in zip(wanted, best, strict=True)]
+    return wanted
 
 
-def _grid(step: Match, case: Case, components: Components, wanted: list[bool]) -> Inquiry | Verdicts:
-    targets = _targets(step, case)
+def _holds(condition: OnlyWhere, cell: Cell) -> bool:
+    """Whether a condition holds of a component whose best verdict is this."""
+    match condition.holds:
+        case "lacks yes":
+            return not (isinstance(cell, Verdict) and cell.value == "yes")
+        case "has yes":
+            return isinstance(cell, Verdict) and cell.value == "yes"
+        case "wasn't asked":
+            return cell is None
+        case _:
+            assert_never(condition.holds)
+
+
+def _grid(
+    step: Match, case: Case, components: Components, wanted: list[bool], steps: Mapping[str, Known]
+) -> Inquiry | Verdicts:
+    targets = _targets(step, case, components, steps)
     fixed: list[tuple[Cell, ...]] = []
     places: list[tuple[int, int]] = []
     asked: list[Question] = []
-    everything = tuple(c.text for c in components)
     for row, component in enumerate(components):
         cells: list[Cell] = []
-        for column, target in enumerate(targets):
+        for column, target in enumerate(targets[row]):
             cell: Cell = None
-            if wanted[row]:
-                if step.against == "other components":
-                    cell = ALONE if len(components) == 1 else None
-                elif not target or not component.text.strip():
+            if wanted[row] and target is not None:
+                if isinstance(target, Verdict):
+                    cell = target
+                elif not component.text.strip():
                     cell = NOTHING
-                if cell is None:
+                else:
                     places.append((row, column))
-                    others = step.against == "other components"
-                    asked.append(_question(step, case, component, everything if others else target, row))
+                    asked.append(_question(step, case, component, target, row))
             cells.append(cell)
         fixed.append(tuple(cells))
     if not asked:
@@ -221,24 +241,39 @@ def _retrieved(case: Case, ids: Components) -> Verdicts:
     )
 
 
-def _targets(step: Match, case: Case) -> list[tuple[str, ...]]:
-    """The texts of each target; shape (n_targets,). Blank texts are left out."""
+def _targets(step: Match, case: Case, components: Components, steps: Mapping[str, Known]) -> Sequence[Sequence[Target]]:
+    """What each component is held against; shape (n_components, n_targets).
+
+    Blank texts are left out; against nothing a match is no. Rows of citations are filled up with None.
+    """
+    found: list[Target]
     match step.against:
         case "each source":
-            return [(s.text,) if s.text.strip() else () for s in case.sources]
+            found = [(s.text,) if s.text.strip() else () for s in case.sources]
         case "sources":
-            return [tuple(s.text for s in case.sources if s.text.strip())]
+            found = [tuple(s.text for s in case.sources if s.text.strip())]
         case "query" | "response" | "reference":
             text = _text(case, step.against)
-            return [(text,) if text.strip() else ()]
+            found = [(text,) if text.strip() else ()]
         case "conversation":
-            return [("\n".join(turns_of(case)),)]
+            found = [("\n".join(turns_of(case)),)]
         case "other components":
-            return [()]
+            return [[ALONE if len(components) == 1 else tuple(c.text for c in components)]] * len(components)
         case "criterion":
-            return [(step.criterion,)]
+            found = [(step.criterion,)]
+        case "true segments":
+            found = [true_texts(steps[str(condition.step)]) or NOT_CITED for condition in conditions(step)[:1]]
+        case "cited sources" | "each citation" | "other citations":
+            rows = [targets_of(case, component, step.against) for component in components]
+            widest = max(map(len, rows))
+            return [[*map(_or_nothing, row), *[None] * (widest - len(row))] for row in rows]
         case _:
             assert_never(step.against)
+    return [list(map(_or_nothing, found))] * len(components)
+
+
+def _or_nothing(target: Target) -> Target:
+    return NOTHING if target == () else target
 
 
 def _question(  # noqa: PLR0911  # one for each relation

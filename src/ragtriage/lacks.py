@@ -6,14 +6,24 @@ from collections.abc import Iterable, Mapping
 from typing import assert_never
 
 from ragtriage.case import Case
+from ragtriage.citations.segments import segments_of
 from ragtriage.metric import ORDER
 from ragtriage.planning import Plan, closure
 from ragtriage.steps import Decompose, Field, Match, Step
 from ragtriage.verdicts import Missing
 
+CITES_NOTHING = Missing("the response cites nothing", "response")
 
-def absent(case: Case, field: Field) -> Missing | None:  # noqa: PLR0911  # one for each field
-    """Why a field of the case can't be broken into components; None if it can."""
+
+def absent(step: Decompose, case: Case) -> Missing | None:
+    """Why the case can't be broken into these components; None if it can."""
+    missing = _not_given(case, step.of)
+    if missing is None and step.into == "segments" and segments_of(case) is None:
+        return CITES_NOTHING
+    return missing
+
+
+def _not_given(case: Case, field: Field) -> Missing | None:  # noqa: PLR0911  # one for each field
     match field:
         case "response":
             if case.response is None:
@@ -60,7 +70,7 @@ def first_of(reasons: Iterable[Missing | None]) -> Missing | None:
 def lack(step: Step, case: Case) -> Missing | None:
     """What the case lacks for this step or one that it depends on; None if nothing."""
     return first_of(
-        absent(case, one.of) if isinstance(one, Decompose) else target_absent(one, case) for one in closure([step])
+        absent(one, case) if isinstance(one, Decompose) else target_absent(one, case) for one in closure([step])
     )
 
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal
 
 from ragtriage.errors import ConfigError
 from ragtriage.steps import Step
-from ragtriage.verdicts import Known, Missing, Outcome, Undefined
+from ragtriage.verdicts import Known, Missing, Outcome, Part, Undefined
 
 ORDER = ("response", "query", "sources", "reference", "samples", "relevant ids", "language")
 """The order in which reasons are reported: a text that is missing before a language that wasn't measured."""
@@ -43,8 +44,14 @@ class Metric:
     """What a bad component is, in plain words: "not supported by the sources"."""
     about: str = ""
     """One sentence: what the score says."""
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """Where bad components are told apart: kind → what it is, in plain words."""
     origin: str = ""
     """Where a metric of one's own is from, as it was named: `my_metrics.py:usefulness`; empty for the others."""
+
+    def fault_of(self, part: Part) -> str:
+        """What is wrong with a bad component, in plain words; empty where the metric doesn't say."""
+        return self.kinds.get(part.kind, self.fault)
 
     def __call__(self, steps: Mapping[str, Known]) -> Outcome:
         """Compute the score from the steps of one case, keyed by their text form.
@@ -66,6 +73,7 @@ def metric(
     better: Better = "higher",
     range: tuple[float, float] = (0.0, 1.0),  # noqa: A002  # the field's standard word, and no range() is needed here
     fault: str = "",
+    kinds: Mapping[str, str] = MappingProxyType({}),
     name: str | None = None,
     **needs: Step,
 ) -> Callable[[Callable[..., Outcome]], Metric]:
@@ -76,6 +84,7 @@ def metric(
         better: which direction is good.
         range: lowest and highest possible value, both in [-1, 1].
         fault: what a bad component is, in plain words.
+        kinds: if several kinds of bad component are told apart by `Part.kind`: kind → what it is.
         name: if it shall differ from the function's.
         **needs: one step for each parameter of the function, by name.
 
@@ -94,6 +103,6 @@ def metric(
         if not -1 <= range[0] < range[1] <= 1:
             raise ConfigError(f"metric {own!r} has the range {range}: give (lowest, highest), both within -1 and 1")
         about = inspect.cleandoc(function.__doc__ or "").split("\n", 1)[0]
-        return Metric(own, title, dict(needs), function, better, range, fault, about)
+        return Metric(own, title, dict(needs), function, better, range, fault, about, kinds)
 
     return wrap

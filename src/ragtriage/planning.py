@@ -6,18 +6,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragtriage.metric import Metric
-from ragtriage.steps import Decompose, Match, Relation, Step, Unit
+from ragtriage.steps import Decompose, Match, Relation, Step, Target, Unit, conditions
 
 QUESTIONS_OF_QUERY = Decompose("query", "questions")
 """Whatever is held against the query is only asked if the query asks something."""
 
-FACTS_OF_SOURCES = Decompose("sources", "facts")
-
 FOR_THE_QUERY: tuple[Unit, ...] = ("facts", "needed_sentences")
 """What is only taken from sources if the query asks something."""
 
-UNASKED: tuple[Unit, ...] = ("sources", "samples", "ids", "whole")
+UNASKED: tuple[Unit, ...] = ("segments", "sources", "samples", "ids", "whole")
 """Units that need no judge."""
+
+MANY: tuple[Target, ...] = ("each source", "each citation", "other citations")
+"""Targets against which a component may be held as often as there are sources."""
+CITED: tuple[Target, ...] = ("cited sources", "each citation", "other citations")
+"""Targets that need a judge only where a component cites sources that exist."""
 
 SEEN: tuple[Relation, ...] = ("retrieved",)
 """Relations that are seen without a judge."""
@@ -45,7 +48,7 @@ class Plan:
 
         Args:
             sources: how many sources were retrieved.
-            sizes: how many components each unit has (facts: over all sources).
+            sizes: how many components each unit has (facts: over all sources); a unit that is left out has none.
             turns: how many messages went before the query.
         """
         known: dict[Unit, int] = {"samples": 0, **sizes, "sources": sources, "whole": 1}
@@ -57,9 +60,9 @@ class Plan:
                 count = sources if step.of == "sources" else 1
             else:
                 own = step.components
-                count = (own.count or known.get(own.into, 0)) * (sources if step.against == "each source" else 1)
+                count = (own.count or known.get(own.into, 0)) * (sources if step.against in MANY else 1)
             most += count
-            least += 0 if isinstance(step, Match) and step.where else count
+            least += 0 if isinstance(step, Match) and (step.where or step.against in CITED) else count
         return least, most
 
 
@@ -89,8 +92,7 @@ def dependencies(step: Step) -> tuple[Step, ...]:
     found: list[Step] = [step.components]
     if step.against == "query":
         found.append(QUESTIONS_OF_QUERY)
-    if step.where:
-        found.append(step.where.step)
+    found += [condition.step for condition in conditions(step)]
     return tuple(found)
 
 
@@ -137,7 +139,8 @@ def _placed(steps: Sequence[Step]) -> dict[Step, int]:
 
 
 def _by_source(step: Step) -> bool:
-    """Whether it asks about every source by itself."""
+    """Whether it asks about every source by itself; a segment may cite a single one."""
     if isinstance(step, Decompose):
         return step.of == "sources" and asks(step)
-    return step.against == "each source" or step.components == Decompose("sources", "sources")
+    single = step.against in {"each source", "cited sources", "each citation"}
+    return single or step.components == Decompose("sources", "sources")

@@ -2,7 +2,9 @@
 
 The real evaluation is run against a stand-in judge: rules break the texts into components, every verdict is the same,
 and what each batch of questions would take is the true judge's own estimate. It is run twice: where every verdict is
-yes, no question is asked that hangs on a no (at least); where every verdict is no, all of them are (at most).
+yes, no question is asked that hangs on a no (at least); where every verdict is no, all of them are. At most are these
+together with those that hang on a yes. Both leave out what hangs on a yes here and a no there: of a segment that cites
+three sources or more, which support it together and none alone, one request for each of them.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from ragtriage.case import Case
 from ragtriage.errors import ConfigError
 from ragtriage.evaluation import evaluate
 from ragtriage.judges.protocol import Estimate, Judge
-from ragtriage.judges.questions import Kind
+from ragtriage.judges.questions import Kind, Question
 from ragtriage.judges.stand_in import Stage, StandIn
 from ragtriage.judges.wrappers import AnswerMemory
 from ragtriage.metric import Metric
@@ -42,7 +44,7 @@ class Rehearsal:
     least: Estimate
     """If every verdict is yes."""
     most: Estimate
-    """If every verdict is no."""
+    """If every verdict is no, and what is asked only where verdicts are yes."""
     seconds: tuple[float, float]
     """How long the requests take, (at least, at most)."""
     dearest: tuple[str, Estimate] | None
@@ -126,8 +128,7 @@ def rehearse(  # noqa: PLR0913  # what an evaluation takes, and what decides how
         least, most = (_Performance(runner, stage, value, metrics, also) for value in ("yes", "no"))
         for some in _in_parts(cases):
             count += len(some)
-            least.give(some)
-            most.give(some)
+            most.give(some, beside=least.give(some))
             drawn = heapq.nsmallest(sample, [*drawn, *some], key=_lot)
             stage.forget()
         paid = most.taken.requests > 0 and len(metrics) > 1
@@ -199,6 +200,18 @@ def _dearness(estimate: Estimate) -> tuple[float, int, int]:
     return estimate.price or 0.0, estimate.tokens_in + estimate.tokens_out, estimate.requests
 
 
+Batches = list[list[Question]]
+"""What is asked about one case, by what is asked together."""
+
+
+def _unasked(own: Batches, others: Batches) -> Iterator[list[Question]]:
+    """What stands in the others' batches alone."""
+    asked = {question for batch in own for question in batch}
+    for batch in others:
+        if left := [question for question in batch if question not in asked]:
+            yield left
+
+
 class _Performance:
     """One run of the evaluation with a stand-in, and what its questions would take."""
 
@@ -224,21 +237,33 @@ class _Performance:
         """How many questions were in memory."""
         return self._stand_in.remembered
 
-    def give(self, cases: Sequence[Case]) -> None:
-        """Run it on these cases, one after another, so that batches can be told apart by case."""
-        self._runner.run(self._give(cases))
+    def give(self, cases: Sequence[Case], beside: Sequence[Batches] = ()) -> list[Batches]:
+        """Run it on these cases, one after another, so that batches can be told apart by case.
 
-    async def _give(self, cases: Sequence[Case]) -> None:
+        Args:
+            cases: some more of them.
+            beside: what another performance asked about each; what this one doesn't ask is counted too.
+
+        Returns:
+            What this one asked about each.
+        """
+        return self._runner.run(self._give(cases, beside))
+
+    async def _give(self, cases: Sequence[Case], beside: Sequence[Batches]) -> list[Batches]:
+        found: list[Batches] = []
         async for _ in evaluate(
             cases, self._stand_in, metrics=self._metrics, also=self._also, window=1, language=self._stage.language
         ):
             levels = 0
-            for batch in self._stand_in.batches():
+            own = self._stand_in.batches()
+            for batch in [*own, *(_unasked(own, beside[len(found)]) if beside else ())]:
                 estimate = self._stage.estimate(batch)
                 self.taken += estimate
                 self.asked.update(question.kind for question in batch)
                 levels += estimate.requests > 0
             self._levels = max(self._levels, levels)
+            found.append(own)
+        return found
 
     def seconds(self, concurrency: int, each: float) -> float:
         """How long the requests take; those of one case's levels wait for each other."""

@@ -20,6 +20,7 @@ Unit = Literal[
     "facts",
     "questions",
     "sentences",
+    "segments",
     "sources",
     "samples",
     "ids",
@@ -27,8 +28,8 @@ Unit = Literal[
     "questions_answered_by",
     "needed_sentences",
 ]
-"""What a text is broken into, or what is written or picked from it. `sources` and `samples` (as they were given), `ids`
-and `whole` (the text itself) ask no judge."""
+"""What a text is broken into, or what is written or picked from it. `segments` (by citation marks), `sources` and
+`samples` (as they were given), `ids` and `whole` (the text itself) ask no judge."""
 
 Relation = Literal[
     "essential", "relevant", "answered", "supported", "similar", "declines", "same_answer", "holds", "retrieved"
@@ -36,10 +37,23 @@ Relation = Literal[
 """What is asked about a component; `retrieved`, whether an id is that of a source, is seen without a judge."""
 
 Target = Literal[
-    "query", "sources", "each source", "response", "reference", "conversation", "other components", "criterion"
+    "query",
+    "sources",
+    "each source",
+    "response",
+    "reference",
+    "conversation",
+    "other components",
+    "criterion",
+    "cited sources",
+    "each citation",
+    "other citations",
+    "true segments",
 ]
 """What a component is held against: a whole field, every single source, the other components of its text, or a yes/no
-criterion that the step carries."""
+criterion that the step carries. A segment is held against the sources that it cites: all together, each citation alone,
+or for each citation all the others; or against the segments for which the step of its condition found yes. What cites
+nothing isn't asked about citations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +71,16 @@ class Decompose:
 
 @dataclass(frozen=True, slots=True)
 class OnlyWhere:
-    """A condition on an earlier step's outcome: ask only about the components that lack this verdict there."""
+    """A condition on an earlier step's outcome: ask only about the components of which it holds."""
 
     step: Match
-    lacks: Literal["yes"] = "yes"
+    holds: Literal["lacks yes", "has yes", "wasn't asked"] = "lacks yes"
+    """What is to hold of a component's best verdict there."""
+    also: OnlyWhere | None = None
+    """A further condition."""
 
     def __str__(self) -> str:
-        return f"where {self.step} lacks {self.lacks}"
+        return f"where {self.step} {self.holds}" + (f" and {self.also}" if self.also else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +120,16 @@ class Match:
 Step = Decompose | Match
 
 
-def only_where_not(step: Match) -> OnlyWhere:
-    """Ask only about those components that `step` didn't find a yes for."""
-    return OnlyWhere(step)
+def conditions(step: Match) -> tuple[OnlyWhere, ...]:
+    """All conditions of a match; all must hold."""
+    found: list[OnlyWhere] = []
+    where = step.where
+    while where:
+        found.append(where)
+        where = where.also
+    return tuple(found)
+
+
+def only_where_not(step: Match, also: OnlyWhere | None = None) -> OnlyWhere:
+    """Ask only about those components that `step` didn't find a yes for, and of which the further condition holds."""
+    return OnlyWhere(step, also=also)

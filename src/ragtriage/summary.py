@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from ragtriage.diagnosis import KINDS, NONE, RULES, UNDETERMINED, Finding, Rule, diagnose, headline
+from ragtriage.lacks import CITES_NOTHING
 from ragtriage.metric import Better, Metric
+from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.record import Record
-from ragtriage.verdicts import Score, Undefined, Verdict, Verdicts
+from ragtriage.verdicts import Missing, Score, Undefined, Verdict, Verdicts
 
 RESAMPLES = 1000
 """Bootstrap resamples behind an interval."""
@@ -93,6 +95,9 @@ class Summary:
     """Cases with at least one failed score."""
     flagged: int = 0
     """Verdicts that a mechanical check speaks against, for example a quote that isn't in the source."""
+    citing: tuple[int, int] | None = None
+    """(Responses that cite something, responses): the cases behind the means of the citation metrics. None if no
+    response was looked through for citations."""
 
     def as_json(self) -> dict[str, Any]:
         """The stable form for machines: metrics and diagnosis, without the run's number."""
@@ -109,6 +114,8 @@ class Summary:
             for m in self.metrics
         }
         found: dict[str, Any] = {"cases": self.cases, "metrics": metrics, "diagnosis": dict(self.diagnosis)}
+        if self.citing:
+            found["citing"] = {"responses": self.citing[1], "cite": self.citing[0]}
         return found | ({"flagged": self.flagged} if self.flagged else {})
 
 
@@ -143,6 +150,7 @@ class Tally:
         self._piles: dict[tuple[str, str], _Pile] = {}
         self._headlines: Counter[str] = Counter()
         self._cases = self._failed = self._flagged = 0
+        self._citing: Counter[bool] = Counter()
 
     def add(self, record: Record) -> tuple[Finding, ...]:
         """Count one record and return its findings."""
@@ -156,6 +164,8 @@ class Tally:
             for row in known.cells
             for cell in row
         )
+        if (cites := _cites(record)) is not None:
+            self._citing[cites] += 1
         self._headlines[headline(record, findings, self._rules)] += 1
         for name, column in self._columns.items():
             match record.outcomes.get(name):
@@ -185,6 +195,7 @@ class Tally:
             tuple(sorted(groups, key=lambda g: (KINDS.index(g.kind), -g.cases))),
             self._failed,
             self._flagged,
+            (self._citing[True], self._citing.total()) if self._citing else None,
         )
 
     def _pile(self, key: tuple[str, str], findings: Sequence[Finding], case: str) -> None:
@@ -226,6 +237,14 @@ class Tally:
             metric.about,
             _counted(column.failed)[0][0] if column.failed else "",
         )
+
+
+def _cites(record: Record) -> bool | None:
+    """Whether the response cites something; None if nobody looked, or there is no response."""
+    known = record.steps.get(str(SEGMENTS))
+    if isinstance(known, Missing):
+        return False if known == CITES_NOTHING else None
+    return known is not None or None
 
 
 def _counted(counter: Counter[Any]) -> list[tuple[Any, int]]:

@@ -41,6 +41,11 @@ DEFAULTS: Mapping[str, Threshold] = MappingProxyType(
         "claim_relevancy": Threshold(0.75, "more than one claim in four is about something else"),
         "relevant_noise_sensitivity": Threshold(0.1, "more than one claim in ten is wrong because a source misled"),
         "irrelevant_noise_sensitivity": Threshold(0.1, "more than one claim in ten is wrong because a source misled"),
+        "citation_groundedness": Threshold(
+            0.8, "the source of the method had 0.87 to 0.9 in use; 0.75 for a weak model"
+        ),
+        "citation_recall": Threshold(0.5, "below it most of what is said can't be looked up where it stands"),
+        "citation_precision": Threshold(0.75, "more than one citation in four leads to what doesn't support it"),
         "answer_precision": Threshold(0.75, "more than one claim in four isn't in the true answer"),
         "answer_recall": Threshold(0.75, "more than one claim in four of the true answer isn't said"),
         "answer_f1": Threshold(0.75, "as for the two that it is the mean of"),

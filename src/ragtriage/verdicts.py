@@ -10,6 +10,16 @@ Answered = Literal["yes", "no", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
+class Citation:
+    """One name in a citation mark, and what it names."""
+
+    name: str
+    """As it is written: a position, or the id of a source."""
+    sources: tuple[int, ...] = ()
+    """The sources that it names, by position from 0: several where they share an id; none where it names nothing."""
+
+
+@dataclass(frozen=True, slots=True)
 class Component:
     """One piece of a text: a claim, a fact, a sub-question, a sentence or a whole source."""
 
@@ -21,6 +31,8 @@ class Component:
     """The position (from 0) of the source that it was taken from; None if it wasn't taken from a source."""
     remark: bool = False
     """True for a remark about the sources or the answer ("the documents don't say"): shown, not judged as a claim."""
+    citations: tuple[Citation, ...] = ()
+    """What a segment of the response cites, in the order of its marks, each once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +113,8 @@ class Part:
     cell: Cell
     good: bool | None
     """Whether it speaks for the answer; None if unknown or failed."""
+    kind: str = ""
+    """Which kind of bad component it is, where the metric tells several apart: see `Metric.kinds`."""
 
 
 @dataclass(frozen=True, slots=True)

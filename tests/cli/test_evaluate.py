@@ -171,3 +171,31 @@ def test_a_store_named_in_the_settings_is_read_by_the_other_commands_as_well(com
     assert "4 of 4 cases" in command("runs").out
     assert command("export", "-o", "out.csv").code == 0
     assert command("report").out.strip() == str(Path.cwd() / "kept/run-1.html")
+
+
+def test_citations_from_a_file_to_a_case_and_an_export(command, tmp_path: Path) -> None:
+    cited = [row(i, answer=f"Ticket {i} costs {i + 3} euros (source 1). It flies (source 9).") for i in range(2)]
+    written(tmp_path / "rows.jsonl", [*cited, row(2)])
+    (tmp_path / "ragtriage.toml").write_text("citation_mark = '\\[never (\\d)\\]'", encoding="utf-8")
+    mark = ("--citation-mark", r"\(source (\d+)\)")
+
+    found = command("evaluate", "rows.jsonl", "--metrics", "citations", *mark, "--json").json
+    planned = command("plan", "rows.jsonl", "--metrics", "citations", *mark, "--json").json
+    unmarked = command("evaluate", "rows.jsonl", "--metrics", "citations", "--json").json
+    shown = command("show", 1, "r1").out
+    command("export", 1, "-o", "out.jsonl")
+
+    assert found["citing"] == {"responses": 3, "cite": 2}
+    assert unmarked["citing"] == {"responses": 3, "cite": 0}
+    assert found["metrics"]["citation_groundedness"]["mean"] == 0.5
+    assert planned["remembered"] > 0
+    assert "Ticket 1 costs 4 euros. [1] – supported by what it cites" in " ".join(shown.split())
+    segments = json.loads((tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()[0])["segments"]
+    assert [segment["kind"] for segment in segments] == [None, "dangling"]
+
+
+def test_a_wrong_citation_mark_is_told_in_a_sentence(command, rows: Path) -> None:
+    said = command("evaluate", rows.name, "--citation-mark", "(")
+
+    assert said.code == 2
+    assert said.err.startswith("ragtriage: the citation mark '(' is no regular expression: ")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from ragtriage import (
     RULES,
     Case,
     Component,
+    ConfigError,
     Record,
     Score,
     Tally,
@@ -29,6 +31,7 @@ from ragtriage import (
 from ragtriage.config import read_settings
 from ragtriage.diagnosis.rules import KINDS
 from ragtriage.metrics import THELMA
+from ragtriage.metrics.citations import FALSE
 from ragtriage.metrics.response import DECLINES
 from ragtriage.verdicts import Known, Outcome, Part
 
@@ -49,19 +52,24 @@ Scores = Mapping[str, float | None]
 SCORES = st.fixed_dictionaries({m.name: st.none() | st.sampled_from([0.0, 0.4, 0.78, 1.0]) for m in THELMA})
 
 
-def record_of(scores: Scores, *, declines: bool = False, name: str = "c") -> Record:
+def record_of(scores: Scores, *, declines: bool = False, name: str = "c", faults: Sequence[str] = ()) -> Record:
+    """A record with these scores; `faults` are the kinds of bad segments behind `citation_groundedness`."""
     steps: dict[str, Known] = {}
     if declines:
         steps[str(DECLINES)] = Verdicts((Component("I can't say."),), ((Verdict("yes"),),))
     outcomes: dict[str, Outcome] = {
         metric: Undefined("it wasn't given") if value is None else Score(value, 4) for metric, value in scores.items()
     }
+    cited = outcomes.get("citation_groundedness")
+    if isinstance(cited, Score):
+        bad = tuple(Part(Component(f"{kind}."), Verdict("no"), good=False, kind=kind) for kind in faults)
+        outcomes["citation_groundedness"] = replace(cited, parts=bad)
     return Record(Case(name, "What does it cost?"), steps, outcomes)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["what"])
 def test_a_pattern_of_scores_gives_these_findings_and_no_other(row: dict[str, Any]) -> None:
-    record = record_of(row["scores"], declines=row.get("declines", False))
+    record = record_of(row["scores"], declines=row.get("declines", False), faults=row.get("faults", ()))
 
     findings = diagnose(record, THRESHOLDS)
 
@@ -207,3 +215,35 @@ reading = "few sources are needed and the response isn't grounded in them"
     assert finding.severity == pytest.approx(0.4 + 0.7)
     assert tally.summary().diagnosis == {"reranker": 1}
     assert diagnose(record, THRESHOLDS) == ()
+
+
+def test_a_finding_about_citations_quotes_what_it_is_about_alone() -> None:
+    record = record_of({"citation_groundedness": 0.4}, faults=["dangling", "misattributed", "uncited"])
+
+    first, second = diagnose(record, THRESHOLDS)
+
+    assert [e.fault for e in first.evidence] == [FALSE["dangling"], FALSE["uncited"]]
+    assert [e.fault for e in second.evidence] == [FALSE["misattributed"]]
+    assert (first.component, second.component) == ("prompt or generator", "prompt")
+
+
+def test_a_rule_of_ones_own_may_ask_for_a_fault(tmp_path: Path) -> None:
+    rule = """
+[[rules]]
+name = "invented"
+kind = "failure"
+when = { citation_groundedness = "low" }
+faults = ["dangling"]
+component = "generator"
+reading = "it cites what doesn't exist"
+"""
+    path = tmp_path / "ragtriage.toml"
+    path.write_text(rule, encoding="utf-8")
+    rules = read_settings(path).rules[-1:]
+    scores = {"citation_groundedness": 0.4}
+
+    assert [f.rule for f in diagnose(record_of(scores, faults=["dangling"]), THRESHOLDS, rules)] == ["invented"]
+    assert diagnose(record_of(scores, faults=["uncited"]), THRESHOLDS, rules) == ()
+    path.write_text(rule.replace("dangling", "dangled"), encoding="utf-8")
+    with pytest.raises(ConfigError, match="no bad component is called 'dangled': there are dangling, "):
+        read_settings(path)

@@ -54,6 +54,7 @@ SHORT = {
     "response_query_coverage": "RQC",
     "self_distinctness": "SD",
     "groundedness": "GR",
+    "citation_groundedness": "CG",
 }
 """The short names of the table of rules."""
 

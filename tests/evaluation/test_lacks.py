@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,7 @@ CASE = Case(
     "c",
     "What does it cost?",
     (Source("It costs 5 euros.", "a"),),
-    "It costs 5 euros.",
+    "It costs 5 euros [1].",
     "Five euros.",
     samples=("5 euros.",),
     relevant_ids=("a",),
@@ -63,9 +64,10 @@ def test_a_complete_case_lacks_nothing() -> None:
             "retrieval",
             "the case names no relevant sources",
         ),
+        ({"response": "It costs 5 euros."}, "citations", "the response cites nothing"),
     ],
 )
-def test_a_metric_without_what_it_needs_costs_no_question(change: dict[str, None], group: str, reason: str) -> None:
+def test_a_metric_without_what_it_needs_costs_no_question(change: dict[str, Any], group: str, reason: str) -> None:
     judge = FakeJudge(answer)
     case = replace(CASE, history=(Turn("user", "Hello."),), **change)
     (record,) = evaluate_sync([case], judge, metrics=GROUPS[group])

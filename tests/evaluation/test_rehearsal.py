@@ -29,7 +29,7 @@ from ragtriage.judges.embedded.decompose import split_claims, split_facts, split
 from ragtriage.judges.protocol import Estimate
 from ragtriage.judges.questions import DECOMPOSITIONS, Question
 from ragtriage.judges.wrappers import Cached, InMemory
-from ragtriage.metrics import THELMA
+from ragtriage.metrics import CITATIONS, THELMA
 from ragtriage.rehearsal import AT_ONCE, rehearse, together
 from ragtriage.verdicts import Answer, Answered
 
@@ -308,3 +308,17 @@ def test_nothing_goes_wrong_unnoticed() -> None:
 
     with pytest.raises(ConfigError, match="event loop"):
         asyncio.run(in_a_loop())
+
+
+@pytest.mark.parametrize("value", ["yes", "no"])
+def test_what_hangs_on_a_yes_is_in_at_most_too(value: Answered) -> None:
+    cited = "Ferry 1 leaves at noon [1]. It takes 9 cars [2][3]. It is blue [1].\n\nIn short, it is a ferry."
+    cases = [replace(case(1), response=cited)]
+    judge = by_rules(value)
+    list(evaluate_sync(cases, judge, metrics=CITATIONS))
+
+    found = rehearse(cases, by_rules("no"), metrics=CITATIONS)
+
+    # a request a question: three segments that cite, two citations one by one, one in round two; four elsewhere
+    assert (found.least.requests, found.most.requests) == (6, 10)
+    assert found.least.requests <= len(judge.asked) <= found.most.requests

@@ -20,7 +20,8 @@ LAZY_BY_DESIGN = {"ragtriage"}
 
 ORDER = (
     "errors", "case", "verdicts", "steps", "metric", "metrics", "judges.questions", "judges.protocol", "planning",
-    "lacks", "language", "inquiry", "record", "evaluation", "thresholds", "diagnosis", "judges.llm.options",
+    "language", "judges.embedded.decompose", "citations", "metrics.carried", "lacks", "inquiry", "record",
+    "evaluation", "thresholds", "diagnosis", "judges.llm.options",
     "judges.llm.exchange", "judges.llm.naming", "judges.llm.pricing", "judges.llm.settings", "config", "summary",
     "judges", "store", "readers", "assessment", "gate", "exporting", "running", "judging", "rehearsal", "repeats",
     "report", "demo", "cli",

@@ -12,13 +12,16 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
+from ragtriage.case import Case, Source
+from ragtriage.evaluation import evaluate_sync
 from ragtriage.judges import questions as ask
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.embedded.products import along, between
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.questions import DECOMPOSITIONS, KINDS, Question
 from ragtriage.judges.rows import Task, predict, questions_of
-from ragtriage.verdicts import Answer, Failure, Verdict
+from ragtriage.metrics import CITATIONS
+from ragtriage.verdicts import Answer, Failure, Score, Verdict
 
 TOWER = (
     "The lighthouse of Skerrow was finished in 1889. It is 38 metres tall and stands on the northern cliff.",
@@ -374,3 +377,31 @@ def test_a_question_in_a_conversation_is_never_left_out_of_what_is_looked_for(ju
     first, second = asyncio.run(predict(judge, "answered", rows))
 
     assert first["score"] != second["score"]
+
+
+def test_a_part_of_a_response_that_says_several_things_is_supported_if_each_of_them_is(judge: EmbeddedJudge) -> None:
+    said = "The lighthouse is 38 metres tall. It has a swimming pool on its roof."
+    claims = ("The lighthouse is 38 metres tall.", "The lighthouse has a swimming pool on its roof.")
+
+    whole, first, second = asked(judge, *(ask.supported(text, TOWER, QUERY, said) for text in (said, *claims)))
+
+    assert isinstance(whole, Verdict)
+    assert isinstance(first, Verdict)
+    assert isinstance(second, Verdict)
+    assert (whole.value, whole.score, whole.confidence) == (second.value, second.score, second.confidence)
+    assert (first.value, second.value) == ("yes", "no")
+    assert "swimming pool" in whole.explanation
+
+
+def test_citations_are_judged_offline(judge: EmbeddedJudge) -> None:
+    response = (
+        "The lighthouse was finished in 1889 [1]. Tickets cost 6 euros [1]. It has a swimming pool on its roof [3].\n\n"
+        "In short, it was finished in 1889."
+    )
+    case = Case("c", QUERY, tuple(map(Source, TOWER)), response)
+
+    (record,) = evaluate_sync([case], judge, metrics=CITATIONS)
+
+    score = record.outcomes["citation_groundedness"]
+    assert isinstance(score, Score)
+    assert [part.kind for part in score.parts] == ["", "misattributed", "unsupported", ""]

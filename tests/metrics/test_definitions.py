@@ -32,7 +32,7 @@ def test_a_definition_comes_back_as_it_was(m: Metric) -> None:
     back = read(stored)
 
     assert (back.name, back.title, back.better, back.range) == (m.name, m.title, m.better, m.range)
-    assert (back.fault, back.about, back.origin) == (m.fault, m.about, m.origin)
+    assert (back.fault, back.kinds, back.about, back.origin) == (m.fault, m.kinds, m.about, m.origin)
     assert back.needs == needs_in(stored) == m.needs
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragtriage import METRICS, Case, ConfigError, Score, metrics_named
+from ragtriage import METRICS, Case, ConfigError, Score, Source, metrics_named
 from ragtriage.metrics import GROUPS, OTHER_NAMES, THELMA, metric_named
 from ragtriage.metrics.carried import CARRIED, carried_by, offer
 from ragtriage.metrics.samples import self_consistency
@@ -37,7 +37,7 @@ def test_groups_are_made_of_metrics_in_the_order_of_all() -> None:
 
 
 def test_groups_and_names_can_be_taken_out() -> None:
-    assert names("all", "-ragas", "-retrieval", "-samples", "-reference", "-generator") == names(
+    assert names("all", "-ragas", "-retrieval", "-samples", "-reference", "-citations", "-generator") == names(
         "thelma", "-faithfulness"
     )
     assert names("-fact_precision") == names("thelma", "-fact_precision")
@@ -74,9 +74,12 @@ def test_a_value_for_a_metric_that_takes_none_is_refused() -> None:
 
 def test_what_rows_carry_is_offered_with_what_to_type() -> None:
     plain = Case("a", "What?")
-    rich = Case("b", "What?", reference="It.", samples=("It.",), relevant_ids=())
+    rich = Case(
+        "b", "What?", (Source("It."),), "It [1].", reference="It.", samples=("It.",), relevant_ids=(),
+    )  # fmt: skip
+    linked = Case("c", "What?", (Source("It."),), "See [1](https://example.com/) and `a[1]`.")
 
-    assert list(carried_by(plain)) == []
+    assert list(carried_by(plain)) == list(carried_by(linked)) == []
     assert list(carried_by(rich)) == [carried.words for carried in CARRIED]
     assert offer({}, "thelma") == ""
     assert offer({"a reference": 2, "ids of relevant sources": 1}, "thelma") == (

@@ -9,8 +9,6 @@ from ragtriage.metrics import GROUPS
 from ragtriage.metrics.other_tools import named_elsewhere, others, spelling
 
 OURS = {m.name for m in METRICS}
-NOT_YET = {"citation_groundedness", "citation_recall", "citation_precision"}
-"""Metrics of the specification that may be pointed to before they are there."""
 
 
 def said(name: str) -> str:
@@ -50,7 +48,7 @@ def test_each_tool_that_has_the_name_is_told() -> None:
 
 
 def test_a_name_that_nobody_has_is_answered_as_ever() -> None:
-    assert said("groundednes") == "no metric is called 'groundednes': did you mean groundedness?"
+    assert said("groundednes").startswith("no metric is called 'groundednes': did you mean groundedness")
     assert said("xyz").startswith("no metric is called 'xyz': there are: source_precision, fact_precision")
 
 
@@ -65,7 +63,7 @@ def test_only_metrics_that_there_are_are_pointed_to() -> None:
 def test_every_target_is_a_metric() -> None:
     pointed_to = {name for other in others() for name in other.nearest}
 
-    assert pointed_to - OURS == NOT_YET
+    assert pointed_to <= OURS
 
 
 @pytest.mark.parametrize("other", others(), ids=lambda other: f"{other.tool} {other.names[0]}")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ragtriage.errors import ConfigError
 from ragtriage.readers import Limits, open_cases
 
 GOOD = {"query": "q", "sources": ["s"], "response": "r"}
@@ -212,3 +213,14 @@ def test_notes_count_the_head_first(make: Any) -> None:
 def test_rows_can_be_read_again(make: Any) -> None:
     file = open_cases(make([GOOD, GOOD | {"id": 2}]))
     assert list(file.rows()) == list(file.rows())
+
+
+def test_a_citation_mark_of_ones_own_goes_with_every_case(read: Any) -> None:
+    _, cases, _ = read([{"query": "q", "sources": ["a"]}] * 1, citation_mark=r"\((\d+)\)")
+    assert [case.citation_mark for case in cases] == [r"\((\d+)\)"]
+
+
+@pytest.mark.parametrize("mark", ["(", "x*", ""])
+def test_a_citation_mark_that_is_none_is_refused_before_anything_is_read(read: Any, mark: str) -> None:
+    with pytest.raises(ConfigError, match="the citation mark"):
+        read([{"query": "q", "sources": ["a"]}], citation_mark=mark)

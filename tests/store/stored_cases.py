@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ragtriage.case import Case, Source, Turn
 from ragtriage.evaluation import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.questions import DECOMPOSITIONS, Question
+from ragtriage.metric import Metric
 from ragtriage.metrics import THELMA
 from ragtriage.record import Record
 from ragtriage.store import RowsHash, RunIdentity
@@ -36,7 +37,7 @@ FULL = Case(
     id="full",
     query="And what is the price of the other one?",
     sources=(Source("The price of the other one is \x00 nine.", "a"), Source("", None), Source("The \ud800 odd.", "")),
-    response="\\It is nine.",
+    response="\\It is nine (a).",
     reference="Nine.",
     history=(Turn("user", "What is the price?"), Turn("assistant", "It is six.")),
     samples=("It is nine.", "It is ten."),
@@ -45,6 +46,7 @@ FULL = Case(
     weight=2.5,
     time="2026-01-02T03:04:05+00:00",
     trace_id="t-1",
+    citation_mark=r"\((a)\)",
 )
 
 
@@ -67,17 +69,19 @@ def fails(question: Question) -> Answer:
     return Failure("too long") if "number 3" in question.subject and question.kind == "supported" else answer(question)
 
 
-def identity_of(cases: list[Case], version: str = "1") -> RunIdentity:
+def identity_of(cases: list[Case], version: str = "1", names: tuple[str, ...] = NAMES) -> RunIdentity:
     """What identifies a run over these cases."""
     rows = RowsHash()
     for one in cases:
         rows.add(one)
-    return RunIdentity(rows.hexdigest(), NAMES, {"claims": version})
+    return RunIdentity(rows.hexdigest(), names, {"claims": version})
 
 
-def evaluated(cases: list[Case], judge: FakeJudge | None = None) -> Iterator[Record]:
+def evaluated(
+    cases: list[Case], judge: FakeJudge | None = None, metrics: Sequence[Metric] = THELMA
+) -> Iterator[Record]:
     """The records of these cases."""
-    return evaluate_sync(cases, judge or FakeJudge(answer), metrics=THELMA)
+    return evaluate_sync(cases, judge or FakeJudge(answer), metrics=metrics)
 
 
 CASES_FOR_THE_KILL = [case(i) for i in range(150)]

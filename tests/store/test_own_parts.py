@@ -105,6 +105,7 @@ def test_deleting_a_text_deletes_it_there_and_in_the_memory_of_answers(tmp_path:
         Part(Component("yes"), Verdict("yes", 0.9, 0.8, "why", flag="odd"), True),
         Part(Component("no", (0, 2), 1), Verdict("no", sure=False), False),
         Part(Component("a repeat"), Verdict("yes"), False),
+        Part(Component("of a kind"), Verdict("no"), False, "rude"),
         Part(Component("unknown"), Verdict("unknown"), None),
         Part(Component("failed"), Failure("time-out"), None),
         Part(Component("not asked"), None, None),

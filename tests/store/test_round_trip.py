@@ -13,9 +13,12 @@ from stored_cases import FULL, NAMES, answer, case, evaluated, fails, identity_o
 from ragtriage.case import Case, Source, Turn
 from ragtriage.errors import StoreError
 from ragtriage.judges.fake import FakeJudge
+from ragtriage.metrics import CITATIONS
+from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.record import Record
 from ragtriage.store import RejectedRow, RunIdentity, StoredRow, open_store
-from ragtriage.store.codec import decode_answer, decode_steps, encode_answer, encode_steps, without_texts
+from ragtriage.store.codec import DELETED, decode_answer, decode_steps, encode_answer, encode_steps, without_texts
+from ragtriage.store.identity import content_hash
 from ragtriage.verdicts import Component, Failure, Missing, Score, Undefined, Verdict, Verdicts
 
 CASES = [
@@ -36,8 +39,8 @@ def store(tmp_path):
         yield opened
 
 
-def kept(store, records, **changes):
-    with store.begin(identity_of(CASES), input="a.jsonl", rows=len(CASES), judge="fake", **changes) as run:
+def kept(store, records, names=NAMES, **changes):
+    with store.begin(identity_of(CASES, names=names), input="a.jsonl", rows=len(CASES), judge="fake", **changes) as run:
         for record in records:
             run.keep(record)
         run.finish()
@@ -333,3 +336,30 @@ def test_any_records_come_back(lasting, records):
 def test_damaged_steps_are_named(blob):
     with pytest.raises(StoreError, match="steps of case 'case 1' are damaged"):
         decode_steps(case(1), blob)
+
+
+CITING = case(7, response="The price is six euros [1][9]. It is valid for the day [2].\n\nIn short, it is cheap.")
+
+
+def test_segments_come_back_with_what_they_cite(store):
+    (record,) = evaluated([CITING], metrics=CITATIONS)
+    (found,) = kept(store, [record], tuple(record.outcomes)).records()
+    assert found == record
+    segments = found.steps[str(SEGMENTS)]
+    assert [[(c.name, c.sources) for c in s.citations] for s in segments] == [
+        [("1", (0,)), ("9", ())],
+        [("2", (1,))],
+        [],
+    ]
+
+
+def test_names_of_citations_go_with_the_texts():
+    (record,) = evaluated([CITING], metrics=CITATIONS)
+    blob = without_texts(encode_steps(CITING, record.steps))
+    segments = decode_steps(replace(CITING, response=DELETED), blob)[str(SEGMENTS)]
+    assert [(c.name, c.sources) for c in segments[0].citations] == [(DELETED, (0,)), (DELETED, ())]
+    assert {s.text for s in segments} == {DELETED}
+
+
+def test_another_citation_mark_makes_another_row():
+    assert content_hash(CITING) != content_hash(replace(CITING, citation_mark=r"\[(\d)\]"))

@@ -19,7 +19,7 @@ from ragtriage.assessment import Assessment, Criteria
 from ragtriage.cli.exits import GATE_FAILED, INCOMPLETE
 from ragtriage.cli.judging_options import JudgeFlags, choice_from, with_judge_flags
 from ragtriage.cli.opening import readable, say_carried, say_columns, say_rejected
-from ragtriage.cli.options import Config, Thresholds, Where, criteria_from, pairs, place_of, settings_from
+from ragtriage.cli.options import CitationMark, Config, Thresholds, Where, criteria_from, pairs, place_of, settings_from
 from ragtriage.cli.plan import answers_in, planned, show_plan
 from ragtriage.cli.progress import progress
 from ragtriage.cli.results import assessed, print_run, report_path, spent_by, spent_in, write_html
@@ -55,6 +55,7 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
         list[str] | None, typer.Option("--map", help="field=column, for example query=question; may be repeated.")
     ] = None,
     split_sources: Annotated[str | None, typer.Option(help="What separates sources in one long text.")] = None,
+    citation_mark: CitationMark = None,
     file_format: Annotated[
         str | None, typer.Option("--format", help="jsonl, json, csv or parquet [default: told from the file].")
     ] = None,
@@ -103,6 +104,7 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
             split_sources=split_sources,
             limits=Limits(max_text=max_text, max_sources=max_sources),
             format=file_format,
+            citation_mark=settings.citation_mark if citation_mark is None else citation_mark,
         )
         say_columns(file, cases)
         if dry_run:

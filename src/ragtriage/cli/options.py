@@ -26,6 +26,12 @@ Thresholds = Annotated[
     list[str] | None,
     typer.Option("--threshold", help="metric=value: where a score is just good enough; may be repeated."),
 ]
+CitationMark = Annotated[
+    str | None,
+    typer.Option(
+        help="Regular expression for your own citation marks; its first group names the source [default: [1])."
+    ),
+]
 Config = Annotated[
     Path | None,
     typer.Option("--config", help="Settings [default: ragtriage.toml or pyproject.toml of this folder or one above]."),

@@ -17,7 +17,7 @@ from ragtriage.assessment import Criteria
 from ragtriage.case import Case
 from ragtriage.cli.judging_options import JudgeFlags, choice_from, with_judge_flags
 from ragtriage.cli.opening import readable, say_carried, say_columns, say_rejected
-from ragtriage.cli.options import Config, Where, criteria_from, pairs, place_of, settings_from
+from ragtriage.cli.options import CitationMark, Config, Where, criteria_from, pairs, place_of, settings_from
 from ragtriage.diagnosis import needs_of
 from ragtriage.errors import InputError
 from ragtriage.judges.chosen import Choice, Chosen
@@ -46,6 +46,7 @@ def plan(  # noqa: PLR0913  # one parameter a flag
         list[str] | None, typer.Option("--map", help="field=column, for example query=question; may be repeated.")
     ] = None,
     split_sources: Annotated[str | None, typer.Option(help="What separates sources in one long text.")] = None,
+    citation_mark: CitationMark = None,
     file_format: Annotated[
         str | None, typer.Option("--format", help="jsonl, json, csv or parquet [default: told from the file].")
     ] = None,
@@ -74,6 +75,7 @@ def plan(  # noqa: PLR0913  # one parameter a flag
             split_sources=split_sources,
             limits=Limits(max_text=max_text, max_sources=max_sources),
             format=file_format,
+            citation_mark=settings.citation_mark if citation_mark is None else citation_mark,
         )
         say_columns(file, cases)
         with answers_in(place_of(store, settings)) as memory:

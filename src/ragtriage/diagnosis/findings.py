@@ -92,7 +92,9 @@ def diagnose(
     found = [
         _finding(rule, scores, thresholds, by_name, conversed)
         for rule in rules
-        if _applies(rule, refused=refused) and all(levels.get(name) == level for name, level in rule.when.items())
+        if _applies(rule, refused=refused)
+        and all(levels.get(name) == level for name, level in rule.when.items())
+        and (not rule.faults or _bad(rule, scores, by_name))
     ]
     return tuple(sorted(found, key=lambda f: KINDS.index(f.kind)))
 
@@ -158,8 +160,7 @@ def _finding(
     conversed: Collection[str],
 ) -> Finding:
     against = [name for name, level in rule.when.items() if level == BAD[metrics[name].better]]
-    quoted = against if rule.quotes is None else [name for name in rule.quotes if name in scores]
-    bad = [(name, part) for name in quoted for part in scores[name].parts if part.good is False]
+    bad = _bad(rule, scores, metrics)
     doubts = [doubt for name in rule.when if (doubt := _doubt(metrics[name], scores[name], thresholds[name]))]
     if "groundedness" in rule.when and (told := sum(part.component.text in conversed for _, part in bad)):
         doubts.append(f"the conversation before the query supports {told} of the claims")
@@ -179,10 +180,28 @@ def _finding(
     )
 
 
+def _against(rule: Rule, metrics: Mapping[str, Metric]) -> list[str]:
+    """The metrics of a rule's pattern that are to be bad."""
+    return [name for name, level in rule.when.items() if level == BAD[metrics[name].better]]
+
+
+def _bad(rule: Rule, scores: Mapping[str, Score], metrics: Mapping[str, Metric]) -> list[tuple[str, Part]]:
+    """The bad components that a rule quotes, each with its metric."""
+    quotes = _against(rule, metrics) if rule.quotes is None else rule.quotes
+    return [
+        (name, part)
+        for name in quotes
+        if name in scores
+        for part in scores[name].parts
+        if part.good is False and (not rule.faults or part.kind in rule.faults)
+    ]
+
+
 def _fault(metric: Metric | None, part: Part, conversed: Collection[str]) -> str:
     if metric is None:
         return ""
-    return BY_CONVERSATION if metric.name == "groundedness" and part.component.text in conversed else metric.fault
+    by_conversation = metric.name == "groundedness" and part.component.text in conversed
+    return BY_CONVERSATION if by_conversation else metric.fault_of(part)
 
 
 def _evidence(name: str, part: Part, fault: str) -> Evidence:

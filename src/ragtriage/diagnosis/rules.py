@@ -44,6 +44,8 @@ class Rule:
     declines: bool = False
     """True: only for a response that declines to answer; False: only for one that doesn't."""
     origin: Origin = "ours"
+    faults: tuple[str, ...] = ()
+    """Only where a quoted component is bad in one of these ways, and only those are quoted: see `Metric.kinds`."""
 
 
 RULES: tuple[Rule, ...] = (
@@ -94,6 +96,28 @@ RULES: tuple[Rule, ...] = (
         "prompt or generator",
         "Soften the instruction to refuse, or try a model that reads the sources better.",
         declines=True,
+    ),
+    Rule(
+        "unsupported_citations",
+        "failure",
+        {"citation_groundedness": "low"},
+        "the response says things that what it cites doesn't support",
+        "prompt or generator",
+        "Ask for a citation behind every statement and for none without, or try a stronger model.",
+        ("citation_groundedness",),
+        ("citation_recall", "citation_precision"),
+        faults=("unsupported", "uncited", "dangling"),
+    ),
+    Rule(
+        "misattributed_citations",
+        "quality",
+        {"citation_groundedness": "low"},
+        "the sources support what the response says, but not those that it cites for it",
+        "prompt",
+        "Number the sources clearly in the prompt, and show by an example how each statement names its own.",
+        ("citation_groundedness",),
+        ("citation_precision",),
+        faults=("misattributed",),
     ),
     Rule(
         "extraneous_information",

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from ragtriage.errors import ConfigError
 from ragtriage.metric import Metric
 from ragtriage.metrics import own
+from ragtriage.metrics.citations import citation_groundedness, citation_precision, citation_recall
 from ragtriage.metrics.generator import claim_relevancy, hallucination, query_similarity
 from ragtriage.metrics.groundedness import groundedness
 from ragtriage.metrics.noise import irrelevant_noise_sensitivity, relevant_noise_sensitivity
@@ -44,6 +45,7 @@ GENERATOR: tuple[Metric, ...] = (
     relevant_noise_sensitivity,
     irrelevant_noise_sensitivity,
 )
+CITATIONS: tuple[Metric, ...] = (citation_groundedness, citation_recall, citation_precision)
 REFERENCE: tuple[Metric, ...] = (answer_precision, answer_recall, answer_f1, context_recall)
 SAMPLES: tuple[Metric, ...] = (self_consistency, sample_agreement)
 RETRIEVAL: tuple[Metric, ...] = (retrieval_precision, retrieval_recall, retrieval_mrr, retrieval_ndcg)
@@ -54,13 +56,16 @@ RAGAS: tuple[Metric, ...] = (
     ragas_context_relevance,
 )
 
-_BY_NAME: Mapping[str, Metric] = {m.name: m for m in (*THELMA, *GENERATOR, *REFERENCE, *SAMPLES, *RETRIEVAL, *RAGAS)}
+_BY_NAME: Mapping[str, Metric] = {
+    m.name: m for m in (*THELMA, *GENERATOR, *CITATIONS, *REFERENCE, *SAMPLES, *RETRIEVAL, *RAGAS)
+}
 METRICS: tuple[Metric, ...] = tuple(_BY_NAME.values())
 """All metrics, each once, in the order of every table."""
 
 GROUPS: Mapping[str, tuple[Metric, ...]] = {
     "thelma": THELMA,
     "generator": GENERATOR,
+    "citations": CITATIONS,
     "reference": REFERENCE,
     "samples": SAMPLES,
     "retrieval": RETRIEVAL,

@@ -6,6 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from ragtriage.case import Case
+from ragtriage.citations.marks import find_marks
+
+
+def _cites(case: Case) -> bool:
+    ids = frozenset(source.id for source in case.sources if source.id)
+    return bool(case.sources) and bool(find_marks(case.response or "", ids, case.citation_mark))
 
 
 class Carried(NamedTuple):
@@ -21,6 +27,7 @@ CARRIED: tuple[Carried, ...] = (
     Carried("a reference", ("generator", "reference"), lambda case: bool(case.reference)),
     Carried("samples of the response", ("samples",), lambda case: bool(case.samples)),
     Carried("ids of relevant sources", ("retrieval",), lambda case: case.relevant_ids is not None),
+    Carried("responses with citation marks", ("citations",), _cites),
 )
 """What the default metrics have no use for."""
 

@@ -10,6 +10,8 @@ FACTS = Decompose("sources", "facts")
 """Stand-alone facts of each source."""
 CLAIMS = Decompose("response", "claims")
 """Stand-alone claims of the response; remarks about the sources are kept apart."""
+SEGMENTS = Decompose("response", "segments")
+"""The response cut where its citation marks stand, each segment with what it cites."""
 SENTENCES = Decompose("response", "sentences")
 """The response's sentences."""
 WHOLE_RESPONSE = Decompose("response", "whole")

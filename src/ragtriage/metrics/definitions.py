@@ -27,6 +27,7 @@ def written(metric: Metric) -> dict[str, Any]:
         "better": metric.better,
         "range": list(metric.range),
         "fault": metric.fault,
+        "kinds": dict(metric.kinds),
         "about": metric.about,
         "origin": metric.origin,
         "needs": {name: _written_step(step) for name, step in metric.needs.items()},
@@ -41,7 +42,7 @@ def read(definition: Mapping[str, Any]) -> Metric:
         return Undefined(f"{origin} isn't loaded here: evaluate with --metrics to compute it")
 
     bottom, top = definition["range"]
-    told = {key: definition[key] for key in ("name", "title", "better", "fault", "about", "origin")}
+    told = {key: definition[key] for key in ("name", "title", "better", "fault", "kinds", "about", "origin")}
     return Metric(needs=needs_in(definition), compute=compute, range=(bottom, top), **told)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ragtriage.case import Case
+from ragtriage.citations.marks import pattern_of
 from ragtriage.errors import ConfigError, InputError
 from ragtriage.readers.fields import Layout, find_layout, value_at
 from ragtriage.readers.files import Format, can_be_read_again, open_bytes, records, tell_format
@@ -32,6 +33,7 @@ def open_cases(
     split_sources: str | None = None,
     limits: Limits = Limits(),  # noqa: B008 - frozen
     format: str | None = None,  # noqa: A002 - the word that users know
+    citation_mark: str | None = None,
 ) -> CaseFile:
     r"""Open a file of cases and find our fields in it; only its first hundred rows are read.
 
@@ -44,15 +46,18 @@ def open_cases(
             understood.
         limits: how much a row may hold.
         format: `"jsonl"`, `"json"`, `"csv"` or `"parquet"`; told from the content and the name if None.
+        citation_mark: a regular expression for the application's own citation marks: see `Case.citation_mark`.
 
     Raises:
         InputError: the file can't be used: it doesn't exist, is empty, isn't UTF-8, or no column holds the query or
             the sources.
-        ConfigError: `mapping`, `split_sources` or `format` is wrong.
+        ConfigError: `mapping`, `split_sources`, `format` or `citation_mark` is wrong.
         MissingExtraError: it is Parquet, and the extra isn't installed.
     """
     name = str(path)
     separator = _unescaped(split_sources)
+    if citation_mark is not None:
+        pattern_of(citation_mark)
     again = can_be_read_again(name)
     stream = open_bytes(name)
     try:
@@ -67,7 +72,7 @@ def open_cases(
     layout = find_layout(_usable(head.records, name), mapping or {}, name)
     if head.records[0].within is not None:
         layout = replace(layout, notes=(head.records[0].within, *layout.notes))
-    return CaseFile(name, form, layout, head, limits, separator, None if again else rest)
+    return CaseFile(name, form, layout, head, limits, separator, None if again else rest, citation_mark)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +130,7 @@ class CaseFile:
         limits: Limits,
         separator: str | None,
         rest: Iterator[Record] | None,
+        citation_mark: str | None,
     ) -> None:
         self.path = path
         """The file, as it was named; `-` is the standard input."""
@@ -138,6 +144,7 @@ class CaseFile:
         self._layout = layout
         self._limits = limits
         self._separator = separator
+        self._citation_mark = citation_mark
         self._pipe = None if rest is None else chain(head.records, rest)
         self._read_again = rest is None
         self._reader = self._new_reader()
@@ -146,7 +153,14 @@ class CaseFile:
 
     def _new_reader(self) -> RowReader:
         empty_is_missing = self.format == "csv"
-        return RowReader(self._layout, self._limits, self._separator, self.path, empty_is_missing=empty_is_missing)
+        return RowReader(
+            self._layout,
+            self._limits,
+            self._separator,
+            self.path,
+            empty_is_missing=empty_is_missing,
+            citation_mark=self._citation_mark,
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -32,15 +32,26 @@ class RowReader:
         split: what stands between the sources in one text, or None.
         name: the file, for messages.
         empty_is_missing: a text file's empty cells are missing values.
+        citation_mark: see `Case.citation_mark`.
     """
 
-    def __init__(self, layout: Layout, limits: Limits, split: str | None, name: str, *, empty_is_missing: bool) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        limits: Limits,
+        split: str | None,
+        name: str,
+        *,
+        empty_is_missing: bool,
+        citation_mark: str | None = None,
+    ) -> None:
         self.tally = Tally()
         self._layout = layout
         self._limits = limits
         self._split = split
         self._name = name
         self._empty_is_missing = empty_is_missing
+        self._citation_mark = citation_mark
         self._head = frozenset(layout.columns)
         self._whole = frozenset(layout.mapping.values())
         # 16 bytes of a hash for each id, so that a million rows cost some hundred MB less than their ids
@@ -92,6 +103,7 @@ class RowReader:
             weight=weight_of(at.get("weight")),
             time=time,
             trace_id=id_of(at.get("trace_id"), "trace_id", remarks),
+            citation_mark=self._citation_mark,
         )
 
     def _value(self, values: Mapping[str, Any], field: str, column: str) -> Any:

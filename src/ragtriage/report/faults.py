@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragtriage.metric import Metric
-from ragtriage.metrics import THELMA, metric_named
+from ragtriage.metrics import CITATIONS, THELMA, metric_named
 from ragtriage.metrics.generator import hallucination
 from ragtriage.metrics.ragas import ragas_faithfulness
 from ragtriage.metrics.reference import answer_f1, answer_precision
@@ -15,8 +15,8 @@ from ragtriage.report.coverage import place_of
 from ragtriage.report.plain import one_line
 from ragtriage.verdicts import Part, Score, Verdict
 
-ELSEWHERE = frozenset(m.name for m in (*THELMA, hallucination, ragas_faithfulness))
-"""The claims, the sources and the table of sub-questions show what these rest on."""
+ELSEWHERE = frozenset(m.name for m in (*THELMA, *CITATIONS, hallucination, ragas_faithfulness))
+"""The claims, the segments, the sources and the table of sub-questions show what these rest on."""
 MOST = 8
 """Components that are listed for one metric."""
 
@@ -34,7 +34,7 @@ class PartView:
 
 @dataclass(frozen=True, slots=True)
 class FaultView:
-    """One metric's bad components."""
+    """One metric's bad components, of one kind where it tells several apart."""
 
     title: str
     fault: str
@@ -58,11 +58,12 @@ def faults_of(record: Record, metrics: Sequence[Metric] = ()) -> tuple[FaultView
         if name == answer_f1.name and answer_precision.name in record.outcomes:
             continue  # the two that it is the mean of are listed
         bad = [part for part in outcome.parts if part.good is False]
-        if bad:
-            key = metric.fault or name, tuple(part.component.text for part in bad)
-            title, fault = one_line(metric.title, 60), one_line(metric.fault, 80)
-            shown = tuple(_part(part) for part in bad[:MOST])
-            found.setdefault(key, FaultView(title, fault, shown, len(bad) - len(shown)))
+        for fault in dict.fromkeys(metric.fault_of(part) for part in bad):
+            alike = [part for part in bad if metric.fault_of(part) == fault]
+            key = fault or name, tuple(part.component.text for part in alike)
+            shown = tuple(_part(part) for part in alike[:MOST])
+            view = FaultView(one_line(metric.title, 60), one_line(fault, 80), shown, len(alike) - len(shown))
+            found.setdefault(key, view)
     return tuple(found.values())
 
 

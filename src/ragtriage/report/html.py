@@ -24,6 +24,7 @@ from markupsafe import Markup
 from ragtriage.diagnosis import Finding
 from ragtriage.record import Record
 from ragtriage.repeats import RepeatSummary
+from ragtriage.report.citations import SEGMENT_WORDS
 from ragtriage.report.header import Header
 from ragtriage.report.order import Rank, Row, healthy_cases, row_of
 from ragtriage.report.page import PLOT, cards_of, groups_of, shares_of, slices_of
@@ -235,6 +236,7 @@ def _environment() -> Environment:
     environment.globals |= {
         "signs": SIGNS,
         "look_words": LOOK_WORDS,
+        "segment_words": SEGMENT_WORDS,
         "state_words": STATE_WORDS,
         "repeated_words": REPEATED_WORDS,
         "kind_words": KIND_WORDS,

@@ -9,11 +9,26 @@ from typing import Literal
 
 from ragtriage.report.plain import Span, plain, windows
 
-Look = Literal["unsupported", "check", "unknown", "extraneous", "supported", "essential", "remark", "plain"]
+Look = Literal[
+    "unsupported",
+    "dangling",
+    "uncited",
+    "misattributed",
+    "check",
+    "unknown",
+    "extraneous",
+    "supported",
+    "essential",
+    "remark",
+    "plain",
+]
 """How a part of a text is shown."""
 
 LOOKS: tuple[Look, ...] = (
     "unsupported",
+    "dangling",
+    "uncited",
+    "misattributed",
     "check",
     "unknown",
     "extraneous",

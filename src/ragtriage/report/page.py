@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ragtriage.diagnosis import KINDS
+from ragtriage.metrics import CITATIONS
 from ragtriage.report.header import Header
 from ragtriage.report.plain import one_line
 from ragtriage.report.view import better_of, title_of
-from ragtriage.report.words import SIGNS, level_mark, plural, titled
+from ragtriage.report.words import SIGNS, citing_of, level_mark, plural, titled
 from ragtriage.summary import Group, MetricSummary, Summary
 from ragtriage.thresholds import BAD, is_bad
 
@@ -17,6 +18,7 @@ PLOT = (220, 54)
 """Width and height of a distribution plot, in its own units."""
 GAP = 2
 MOST_REASONS = 8
+ABOUT_CITATIONS = frozenset(metric.name for metric in CITATIONS)
 SHARES: tuple[str, ...] = ("failure", "quality", "doubt", "undetermined", "waste", "right", "healthy")
 """The order of the bar that shows how many cases are how."""
 
@@ -52,6 +54,8 @@ class Card:
     ends: tuple[str, str]
     """What the plot's axis begins and ends with."""
     cases: str
+    beside: str
+    """What is to be known beside the mean; empty if nothing is."""
     gaps: tuple[str, ...]
     """Reasons for undefined scores and unknown components, each with its count."""
     failed: str
@@ -87,7 +91,7 @@ class SliceRow:
 
 def cards_of(summary: Summary, header: Header) -> tuple[Card, ...]:
     """One card a metric."""
-    return tuple(_card(m, header.thresholds.get(m.name), summary.cases) for m in summary.metrics)
+    return tuple(_card(m, header.thresholds.get(m.name), summary) for m in summary.metrics)
 
 
 def shares_of(kinds: Mapping[str, int]) -> tuple[Share, ...]:
@@ -134,7 +138,7 @@ def _bad(m: MetricSummary, threshold: float | None) -> str:
     return f"{level_mark(m.better, SIGNS)} {BAD[m.better]}" if is_bad(m.mean, threshold, m.better) else ""
 
 
-def _card(m: MetricSummary, threshold: float | None, cases: int) -> Card:
+def _card(m: MetricSummary, threshold: float | None, summary: Summary) -> Card:
     bottom, top = m.range
     gaps = [f"{one_line(reason, 160)} ({count:,})" for reason, count in list(m.undefined.items())[:MOST_REASONS]]
     if len(m.undefined) > MOST_REASONS:
@@ -154,7 +158,8 @@ def _card(m: MetricSummary, threshold: float | None, cases: int) -> Card:
         line,
         _bars(m, bottom, top, threshold),
         (f"{bottom:g}", f"{top:g}"),
-        f"{m.n:,} of {plural(cases, 'case')}" + (f", {undefined:,} undefined" if undefined else ""),
+        f"{m.n:,} of {plural(summary.cases, 'case')}" + (f", {undefined:,} undefined" if undefined else ""),
+        citing_of(summary) if m.name in ABOUT_CITATIONS else "",
         tuple(gaps),
         f"failed on {plural(m.failed, 'case')}: {one_line(m.cause, 200)}" if m.failed else "",
     )

@@ -18,7 +18,7 @@ from ragtriage.report.plain import one_line
 from ragtriage.report.terminal_diagnosis import print_diagnosis
 from ragtriage.report.terminal_style import KIND_STYLE, bar, heading, say, signs_of, table
 from ragtriage.report.view import better_of, title_of
-from ragtriage.report.words import KIND_WORDS, Signs, flagged_of, level_mark, plural, titled
+from ragtriage.report.words import KIND_WORDS, Signs, citing_of, flagged_of, level_mark, plural, titled
 from ragtriage.summary import MetricSummary, Summary
 from ragtriage.thresholds import BAD, is_bad
 
@@ -133,6 +133,9 @@ SHORT = {
     "query_similarity": "asked",
     "relevant_noise_sensitivity": "misled r",
     "irrelevant_noise_sensitivity": "misled i",
+    "citation_groundedness": "carry",
+    "citation_recall": "cited",
+    "citation_precision": "apt",
     "answer_precision": "true",
     "answer_recall": "all true",
     "answer_f1": "F1",
@@ -210,6 +213,8 @@ def _print_notes(console: Console, header: Header, summary: Summary) -> None:
             limits = ", ".join(f"{m.title} {header.thresholds[m.name]:g}" for m in bad)
             said = f"{level_mark(better, signs)} {level}: beyond its threshold ({limits})"
             say(console, Text(said, style="dim"), 0, 2)
+    if summary.citing:
+        say(console, Text(f"{citing_of(summary)}: the citation metrics are about these", style="dim"), 0, 2)
     reasons: dict[str, list[str]] = {}
     for m in summary.metrics:
         for reason, count in m.undefined.items():

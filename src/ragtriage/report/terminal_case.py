@@ -15,6 +15,7 @@ from ragtriage.report.claims import ClaimView
 from ragtriage.report.coverage import Coverage
 from ragtriage.report.marks import Piece
 from ragtriage.report.plain import one_line
+from ragtriage.report.terminal_citations import segment_lines
 from ragtriage.report.terminal_style import KIND_STYLE, LOOK_STYLE, bar, heading, say, signs_of, table
 from ragtriage.report.view import CaseView, SourceView, case_view, doubt_of
 from ragtriage.report.words import KIND_WORDS, LOOK_WORDS, REPEATED_WORDS, STATE_WORDS, level_mark, plural, titled
@@ -55,6 +56,7 @@ def print_case(
     _section(console, "Question", [Text(view.query), *understood])
     _section(console, "Response", _response(console, view))
     _section(console, "Claims", _claims(console, view), hang=3)
+    _section(console, "Citations", segment_lines(view, signs_of(console)), hang=3)
     if view.reference:
         _section(console, "Reference", [Text(view.reference)])
     _section(console, "Findings", _findings(console, view), hang=2)

@@ -29,6 +29,9 @@ KIND_STYLE: Mapping[str, str] = MappingProxyType(
 LOOK_STYLE: Mapping[Look, str] = MappingProxyType(
     {
         "unsupported": "bold red",
+        "dangling": "bold red",
+        "uncited": "bold red",
+        "misattributed": "bold yellow",
         "check": "yellow",
         "unknown": "magenta",
         "extraneous": "cyan",

@@ -11,6 +11,7 @@ from ragtriage.metric import Better, Metric
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.source import fact_precision, source_precision
 from ragtriage.record import Record
+from ragtriage.report.citations import SegmentView, segments_view
 from ragtriage.report.claims import MOST_CLAIMS, ClaimView, claims_of, repeats_of, verdicts_of
 from ragtriage.report.coverage import Coverage, Place, State, coverage_of, place_of
 from ragtriage.report.faults import FaultView, faults_of
@@ -81,6 +82,11 @@ class CaseView:
     """Why there is nothing to read in the response; empty if there is."""
     claims: tuple[ClaimView, ...]
     claims_left_out: int
+    segments: tuple[SegmentView, ...]
+    """By citation marks; empty where no citation metric was computed, or the response cites nothing."""
+    segments_left_out: int
+    cited_response: tuple[Piece, ...]
+    """The response with its segments marked."""
     sources: tuple[SourceView, ...]
     sources_left_out: int
     coverage: Coverage | None
@@ -95,6 +101,17 @@ class CaseView:
     def looks(self) -> dict[int, Look]:
         """A claim's number → how it is shown."""
         return {claim.number: claim.look for claim in self.claims}
+
+    @property
+    def segment_looks(self) -> dict[int, Look]:
+        """A segment's number → how it is shown."""
+        return {segment.number: segment.look for segment in self.segments}
+
+    @property
+    def segment_legend(self) -> list[Look]:
+        """The looks of segments that occur, the most pressing first."""
+        used = set(self.segment_looks.values())
+        return [look for look in LOOKS if look in used]
 
     @property
     def legend(self) -> list[Look]:
@@ -129,6 +146,8 @@ def case_view(
     kept = sorted(sorted(claims, key=lambda c: LOOKS.index(c.look))[:MOST_CLAIMS], key=lambda c: c.number)
     marks = [mark for claim in kept if (mark := claim.mark)]
     marks += [Mark(span, "plain", repeated=True) for span, _ in repeats_of(record)]
+    segments = segments_view(record)
+    listed = segments[:MOST_CLAIMS]
     sources = _sources(record)
     return CaseView(
         one_line(case.id, 200),
@@ -139,6 +158,11 @@ def case_view(
         _response_note(case.response),
         tuple(kept),
         len(claims) - len(kept),
+        listed,
+        len(segments) - len(listed),
+        pieces(case.response or "", [mark for segment in listed if (mark := segment.mark)], MOST_RESPONSE)
+        if listed
+        else (),
         sources,
         len(case.sources) - len(sources),
         coverage_of(record),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from ragtriage.metric import Better
+from ragtriage.metrics.citations import FALSE
 from ragtriage.report.coverage import State
 from ragtriage.report.marks import Look
 from ragtriage.summary import Summary
@@ -15,6 +16,9 @@ LOOK_WORDS: Mapping[Look, str] = MappingProxyType(
     {
         "unsupported": "not supported by the sources",
         "check": "check this: perhaps not supported",
+        "dangling": FALSE["dangling"],
+        "uncited": FALSE["uncited"],
+        "misattributed": FALSE["misattributed"],
         "unknown": "the judge could not tell",
         "extraneous": "supported, but not needed to answer",
         "supported": "supported by the sources",
@@ -73,6 +77,9 @@ SIGNS = Signs(
     MappingProxyType(
         {
             "unsupported": "✗",
+            "dangling": "∅",
+            "uncited": "✗",
+            "misattributed": "⇄",
             "check": "!",
             "unknown": "?",
             "extraneous": "○",
@@ -102,6 +109,9 @@ ASCII = Signs(
     MappingProxyType(
         {
             "unsupported": "x",
+            "dangling": "0",
+            "uncited": "x",
+            "misattributed": "~",
             "check": "!",
             "unknown": "?",
             "extraneous": "o",
@@ -141,6 +151,14 @@ def level_mark(better: Better, signs: Signs) -> str:
 def plural(count: int, one: str, many: str = "") -> str:
     """A count with its noun: `1 case`, `2,000 cases`."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def citing_of(summary: Summary) -> str:
+    """How many responses cite something: what the means of the citation metrics are taken over. Empty if not asked."""
+    if summary.citing is None:
+        return ""
+    cite, of = summary.citing
+    return f"{cite:,} of {plural(of, 'response')} {'cites' if of == 1 else 'cite'} something ({cite / of:.0%})"
 
 
 def flagged_of(summary: Summary) -> str:

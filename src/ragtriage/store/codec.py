@@ -12,7 +12,7 @@ from typing import Any
 
 from ragtriage.case import Case
 from ragtriage.errors import StoreError
-from ragtriage.verdicts import Answer, Cell, Component, Failure, Known, Missing, Verdict, Verdicts
+from ragtriage.verdicts import Answer, Cell, Citation, Component, Failure, Known, Missing, Verdict, Verdicts
 
 FORMAT = 1
 """The first member of every blob of steps; a reader refuses one that it doesn't know."""
@@ -68,6 +68,8 @@ def without_texts(blob: bytes) -> bytes:
     version, components, steps = json.loads(zlib.decompress(blob))
     for component in components:
         component[4] = DELETED
+        for citation in component[5] if len(component) > 5 else ():
+            citation[0] = DELETED
     for known in steps.values():
         if isinstance(known, dict) and "verdicts" in known:
             known["why"] = {}
@@ -162,7 +164,10 @@ def _origins(case: Case, source: int | None) -> tuple[str | None, ...]:
 
 
 def _component(case: Case, component: Component) -> list[Any]:
-    """[source, start, end, remark, text], where a number in place of the text says where it stands verbatim."""
+    """[source, start, end, remark, text], where a number in place of the text says where it stands verbatim.
+
+    A segment that cites something has a sixth member: [[name, sources], …].
+    """
     start, end = component.span or (None, None)
     text: str | int = component.text
     if component.span:
@@ -170,12 +175,14 @@ def _component(case: Case, component: Component) -> list[Any]:
             if origin is not None and origin[start:end] == component.text:
                 text = i
                 break
-    return [component.source, start, end, component.remark, text]
+    cited = [[[c.name, c.sources] for c in component.citations]] if component.citations else []
+    return [component.source, start, end, component.remark, text, *cited]
 
 
 def _component_back(case: Case, read: list[Any]) -> Component:
-    source, start, end, remark, text = read
+    source, start, end, remark, text, *cited = read
     if isinstance(text, int):
         origin = _origins(case, source)[text]
         text = DELETED if origin is None or origin == DELETED else origin[start:end]
-    return Component(text, None if start is None else (start, end), source, remark)
+    citations = tuple(Citation(name, tuple(sources)) for name, sources in (cited[0] if cited else ()))
+    return Component(text, None if start is None else (start, end), source, remark, citations)

@@ -35,6 +35,9 @@ def content_hash(case: Case) -> bytes:
                 case.weight,
                 case.time,
                 case.trace_id,
+                *(
+                    [case.citation_mark] if case.citation_mark is not None else []
+                ),  # rows without one stay what they were
             ],
             default=str,
         )

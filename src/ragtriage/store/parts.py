@@ -2,7 +2,7 @@
 
 The parts of a built-in metric's score are found again from the steps. Those of a metric of one's own are not, since its
 code isn't run to show a run, so they are written beside the steps, as verdicts of two columns: the deciding cell, and
-whether it speaks for the answer.
+whether it speaks for the answer, explained by the kind of bad component that it is (gone where texts are deleted).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def own_parts(outcomes: Mapping[str, Outcome]) -> dict[str, Known]:
     return {
         _key(name): Verdicts(
             tuple(part.component for part in outcome.parts),
-            tuple((part.cell, Verdict(_GOOD[part.good])) for part in outcome.parts),
+            tuple((part.cell, Verdict(_GOOD[part.good], explanation=part.kind)) for part in outcome.parts),
         )
         for name, outcome in outcomes.items()
         if isinstance(outcome, Score) and outcome.parts and not metric_named(name)
@@ -36,13 +36,13 @@ def with_own_parts(outcomes: Mapping[str, Outcome], steps: dict[str, Known]) -> 
         kept = steps.pop(_key(name), None)
         if isinstance(outcome, Score) and isinstance(kept, Verdicts):
             rows = zip(kept.components, kept.cells, strict=True)
-            parts = (Part(component, cell, _good(good)) for component, (cell, good) in rows)
+            parts = (Part(component, cell, *_read(said)) for component, (cell, said) in rows)
             found[name] = replace(outcome, parts=tuple(parts))
     return found
 
 
-def _good(cell: object) -> bool | None:
-    return _BACK[cell.value] if isinstance(cell, Verdict) else None
+def _read(cell: object) -> tuple[bool | None, str]:
+    return (_BACK[cell.value], cell.explanation) if isinstance(cell, Verdict) else (None, "")
 
 
 def _key(name: str) -> str:

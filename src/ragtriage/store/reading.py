@@ -175,6 +175,7 @@ def _record(row: Row[Any], written: list[Any], outcomes: dict[str, Outcome]) -> 
         weight=row.weight,
         time=row.time,
         trace_id=row.trace_id,
+        citation_mark=only("citation mark"),
     )
     steps = decode_steps(case, row.steps)
     outcomes = with_own_parts(outcomes, steps)

@@ -148,7 +148,7 @@ case_texts = Table(
     metadata,
     Column("run", ForeignKey("runs.number", ondelete="CASCADE"), primary_key=True),
     Column("position", Integer, primary_key=True),
-    Column("role", Text, primary_key=True),  # query, response, reference, source, history, sample
+    Column("role", Text, primary_key=True),  # query, response, reference, source, history, sample, citation mark
     Column("ordinal", Integer, primary_key=True),
     Column("label", Exact),  # a source's id, a turn's role
     Column("hash", Bytes(16)),  # NULL: the text was deleted

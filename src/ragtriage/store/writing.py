@@ -301,3 +301,5 @@ def _texts(case: Case) -> Iterator[tuple[str, int, str | None, str]]:
         yield "history", i, turn.role, turn.text
     for i, sample in enumerate(case.samples):
         yield "sample", i, None, sample
+    if case.citation_mark is not None:
+        yield "citation mark", 0, None, case.citation_mark

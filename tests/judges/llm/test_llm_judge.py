@@ -21,7 +21,7 @@ from ragtriage.judges.llm.prompts import ASKED, LOCAL
 from ragtriage.judges.protocol import Batching, Estimate
 from ragtriage.judges.questions import KINDS
 from ragtriage.judges.wrappers import Routed
-from ragtriage.metrics import GROUPS, METRICS, THELMA, metrics_named
+from ragtriage.metrics import CITATIONS, GROUPS, METRICS, THELMA, metrics_named
 from ragtriage.verdicts import Component, Failure, Score, Undefined, Verdict
 
 BROKEN = ask.declines("Broken?", "Broken.")
@@ -179,7 +179,7 @@ CASE = Case(
 )
 
 
-def scores_of(model, metrics, case=CASE, **changes):
+def scores_of(model, metrics, case=CASE, rules=RULES, **changes):
     def local(question):
         if question.kind == "sentences":
             return tuple(Component(text) for text in question.subject.split(". "))
@@ -187,7 +187,7 @@ def scores_of(model, metrics, case=CASE, **changes):
 
     judge = judge_of(model, **changes)
     routed = Routed({**dict.fromkeys(ASKED, judge), **dict.fromkeys(LOCAL, FakeJudge(local))}, "fake")
-    (record,) = evaluate_sync([case], routed, metrics=metrics, also=needs_of(RULES))
+    (record,) = evaluate_sync([case], routed, metrics=metrics, also=needs_of(rules))
     return {name: outcome for name, outcome in record.outcomes.items() if not isinstance(outcome, Undefined)}
 
 
@@ -207,6 +207,13 @@ def test_all_scores_over_five_sources_take_few_requests(metrics, most, verdict):
     assert all(isinstance(score, Score) for score in scores.values())
 
 
+CITING = replace(
+    CASE,
+    response="The tower is high [1]. It was built in 1889 [2]. Ada Morrow built it [3]. It is red [4]. "
+    "It is open [2][5].\n\nIn short, the tower is worth a visit.",
+)
+"""Six segments over five sources: four cite one source, one cites two, one none."""
+
 FULL = replace(
     CASE,
     sources=tuple(replace(source, id=f"s{n}") for n, source in enumerate(SOURCES)),
@@ -214,25 +221,29 @@ FULL = replace(
     samples=("38 metres.", "It is 38 metres tall; it dates from 1889.", "40 metres.", "Nobody knows."),
     relevant_ids=("s1", "s3"),
 )
-"""With everything that a metric may need."""
+"""With everything that a metric may need but citations."""
+FULL_CITING = replace(FULL, response=CITING.response)
 
 
 @pytest.mark.parametrize("verdict", ["yes", "no", "unknown", in_turn], ids=["yes", "no", "unknown", "mixed"])
-def test_all_metrics_over_five_sources_take_few_requests(verdict):
+@pytest.mark.parametrize(
+    ("case", "lacking", "most"), [(FULL, CITATIONS, 17), (FULL_CITING, (), 20)], ids=["plain", "citing"]
+)
+def test_all_metrics_over_five_sources_take_few_requests(case, lacking, most, verdict):
     model = Answering(verdict)
-    scores = scores_of(model, METRICS, case=FULL)
-    assert len(model.prompts) <= 17
+    scores = scores_of(model, METRICS, case=case)
+    assert len(model.prompts) <= most
     if verdict in {"yes", "no"}:
-        assert set(scores) == {metric.name for metric in METRICS}
+        assert set(scores) == {metric.name for metric in METRICS if metric not in lacking}
 
 
 def test_all_metrics_take_far_fewer_requests_together_than_apart():
     together = Answering("no")
-    scores_of(together, METRICS, case=FULL)
+    scores_of(together, METRICS, case=FULL_CITING)
     apart = 0
-    for group in ("thelma", "generator", "reference", "samples", "retrieval", "ragas"):
+    for group in GROUPS.keys() - {"all"}:
         model = Answering("no")
-        scores_of(model, GROUPS[group], case=FULL)
+        scores_of(model, GROUPS[group], case=FULL_CITING)
         apart += len(model.prompts)
     assert len(together.prompts) < apart / 2
 
@@ -299,3 +310,21 @@ def test_a_malformed_reply_is_asked_again_and_changes_nothing():
             return reply if prompt.refused else Reply(reply.text[:-2])
 
     assert answers(judge_of(Stammering(), batch_size=3), POOL) == answers(judge_of(Answering(), batch_size=3), POOL)
+
+
+@pytest.mark.parametrize("verdict", ["yes", "no", in_turn], ids=["yes", "no", "mixed"])
+@pytest.mark.parametrize(("metrics", "most"), [(CITATIONS, 8), ((*THELMA, *CITATIONS), 16)], ids=["alone", "beside"])
+def test_citations_over_five_sources_take_few_requests(metrics, most, verdict):
+    model = Answering(verdict)
+    scores = scores_of(model, metrics, CITING, RULES if THELMA[0] in metrics else ())
+    assert len(model.prompts) <= most
+    assert {metric.name for metric in CITATIONS} <= set(scores)
+
+
+def test_segments_that_cite_one_source_share_a_request_with_what_else_is_asked_of_it():
+    alone, beside, without = Answering("yes"), Answering("yes"), Answering("yes")
+    scores_of(alone, CITATIONS, CITING, ())
+    scores_of(beside, (*THELMA, *CITATIONS), case=CITING)
+    scores_of(without, THELMA, case=CITING)
+    assert len(beside.prompts) - len(without.prompts) == 2  # two sources together, and round two
+    assert len(alone.prompts) == 5 + 2

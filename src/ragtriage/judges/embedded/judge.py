@@ -12,10 +12,12 @@ import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragtriage.judges.embedded import decompose
+from ragtriage.judges.embedded.claimwise import claimwise, weakest
 from ragtriage.judges.embedded.gather import Gatherer
 from ragtriage.judges.embedded.verdict import verdict_of
 from ragtriage.judges.protocol import Estimate
@@ -152,14 +154,14 @@ class EmbeddedJudge:
             # Questions with the same evidence are neighbours, so it is made ready once.
             seen: dict[tuple[str, ...], int] = {}
             matches.sort(key=lambda i: seen.setdefault((*questions[i].evidence, questions[i].context), len(seen)))
-            scored = scorer.score([questions[i] for i in matches])
-            for place, found in zip(matches, scored, strict=True):
-                question = questions[place]
-                answers[place] = (
-                    _failure(question, found)
-                    if isinstance(found, Exception)
-                    else verdict_of(question, found, scorer.cuts)
-                )
+            parts = [claimwise(questions[i]) for i in matches]
+            asked = [question for part in parts for question in part]
+            judged = (
+                _failure(question, found) if isinstance(found, Exception) else verdict_of(question, found, scorer.cuts)
+                for question, found in zip(asked, scorer.score(asked), strict=True)
+            )
+            for place, part in zip(matches, parts, strict=True):
+                answers[place] = weakest(part, list(islice(judged, len(part))))
         for place in picked:
             answers[place] = self._needed_sentences(questions[place])
         return [answers[place] for place in range(len(questions))]

@@ -1,0 +1,143 @@
+"""Whether the citations carry what is said ("Automating Groundedness Evaluation in RAG Applications", 2025)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import MappingProxyType
+
+from ragtriage.metric import metric
+from ragtriage.metrics.aggregate import share
+from ragtriage.metrics.decompositions import SEGMENTS
+from ragtriage.steps import Match, OnlyWhere, only_where_not
+from ragtriage.verdicts import Cell, Component, Failure, Outcome, Score, Undefined, Verdict, Verdicts, highest
+
+ROUND_ONE = Match(SEGMENTS, "supported", "cited sources")
+"""Each segment with marks against what it cites, taken together."""
+ROUND_TWO = Match(SEGMENTS, "supported", "true segments", OnlyWhere(ROUND_ONE, "wasn't asked"))
+"""Each segment without marks against the segments that round one found true."""
+ELSEWHERE = Match(SEGMENTS, "supported", "sources", only_where_not(ROUND_ONE, only_where_not(ROUND_TWO)))
+"""Tells a false segment that the sources support from one that nothing does; no score depends on it."""
+EACH_ALONE = Match(SEGMENTS, "supported", "each citation")
+WITHOUT_EACH = Match(
+    SEGMENTS, "supported", "other citations", OnlyWhere(ROUND_ONE, "has yes", only_where_not(EACH_ALONE))
+)
+"""Whether a citation can be spared; asked only where several together support what none of them supports alone."""
+
+FALSE = MappingProxyType(
+    {
+        "unsupported": "not supported by what it cites",
+        "misattributed": "supported by a source that it doesn't cite",
+        "uncited": "cites nothing, and nothing that is cited bears it out",
+        "dangling": "cites what doesn't exist",
+    }
+)
+"""Why a segment is false."""
+UNCITED = Verdict("no", 0.0, 1.0, "it cites nothing")
+
+
+@metric(
+    title="Citations carry the answer",
+    fault="not supported by what it cites",
+    kinds=FALSE,
+    cited=ROUND_ONE,
+    borne_out=ROUND_TWO,
+    elsewhere=ELSEWHERE,
+)
+def citation_groundedness(cited: Verdicts, borne_out: Verdicts, elsewhere: Verdicts) -> Outcome:
+    """The share of the response's segments that what they cite supports, or that segments so supported bear out.
+
+    True segments / segments that claim something, in [0, 1]. Args: all of shape (n_segments, 1). Undefined without a
+    response, or if it cites or claims nothing. Source: "Automating Groundedness Evaluation in RAG Applications".
+    """
+    cells = [highest(pair) for pair in zip(cited.best(), borne_out.best(), strict=True)]
+    outcome = share(cited.components, cells)
+    if not isinstance(outcome, Score):
+        return outcome
+    found = zip(outcome.parts, elsewhere.best(), strict=True)
+    return replace(outcome, parts=tuple(replace(p, kind=kind_of(p.component, p.cell, other)) for p, other in found))
+
+
+@metric(title="Segments cited", fault="not supported by what it cites", kinds=FALSE, cited=ROUND_ONE)
+def citation_recall(cited: Verdicts) -> Outcome:
+    """The share of the response's segments that are wholly supported by what they cite themselves.
+
+    Segments that their own citations support / segments that claim something, in [0, 1]; one without citations isn't
+    supported. Args: cited: shape (n_segments, 1). Undefined without a response, or if it cites or claims nothing.
+    Source: Gao et al. 2023, "Enabling Large Language Models to Generate Text with Citations", section 4.
+    """
+    return share(cited.components, [cell or UNCITED for cell in cited.best()])
+
+
+@metric(
+    title="Citations needed",
+    fault="a citation that doesn't support what it stands behind",
+    cited=ROUND_ONE,
+    alone=EACH_ALONE,
+    without=WITHOUT_EACH,
+)
+def citation_precision(cited: Verdicts, alone: Verdicts, without: Verdicts) -> Outcome:
+    """The share of citations that support their segment alone, or without which the others no longer support it.
+
+    In [0, 1], over the citations of segments that claim something; one that names no source supports nothing. Args:
+    cited: shape (n_segments, 1); alone and without: shape (n_segments, n_citations). Undefined without a response, or
+    if it cites or claims nothing. Source: Gao et al. 2023, section 4, citation by citation.
+    """
+    rows = zip(cited.components, citations_needed(cited, alone, without), strict=True)
+    found = [(_citation(segment, at), cell) for segment, cells in rows for at, cell in enumerate(cells)]
+    if not found:
+        return Undefined("no segment that claims something cites a source")
+    return share([component for component, _ in found], [cell for _, cell in found])
+
+
+def citations_needed(cited: Verdicts, alone: Verdicts, without: Verdicts) -> tuple[tuple[Cell, ...], ...]:
+    """The verdict on each citation of each segment, in the order of its marks; shapes as for `citation_precision`."""
+    rows = zip(cited.best(), alone.cells, without.cells, strict=True)
+    return tuple(
+        tuple(_needed(together, own, others[at], highest(ones)) for at, own in enumerate(ones) if own is not None)
+        for together, ones, others in rows
+    )
+
+
+def kind_of(segment: Component, cell: Cell, elsewhere: Cell) -> str:
+    """Why a segment is false, a key of `FALSE`; empty if it isn't, or isn't known."""
+    if not isinstance(cell, Verdict) or cell.value != "no":
+        return ""
+    if any(not citation.sources for citation in segment.citations):
+        return "dangling"
+    if _is(elsewhere, "yes"):
+        return "misattributed"
+    return "unsupported" if segment.citations else "uncited"
+
+
+def _needed(together: Cell, own: Cell, others: Cell, best: Cell) -> Cell:
+    """The verdict on one citation; shapes: none.
+
+    Args:
+        together: on all that the segment cites.
+        own: on this citation alone.
+        others: on all but this one; None where that wasn't asked.
+        best: the highest on any citation alone.
+    """
+    if _is(own, "yes") or isinstance(own, Failure):
+        return own
+    if not _is(together, "yes"):
+        return together
+    if _is(best, "yes"):
+        return own  # another one supports it alone, so this one can be spared
+    if isinstance(others, Verdict) and others.value != "unknown":
+        return replace(others, value="no" if others.value == "yes" else "yes", score=_turned(others.score))
+    return others or own
+
+
+def _is(cell: Cell, value: str) -> bool:
+    return isinstance(cell, Verdict) and cell.value == value
+
+
+def _turned(score: float | None) -> float | None:
+    return None if score is None else 1.0 - score
+
+
+def _citation(segment: Component, place: int) -> Component:
+    """A segment as what one of its citations stands behind."""
+    sources = segment.citations[place].sources if segment.citations else ()
+    return replace(segment, source=sources[0] if sources else None)

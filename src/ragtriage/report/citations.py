@@ -1,0 +1,156 @@
+"""The segments of a response with what each cites, what it was checked against and what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from ragtriage.diagnosis.citations import CheckedSegment, checked_segments
+from ragtriage.metrics.citations import FALSE
+from ragtriage.record import Record
+from ragtriage.report.coverage import State, place_of, state_of
+from ragtriage.report.marks import Look, Mark
+from ragtriage.report.plain import Span, one_line
+from ragtriage.verdicts import Verdict
+
+KINDS: Mapping[str, Look] = MappingProxyType(
+    {"unsupported": "unsupported", "misattributed": "misattributed", "uncited": "uncited", "dangling": "dangling"}
+)
+"""How a segment of each kind of `FALSE` is shown."""
+SUPPORTED = "supported by what it cites"
+BORNE_OUT = "borne out by what is cited"
+SEGMENT_WORDS: Mapping[Look, str] = MappingProxyType(
+    {
+        "unsupported": FALSE["unsupported"],
+        "dangling": FALSE["dangling"],
+        "uncited": FALSE["uncited"],
+        "misattributed": FALSE["misattributed"],
+        "check": "check this: perhaps false",
+        "unknown": "not known: the judge could not tell, or failed",
+        "supported": "true",
+        "remark": "claims nothing, not checked",
+        "plain": "not checked",
+    }
+)
+"""What the looks mean on a segment."""
+TOGETHER = "the parts of the response that are supported by what they cite"
+
+
+@dataclass(frozen=True, slots=True)
+class CitationView:
+    """One citation of a segment."""
+
+    name: str
+    """As the mark has it."""
+    sources: tuple[int, ...]
+    """By number from 1; empty where it names none."""
+    needed: State
+    """Whether it supports its segment alone, or is needed beside the others; not told of a segment that isn't true."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentView:
+    """One segment, or a remark."""
+
+    number: int
+    """From 1, in the order of the text; remarks are numbered along."""
+    text: str
+    span: Span | None
+    look: Look
+    said: str
+    """What came out, in words."""
+    citations: tuple[CitationView, ...]
+    against: str
+    """What it was checked against, in words; empty where there was nothing to check it against."""
+    note: str
+    """The judge's explanation, or why it couldn't be judged."""
+    elsewhere: str
+    """What the judge said of all sources together, where that tells more; else empty."""
+    confidence: float | None
+
+    @property
+    def notable(self) -> bool:
+        """Whether a reader should look at it."""
+        return self.look not in ("supported", "remark", "plain") or any(
+            c.needed in ("no", "check") for c in self.citations
+        )
+
+    @property
+    def mark(self) -> Mark | None:
+        """Where it lies in the response."""
+        return Mark(self.span, self.look, self.number) if self.span else None
+
+
+def segments_view(record: Record) -> tuple[SegmentView, ...]:
+    """The segments in the order of the text, empty where the response wasn't cut by its citations."""
+    return tuple(_segment(number, checked) for number, checked in enumerate(checked_segments(record), 1))
+
+
+def _segment(number: int, checked: CheckedSegment) -> SegmentView:
+    segment, cell = checked.segment, checked.cell
+    look = _look(checked)
+    place, elsewhere = place_of(cell), place_of(checked.elsewhere)
+    return SegmentView(
+        number,
+        one_line(segment.text, 600),
+        segment.span,
+        look,
+        _said(checked, look),
+        _citations(checked),
+        "" if segment.remark else _against(checked),
+        place.note,
+        elsewhere.note if checked.kind == "misattributed" else "",
+        cell.confidence if isinstance(cell, Verdict) else None,
+    )
+
+
+def _look(checked: CheckedSegment) -> Look:
+    """Red only where the judge is sure; a no that it isn't sure of is *check this*."""
+    if checked.segment.remark:
+        return "remark"
+    match state_of(checked.cell):
+        case "yes":
+            return "supported"
+        case "no":
+            return KINDS[checked.kind]
+        case "check":
+            return "check"
+        case "unknown" | "failed":
+            return "unknown"
+        case "not asked":
+            return "plain"
+
+
+def _said(checked: CheckedSegment, look: Look) -> str:
+    match look:
+        case "supported":
+            return SUPPORTED if checked.segment.citations else BORNE_OUT
+        case "check":
+            return f"check this: perhaps {FALSE[checked.kind]}"
+        case "unknown":
+            return "the judge could not tell" if isinstance(checked.cell, Verdict) else "the judge failed"
+        case _:
+            return SEGMENT_WORDS[look]
+
+
+def _citations(checked: CheckedSegment) -> tuple[CitationView, ...]:
+    cited = checked.segment.citations
+    told = state_of(checked.cell) == "yes" and len(checked.needed) == len(cited)
+    needed = checked.needed if told else (None,) * len(cited)
+    return tuple(
+        CitationView(one_line(c.name, 60), tuple(at + 1 for at in c.sources), state_of(cell))
+        for c, cell in zip(cited, needed, strict=True)
+    )
+
+
+def _against(checked: CheckedSegment) -> str:
+    """What the verdict rests on; a segment of which a mark names nothing wasn't held against anything."""
+    cited = checked.segment.citations
+    if any(not citation.sources for citation in cited):
+        return ""
+    numbers = sorted({at + 1 for citation in cited for at in citation.sources})
+    if not numbers:
+        return TOGETHER
+    listed = ", ".join(map(str, numbers))
+    return f"source {listed}" if len(numbers) == 1 else f"sources {listed} together"

@@ -1,0 +1,190 @@
+"""Citation groundedness, recall and precision: worked examples, what a judge is asked, and what it may fail at."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragtriage import Case, FakeJudge, Record, Score, Source, Undefined, Verdict, evaluate_sync, plan
+from ragtriage.judges.questions import Question
+from ragtriage.metrics import CITATIONS, GROUPS, metrics_named
+from ragtriage.metrics.citations import FALSE, citation_precision
+from ragtriage.verdicts import Answer, Component, Failure, Verdicts
+
+ROWS = [
+    json.loads(line)
+    for line in (Path(__file__).parent.parent / "worked" / "citations.jsonl").read_text(encoding="utf-8").splitlines()
+]
+
+
+def case_of(response: str | None, sources: list[str]) -> Case:
+    return Case("c", "What about fruit?", tuple(map(Source, sources)), response)
+
+
+def judge_of(sources: list[str], yes: list[str]) -> FakeJudge:
+    """Affirms what is listed: `12: text` against sources 1 and 2, `*: text` against segments of the response."""
+
+    def answer(question: Question) -> Answer:
+        numbers = [str(sources.index(text) + 1) for text in question.evidence if text in sources]
+        of_segments = len(numbers) < len(question.evidence)
+        key = f"{'*' if of_segments else ''.join(sorted(numbers))}: {question.subject}"
+        return Verdict("yes" if key in yes else "no", explanation=f"asked of {key}")
+
+    return FakeJudge(answer)
+
+
+def record_of(response: str | None, sources: list[str], judge: FakeJudge) -> Record:
+    (record,) = evaluate_sync([case_of(response, sources)], judge, metrics=CITATIONS)
+    return record
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["what"])
+def test_worked_examples_come_out(row: dict[str, Any]) -> None:
+    record = record_of(row["response"], row["sources"], judge_of(row["sources"], row["yes"]))
+
+    for name, expected in row["expected"].items():
+        outcome = record.outcomes[name]
+        if isinstance(outcome, Score):
+            assert outcome.value == pytest.approx(float(Fraction(expected))), name
+        else:
+            assert outcome == Undefined(expected)
+    first = record.outcomes["citation_groundedness"]
+    assert ([part.kind for part in first.parts] if isinstance(first, Score) else None) == row.get("kinds")
+
+
+def test_every_kind_of_false_segment_occurs_in_the_worked_examples() -> None:
+    assert {kind for row in ROWS for kind in row.get("kinds", ()) if kind} == set(FALSE)
+
+
+@pytest.mark.parametrize("response", [None, " ", "Apples are red.", "I don't know [1].", "Apples are red [9]."])
+def test_what_needs_no_judge_is_decided_before_one_is_asked(response: str | None) -> None:
+    judge = judge_of([], [])
+
+    record_of(response, [], judge)
+
+    assert judge.asked == []
+
+
+SOURCES = [f"The text of source {number}." for number in range(1, 6)]
+RESPONSE = (
+    "Apples are red [1]. Pears are green [2]. Plums are blue [3]. Figs are soft [4]. Nuts are hard [1][5].\n\n"
+    "In short, fruit has colours."
+)
+"""Six segments over five sources: four cite one source, one cites two, one none."""
+
+
+def rounds(yes: list[str]) -> list[list[str]]:
+    """What is asked, round by round."""
+    judge = judge_of(SOURCES, yes)
+    record_of(RESPONSE, SOURCES, judge)
+
+    def named(question: Question) -> str:
+        numbers = [str(SOURCES.index(text) + 1) for text in question.evidence if text in SOURCES]
+        return f"{''.join(numbers) or '*'}: {question.subject}"
+
+    return [[named(question) for question in batch] for batch in judge.batches]
+
+
+def test_a_sound_answer_is_asked_about_in_two_rounds() -> None:
+    said = [
+        "1: Apples are red.",
+        "2: Pears are green.",
+        "3: Plums are blue.",
+        "4: Figs are soft.",
+        "15: Nuts are hard.",
+    ]
+
+    found = rounds([*said, "1: Nuts are hard.", "*: In short, fruit has colours."])
+
+    assert found == [[*said, "1: Nuts are hard.", "5: Nuts are hard."], ["*: In short, fruit has colours."]]
+
+
+def test_only_false_segments_are_held_against_all_sources() -> None:
+    found = rounds(["1: Apples are red.", "2: Pears are green.", "15: Nuts are hard."])
+
+    assert found[1:] == [
+        ["*: In short, fruit has colours."],
+        ["12345: Plums are blue.", "12345: Figs are soft.", "12345: In short, fruit has colours."],
+    ]
+
+
+def test_a_metric_of_its_own_asks_for_no_more_than_it_needs() -> None:
+    judge = judge_of(SOURCES, [])
+
+    list(evaluate_sync([case_of(RESPONSE, SOURCES)], judge, metrics=metrics_named(["citation_recall"])))
+
+    assert len(judge.asked) == 5
+
+
+def test_conditions_are_data_so_that_a_plan_counts_them() -> None:
+    least, most = plan(CITATIONS).questions(5, {"segments": 6})
+
+    assert (least, most) == (0, 6 + 6 + 6 + 6 * 5 + 6 * 5)
+    assert plan(metrics_named(["citation_recall"])).questions(5, {"segments": 6}) == (0, 6)
+
+
+def test_the_group_is_the_three_metrics() -> None:
+    assert metrics_named(["citations"]) == CITATIONS == GROUPS["citations"]
+
+
+def test_a_failure_in_round_one_makes_the_score_failed_and_one_elsewhere_only_its_reason_unknown() -> None:
+    def answer(question: Question) -> Answer:
+        if len(question.evidence) == 5:
+            return Failure("the line is down")
+        return Verdict("no")
+
+    record = record_of(RESPONSE, SOURCES, FakeJudge(answer))
+    score = record.outcomes["citation_groundedness"]
+    assert isinstance(score, Score)
+    assert [part.kind for part in score.parts] == ["unsupported"] * 5 + ["uncited"]
+
+    failed = record_of(RESPONSE, SOURCES, FakeJudge(lambda _: Failure("the line is down")))
+    assert all(isinstance(o, Undefined) and o.failed for o in failed.outcomes.values())
+
+
+def test_unknown_segments_leave_the_score_and_bear_nothing_out() -> None:
+    def answer(question: Question) -> Answer:
+        return Verdict("unknown" if question.subject.startswith("Apples") else "yes")
+
+    judge = FakeJudge(answer)
+    score = record_of(RESPONSE, SOURCES, judge).outcomes["citation_groundedness"]
+
+    assert isinstance(score, Score)
+    assert (score.value, score.judged, score.unknown) == (1.0, 5, 1)
+    (second,) = [q for q in judge.asked if q.subject.startswith("In short")]
+    assert "Apples are red." not in second.evidence
+    assert "Pears are green." in second.evidence
+
+
+YES, NO, UNKNOWN, FAILED = Verdict("yes"), Verdict("no"), Verdict("unknown"), Failure("no reply")
+
+
+@pytest.mark.parametrize(
+    ("together", "alone", "others", "expected"),
+    [
+        (YES, (YES, YES), (None, None), 1.0),
+        (YES, (YES, NO), (None, None), 0.5),
+        (YES, (NO, NO), (NO, NO), 1.0),
+        (YES, (NO, NO), (NO, YES), 0.5),
+        (NO, (NO, NO), (None, None), 0.0),
+        (NO, (YES, NO), (None, None), 0.5),
+        (YES, (YES, UNKNOWN), (None, None), 1.0),
+        (YES, (NO, NO), (NO, UNKNOWN), 1.0),
+        (UNKNOWN, (YES, NO), (None, None), 1.0),
+        (UNKNOWN, (UNKNOWN, NO), (None, None), None),
+        (YES, (YES, FAILED), (None, None), None),
+        (FAILED, (NO, NO), (None, None), None),
+    ],
+)
+def test_a_citation_counts_if_it_supports_alone_or_is_needed(together, alone, others, expected) -> None:
+    segment = (Component("Nuts are hard."),)
+
+    outcome = citation_precision.compute(
+        Verdicts(segment, ((together,),)), Verdicts(segment, (alone,)), Verdicts(segment, (others,))
+    )
+
+    assert (outcome.value if isinstance(outcome, Score) else None) == expected

@@ -1,0 +1,174 @@
+"""Segments as they are shown: with what each was checked against, in words as well as in colours, doubt as doubt."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from ragtriage import Case, FakeJudge, Record, Source, Tally, Verdict, diagnose, evaluate_sync, thresholds_with
+from ragtriage.exporting import export_cases
+from ragtriage.judges.questions import Question
+from ragtriage.metrics import CITATIONS
+from ragtriage.report.citations import SEGMENT_WORDS, segments_view
+from ragtriage.report.header import Header
+from ragtriage.report.html import write_report
+from ragtriage.report.marks import LOOKS
+from ragtriage.report.page import cards_of
+from ragtriage.report.terminal import print_summary
+from ragtriage.report.terminal_case import print_case
+from ragtriage.report.view import case_view
+from ragtriage.verdicts import Answer
+
+SOURCES = (Source("Apples are red, fresh.", "apples"), Source("Pears are green.", "pears"), Source("Figs are soft."))
+RESPONSE = (
+    "## Fruit\n\nHere is what I found:\n\n- Apples are red [1].\n- Pears are green [1].\n"
+    "- Plums are made of <b>wood</b> [2].\n- Figs may be soft [3].\n- Nuts are hard [2][3].\n- Dates are brown [8].\n"
+    "- Limes could be sour [2].\n\nFruit is colourful. Fruit is cheap."
+)
+THRESHOLDS = thresholds_with({})
+
+
+def answer(question: Question) -> Answer:
+    said = question.subject
+    together = len(question.evidence) == 3
+    if "Figs" in said:
+        return Verdict("no", 0.4, 0.6, "perhaps not", sure=False)
+    if "Limes" in said:
+        return Verdict("unknown", 0.5, 0.5, "too close to call")
+    if "Nuts" in said:
+        return Verdict("yes" if "Pears are green." in question.evidence else "no", 0.9, 0.9, "it says so")
+    if "Pears" in said:
+        return Verdict("yes" if together else "no", 0.9, 0.9, "found at last" if together else "not in there")
+    return Verdict("yes" if "Apples" in said else "no", 0.9, 0.9, "it is plain")
+
+
+@pytest.fixture(scope="module")
+def record() -> Record:
+    (found,) = evaluate_sync([Case("c1", "What about fruit?", SOURCES, RESPONSE)], FakeJudge(answer), metrics=CITATIONS)
+    return found
+
+
+def test_every_segment_says_what_came_out_and_what_it_was_checked_against(record: Record) -> None:
+    shown = [(s.look, s.said, s.against) for s in segments_view(record)]
+
+    assert shown == [
+        ("remark", "claims nothing, not checked", ""),
+        ("supported", "supported by what it cites", "source 1"),
+        ("misattributed", "supported by a source that it doesn't cite", "source 1"),
+        ("unsupported", "not supported by what it cites", "source 2"),
+        ("check", "check this: perhaps not supported by what it cites", "source 3"),
+        ("supported", "supported by what it cites", "sources 2, 3 together"),
+        ("dangling", "cites what doesn't exist", ""),
+        ("unknown", "the judge could not tell", "source 2"),
+        (
+            "uncited",
+            "cites nothing, and nothing that is cited bears it out",
+            "the parts of the response that are supported by what they cite",
+        ),
+    ]
+
+
+def test_a_citation_that_can_be_spared_is_pointed_at_on_true_segments_only(record: Record) -> None:
+    needed = {s.number: [c.needed for c in s.citations] for s in segments_view(record)}
+
+    assert needed[6] == ["yes", "no"]
+    assert needed[4] == ["not asked"]
+
+
+def test_every_look_has_words_and_a_place_in_the_order() -> None:
+    assert set(SEGMENT_WORDS) == set(LOOKS) - {"extraneous", "essential"}
+
+
+def test_the_terminal_shows_segments_in_words(record: Record) -> None:
+    file = io.StringIO()
+
+    print_case(Console(file=file, width=200), record, diagnose(record, THRESHOLDS), THRESHOLDS)
+
+    text = file.getvalue()
+    assert "✓2 Apples are red. [1] – supported by what it cites; checked against source 1: it is plain" in text
+    assert (
+        "⇄3 Pears are green. [1] – supported by a source that it doesn't cite; checked against source 1: not in" in text
+    )
+    assert "against all sources: found at last" in text
+    assert "!5 Figs may be soft. [3] – check this: perhaps not supported by what it cites" in text
+    assert "✓6 Nuts are hard. [2] [3 ✗ not needed]" in text
+    assert "∅7 Dates are brown. [8] – cites what doesn't exist: nothing is called “8”: there are 3 sources" in text
+    assert "✗9 Fruit is colourful. Fruit is cheap. – cites nothing" in text
+    assert "prompt · quality" in text
+
+
+def test_a_terminal_without_unicode_shows_them_too(record: Record) -> None:
+    file = io.TextIOWrapper(io.BytesIO(), encoding="ascii", errors="replace")
+
+    print_case(Console(file=file, width=200), record, (), THRESHOLDS)
+
+    file.seek(0)
+    text = file.read()
+    assert "~3 Pears are green." in text
+    assert "07 Dates are brown." in text
+
+
+def test_the_share_of_responses_that_cite_stands_beside_the_mean(record: Record) -> None:
+    tally = Tally(CITATIONS, THRESHOLDS)
+    plain = Case("c2", "What about fruit?", SOURCES, "Apples are red.")
+    silent = Case("c3", "What about fruit?", SOURCES)
+    for one in (record, *evaluate_sync([plain, silent], FakeJudge(answer), metrics=CITATIONS)):
+        tally.add(one)
+    summary = tally.summary()
+    header = Header("1", thresholds=THRESHOLDS)
+    file = io.StringIO()
+
+    print_summary(Console(file=file, width=120), header, summary)
+
+    assert summary.citing == (1, 2)
+    assert summary.as_json()["citing"] == {"responses": 2, "cite": 1}
+    assert "1 of 2 responses cite something (50%): the citation metrics are about these" in file.getvalue()
+    assert {card.beside for card in cards_of(summary, header)} == {"1 of 2 responses cite something (50%)"}
+
+
+def test_the_report_shows_segments_and_leads_to_their_sources(record: Record, tmp_path: Path) -> None:
+    findings = diagnose(record, THRESHOLDS)
+    tally = Tally(CITATIONS, THRESHOLDS)
+    tally.add(record)
+    path = tmp_path / "report.html"
+
+    write_report(path, Header("1", thresholds=THRESHOLDS), tally.summary(), lambda: iter([(record, findings)]))
+
+    html = path.read_text(encoding="utf-8")
+    for look in ("supported", "misattributed", "unsupported", "check", "dangling", "unknown", "uncited", "remark"):
+        assert f'<mark class="m {look}"' in html
+        assert f'class="ink-{look}"' in html
+    assert '<a class="cite" href="#s1-3">source 3</a>' in html
+    assert 'id="s1-3"' in html
+    assert "“8”, which names no source" in html
+    assert "&lt;b&gt;wood&lt;/b&gt;" in html
+    assert "<b>wood" not in html
+
+
+def test_a_long_response_is_listed_in_part(record: Record) -> None:
+    many = Case("c", "What?", SOURCES, "\n\n".join(f"Apples are red, for the {i}th time [1]." for i in range(200)))
+    (found,) = evaluate_sync([many], FakeJudge(answer), metrics=CITATIONS)
+
+    view = case_view(found, (), THRESHOLDS)
+
+    assert len(view.segments) + view.segments_left_out == 200
+    assert view.segments_left_out > 0
+
+
+def test_an_export_holds_the_segments(record: Record, tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+
+    export_cases(path, [m.name for m in CITATIONS], (), [(record, ())])
+
+    segments = json.loads(path.read_text(encoding="utf-8"))["segments"]
+    assert [s["kind"] for s in segments] == [
+        None, None, "misattributed", "unsupported", "unsupported", None, "dangling", None, "uncited",
+    ]  # fmt: skip
+    assert segments[5]["cites"] == [{"name": "2", "sources": [2]}, {"name": "3", "sources": [3]}]
+    assert segments[6]["cites"] == [{"name": "8", "sources": []}]
+    assert RESPONSE[slice(*segments[1]["span"])] == "Apples are red [1]."
+    assert (segments[0]["remark"], segments[0]["verdict"], segments[7]["verdict"]) == (True, None, "unknown")
