@@ -39,8 +39,8 @@ DEFAULTS: Mapping[str, Threshold] = MappingProxyType(
         "groundedness": Threshold(0.8, "0.5 would pass an answer half of which is made up"),
         "hallucination": Threshold(0.2, "the other side of groundedness at 0.8"),
         "claim_relevancy": Threshold(0.75, "more than one claim in four is about something else"),
-        "relevant_noise_sensitivity": Threshold(0.1, "more than one claim in ten is wrong because a source misled"),
-        "irrelevant_noise_sensitivity": Threshold(0.1, "more than one claim in ten is wrong because a source misled"),
+        "relevant_noise_sensitivity": Threshold(0.25, "fewer claims may be true and merely not in the reference"),
+        "irrelevant_noise_sensitivity": Threshold(0.25, "fewer claims may be true and merely not in the reference"),
         "citation_groundedness": Threshold(
             0.8, "the source of the method had 0.87 to 0.9 in use; 0.75 for a weak model"
         ),

@@ -18,22 +18,27 @@ from ragtriage import (
     Case,
     Component,
     ConfigError,
+    FakeJudge,
     Record,
     Score,
+    Source,
     Tally,
     Undefined,
     Verdict,
     Verdicts,
     diagnose,
+    evaluate_sync,
     headline,
+    metrics_named,
     thresholds_with,
 )
 from ragtriage.config import read_settings
 from ragtriage.diagnosis.rules import KINDS
+from ragtriage.judges.questions import DECOMPOSITIONS, Question
 from ragtriage.metrics import THELMA
 from ragtriage.metrics.citations import FALSE
 from ragtriage.metrics.response import DECLINES
-from ragtriage.verdicts import Known, Outcome, Part
+from ragtriage.verdicts import Answer, Known, Outcome, Part
 
 WORKED = Path(__file__).parent.parent / "worked" / "diagnosis.jsonl"
 ROWS = [json.loads(line) for line in WORKED.read_text(encoding="utf-8").splitlines()]
@@ -44,6 +49,7 @@ COMPONENTS = {
     "prompt",
     "prompt or source chunking",
     "retriever",
+    "generator",
     "the judge",
 }
 """The component texts of the specification; other programs read them."""
@@ -225,6 +231,27 @@ def test_a_finding_about_citations_quotes_what_it_is_about_alone() -> None:
     assert [e.fault for e in first.evidence] == [FALSE["dangling"], FALSE["uncited"]]
     assert [e.fault for e in second.evidence] == [FALSE["misattributed"]]
     assert (first.component, second.component) == ("prompt or generator", "prompt")
+
+
+def test_what_misled_is_quoted_from_the_verdicts() -> None:
+    case = Case(
+        "c", "Who built it?", (Source("Ada Morrow built it."), Source("Ben Reed paints.")), "Ben Reed.", "Ada Morrow."
+    )
+
+    def answer(question: Question) -> Answer:
+        if question.kind in DECOMPOSITIONS:
+            return (Component(question.subject),)
+        return Verdict("yes" if question.kind == "supported" and question.subject[:3] in question.evidence[0] else "no")
+
+    chosen = metrics_named(["generator", "reference", "-query_similarity"])
+    (record,) = evaluate_sync([case], FakeJudge(answer), metrics=chosen)
+    (finding,) = [f for f in diagnose(record, THRESHOLDS) if f.rule.startswith("misled")]
+
+    assert (finding.component, finding.sure) == ("retriever", True)
+    assert [(e.text, e.fault) for e in finding.evidence] == [
+        ("Ben Reed.", "wrong, and taken from an irrelevant source")
+    ]
+    assert "source 2 supports it" in finding.evidence[0].explanation
 
 
 def test_a_rule_of_ones_own_may_ask_for_a_fault(tmp_path: Path) -> None:

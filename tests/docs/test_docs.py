@@ -55,6 +55,9 @@ SHORT = {
     "self_distinctness": "SD",
     "groundedness": "GR",
     "citation_groundedness": "CG",
+    "irrelevant_noise_sensitivity": "INS",
+    "relevant_noise_sensitivity": "RNS",
+    "answer_recall": "AR",
 }
 """The short names of the table of rules."""
 
