@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ragtriage.case import Case, Source, Turn
     from ragtriage.diagnosis import RULES, Evidence, Finding, Rule, diagnose, headline, needs_of
     from ragtriage.errors import (
+        ApplicationError,
         ConfigError,
         InputError,
         JudgeError,
@@ -45,6 +46,7 @@ _HOMES = {
     "case": ("Case", "Source", "Turn"),
     "diagnosis": ("RULES", "Evidence", "Finding", "Rule", "diagnose", "headline", "needs_of"),
     "errors": (
+        "ApplicationError",
         "ConfigError",
         "InputError",
         "JudgeError",
@@ -86,6 +88,7 @@ __version__ = "0.1.0"
 __all__ = [  # written out, so that type checkers and readers see it; a test compares it with what can be imported
     "METRICS",
     "RULES",
+    "ApplicationError",
     "Case",
     "Component",
     "ConfigError",

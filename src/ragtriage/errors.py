@@ -4,6 +4,7 @@ RagtriageError
 ├── InputError            a file, a row or a field can't be used; says which and what to do
 ├── ConfigError           a flag, a setting or a metric name is wrong; raised before anything is asked
 │   └── MissingExtraError an optional package is needed; says what to install
+├── ApplicationError      the application under test can't be asked at all
 ├── JudgeError            a judge can't work at all (one failed question is a `Failure`, not an exception)
 │   └── Stopped           a judge stopped on purpose before it was done; the same evaluation can be continued
 └── StoreError            a run can't be read or written
@@ -35,6 +36,10 @@ class MissingExtraError(ConfigError):
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} need the extra {extra!r}: pip install 'ragtriage[{extra}]'")
         self.extra = extra
+
+
+class ApplicationError(RagtriageError):
+    """The application under test can't be asked at all: every query would fail alike."""
 
 
 class JudgeError(RagtriageError):

@@ -12,7 +12,7 @@ import typer
 from ragtriage import __version__
 from ragtriage.cli.app import COMMANDS
 
-EXPECTED = ["evaluate", "plan", "demo", "report", "show", "export", "runs", "judge"]
+EXPECTED = ["evaluate", "collect", "plan", "demo", "report", "show", "export", "runs", "judge"]
 
 
 def test_help_lists_exactly_the_commands(command) -> None:

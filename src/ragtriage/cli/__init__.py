@@ -8,7 +8,7 @@ import sys
 
 from ragtriage.cli.app import app
 from ragtriage.cli.exits import INCOMPLETE, USAGE
-from ragtriage.errors import JudgeError, RagtriageError, StoreError
+from ragtriage.errors import ApplicationError, JudgeError, RagtriageError, StoreError
 
 CTRL_C = 130
 """What typer exits with after Ctrl-C, where a command didn't see to it itself."""
@@ -18,7 +18,7 @@ def main() -> None:
     """The console script: run the command; an expected error is one sentence on stderr, never a traceback.
 
     Exit codes: 0 all is well; 1 a gate failed; 2 usage or input; 3 incomplete (failures, too many unusable rows, a
-    judge that can't work, a store that can't be written, interrupted).
+    judge or an application that can't work, a store that can't be written, interrupted).
     """
     for stream in (sys.stdout, sys.stderr):
         # a user's text may hold what the terminal's encoding can't show: a question mark is better than a traceback
@@ -31,7 +31,7 @@ def main() -> None:
             sys.stdout.flush()
     except RagtriageError as error:
         sys.stderr.write(f"ragtriage: {error}\n")
-        sys.exit(INCOMPLETE if isinstance(error, StoreError | JudgeError) else USAGE)
+        sys.exit(INCOMPLETE if isinstance(error, StoreError | JudgeError | ApplicationError) else USAGE)
     except (BrokenPipeError, SystemExit) as end:
         # The reader of a pipe (`| head`) has gone: nothing is wrong, and nothing more may be written. Where typer sees
         # it first it exits with 1, which would say that a gate failed.

@@ -16,6 +16,17 @@ import typer
 from rich.console import Console
 
 from ragtriage.assessment import Assessment, Criteria
+from ragtriage.cli.app_options import (
+    COLLECTED_MAP,
+    INTERRUPTED,
+    AppFlags,
+    answers_collected,
+    default_place,
+    questions_map,
+    refuse_alone,
+    refuse_beside_app,
+    with_app_flags,
+)
 from ragtriage.cli.exits import GATE_FAILED, INCOMPLETE
 from ragtriage.cli.judging_options import JudgeFlags, choice_from, with_judge_flags
 from ragtriage.cli.opening import readable, say_carried, say_columns, say_rejected
@@ -37,13 +48,16 @@ from ragtriage.report.words import plural
 from ragtriage.running import FileRun, Repetition, Selection
 from ragtriage.store import RunInfo, Store, StoredRun, open_store
 
-INTERRUPTED = "interrupted: give the same command again to go on where it stopped"
 
-
+@with_app_flags
 @with_judge_flags
 def evaluate(  # noqa: PLR0913  # one parameter a flag
     file: Annotated[str, typer.Argument(help="JSONL, JSON, CSV or Parquet; - is JSONL on standard input.")],
     *,
+    asking: AppFlags = AppFlags(),  # noqa: B008  # frozen
+    collected: Annotated[
+        Path | None, typer.Option(help="With --app: where its answers go, a .jsonl file [default: into the store].")
+    ] = None,
     judging: JudgeFlags = JudgeFlags(),  # noqa: B008  # frozen
     metrics: Annotated[
         str | None,
@@ -97,12 +111,32 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
     gates.check(criteria.metrics)
     chosen = Chosen(choice_from(judging, settings))
     selection = Selection(limit, sample, seed)
-    with readable(file) as path:
+    limits = Limits(max_text=max_text, max_sources=max_sources)
+    wanted = {**settings.map, **pairs(mapping or (), "--map")}
+    unanswered = False
+    with readable(file) as readable_path:
+        path = readable_path
+        if asking.app:
+            refuse_beside_app(dry_run=dry_run, split_sources=split_sources)
+            there = collected or default_place(asking, file, selection, place_of(store, settings))
+            questions = open_cases(
+                path,
+                mapping=questions_map(settings.map) | pairs(mapping or (), "--map"),
+                limits=limits,
+                format=file_format,
+                questions=True,
+            )
+            say_columns(file, questions)
+            unanswered = answers_collected(questions, asking, selection, there)
+            file = path = str(there)
+            wanted, selection, file_format = dict(COLLECTED_MAP), Selection(), "jsonl"
+        else:
+            refuse_alone(asking, collected)
         cases = open_cases(
             path,
-            mapping={**settings.map, **pairs(mapping or (), "--map")},
+            mapping=wanted,
             split_sources=split_sources,
-            limits=Limits(max_text=max_text, max_sources=max_sources),
+            limits=limits,
             format=file_format,
             citation_mark=settings.citation_mark if citation_mark is None else citation_mark,
         )
@@ -124,7 +158,12 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
     gate = gates.failing(first.assessment.summary()) if gates.under or gates.over else []
     remarks = [*gate, *(line for trial in trials for line in trial.remarks), *_sent_again(chosen.ledger)]
     sys.stderr.write("".join(f"{line}\n" for line in remarks))
-    if unwritten or first.incomplete or any(trial.stopped or trial.stored.info.failed for trial in trials):
+    if (
+        unanswered
+        or unwritten
+        or first.incomplete
+        or any(trial.stopped or trial.stored.info.failed for trial in trials)
+    ):
         raise typer.Exit(INCOMPLETE)
     if gate:
         raise typer.Exit(GATE_FAILED)

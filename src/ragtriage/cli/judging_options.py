@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import typer
 
+from ragtriage.cli.flags import with_flags
 from ragtriage.config import Settings
 from ragtriage.errors import ConfigError
 from ragtriage.judges.chosen import LOCAL, Choice
@@ -69,24 +68,7 @@ class JudgeFlags:
 
 def with_judge_flags(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command all judge flags; it gets them as one value, its parameter `judging`."""
-    names = [one.name for one in fields(JudgeFlags)]
-    hints = get_type_hints(JudgeFlags, include_extras=True)
-    own = get_type_hints(command, include_extras=True)
-    signature = inspect.signature(command)
-    kept = [p.replace(annotation=own[p.name]) for p in signature.parameters.values() if p.name != "judging"]
-    added = [
-        inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
-        for one in fields(JudgeFlags)
-    ]
-
-    @functools.wraps(command)
-    def run(*args: Any, **kwargs: Any) -> None:
-        flags = JudgeFlags(**{name: kwargs.pop(name) for name in names if name in kwargs})
-        command(*args, judging=flags, **kwargs)
-
-    run.__signature__ = signature.replace(parameters=[*kept, *added])  # type: ignore[attr-defined]  # read by typer
-    run.__annotations__ = {p.name: p.annotation for p in (*kept, *added)}
-    return run
+    return with_flags(command, "judging", JudgeFlags)
 
 
 def choice_from(flags: JudgeFlags, settings: Settings) -> Choice:

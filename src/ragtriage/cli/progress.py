@@ -21,30 +21,31 @@ class Advance(Protocol):
 
 
 @contextmanager
-def progress(total: int, done: int, note: Callable[[], str] = str) -> Iterator[Advance]:
+def progress(total: int, done: int, note: Callable[[], str] = str, word: str = "evaluating") -> Iterator[Advance]:
     """Show progress while the block runs.
 
     Args:
         total: how many cases the run has.
         done: how many of them were done before.
         note: what else is to be shown, for example what was spent.
+        word: what is being done.
     """
     if total == done:
         yield lambda: None
     elif sys.stderr.isatty():
-        with _bar(total, done, note) as advance:
+        with _bar(total, done, note, word) as advance:
             yield advance
     else:
         yield _Lines(total, done, note, sys.stderr)
 
 
 @contextmanager
-def _bar(total: int, done: int, note: Callable[[], str]) -> Iterator[Advance]:
+def _bar(total: int, done: int, note: Callable[[], str], word: str) -> Iterator[Advance]:
     from rich.console import Console  # noqa: PLC0415  # only where a bar is drawn
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
 
     columns = (
-        TextColumn("evaluating"),
+        TextColumn(word),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[rate]}"),

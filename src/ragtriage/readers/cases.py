@@ -34,6 +34,7 @@ def open_cases(
     limits: Limits = Limits(),  # noqa: B008 - frozen
     format: str | None = None,  # noqa: A002 - the word that users know
     citation_mark: str | None = None,
+    questions: bool = False,
 ) -> CaseFile:
     r"""Open a file of cases and find our fields in it; only its first hundred rows are read.
 
@@ -47,6 +48,8 @@ def open_cases(
         limits: how much a row may hold.
         format: `"jsonl"`, `"json"`, `"csv"` or `"parquet"`; told from the content and the name if None.
         citation_mark: a regular expression for the application's own citation marks: see `Case.citation_mark`.
+        questions: the file is to be asked: only the query is needed, and neither sources nor a response are looked
+            for, so that columns of these names stay tags.
 
     Raises:
         InputError: the file can't be used: it doesn't exist, is empty, isn't UTF-8, or no column holds the query or
@@ -69,7 +72,7 @@ def open_cases(
     head = _read_head(rest)
     if again:
         rest.close()
-    layout = find_layout(_usable(head.records, name), mapping or {}, name)
+    layout = find_layout(_usable(head.records, name), mapping or {}, name, questions=questions)
     if head.records[0].within is not None:
         layout = replace(layout, notes=(head.records[0].within, *layout.notes))
     return CaseFile(name, form, layout, head, limits, separator, None if again else rest, citation_mark)
@@ -242,6 +245,8 @@ class _Look:
                 self.first_rejected = self.first_rejected or row
                 continue
             self.first = self.first or _shown(row, layout.mapping)
+            if "sources" not in layout.mapping:
+                continue
             low, high = self.sources or (len(row.sources), len(row.sources))
             self.sources = min(low, len(row.sources)), max(high, len(row.sources))
             kinds[kind_of(value_at(record.values or {}, layout.mapping["sources"]))] += bool(row.sources)

@@ -77,19 +77,25 @@ def is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-def find_layout(rows: Sequence[Mapping[str, Any]], wanted: Mapping[str, str], name: str) -> Layout:
+def find_layout(
+    rows: Sequence[Mapping[str, Any]], wanted: Mapping[str, str], name: str, *, questions: bool = False
+) -> Layout:
     """Find our fields in the head of a file.
 
     Args:
         rows: the readable rows of the head, at least one.
         wanted: our field to a column or a dotted path, as the user said; "" keeps a field from being found.
         name: the file, for messages.
+        questions: the file is to be asked: only the query is needed, and neither sources nor a response are looked
+            for, so that columns of these names stay tags.
 
     Raises:
-        ConfigError: `wanted` names a field that doesn't exist.
+        ConfigError: `wanted` names a field that doesn't exist, or with `questions` the sources or the response.
         InputError: a wanted column doesn't exist, or no column holds the query or the sources.
     """
     columns = tuple(dict.fromkeys(column for row in rows for column in row))
+    if questions:
+        wanted = {**_only_asked(wanted), "sources": "", "response": ""}
     mapping = _wanted(rows, columns, wanted, name)
     notes: list[str] = []
     for field in ALIASES:
@@ -103,10 +109,10 @@ def find_layout(rows: Sequence[Mapping[str, Any]], wanted: Mapping[str, str], na
         notes.append(
             f"the query is the user's last message in {mapping['query']!r}, the messages before it the history"
         )
-    for field in ("query", "sources"):
+    for field in ("query",) if questions else ("query", "sources"):
         if field not in mapping:
             raise InputError(_nothing_found(field, columns, name))
-    notes += _traps(columns, mapping)
+    notes += [] if questions else _traps(columns, mapping)
     return Layout(
         {field: mapping[field] for field in ALIASES if field in mapping},
         columns,
@@ -115,6 +121,13 @@ def find_layout(rows: Sequence[Mapping[str, Any]], wanted: Mapping[str, str], na
         any(is_message_list(value_at(row, mapping["query"])) for row in rows),
         frozenset(_beside(rows, columns, mapping, wanted)),
     )
+
+
+def _only_asked(wanted: Mapping[str, str]) -> Mapping[str, str]:
+    for field in ("sources", "response"):
+        if wanted.get(field):
+            raise ConfigError(f"--map {field}={wanted[field]}: the {field} comes from the application that is asked")
+    return wanted
 
 
 def _wanted(

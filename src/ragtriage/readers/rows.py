@@ -145,6 +145,8 @@ class RowReader:
         return text_of("query", value, self._limits, remarks), (), None
 
     def _sources(self, value: Any, remarks: list[str]) -> tuple[Source, ...]:
+        if "sources" in self._layout.switched_off:
+            return ()
         if value is MISSING or value is None:
             column = self._layout.mapping["sources"]
             how = "is missing" if value is MISSING else "is null or empty"

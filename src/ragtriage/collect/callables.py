@@ -1,0 +1,172 @@
+"""A Python function as the application under test."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import importlib.util
+import inspect
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from difflib import get_close_matches
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ragtriage.case import Case
+from ragtriage.collect.application import Reply, Unanswered
+from ragtriage.collect.replies import read_reply
+from ragtriage.collect.rows import asked_row
+from ragtriage.errors import ConfigError
+from ragtriage.readers.texts import shortened
+
+_LONGEST = 300
+"""Characters of an exception's text that are kept."""
+
+
+class CallableApplication:
+    """Asks a function, sync or async.
+
+    A sync one is called in a thread of its own for every query, so that one that hangs holds up no other; Python can't
+    end such a thread, so it goes on in the background until it returns or the command ends.
+
+    Args:
+        name: what the user called it.
+        function: gets the query; or the query and the row, if it needs a second argument or names one `row`.
+    """
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        self.name = name
+        self._function = function
+        self._takes_row = _takes_row(function, name)
+        call = getattr(function, "__call__", None)  # noqa: B004  # an object's own method may be the async one
+        self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
+
+    async def ask(self, case: Case) -> Reply:
+        """Call it; what it raises is the reason why there is no answer.
+
+        Raises:
+            Unanswered: it raised, or returned something that is no reply.
+        """
+        given = (case.query, asked_row(case)) if self._takes_row else (case.query,)
+        try:
+            value = self._function(*given) if self._is_async else await _in_a_thread(self._function, given)
+            if inspect.isawaitable(value):
+                value = await value
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # the user's code may raise anything
+            raise Unanswered(f"exception {type(error).__name__}", _told(error), broken=False) from None
+        return read_reply(value)
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+def callable_named(spec: str) -> CallableApplication:
+    """The function that `module:function` or `path/to/file.py:function` names; importing it runs the module.
+
+    Raises:
+        ConfigError: there is no such module or function, it can't be imported, or it isn't callable.
+    """
+    where, sign, name = spec.rpartition(":")
+    if not sign or not where or not name:
+        raise ConfigError(f"--app {spec}: write module:function, path/to/file.py:function or a URL")
+    module = _file(spec, Path(where)) if where.endswith(".py") else _module(spec, where)
+    found: Any = module
+    for part in name.split("."):
+        if not hasattr(found, part):
+            known = [other for other, value in vars(found).items() if callable(value) and not other.startswith("_")]
+            close = get_close_matches(part, known, 3) or known[:10]
+            hint = f" It has {', '.join(close)}." if close else " It has no function at all."
+            raise ConfigError(f"--app {spec}: {where} has no {part!r}.{hint}")
+        found = getattr(found, part)
+    if not callable(found) or isinstance(found, type):
+        raise ConfigError(
+            f"--app {spec}: {name!r} is a {type(found).__name__}, not a function: name what is to be called"
+        )
+    return CallableApplication(spec, found)
+
+
+def _module(spec: str, name: str) -> ModuleType:
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)  # as `python -m` does: the user's own modules lie in the present folder
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
+            hint = "it must lie in the present folder or be installed; a file is named by its path, with .py"
+            raise ConfigError(f"--app {spec}: there is no module {error.name!r}: {hint}") from None
+        raise ConfigError(f"--app {spec}: can't be imported: {_told(error)}") from None
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # the user's code may raise anything
+        raise ConfigError(f"--app {spec}: can't be imported: {_told(error)}") from None
+
+
+def _file(spec: str, path: Path) -> ModuleType:
+    if not path.is_file():
+        raise ConfigError(f"--app {spec}: there is no file {str(path)!r}")
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)  # as `python file.py` does, so that it finds what lies beside it
+    found = importlib.util.spec_from_file_location(f"application_{path.stem}", path)
+    if found is None or found.loader is None:
+        raise ConfigError(f"--app {spec}: {str(path)!r} can't be loaded as Python")
+    module = importlib.util.module_from_spec(found)
+    sys.modules[module.__name__] = module  # dataclasses look their module up there
+    try:
+        found.loader.exec_module(module)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # the user's code may raise anything
+        raise ConfigError(f"--app {spec}: can't be imported: {_told(error)}") from None
+    return module
+
+
+def _takes_row(function: Callable[..., Any], name: str) -> bool:
+    """Whether it is to get the row; a second parameter with a default and another name is the user's own."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # some functions written in C don't tell
+        return False
+    places = [p for p in parameters if p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}]
+    needed = [p for p in places if p.default is p.empty]
+    only_named = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
+    rest = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    if len(needed) > 2 or only_named or not (places or rest):
+        shape = "give it one parameter, the query, or two, the query and the row"
+        raise ConfigError(f"--app {name}: its parameters are {inspect.signature(function)}: {shape}")
+    return len(needed) == 2 or (len(places) > 1 and places[1].name == "row")
+
+
+async def _in_a_thread(function: Callable[..., Any], given: tuple[Any, ...]) -> Any:
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Any] = loop.create_future()
+
+    def settle(value: Any, error: BaseException | None) -> None:
+        if done.done():  # nobody waits for it any more
+            return
+        if error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(value)
+
+    def call() -> None:
+        value, error = None, None
+        try:
+            value = function(*given)
+        except BaseException as raised:  # noqa: BLE001  # whatever it is, it belongs to whoever waits
+            error = RuntimeError("StopIteration") if isinstance(raised, StopIteration) else raised
+        with suppress(RuntimeError):  # the loop is closed: nobody waits for it any more
+            loop.call_soon_threadsafe(settle, value, error)
+
+    threading.Thread(target=call, daemon=True, name="ragtriage-application").start()
+    return await done
+
+
+def _told(error: BaseException) -> str:
+    """An exception in a line: its kind, its text and the line of code that raised it."""
+    text = shortened(str(error), _LONGEST)
+    frames = traceback.extract_tb(error.__traceback__)
+    last = next((f for f in reversed(frames) if "importlib" not in f.filename and f.filename != __file__), None)
+    at = f" ({Path(last.filename).name}, line {last.lineno})" if last is not None else ""
+    return f"{type(error).__name__}{': ' + text if text else ''}{at}"

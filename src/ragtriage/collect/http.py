@@ -1,0 +1,133 @@
+"""An address as the application under test: a JSON document is posted, a JSON document comes back."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+
+from ragtriage.case import Case
+from ragtriage.collect.application import Reply, Unanswered
+from ragtriage.collect.replies import UNREADABLE, Places, read_reply
+from ragtriage.collect.secrets import Veil, without_secrets
+from ragtriage.errors import ConfigError, MissingExtraError
+from ragtriage.readers.texts import shortened
+
+if TYPE_CHECKING:
+    import httpx
+
+CONNECT = 10.0
+"""Seconds to reach a server; one that answers is given the whole time-out."""
+REFUSES = frozenset({401, 403, 404, 405, 407, 410, 501})
+"""Status codes by which a server says that no request of this kind is answered, whatever it asks."""
+_LONGEST = 200
+
+
+class HttpApplication:
+    """Posts a document for every query.
+
+    Args:
+        url: where to.
+        body: case → the document.
+        places: where in the reply things stand.
+        headers: sent with every request, beside the content type.
+        veil: what must be in no message.
+        concurrency: how many requests are in flight at most.
+
+    Raises:
+        ConfigError: it is no address of a server.
+        MissingExtraError: httpx isn't installed.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        body: Callable[[Case], Any],
+        places: Places,
+        headers: Mapping[str, str],
+        veil: Veil,
+        concurrency: int,
+    ) -> None:
+        try:
+            import httpx  # noqa: PLC0415  # an optional package
+        except ImportError:
+            raise MissingExtraError("Applications at a URL", "collect") from None
+        self.name = veil.over(without_secrets(url))
+        try:
+            self._url = httpx.URL(url)
+        except httpx.InvalidURL as error:
+            raise ConfigError(f"--app {self.name}: is no address: {error}") from None
+        if self._url.scheme not in {"http", "https"} or not self._url.host:
+            raise ConfigError(f"--app {self.name}: is no address of a server: begin it with http:// or https://")
+        self._body, self._places, self._veil = body, places, veil
+        # a redirect would carry the headers to a place that nobody named
+        self._client = httpx.AsyncClient(
+            headers={"User-Agent": "ragtriage", **headers},
+            timeout=httpx.Timeout(None, connect=CONNECT),
+            limits=httpx.Limits(max_connections=concurrency),
+            follow_redirects=False,
+        )
+
+    async def ask(self, case: Case) -> Reply:
+        """Send one request.
+
+        Raises:
+            Unanswered: the server can't be reached, refuses, or replies something that can't be read.
+        """
+        import httpx  # noqa: PLC0415  # an optional package
+
+        content = json.dumps(self._body(case), ensure_ascii=False).encode("utf-8", "replace")
+        try:
+            reply = await self._client.post(self._url, content=content, headers={"Content-Type": "application/json"})
+        except httpx.TransportError as error:
+            reason = self._veil.over(shortened(str(error), _LONGEST)) or type(error).__name__
+            raise Unanswered("connection", f"{self.name}: no connection: {reason}", again=True, down=True) from None
+        except httpx.HTTPError as error:
+            reason = self._veil.over(shortened(str(error), _LONGEST))
+            raise Unanswered(UNREADABLE, f"{self.name}: the reply can't be read: {reason}") from None
+        if not reply.is_success:
+            raise self._refusal(reply)
+        try:
+            value = json.loads(reply.content)
+        except (ValueError, RecursionError):
+            begin = self._shown(reply)
+            raise Unanswered(UNREADABLE, f"the reply isn't JSON; it begins with {begin!r}") from None
+        try:
+            return read_reply(value, self._places)
+        except Unanswered as problem:
+            raise Unanswered(problem.cause, self._veil.over(problem.detail), broken=problem.broken) from None
+
+    async def close(self) -> None:
+        """Close its connections."""
+        await self._client.aclose()
+
+    def _refusal(self, reply: httpx.Response) -> Unanswered:
+        code = reply.status_code
+        said = f": {self._shown(reply)}" if reply.content.strip() else ""
+        if reply.is_redirect:
+            there = self._veil.over(without_secrets(str(self._url.join(reply.headers.get("Location", "")))))
+            return Unanswered(f"HTTP {code}", f"{self.name} has moved: name {there} with --app", down=True)
+        detail = f"{self.name} answers HTTP {code}{said}"
+        if code in {408, 429} or (code >= 500 and code not in REFUSES):
+            wait = seconds_to_wait(reply.headers.get("Retry-After"))
+            return Unanswered(f"HTTP {code}", detail, again=True, wait=wait, down=True)
+        hint = "; keys are given with --app-header" if code in {401, 403} else ""
+        return Unanswered(f"HTTP {code}", detail + hint, down=code in REFUSES)
+
+    def _shown(self, reply: httpx.Response) -> str:
+        return shortened(self._veil.over(reply.content[:4000].decode("utf-8", "replace")), _LONGEST)
+
+
+def seconds_to_wait(retry_after: str | None) -> float | None:
+    """What a `Retry-After` header asks for, as seconds or as a date; None where it can't be read."""
+    if retry_after is None:
+        return None
+    text = retry_after.strip()
+    if text.isascii() and text.isdecimal():
+        return float(text)
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+    except (TypeError, ValueError, OverflowError):
+        return None
