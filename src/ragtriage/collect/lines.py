@@ -124,10 +124,11 @@ class CollectedLines:
                         f"{self.path}, line {number}: is no collected case (an object with id, query and response): "
                         "name another file with -o"
                     )
-                if not line.endswith(b"\n"):
-                    os.write(self._file, b"\n")
                 begin += len(line)
                 yield row
+                if not line.endswith(b"\n"):
+                    os.write(self._file, b"\n")
+                    return
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:

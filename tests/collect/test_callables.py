@@ -1,0 +1,186 @@
+"""Functions as applications."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asked import OUT, QUICK, ask, cases, rows_in
+
+from ragtriage.case import Case
+from ragtriage.collect.asking import FIRST, Manner
+from ragtriage.collect.callables import CallableApplication, callable_named
+from ragtriage.errors import ApplicationError, ConfigError
+
+
+def named(function: Callable[..., Any]) -> CallableApplication:
+    return CallableApplication("app", function)
+
+
+async def later(query: str) -> str:
+    await asyncio.sleep(0.01)
+    return query.upper()
+
+
+class Assistant:
+    async def __call__(self, query: str) -> str:
+        return await later(query)
+
+    def method(self, query: str, k: int = 5) -> str:
+        return f"{query} {k}"
+
+
+@pytest.mark.parametrize(
+    ("function", "response"),
+    [
+        (str.upper, "A"),
+        (later, "A"),
+        (Assistant(), "A"),
+        (lambda query: later(query), "A"),
+        (Assistant().method, "a 5"),
+        (lambda query, row: f"{row['id']} {row['topic']}", "a t"),
+        (lambda query, row=None: row["query"], "a"),
+    ],
+)
+def test_it_gets_the_query_or_the_row_too(tmp_path: Path, function: Callable[..., Any], response: str) -> None:
+    rows = ask(tmp_path, named(function), [Case("a", "a", tags={"topic": "t"})])
+
+    assert rows["a"]["response"] == response
+    assert rows["a"]["topic"] == "t"
+
+
+def test_a_mapping_may_hold_sources_and_ids(tmp_path: Path) -> None:
+    found = {"response": "r", "sources": ["x", {"text": "y"}], "ids": ["1", 2]}
+    rows = ask(tmp_path, named(lambda query: found if query == "a" else {"response": "", "ids": ["9"]}), cases("a", "b"))
+
+    assert rows["a"]["sources"] == [{"text": "x", "id": "1"}, {"text": "y", "id": "2"}]
+    assert rows["a"]["retrieved"] == ["1", "2"]
+    assert (rows["b"]["response"], rows["b"]["sources"], rows["b"]["retrieved"]) == ("", [], ["9"])
+
+
+def test_an_exception_is_recorded_with_its_kind_and_place_and_is_not_asked_again(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def fails(query: str) -> str:
+        asked.append(query)
+        if query == "b":
+            raise KeyError("no such shelf")
+        if query == "c":
+            raise SystemExit
+        return "fine"
+
+    for _ in range(2):
+        rows = ask(tmp_path, named(fails), cases("a", "b", "c", "d"))
+
+    assert sorted(asked) == ["a", "b", "c", "d"]
+    assert rows["b"]["failure"] == "exception KeyError"
+    assert "no such shelf" in rows["b"]["failure_detail"]
+    assert "test_callables.py, line " in rows["b"]["failure_detail"]
+    assert rows["c"]["failure"] == "exception SystemExit"
+    assert rows["d"]["response"] == "fine"
+
+
+def test_what_failed_is_asked_again_if_that_is_wanted(tmp_path: Path) -> None:
+    broken = True
+
+    def mended(query: str) -> str:
+        if broken and query == "b":
+            raise ValueError
+        return query
+
+    ask(tmp_path, named(mended), cases("a", "b", "c"))
+    broken = False
+    rows = ask(tmp_path, named(mended), cases("a", "b", "c"), retry_failed=True)
+
+    assert [rows[name]["response"] for name in "abc"] == ["a", "b", "c"]
+    assert [path.name for path in tmp_path.iterdir()] == [OUT]
+
+
+def test_a_function_that_always_raises_is_stopped(tmp_path: Path) -> None:
+    def fails(query: str) -> str:
+        raise RuntimeError("no index loaded")
+
+    with pytest.raises(ApplicationError, match=f"{FIRST} queries failed and nothing was answered: .*no index loaded"):
+        ask(tmp_path, named(fails), cases(*map(str, range(100))))
+
+    assert FIRST <= len(rows_in(tmp_path / OUT)) <= FIRST + QUICK.concurrency
+
+
+def test_a_function_that_hangs_holds_up_no_other(tmp_path: Path) -> None:
+    closing = threading.Event()
+
+    def hangs(query: str) -> str:
+        if query in {"a", "b"}:
+            closing.wait(30)
+        return query
+
+    begun = time.monotonic()
+    rows = ask(tmp_path, named(hangs), cases(*"abcdefgh"), Manner(concurrency=2, timeout=0.3))
+    closing.set()
+
+    assert time.monotonic() - begun < 10
+    assert [rows[name]["response"] for name in "abcdefgh"] == [None, None, *"cdefgh"]
+    assert rows["a"]["failure"] == rows["b"]["failure"] == "time-out"
+
+
+def test_as_many_as_allowed_are_asked_at_once(tmp_path: Path) -> None:
+    now = most = 0
+
+    async def counted(query: str) -> str:
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        await asyncio.sleep(0.01)
+        now -= 1
+        return query
+
+    ask(tmp_path, named(counted), cases(*map(str, range(30))), Manner(concurrency=5))
+
+    assert most == 5
+
+
+@pytest.mark.parametrize("value", [None, 3, ["a"], object(), {"text": "x"}, {"response": 5}])
+def test_what_is_no_reply_is_told(tmp_path: Path, value: Any) -> None:
+    rows = ask(tmp_path, named(lambda query: "fine" if query == "a" else value), cases("a", "b"), Manner(1))
+
+    assert rows["b"]["failure"] == "unreadable reply"
+    assert "the reply" in rows["b"]["failure_detail"]
+
+
+@pytest.mark.parametrize("function", [lambda: "", lambda a, b, c: "", lambda query, *, key: ""])
+def test_parameters_that_do_not_fit_are_told_before_anything_is_asked(function: Callable[..., Any]) -> None:
+    with pytest.raises(ConfigError, match="give it one parameter, the query, or two"):
+        named(function)
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("app.py", "write module:function"),
+        ("app.py:", "write module:function"),
+        ("gone.py:answer", "there is no file 'gone.py'"),
+        ("app.py:anwser", "It has answer"),
+        ("app.py:Thing", "not a function"),
+        ("app.py:NUMBER", "not a function"),
+        ("broken.py:answer", "can't be imported: ZeroDivisionError: division by zero (broken.py, line 2)"),
+        ("lacking.py:answer", "No module named 'nowhere_at_all'"),
+        ("no_such_module_x:answer", "there is no module 'no_such_module_x'"),
+    ],
+)
+def test_a_function_that_cannot_be_found_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spec: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("app.py").write_text("NUMBER = 1\nclass Thing: ...\ndef answer(query): return query\n", encoding="utf-8")
+    Path("broken.py").write_text("\n1 / 0\n", encoding="utf-8")
+    Path("lacking.py").write_text("import nowhere_at_all\n", encoding="utf-8")
+
+    with pytest.raises(ConfigError) as raised:
+        callable_named(spec)
+
+    assert told in str(raised.value)
