@@ -73,7 +73,7 @@ def answer(query: str) -> dict[str, Any]:
 class Asked(BaseHTTPRequestHandler):
     """Answers one request of the server."""
 
-    def do_POST(self) -> None:  # noqa: N802  # the name that http.server calls
+    def do_POST(self) -> None:
         """`{"question": "…"}` → `{"answer": {"text": …}, "hits": [{"id": …, "text": …}]}`."""
         question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["question"]
         found = answer(question)

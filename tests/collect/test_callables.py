@@ -28,10 +28,14 @@ async def later(query: str) -> str:
 
 
 class Assistant:
+    """An object that can be called, and has a method that can."""
+
     async def __call__(self, query: str) -> str:
+        """The answer."""
         return await later(query)
 
     def method(self, query: str, k: int = 5) -> str:
+        """The answer, with a parameter of its own."""
         return f"{query} {k}"
 
 
@@ -41,7 +45,7 @@ class Assistant:
         (str.upper, "A"),
         (later, "A"),
         (Assistant(), "A"),
-        (lambda query: later(query), "A"),
+        (lambda query, k=5: later(query), "A"),
         (Assistant().method, "a 5"),
         (lambda query, row: f"{row['id']} {row['topic']}", "a t"),
         (lambda query, row=None: row["query"], "a"),
@@ -56,7 +60,9 @@ def test_it_gets_the_query_or_the_row_too(tmp_path: Path, function: Callable[...
 
 def test_a_mapping_may_hold_sources_and_ids(tmp_path: Path) -> None:
     found = {"response": "r", "sources": ["x", {"text": "y"}], "ids": ["1", 2]}
-    rows = ask(tmp_path, named(lambda query: found if query == "a" else {"response": "", "ids": ["9"]}), cases("a", "b"))
+    rows = ask(
+        tmp_path, named(lambda query: found if query == "a" else {"response": "", "ids": ["9"]}), cases("a", "b")
+    )
 
     assert rows["a"]["sources"] == [{"text": "x", "id": "1"}, {"text": "y", "id": "2"}]
     assert rows["a"]["retrieved"] == ["1", "2"]

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from asked import OUT, QUICK, ask, at, cases, rows_in
-from servers import Heard, Said, Server, chat
 
 from ragtriage.case import Case, Turn
 from ragtriage.collect.asking import FIRST, Manner
 from ragtriage.collect.http import seconds_to_wait
 from ragtriage.collect.naming import CHAT
 from ragtriage.errors import ApplicationError, ConfigError
+from servers import Heard, Said, Server, chat
 
 GOOD = Said({"answer": "yes", "contexts": ["one", {"text": "two", "id": "b"}]})
 ONE = Manner(concurrency=1, timeout=10, pause=0.01)
@@ -34,7 +34,9 @@ def test_without_a_template_the_query_is_sent_and_usual_names_are_read(tmp_path:
 
 
 def test_a_template_takes_values_as_values(tmp_path: Path) -> None:
-    template = '{"q": "{{query}}", "deep": [{"both": "{{ id }}: {{query}}"}], "h": "{{history}}", "n": 3, "t": "{{topic}}"}'
+    template = (
+        '{"q": "{{query}}", "deep": [{"both": "{{ id }}: {{query}}"}], "h": "{{history}}", "n": 3, "t": "{{topic}}"}'
+    )
     case = Case("1", NASTY, history=(Turn("user", "before"),))
     with Server(GOOD) as server:
         ask(tmp_path, at(server.root, template=template), [case])
@@ -212,7 +214,7 @@ def test_an_outage_in_the_middle_stops_and_the_same_call_goes_on(tmp_path: Path)
 
 def test_a_redirect_is_told_and_not_followed(tmp_path: Path) -> None:
     moved = Said("", 307, {"Location": "/new?key=hidden"})
-    with Server(moved) as server, pytest.raises(ApplicationError, match="has moved: name http://127.*/new with --app"):
+    with Server(moved) as server, pytest.raises(ApplicationError, match=r"has moved: name http://127.*/new with --app"):
         ask(tmp_path, at(server.root), cases("a"))
 
     assert len(server.heard) == 1
@@ -223,6 +225,8 @@ def test_a_redirect_is_told_and_not_followed(tmp_path: Path) -> None:
     [
         ({"app": "ftp://x/y"}, "begin it with http"),
         ({"app": "http:///y"}, "no address of a server"),
+        ({"app": "http://[::1/y"}, "is no address"),
+        ({"app": "http://127.0.0.1:port/"}, "is no address"),
         ({"template": '{"q": {{query}}}'}, "stands inside quotes"),
         ({"template": "{"}, "is not JSON"),
         ({"template": '{"q": "x"}'}, "has no placeholder"),

@@ -47,7 +47,7 @@ def test_another_file_is_refused_and_left_alone(tmp_path: Path, line: bytes) -> 
     path = tmp_path / "out.jsonl"
     path.write_bytes(LINE + b"\n" + line)
 
-    with pytest.raises(InputError, match="out.jsonl, line 2: is no collected case"):
+    with pytest.raises(InputError, match=r"out\.jsonl, line 2: is no collected case"):
         CollectedLines(path)
 
     assert path.read_bytes() == LINE + b"\n" + line
@@ -61,10 +61,10 @@ def test_another_query_under_the_same_id_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_not_json_lines_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="ends in .jsonl"):
+    with pytest.raises(ConfigError, match=r"ends in \.jsonl"):
         CollectedLines(tmp_path / "out.csv")
+    (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="can't be written"):
-        (tmp_path / "file").write_text("")
         CollectedLines(tmp_path / "file" / "out.jsonl")
 
 

@@ -125,6 +125,9 @@ def questions_map(given: Mapping[str, str]) -> dict[str, str]:
 def default_place(flags: AppFlags, file: str, selection: Selection, store: str | None) -> Path:
     """Where the answers go if nothing is said: beside the store's file, under a name that the same command finds again.
 
+    Once they were judged to the end (`finished`) the same command gets a new place and asks anew, since a changed
+    application has the same name; with `--retry-failed` it gets the last one.
+
     The store is made if it isn't there, with what keeps its folder out of git.
 
     Raises:
@@ -142,7 +145,20 @@ def default_place(flags: AppFlags, file: str, selection: Selection, store: str |
         pass
     asked = [getattr(flags, one.name) for one in fields(AppFlags) if one.name not in _MANNER]
     told = json.dumps([str(Path(file).resolve()), *asked, selection.limit, selection.sample, selection.seed])
-    return Path(address).parent / f"collected-{sha256(told.encode()).hexdigest()[:12]}.jsonl"
+    name = f"collected-{sha256(told.encode()).hexdigest()[:12]}"
+    number = 1
+    while _mark(Path(address).parent / f"{name}-{number}.jsonl").exists():
+        number += 1
+    return Path(address).parent / f"{name}-{max(1, number - flags.retry_failed)}.jsonl"
+
+
+def finished(path: Path) -> None:
+    """Remember that the answers in a default place were judged to the end."""
+    _mark(path).touch()
+
+
+def _mark(path: Path) -> Path:
+    return path.with_suffix(".done")
 
 
 def answers_collected(cases: CaseFile, flags: AppFlags, selection: Selection, path: Path) -> bool:

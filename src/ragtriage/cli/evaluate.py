@@ -22,6 +22,7 @@ from ragtriage.cli.app_options import (
     AppFlags,
     answers_collected,
     default_place,
+    finished,
     questions_map,
     refuse_alone,
     refuse_beside_app,
@@ -114,11 +115,15 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
     limits = Limits(max_text=max_text, max_sources=max_sources)
     wanted = {**settings.map, **pairs(mapping or (), "--map")}
     unanswered = False
+    there = collected
+    if not asking.app:
+        refuse_alone(asking, collected)
+    else:
+        refuse_beside_app(dry_run=dry_run, split_sources=split_sources)
+        there = collected or default_place(asking, file, selection, place_of(store, settings))
     with readable(file) as readable_path:
         path = readable_path
-        if asking.app:
-            refuse_beside_app(dry_run=dry_run, split_sources=split_sources)
-            there = collected or default_place(asking, file, selection, place_of(store, settings))
+        if there is not None:
             questions = open_cases(
                 path,
                 mapping=questions_map(settings.map) | pairs(mapping or (), "--map"),
@@ -130,8 +135,6 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
             unanswered = answers_collected(questions, asking, selection, there)
             file = path = str(there)
             wanted, selection, file_format = dict(COLLECTED_MAP), Selection(), "jsonl"
-        else:
-            refuse_alone(asking, collected)
         cases = open_cases(
             path,
             mapping=wanted,
@@ -155,15 +158,13 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
             if repeats and not as_json:
                 print_repeats(Console(), repeats, input=file, judge=first.stored.info.judge)
                 sys.stdout.write(_taken_in_words(trials))
+    unfinished = any(trial.stopped or trial.stored.info.failed for trial in trials)
+    if asking.app and collected is None and not unfinished:
+        finished(Path(path))
     gate = gates.failing(first.assessment.summary()) if gates.under or gates.over else []
     remarks = [*gate, *(line for trial in trials for line in trial.remarks), *_sent_again(chosen.ledger)]
     sys.stderr.write("".join(f"{line}\n" for line in remarks))
-    if (
-        unanswered
-        or unwritten
-        or first.incomplete
-        or any(trial.stopped or trial.stored.info.failed for trial in trials)
-    ):
+    if unanswered or unwritten or first.incomplete or unfinished:
         raise typer.Exit(INCOMPLETE)
     if gate:
         raise typer.Exit(GATE_FAILED)

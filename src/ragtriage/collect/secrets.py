@@ -64,5 +64,8 @@ class Veil:
 
 def without_secrets(url: str) -> str:
     """An address as people may see it: without user, password, query and fragment."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "(an address that can't be read)"
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
