@@ -12,7 +12,7 @@ import typer
 from ragtriage import __version__
 from ragtriage.cli.app import COMMANDS
 
-EXPECTED = ["evaluate", "collect", "plan", "demo", "report", "show", "export", "runs", "judge"]
+EXPECTED = ["evaluate", "collect", "plan", "demo", "report", "show", "export", "runs", "testset", "judge"]
 
 
 def test_help_lists_exactly_the_commands(command) -> None:
@@ -39,9 +39,9 @@ def test_every_command_has_help(command, name: str) -> None:
     assert " ".join(COMMANDS[name][1].split()) in " ".join(said.out.split())
 
 
-@pytest.mark.parametrize("name", ["ask", "split"])
-def test_the_judges_commands_have_help(command, name: str) -> None:
-    assert command("judge", name, "--help").code == 0
+@pytest.mark.parametrize("name", ["judge ask", "judge split", "testset score", "testset reliability"])
+def test_commands_of_two_words_have_help(command, name: str) -> None:
+    assert command(*name.split(), "--help").code == 0
 
 
 def test_the_version_is_told(command) -> None:

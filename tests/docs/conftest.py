@@ -13,7 +13,8 @@ from ragtriage.metrics import THELMA
 from ragtriage.running import FileRun, Selection
 from ragtriage.verdicts import Answer, Component
 
-QUICKSTART = Path(__file__).parents[2] / "docs" / "quickstart.md"
+DOCS = Path(__file__).parents[2] / "docs"
+QUICKSTART = DOCS / "quickstart.md"
 
 
 def answer(question: Question) -> Answer:
@@ -24,13 +25,19 @@ def answer(question: Question) -> Answer:
     return Verdict("no" if no else "yes", 0.0 if no else 1.0, 1.0)
 
 
+def jsonl(page: Path) -> str:
+    """The first rows that a page shows."""
+    return page.read_text(encoding="utf-8").split("```jsonl\n")[1].split("```")[0]
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The present folder, with `answers.jsonl` and run 1 of it in `.ragtriage`."""
+    """The present folder, with `answers.jsonl`, run 1 of it in `.ragtriage`, and the rows of a test set."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("RAGTRIAGE_STORE", raising=False)
-    rows = QUICKSTART.read_text(encoding="utf-8").split("```jsonl\n")[1].split("```")[0]
+    rows = jsonl(QUICKSTART)
     Path("answers.jsonl").write_text(rows, encoding="utf-8")
+    Path("rows.jsonl").write_text(jsonl(DOCS / "testsets.md"), encoding="utf-8")
     criteria = Criteria(THELMA, thresholds_with({}))
     with open_store() as store:
         selection = Selection()

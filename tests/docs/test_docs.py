@@ -94,9 +94,9 @@ def commands() -> Iterator[tuple[str, str]]:
 
 
 def split_command(line: str) -> tuple[str, list[str]]:
-    """(command, its arguments); the command of `judge ask` is two words."""
+    """(command, its arguments); commands such as `judge ask` are two words."""
     words = shlex.split(line)[1:]
-    size = 2 if words[0] == "judge" else 1
+    size = 2 if words[0] in {"judge", "testset"} else 1
     return " ".join(words[:size]), words[size:]
 
 

@@ -20,6 +20,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("results", "Show a run in the terminal: its numbers and worst cases, or one case in full."),
     "export": ("results", "Write a run as rows for other programs, one row a case."),
     "runs": ("results", "List the stored runs, the newest first."),
+    "testset": ("testset", "Test sets whose answers are known: what they reveal of an application."),
     "judge": ("judge", "Ask the judge directly, to measure it from outside."),
 }
 """Command → (module of this package, first line of its help); a test holds them together."""

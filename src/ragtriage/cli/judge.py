@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ragtriage.cli.judging_options import JudgeFlags, choice_from, with_judge_flags
-from ragtriage.cli.options import Config, Where, place_of, settings_from
-from ragtriage.judges.chosen import Chosen
-from ragtriage.judges.protocol import Judge
+from ragtriage.cli.judging_options import JudgeFlags, judge_from, with_judge_flags
+from ragtriage.cli.options import Config, Where
 from ragtriage.judging import ask_rows, split_rows
-from ragtriage.store import open_store
 
 judge = typer.Typer(
     help="Ask the judge directly, to measure it from outside.",
@@ -43,7 +38,7 @@ def ask(
 
     Uses the question's fields only (claim, sources, query, text, question, a, b, truth, response).
     """
-    with _judge(judging, config, store) as asked:
+    with judge_from(judging, config, store) as asked:
         ask_rows(task, rows, out, asked)
 
 
@@ -62,19 +57,5 @@ def split(
 
     Reads `text`, else `query` (questions) or `response` (claims, sentences).
     """
-    with _judge(judging, config, store) as asked:
+    with judge_from(judging, config, store) as asked:
         split_rows(unit, rows, out, asked)
-
-
-@contextmanager
-def _judge(flags: JudgeFlags, config: Path | None, store: str | None) -> Iterator[Judge]:
-    """The judge; what a model answers is kept in the store, so that the same command goes on where it stopped."""
-    settings = settings_from(config, None)
-    chosen = Chosen(choice_from(flags, settings))
-    if not chosen.paid:
-        yield chosen.judge()
-        return
-    with open_store(place_of(store, settings)) as opened:
-        yield chosen.judge(opened.answers(), tickets=opened.tickets())
-        opened.answers().flush()
-        chosen.settle()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,11 +11,14 @@ from typing import Annotated, Any
 import typer
 
 from ragtriage.cli.flags import with_flags
+from ragtriage.cli.options import place_of, settings_from
 from ragtriage.config import Settings
 from ragtriage.errors import ConfigError
-from ragtriage.judges.chosen import LOCAL, Choice
+from ragtriage.judges.chosen import LOCAL, Choice, Chosen
 from ragtriage.judges.llm.naming import at_an_address
 from ragtriage.judges.llm.pricing import parse_price
+from ragtriage.judges.protocol import Judge
+from ragtriage.store import open_store
 
 
 @dataclass(frozen=True)
@@ -114,6 +118,20 @@ def choice_from(flags: JudgeFlags, settings: Settings) -> Choice:
         flags.any_language or settings.any_language,
         options,
     )
+
+
+@contextmanager
+def judge_from(flags: JudgeFlags, config: Path | None, store: str | None) -> Iterator[Judge]:
+    """The judge; what a model answers is kept in the store, so that the same command goes on where it stopped."""
+    settings = settings_from(config, None)
+    chosen = Chosen(choice_from(flags, settings))
+    if not chosen.paid:
+        yield chosen.judge()
+        return
+    with open_store(place_of(store, settings)) as opened:
+        yield chosen.judge(opened.answers(), tickets=opened.tickets())
+        opened.answers().flush()
+        chosen.settle()
 
 
 def _headers(items: list[str]) -> dict[str, str]:

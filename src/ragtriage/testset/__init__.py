@@ -1,0 +1,27 @@
+"""Test sets whose answers are known: what they reveal of an application, and of scores without references."""
+
+from ragtriage.testset.comparison import Comparison, Difference
+from ragtriage.testset.correctness import Decision, decide
+from ragtriage.testset.matching import typed_match
+from ragtriage.testset.modular import ClusterScores
+from ragtriage.testset.reliability import Reliability, reliability_of
+from ragtriage.testset.rows import Row, read_rows
+from ragtriage.testset.scoring import ModularScores, Terms, score_balanced, score_decided, score_rows
+
+__all__ = [
+    "ClusterScores",
+    "Comparison",
+    "Decision",
+    "Difference",
+    "ModularScores",
+    "Reliability",
+    "Row",
+    "Terms",
+    "decide",
+    "read_rows",
+    "reliability_of",
+    "score_balanced",
+    "score_decided",
+    "score_rows",
+    "typed_match",
+]

@@ -1,0 +1,236 @@
+"""Does a response give the true answer? What can be told by its type: date, number, yes or no, list, name.
+
+A typed match says yes or no only where the texts leave no room. All else is unknown, which a judge may decide.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TypeVar
+
+from ragtriage.judges.embedded.answers import Span
+from ragtriage.judges.embedded.decompose.declines import declines
+from ragtriage.judges.embedded.lexicon import MONTHS, NEGATIONS, OPENERS, STOP, fold, tokens
+from ragtriage.testset.rows import Truth
+from ragtriage.testset.values import Figure, Moment, date_in, figures, moments, number_in
+from ragtriage.verdicts import Verdict
+
+TOLERANCE = 0.005
+"""How far a number in a response may be from the true one, as a share of it, where it is written less exactly."""
+
+_YES = frozenset("yes yeah yep true correct indeed right affirmative".split())
+_NO = frozenset("no nope not false incorrect wrong negative never".split())
+_NOTHING = frozenset("none nobody nothing nowhere".split())
+_SENTENCE = re.compile(r"(?<=[.!?:;])\s+|\n+")
+_LINKING = frozenset("and plus well follow following list include includes including total answer".split())
+_Found = TypeVar("_Found", Figure, Moment)
+
+
+def typed_match(query: str, answer: Truth, response: str, tolerance: float = TOLERANCE) -> Verdict:
+    """Yes if a response gives the true answer, no if it doesn't, unknown where its type doesn't tell.
+
+    The rules, in their order: an empty response and one that declines are wrong (where there is no answer, declining is
+    right); so is one that only repeats the question. Then by the type of the answer. *Yes or no*: the first word. A
+    *date*: the same or a more exact one; a less exact one is wrong. A *number*: in figures or words, rounded as it is
+    written and within the tolerance. A *list*: every value is there and nothing else that could be one. A *name* or
+    other text: its words stand together. Where another value of the type is there too, or the sentence is negated, or
+    the response says "or", it is unknown.
+
+    Args:
+        query: what was asked.
+        answer: the true answer; `()` if there is none.
+        response: what the application answered.
+        tolerance: for numbers.
+    """
+    if not response.strip():
+        return Verdict("no", explanation="The response is empty.")
+    refusal = declines(query, response).value == "yes"
+    if answer == ():
+        return _nothing_to_find(response, declined=refusal)
+    if refusal:
+        return Verdict("no", explanation="The response declines to answer.")
+    if isinstance(answer, tuple):
+        return _list(query, answer, response, tolerance)
+    side = _yes_or_no(answer)
+    if side is not None:
+        return _first_word(side, _folded(response))
+    return _echo(query, str(answer), response) or _single(query, answer, response, tolerance)
+
+
+def truths_for_judge(answer: Truth) -> tuple[str, ...]:
+    """The true answer as a judge is told it: one text, a list's values separated by commas."""
+    if isinstance(answer, tuple):
+        return (", ".join(map(_said, answer)),)
+    return (_said(answer),)
+
+
+def _said(value: object) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def _nothing_to_find(response: str, *, declined: bool) -> Verdict:
+    first = _folded(response)[:1]
+    if declined or (first and first[0] in _NOTHING | {"no"}):
+        return Verdict("yes", explanation="There is no answer, and the response says so.")
+    return Verdict("no", explanation="There is no answer, but the response gives one.")
+
+
+def _yes_or_no(answer: Truth) -> bool | None:
+    if isinstance(answer, bool):
+        return answer
+    return {"yes": True, "true": True, "no": False, "false": False}.get(str(answer).strip().lower())
+
+
+def _first_word(truth: bool, words: Sequence[str]) -> Verdict:  # noqa: FBT001  # the answer itself
+    if not words or words[0] not in _YES | _NO:
+        return Verdict("unknown", explanation="The response doesn't begin with yes or no.")
+    said = words[0] in _YES
+    return Verdict("yes" if said == truth else "no", explanation=f"It says {'yes' if said else 'no'}.")
+
+
+def _echo(query: str, truth: str, response: str) -> Verdict | None:
+    """For a true answer that stands in the question too: is it given, or only repeated? None if it doesn't."""
+    wanted, asked, said = _folded(truth), _folded(query), _folded(response)
+    if not wanted or not _times(wanted, asked):
+        return None
+    content, question = _content(said), _content(asked)
+    if set(content) <= set(wanted) and _times(wanted, said):
+        return Verdict("yes", explanation="The response is the true answer.")
+    if content <= question <= content and _times(wanted, said) <= _times(wanted, asked):
+        return Verdict("no", explanation="The response only repeats the question.")
+    return Verdict("unknown", explanation="The true answer stands in the question too.")
+
+
+def _single(query: str, answer: object, response: str, tolerance: float) -> Verdict:
+    day = date_in(str(answer))
+    if day is not None:
+        return _date(day, query, response)
+    number = number_in(str(answer))
+    if number is None:
+        return _name(query, str(answer), response)
+    asked = figures(query)
+    own = [one for one in figures(response) if one.is_same(number, tolerance)]
+    others = [one for one in figures(response) if one not in own and not _among(one, asked)]
+    return _weighed("number", own, others, response)
+
+
+def _among(figure: Figure, others: Sequence[Figure]) -> bool:
+    return any(figure.value == other.value for other in others)
+
+
+def _date(truth: Span, query: str, response: str) -> Verdict:
+    said, asked = moments(response), moments(query)
+    own = [one for one in said if _lies_in(truth, one)]
+    doubtful = [one for one in said if one not in own and any(span == truth for span in one)]
+    others = [one for one in said if one not in own and one not in doubtful and one not in asked]
+    if doubtful and not own:
+        return Verdict("unknown", explanation="A date is written in a way that can be read as two days.")
+    if not own and any(first <= truth[0] and truth[1] <= last for one in others for first, last in one):
+        return Verdict("no", explanation="The date is less exact than the true one.")
+    return _weighed("date", own, others, response)
+
+
+def _weighed(kind: str, own: Sequence[_Found], others: Sequence[_Found], response: str) -> Verdict:
+    """From the values that are the true one and those that are neither it nor taken from the question."""
+    if own and not others:
+        return _unless_turned(f"The true {kind} is there.", response)
+    if own:
+        return Verdict("unknown", explanation=f"The true {kind} is there, and another one.")
+    if others:
+        return Verdict("no", explanation=f"It names another {kind}.")
+    return Verdict("unknown", explanation=f"It names no {kind}.")
+
+
+def _unless_turned(why: str, response: str) -> Verdict:
+    """Yes, but unknown where the sentence is negated or leaves a choice."""
+    words = {word.lower().replace("’", "'") for word in tokens(response)}
+    if words & NEGATIONS or "or" in words:
+        return Verdict("unknown", explanation=f"{why} But the response negates something or leaves a choice.")
+    return Verdict("yes", explanation=why)
+
+
+def _name(query: str, truth: str, response: str) -> Verdict:
+    wanted, said = _folded(truth), _folded(response)
+    if wanted and said == wanted:
+        return Verdict("yes", explanation="The response is the true answer.")
+    if not wanted or not _stands_in(wanted, said):
+        return Verdict("unknown", explanation="The words of the true answer don't stand together in it.")
+    if others := _names(response) - set(wanted) - set(_folded(query)):
+        return Verdict(
+            "unknown", explanation=f"The true answer is there, and other names: {', '.join(sorted(others))}."
+        )
+    return _unless_turned("The true answer is there.", response)
+
+
+def _list(query: str, answer: Sequence[object], response: str, tolerance: float) -> Verdict:
+    """Every value must be there, and nothing left that could be one more."""
+    said, texts = _folded(response), [_said(value) for value in answer]
+    days = [day for text in texts if (day := date_in(text))]
+    numbers = [number for text in texts if not date_in(text) and (number := number_in(text)) is not None]
+    dated, counted = moments(response), figures(response)
+    lacks = [text for text in texts if not _holds(text, said, dated, counted, tolerance)]
+    exact = [text for text in lacks if date_in(text) or number_in(text) is not None]
+    if exact:
+        return Verdict("no", explanation=f"It lacks {', '.join(exact)}.")
+    if lacks:
+        return Verdict("unknown", explanation=f"It lacks the words {', '.join(lacks)}.")
+    known = set(_folded(" ".join([query, *texts]))) | _LINKING | (MONTHS if days else frozenset())
+    more: list[object] = [word for word in _content(said) - known if not word[0].isdigit()]
+    if days:
+        more += [one for one in dated if not any(_lies_in(day, one) for day in days) and one not in moments(query)]
+    elif numbers:
+        own = [one for one in counted if any(one.is_same(number, tolerance) for number in numbers)]
+        more += [one for one in counted if one not in own and not _among(one, figures(query))]
+    if more:
+        return Verdict("unknown", explanation="All values are there, and perhaps others.")
+    return _unless_turned("All values are there, and no others.", response)
+
+
+def _holds(
+    text: str, said: Sequence[str], dated: Sequence[Moment], counted: Sequence[Figure], tolerance: float
+) -> bool:
+    """Whether one value of a list is there."""
+    if day := date_in(text):
+        return any(_lies_in(day, one) for one in dated)
+    number = number_in(text)
+    if number is not None:
+        return any(one.is_same(number, tolerance) for one in counted)
+    return _stands_in(_folded(text), said)
+
+
+def _lies_in(truth: Span, moment: Moment) -> bool:
+    """Whether a date, however it is read, is the true one or a more exact one."""
+    return all(truth[0] <= first and last <= truth[1] for first, last in moment)
+
+
+def _folded(text: str) -> list[str]:
+    return [fold(word) for word in tokens(text)]
+
+
+def _content(words: Sequence[str]) -> set[str]:
+    return {word for word in words if word not in STOP}
+
+
+def _times(wanted: Sequence[str], words: Sequence[str]) -> int:
+    """How often some words stand in others in this order and together."""
+    size = len(wanted)
+    return sum(list(words[i : i + size]) == list(wanted) for i in range(len(words) - size + 1))
+
+
+def _stands_in(wanted: Sequence[str], words: Sequence[str]) -> bool:
+    """Whether some words stand together in others, in any order: `Peacock, Jane` is `Jane Peacock`."""
+    size, sought = len(wanted), sorted(wanted)
+    return bool(size) and any(sorted(words[i : i + size]) == sought for i in range(len(words) - size + 1))
+
+
+def _names(text: str) -> set[str]:
+    """The capitalised words, folded; the first word of a sentence only if another follows it."""
+    found: set[str] = set()
+    for sentence in _SENTENCE.split(text):
+        words = tokens(sentence)
+        for at, word in enumerate(words):
+            alone = at == 0 and not (len(words) > 1 and words[1][:1].isupper())
+            if word[:1].isupper() and not alone and fold(word) not in STOP | OPENERS:
+                found.add(fold(word))
+    return found

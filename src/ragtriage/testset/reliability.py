@@ -1,0 +1,112 @@
+"""Is a reference-free score to be trusted? It is read as a classifier of correctness (table 1 of "GRAMMAR").
+
+Low precision is optimism: wrong answers pass. Low recall is cynicism: right answers fail.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from ragtriage.errors import ConfigError
+from ragtriage.testset.correctness import Decision
+from ragtriage.testset.rows import Row
+
+Interval = Literal["wilson", "wald"]
+_Z = 1.959963984540054
+"""Standard errors on either side that hold the truth 95 times of 100."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A share with its 95 % interval, all in [0, 1]; None over nothing."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    """What it is a share of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """One score with a threshold, held against what is right."""
+
+    score: str
+    threshold: float
+    precision: Share
+    """Of the answers that it passes, those that are right. Undefined if it passes none."""
+    recall: Share
+    """Of the right answers, those that it passes. Undefined if none is right."""
+    left_out: int
+    """Rows without the score, or undecided."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The stable form for machines."""
+        return asdict(self)
+
+
+def wilson(hits: int, n: int) -> Share:
+    """A share with Wilson's score interval (1927), which also holds near 0 and 1 and for small n."""
+    if n == 0:
+        return Share(None, None, None, 0)
+    share, z2 = hits / n, _Z**2
+    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
+    half = _Z / (1 + z2 / n) * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
+    return Share(share, max(0.0, middle - half), min(1.0, middle + half), n)
+
+
+def wald(hits: int, n: int) -> Share:
+    """A share with Wald's interval, p ± 1.96 √(p (1 − p) / n), which the paper uses; cut to [0, 1]."""
+    if n == 0:
+        return Share(None, None, None, 0)
+    share = hits / n
+    half = _Z * math.sqrt(share * (1 - share) / n)
+    return Share(share, max(0.0, share - half), min(1.0, share + half), n)
+
+
+def reliability_of(
+    rows: Sequence[Row],
+    decisions: Sequence[Decision],
+    score: str,
+    threshold: float,
+    scores: Mapping[str, float | None] | None = None,
+    interval: Interval = "wilson",
+) -> Reliability:
+    """Hold one score against the truth: an answer passes if its score is at or above the threshold.
+
+    Args:
+        rows: of any clusters.
+        decisions: one a row: the truth.
+        score: its name: the rows' column, unless `scores` are given.
+        threshold: from which value on an answer passes.
+        scores: a row's id → its score.
+        interval: how the 95 % intervals are computed.
+
+    Raises:
+        ConfigError: no decided row has the score.
+    """
+    seen: list[tuple[bool, bool]] = []
+    for row, decision in zip(rows, decisions, strict=True):
+        value = _number(scores.get(row.id) if scores is not None else row.columns.get(score))
+        if value is not None and decision.correct is not None:
+            seen.append((value >= threshold, decision.correct))
+    if not seen:
+        raise ConfigError(f"no decided row has a number under {score!r}: name a column, or give a file with --scores")
+    hits = sum(passed and right for passed, right in seen)
+    share = wilson if interval == "wilson" else wald
+    return Reliability(
+        score,
+        threshold,
+        share(hits, sum(passed for passed, _ in seen)),
+        share(hits, sum(right for _, right in seen)),
+        len(rows) - len(seen),
+    )
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool):
+        return float(value)
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None

@@ -1,0 +1,69 @@
+"""Which answers are right: the file's word, then the typed match, then the judge."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragtriage.errors import JudgeError
+from ragtriage.judges.fake import FakeJudge
+from ragtriage.judges.questions import Question, same_answer
+from ragtriage.testset.correctness import check_matcher, decide
+from ragtriage.testset.rows import Row
+from ragtriage.verdicts import Answer, Failure, Verdict
+
+OPEN = Row("open", "g", query="Who?", answer="Jane Peacock", response="Ms Peacock")
+TOLD = Row("told", "g", query="How many?", answer=3, response="three")
+
+
+def no_judge() -> FakeJudge:
+    raise AssertionError("nothing is left for a judge")
+
+
+def test_the_files_word_is_used_as_it_stands() -> None:
+    rows = [Row("a", "g", answer=3, response="4", correct=True), Row("b", "g", answer=3, response="3", correct=False)]
+
+    assert [(d.correct, d.by) for d in decide(rows, no_judge)] == [(True, "the file"), (False, "the file")]
+
+
+def test_what_the_typed_match_tells_is_not_asked() -> None:
+    assert [(d.correct, d.by) for d in decide([TOLD], no_judge)] == [(True, "typed match")]
+
+
+def test_the_rest_goes_to_the_judge() -> None:
+    judge = FakeJudge(lambda _: Verdict("yes", explanation="the same person"))
+
+    told, judged = decide([TOLD, OPEN], lambda: judge)
+
+    assert judge.asked == [same_answer("Who?", ["Jane Peacock"], "Ms Peacock")]
+    assert told.by == "typed match"
+    assert (judged.correct, judged.by, judged.why) == (True, "judge", "the same person")
+
+
+def test_what_nobody_can_tell_is_undecided_and_never_wrong() -> None:
+    silent = Row("silent", "g", query="Who?", answer="Jane", response=None)
+    unsure = FakeJudge(lambda _: Verdict("unknown"))
+    failing = FakeJudge(lambda _: Failure("no line"))
+
+    assert [d.correct for d in decide([OPEN, silent], lambda: unsure)] == [None, None]
+    assert [(d.correct, d.failed) for d in decide([OPEN, silent], lambda: failing)] == [(None, True), (None, False)]
+    assert [(d.correct, d.by) for d in decide([OPEN], None)] == [(None, "nobody")]
+
+
+def test_a_judge_that_cannot_work_ends_it() -> None:
+    def broken(_: Question) -> Answer:
+        raise JudgeError("no key")
+
+    with pytest.raises(JudgeError, match="no key"):
+        decide([OPEN], lambda: FakeJudge(broken))
+
+
+def test_the_typed_match_is_held_against_labels() -> None:
+    labelled = [
+        Row("a", "g", answer=3, response="3", correct=True),
+        Row("b", "g", answer=3, response="3", correct=False),
+    ]
+
+    check = check_matcher([*labelled, OPEN, Row("c", "g", correct=True)])
+
+    assert check.rows == 2
+    assert check.counts == {(True, "yes"): 1, (False, "yes"): 1}

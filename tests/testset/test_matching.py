@@ -1,0 +1,152 @@
+"""The typed match: what can be told from the type of the true answer, and what it leaves open."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from ragtriage.testset.matching import truths_for_judge, typed_match
+from ragtriage.testset.values import date_in, figures, moments, number_in
+
+YES, NO, OPEN = "yes", "no", "unknown"
+WHEN, MANY, WHO, LIST = "When was it issued?", "How many tracks are there?", "Who is the agent?", "Who are the clients?"
+
+DATES = [
+    ("2009-01-01 00:00:00", "It was issued on January 1, 2009.", YES),
+    ("2009-01-01", "On the 1st of January 2009", YES),
+    ("2009-01-01", "on 1/1/2009", YES),
+    ("2009-03-04", "on 3/4/2009", OPEN),
+    ("2009-03-25", "on 25.3.2009", YES),
+    ("2009-03-25", "on 26.3.2009", NO),
+    ("2009-03-04", "on 3 March 2009", NO),
+    ("2009-03-04", "in March 2009", NO),
+    ("March 2009", "on 4 March 2009", YES),
+    ("2009-03-04", "ordered on 1 March 2009, issued on 4 March 2009", OPEN),
+    ("2009-03-04", "shortly after the flood", OPEN),
+    ("1990", "It opened in 1990.", YES),
+    ("1990", "It opened in 1991.", NO),
+]
+NUMBERS = [
+    (25, "Twenty-five tracks.", YES),
+    (25, "25", YES),
+    (25, "There are 24 tracks.", NO),
+    (25, "25 or 26", OPEN),
+    (25, "25 tracks on 3 discs", OPEN),
+    (25, "It isn't 25.", OPEN),
+    (25, "many", OPEN),
+    (2003, "2004", NO),
+    (1234.56, "about 1,235", YES),
+    (1234.56, "1.2 thousand", NO),
+    (3214556, "3.21 million", YES),
+    (3214556, "3 million", NO),
+    (312000, "three hundred and twelve thousand", YES),
+    ("$12", "12 dollars", YES),
+    ("5,94", "5.94", YES),
+    (-5, "−5 degrees", YES),
+    (-5, "5 degrees", NO),
+]
+NAMES = [
+    ("Jane Peacock", "The agent is Jane Peacock.", YES),
+    ("Jane Peacock", "Peacock, Jane", YES),
+    ("São Paulo", "sao paulo", YES),
+    ("jane@chinook.com", "Write to jane@chinook.com.", YES),
+    ("Jane Peacock", "Margaret Park", OPEN),
+    ("Jane Peacock", "Jane Peacock, who reports to Nancy Edwards", OPEN),
+    ("Queen", "Queen Latifah", OPEN),
+    ("Jane Peacock", "Anyone but not Jane Peacock", OPEN),
+    ("Jane Peacock", "I don't know.", NO),
+    ("Jane Peacock", "The documents do not say who the agent is.", NO),
+    ("Jane Peacock", " \n", NO),
+]
+LISTS = [
+    (("Apple", "Meta"), "Meta and Apple.", YES),
+    (("Apple", "Meta"), "The clients are Meta, Apple and Google.", OPEN),
+    (("Apple", "Meta"), "Meta", OPEN),
+    ((1999, 2001), "2001 and 1999", YES),
+    ((1999, 2001), "1999, 2001 and 2003", OPEN),
+    ((1999, 2001), "1999", NO),
+    (("2009-01-01", "2010-01-01"), "1 January 2010, 1 January 2009", YES),
+    ((), "Nobody.", YES),
+    ((), "The documents don't say.", YES),
+    ((), "Apple", NO),
+]
+YES_NO = [
+    (True, "Yes, it is.", YES),
+    (True, "No.", NO),
+    ("no", "No, it was closed.", YES),
+    (False, "It was closed.", OPEN),
+]
+
+
+@pytest.mark.parametrize(
+    ("query", "answer", "response", "expected"),
+    [
+        *((WHEN, *row) for row in DATES),
+        *((MANY, *row) for row in NUMBERS),
+        *((WHO, *row) for row in NAMES),
+        *((LIST, *row) for row in LISTS),
+        *(("Is it open?", *row) for row in YES_NO),
+    ],
+)
+def test_a_response_is_held_against_the_true_answer_by_its_type(
+    query: str, answer: Any, response: str, expected: str
+) -> None:
+    verdict = typed_match(query, answer, response)
+
+    assert verdict.value == expected, verdict.explanation
+    assert verdict.explanation
+
+
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        ("Queen", YES),
+        ("Which artist made the album Queen?", NO),
+        ("The album Queen was made by an artist.", NO),
+        ("It was made by Queen.", OPEN),
+    ],
+)
+def test_an_answer_that_only_repeats_the_question_does_not_count(response: str, expected: str) -> None:
+    assert typed_match("Which artist made the album Queen?", "Queen", response).value == expected
+
+
+def test_numbers_of_the_question_are_no_other_numbers() -> None:
+    assert typed_match("What is the total of invoice 7?", 5.94, "The total of invoice 7 is $5.94.").value == YES
+
+
+def test_the_tolerance_is_for_numbers_that_are_written_less_exactly() -> None:
+    assert typed_match(MANY, 1234.56, "1.2 thousand", tolerance=0.05).value == YES
+    assert typed_match(MANY, 1234.56, "1,235", tolerance=0.0).value == NO
+    assert typed_match(MANY, 1234, "1235", tolerance=0.05).value == NO
+
+
+def test_a_judge_is_told_the_true_answer_as_one_text() -> None:
+    assert truths_for_judge(True) == ("yes",)
+    assert truths_for_judge(5.94) == ("5.94",)
+    assert truths_for_judge(("Apple", 3)) == ("Apple, 3",)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1,234.50 and .5", ["1234.50", "0.5"]),
+        ("from 3-5", ["3", "5"]),
+        ("2 bn", ["2E+9"]),
+        ("two dozen, one hundred five", ["24", "105"]),
+        ("version 1.2.3", ["1.2"]),
+        ("someone", []),
+    ],
+)
+def test_numbers_are_read(text: str, expected: list[str]) -> None:
+    assert [one.value for one in figures(text)] == [Decimal(value) for value in expected]
+
+
+def test_a_text_is_a_number_or_a_date_only_as_a_whole() -> None:
+    assert number_in("12 %") == number_in("$12") == number_in("twelve") == 12
+    assert number_in("12 Angry Men") is None
+    assert date_in("1234.56") is None
+    assert date_in("The May 1990 issue") is None
+    assert date_in("31 February 2001") is None
+    assert moments("30/2/2001 at 10:00") == []
