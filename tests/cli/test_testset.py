@@ -120,6 +120,16 @@ def test_the_example_of_the_docs_needs_no_label(command) -> None:
     assert said.json["clusters"]["long"]["blame"] == {"LM": 1, "retrieval": 1, "unknown": 0}
 
 
+def test_the_output_in_the_docs_is_the_output(command, wide) -> None:
+    page = PIER.read_text(encoding="utf-8")
+    rows = page.split("```jsonl\n")[1].split("```")[0]
+    shown = page.split("<!-- output: testset score -->\n```\n")[1].split("```")[0]
+
+    said = command("testset", "score", put([rows]))
+
+    assert [line.rstrip() for line in said.out.strip().splitlines()] == shown.strip().splitlines()
+
+
 def test_what_the_typed_match_cannot_tell_goes_to_the_embedded_judge(command) -> None:
     rows = [
         {"id": 1, "group": "g", "query": "Who runs it?", "answer": "Ada Finch", "response": "Mrs Finch runs it."},
@@ -184,6 +194,7 @@ def test_reliability_reads_a_column_or_a_file_of_scores(command, wide) -> None:
         (("score", "rows.jsonl", "--clusters", "short"), "name two"),
         (("score", "rows.jsonl", "--clusters", "short,x"), "no row has the cluster 'x'"),
         (("score", "rows.jsonl", "--tolerance", "2"), "use a share from 0"),
+        (("score", "rows.jsonl", "--typed-only", "--judge", "embedded"), "--typed-only asks no judge"),
         (("reliability", "rows.jsonl", "--score", "x"), "--score 'x': write it as NAME=THRESHOLD"),
         (("reliability", "rows.jsonl", "--score", "x=nan"), "write it as NAME=THRESHOLD"),
         (("reliability", "rows.jsonl", "--score", "x=0.5"), "no decided row has a number under 'x'"),

@@ -37,7 +37,10 @@ def test_with_many_groups_flips_are_drawn() -> None:
 def test_where_nothing_differs_there_is_nothing_to_see() -> None:
     found = of(answers(*(f"g{i} {name} {'+-'[i % 2]} d1" for i in range(20) for name in "ab")))
 
-    assert (found.difference, found.low, found.high, found.p, found.detectable) == (0.0, 0.0, 0.0, 1.0, 0.0)
+    assert (found.difference, found.low, found.high, found.p, found.detectable) == (0.0, 0.0, 0.0, 1.0, None)
+    assert found.undefined == (
+        "no resample differs from another, so the smallest detectable difference can't be estimated"
+    )
 
 
 def test_the_p_value_by_hand() -> None:
@@ -62,6 +65,15 @@ def test_without_a_shared_group_there_is_no_p_value_and_the_reason_is_told() -> 
 
     assert (found.difference, found.p, found.paired_groups) == (1.0, None, 0)
     assert found.undefined == "no group has decided rows in both clusters, so there is no p-value"
+
+
+def test_a_p_value_that_only_unpaired_groups_could_give_is_missing_with_the_reason() -> None:
+    rows = answers("g1 a - d1", "g1 b - d1", "g2 a + d1", "g3 b + d1")
+
+    found = of(rows, "robustness")
+
+    assert (found.difference, found.p, found.paired_groups) == (0.0, None, 1)
+    assert found.undefined == "it is undefined on the groups that have rows in both clusters, so there is no p-value"
 
 
 def test_one_group_has_no_interval() -> None:

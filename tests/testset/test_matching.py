@@ -21,6 +21,7 @@ DATES = [
     ("2009-03-25", "on 25.3.2009", YES),
     ("2009-03-25", "on 26.3.2009", NO),
     ("2009-03-04", "on 3 March 2009", NO),
+    ("2009-03-04", "2009/03/04, 10:00", YES),
     ("2009-03-04", "in March 2009", NO),
     ("March 2009", "on 4 March 2009", YES),
     ("2009-03-04", "ordered on 1 March 2009, issued on 4 March 2009", OPEN),
@@ -43,6 +44,8 @@ NUMBERS = [
     (3214556, "3 million", NO),
     (312000, "three hundred and twelve thousand", YES),
     ("$12", "12 dollars", YES),
+    (0.99, "99 cents", OPEN),
+    ("12 %", "13 %", NO),
     ("5,94", "5.94", YES),
     (-5, "−5 degrees", YES),
     (-5, "5 degrees", NO),
@@ -55,6 +58,8 @@ NAMES = [
     ("Jane Peacock", "Margaret Park", OPEN),
     ("Jane Peacock", "Jane Peacock, who reports to Nancy Edwards", OPEN),
     ("Queen", "Queen Latifah", OPEN),
+    ("!!!", "!!!", YES),
+    ("!!!", "???", OPEN),
     ("Jane Peacock", "Anyone but not Jane Peacock", OPEN),
     ("Jane Peacock", "I don't know.", NO),
     ("Jane Peacock", "The documents do not say who the agent is.", NO),
@@ -77,6 +82,7 @@ YES_NO = [
     (True, "No.", NO),
     ("no", "No, it was closed.", YES),
     (False, "It was closed.", OPEN),
+    (False, "No, the documents do not mention that.", NO),
 ]
 
 

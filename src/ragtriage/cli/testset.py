@@ -164,6 +164,8 @@ def _decided(
 ) -> list[Decision]:
     if not math.isfinite(tolerance) or not 0 <= tolerance < 1:
         raise ConfigError(f"--tolerance {tolerance:g}: use a share from 0 to below 1, for example 0.005")
+    if typed_only and flags.judge:
+        raise ConfigError("--typed-only asks no judge: leave it out, or --judge")
     if typed_only:
         return decide(read.rows, None, tolerance)
     with judge_from(flags, config, store) as judge:

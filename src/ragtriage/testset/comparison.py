@@ -21,6 +21,11 @@ _EXACT = 13
 """Up to so many groups all flips are taken: 2 ** 13 is fewer than FLIPS."""
 _DETECTABLE = 1.959964 + 0.841621
 """Standard errors of a difference that a test at 5 % (two-sided) finds 80 times of 100."""
+_ROUNDING = 1e-12
+"""Numbers that are closer than this are the same but for rounding."""
+_ALL_ALIKE = "no resample differs from another, so the smallest detectable difference can't be estimated"
+_NO_PAIR = "no group has decided rows in both clusters, so there is no p-value"
+_NO_PAIR_LEFT = "it is undefined on the groups that have rows in both clusters, so there is no p-value"
 _AT_ONCE = 4_000_000
 """Cells of a matrix of resamples or flips that are held at once."""
 
@@ -37,7 +42,8 @@ class Difference:
     p: float | None
     """Two-sided, of the paired sign-flip test; None if no group has rows in both clusters."""
     detectable: float | None
-    """The smallest true difference that these groups show with a probability of 80 % at p < 0.05."""
+    """The smallest true difference that these groups show with a probability of 80 % at p < 0.05; None if no resample
+    differs from another."""
     paired_groups: int
     """Groups with rows in both clusters: what the p-value is about."""
     undefined: str | None = None
@@ -99,15 +105,17 @@ def compare(
         sample = drawn[:, at][~np.isnan(drawn[:, at])]
         low, high = np.percentile(sample, (2.5, 97.5)) if len(groups) > 1 else (None, None)
         spread = float(np.std(sample, ddof=1)) if len(groups) > 1 else None
-        why = None if paired else "no group has decided rows in both clusters, so there is no p-value"
+        why = None if p_values[at] is not None else _NO_PAIR if not paired else _NO_PAIR_LEFT
         if len(groups) == 1:
             why = "one group has no interval"
+        elif spread is not None and spread < _ROUNDING:
+            why = why or _ALL_ALIKE
         found[metric] = Difference(
             values[0] - values[1],
             None if low is None else float(low),
             None if high is None else float(high),
             p_values[at],
-            None if spread is None else _DETECTABLE * spread,
+            None if spread is None or spread < _ROUNDING else _DETECTABLE * spread,
             paired,
             why,
         )
@@ -160,7 +168,7 @@ def _flipped(
     for swaps in _all_flips(len(unlike)) if exact else _random_flips(len(unlike), generator):
         moved = _weighted(swaps, change)
         differences = ratios(a.sum(axis=0) + moved) - ratios(b.sum(axis=0) - moved)
-        as_far += (np.abs(differences) >= np.abs(observed) - 1e-12).sum(axis=0)
+        as_far += (np.abs(differences) >= np.abs(observed) - _ROUNDING).sum(axis=0)
         defined += (~np.isnan(differences)).sum(axis=0)
     itself = 0 if exact else 1  # random flips: the observed one counts as one of them
     return [

@@ -22,6 +22,8 @@ TOLERANCE = 0.005
 _YES = frozenset("yes yeah yep true correct indeed right affirmative".split())
 _NO = frozenset("no nope not false incorrect wrong negative never".split())
 _NOTHING = frozenset("none nobody nothing nowhere".split())
+_BEGINNING = re.compile(r"^\W*\w+\W*")
+_OTHER_UNIT = re.compile(r"\bcents?\b|¢|%|\bper ?cent\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+|\n+")
 _LINKING = frozenset("and plus well follow following list include includes including total answer".split())
 _Found = TypeVar("_Found", Figure, Moment)
@@ -54,7 +56,7 @@ def typed_match(query: str, answer: Truth, response: str, tolerance: float = TOL
         return _list(query, answer, response, tolerance)
     side = _yes_or_no(answer)
     if side is not None:
-        return _first_word(side, _folded(response))
+        return _first_word(query, response, truth=side)
     return _echo(query, str(answer), response) or _single(query, answer, response, tolerance)
 
 
@@ -82,9 +84,12 @@ def _yes_or_no(answer: Truth) -> bool | None:
     return {"yes": True, "true": True, "no": False, "false": False}.get(str(answer).strip().lower())
 
 
-def _first_word(truth: bool, words: Sequence[str]) -> Verdict:  # noqa: FBT001  # the answer itself
+def _first_word(query: str, response: str, *, truth: bool) -> Verdict:
+    words = _folded(response)
     if not words or words[0] not in _YES | _NO:
         return Verdict("unknown", explanation="The response doesn't begin with yes or no.")
+    if declines(query, _BEGINNING.sub("", response)).value == "yes":
+        return Verdict("no", explanation="Behind its first word the response declines to answer.")
     said = words[0] in _YES
     return Verdict("yes" if said == truth else "no", explanation=f"It says {'yes' if said else 'no'}.")
 
@@ -112,6 +117,8 @@ def _single(query: str, answer: object, response: str, tolerance: float) -> Verd
     asked = figures(query)
     own = [one for one in figures(response) if one.is_same(number, tolerance)]
     others = [one for one in figures(response) if one not in own and not _among(one, asked)]
+    if others and not own and _OTHER_UNIT.search(response) and not _OTHER_UNIT.search(str(answer)):
+        return Verdict("unknown", explanation="The number may be the true one in another unit.")
     return _weighed("number", own, others, response)
 
 
@@ -152,7 +159,7 @@ def _unless_turned(why: str, response: str) -> Verdict:
 
 def _name(query: str, truth: str, response: str) -> Verdict:
     wanted, said = _folded(truth), _folded(response)
-    if wanted and said == wanted:
+    if said == wanted and (wanted or truth.strip() == response.strip()):
         return Verdict("yes", explanation="The response is the true answer.")
     if not wanted or not _stands_in(wanted, said):
         return Verdict("unknown", explanation="The words of the true answer don't stand together in it.")

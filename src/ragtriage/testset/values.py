@@ -31,6 +31,7 @@ _FIGURES = re.compile(
 )
 _NUMBER = re.compile(r"(?:[$€£¥]|[A-Z]{3} )?\s*(?P<number>.+?)\s*(?:[$€£¥%]| percent| [A-Z]{3})?")
 _SLASHED = re.compile(r"(?<![\d/.])(\d{1,2})([/.])(\d{1,2})\2(1\d{3}|20\d\d)(?![\d/])")
+_YEAR_FIRST = re.compile(r"(?<![\d/.])(1\d{3}|20\d\d)[/.](\d\d)[/.](\d\d)(?![\d/])")
 _CLOCK = re.compile(r"(?<=\d)[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?")
 _DATE_WORD = re.compile(rf"\d{{1,4}}(?:st|nd|rd|th)?|of|{'|'.join(f'{m}|{m[:3]}' for m in MONTHS)}", re.IGNORECASE)
 
@@ -92,7 +93,7 @@ def moments(text: str) -> list[Moment]:
         both = {_day(year, month, day) for month, day in ((first, second), (second, first))}
         if known := tuple(sorted((day, day) for day in both if day)):
             readings.append(known)
-    rest = _CLOCK.sub(" ", _SLASHED.sub(" ", text))
+    rest = _CLOCK.sub(" ", _YEAR_FIRST.sub(r"\1-\2-\3", _SLASHED.sub(" ", text)))
     return readings + [(span,) for span in dates(plainly(rest))]
 
 
