@@ -214,6 +214,8 @@ def test_an_outage_in_the_middle_stops_and_the_same_call_goes_on(tmp_path: Path)
 
 def test_a_redirect_is_told_and_not_followed(tmp_path: Path) -> None:
     moved = Said("", 307, {"Location": "/new?key=hidden"})
+    with Server(Said("", 302, {"Location": "http://[x"})) as server, pytest.raises(ApplicationError, match="has moved"):
+        ask(tmp_path, at(server.root), cases("a"))
     with Server(moved) as server, pytest.raises(ApplicationError, match=r"has moved: name http://127.*/new with --app"):
         ask(tmp_path, at(server.root), cases("a"))
 

@@ -13,7 +13,7 @@ from ragtriage import __version__
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "evaluate": ("evaluate", "Evaluate the answers in FILE, tell which component to repair, and store the run."),
-    "collect": ("collect", "Ask your own application the questions in FILE, and write its answers as cases."),
+    "collect": ("collect", "Ask your own application every one of QUESTIONS, and write its answers as cases."),
     "plan": ("plan", "Tell what evaluating FILE would take: requests, tokens, price and time."),
     "demo": ("demo", "Evaluate the example cases and say which of their known faults were found."),
     "report": ("results", "Write a run as one self-contained HTML file."),

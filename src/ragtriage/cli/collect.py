@@ -34,7 +34,7 @@ def collect(  # noqa: PLR0913  # one parameter a flag
     seed: Annotated[int, typer.Option(help="Which random rows.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
-    """Ask your own application the questions in FILE, and write its answers as cases.
+    """Ask your own application every one of QUESTIONS, and write its answers as cases.
 
     Exit codes: 0; 2 usage or input; 3 incomplete (a query without a response, too many unusable rows, an application
     that can't be asked, interrupted).

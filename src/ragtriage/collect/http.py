@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin
 
 from ragtriage.case import Case
 from ragtriage.collect.application import Reply, Unanswered
@@ -108,7 +107,7 @@ class HttpApplication:
         code = reply.status_code
         said = f": {self._shown(reply)}" if reply.content.strip() else ""
         if reply.has_redirect_location:
-            there = self._veil.over(without_secrets(urljoin(str(self._url), reply.headers["Location"])))
+            there = self._veil.over(without_secrets(str(self._url), reply.headers["Location"]))
             return Unanswered(f"HTTP {code}", f"{self.name} has moved: name {there} with --app", down=True)
         detail = f"{self.name} answers HTTP {code}{said}"
         if code in {408, 429} or (code >= 500 and code not in REFUSES):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from ragtriage.errors import ConfigError
 
@@ -62,10 +62,10 @@ class Veil:
         return text
 
 
-def without_secrets(url: str) -> str:
-    """An address as people may see it: without user, password, query and fragment."""
+def without_secrets(url: str, onward: str = "") -> str:
+    """An address, or where it leads to, as people may see it: without user, password, query and fragment."""
     try:
-        parts = urlsplit(url)
+        parts = urlsplit(urljoin(url, onward))
     except ValueError:
         return "(an address that can't be read)"
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
