@@ -82,10 +82,11 @@ class Answering:
         """What it says; the texts that it writes differ by evidence."""
         name = FENCED.search(prompt.user)
         about = name[1] if name else "nothing"
+        numbers = {"remarks": (), "questions_answered_by": (*NUMBERS, "fifth")}
         return reply_to(
             prompt,
             lambda name: self._verdict(prompt, name),
-            lambda member: [] if member == "remarks" else [f"The {n} of the {member} of {about}." for n in NUMBERS],
+            lambda member: [f"The {n} of the {member} of {about}." for n in numbers.get(member, NUMBERS)],
         )
 
 

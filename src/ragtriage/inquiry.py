@@ -31,7 +31,6 @@ EMPTY: Mapping[tuple[Field, Unit], Missing] = {
     ("reference", "claims"): Missing("the reference makes no claim", "reference"),
     ("response", "sentences"): Missing("the response has no sentence", "response"),
     ("response", "segments"): Missing("the response makes no claim", "response"),
-    ("response", "questions_answered_by"): Missing("the judge wrote no question", "response", failed=True),
     ("query", "questions"): SILENT,
     ("sources", "facts"): Missing("the sources state no fact", "sources"),
     ("relevant ids", "ids"): Missing("no source is relevant to the query", "relevant ids"),

@@ -126,7 +126,7 @@ class Score:
     judged: int
     """How many components were judged yes or no: the denominator."""
     unknown: int = 0
-    """How many were left out because the verdict was unknown."""
+    """How many were left out because the verdict was unknown; of written questions also those that weren't written."""
     parts: tuple[Part, ...] = ()
     """What the value rests on, in the order of the text."""
 

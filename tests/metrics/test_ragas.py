@@ -8,7 +8,7 @@ from ragtriage import Case, Component, EmbeddedJudge, FakeJudge, Score, Source, 
 from ragtriage.judges.questions import Question
 from ragtriage.metrics import metrics_named
 from ragtriage.metrics.ragas import ragas_context_relevance, ragas_library_answer_relevance
-from ragtriage.verdicts import Answer, Answered, Outcome, Verdicts
+from ragtriage.verdicts import Answer, Answered, Failure, Outcome, Verdicts
 
 SENTENCES = tuple(Component(f"Sentence {i}.", (12 * i, 12 * i + 11), i // 2) for i in range(4))
 
@@ -89,3 +89,30 @@ def test_the_embedded_judge_picks_sentences_but_writes_no_questions() -> None:
     for name in ("ragas_answer_relevance", "ragas_library_answer_relevance"):
         assert record.outcomes[name] == Undefined("the embedded judge can't write questions")
     assert isinstance(record.outcomes["self_consistency"], Score)
+
+
+@pytest.mark.parametrize("declines", ["yes", "no"])
+def test_a_response_from_which_no_question_can_be_written_is_no_failure(declines: Answered) -> None:
+    def answer(question: Question) -> Answer:
+        if question.kind == "questions_answered_by":
+            return ()
+        return Verdict(declines) if question.kind == "declines" else (Component(question.subject),)
+
+    names = ["query_similarity", "ragas_answer_relevance", "ragas_library_answer_relevance"]
+    case = Case("c", "What does it cost?", (Source("It is red."),), "I don't know.")
+    (record,) = evaluate_sync([case], FakeJudge(answer), metrics=metrics_named(names))
+
+    nothing = Undefined("the judge found no question that the response answers")
+    library = record.outcomes.pop("ragas_library_answer_relevance")
+    assert set(record.outcomes.values()) == {nothing}
+    assert (library.value if isinstance(library, Score) else library) == (0.0 if declines == "yes" else nothing)
+
+
+def test_a_response_that_declines_is_zero_whatever_became_of_likeness() -> None:
+    likeness = Verdicts((Component("What is it?"),), ((Failure("time-out"),),))
+    said = Verdicts((Component("I can't say."),), ((Verdict("yes"),),))
+
+    outcome = ragas_library_answer_relevance.compute(likeness, said)
+
+    assert isinstance(outcome, Score)
+    assert (outcome.value, outcome.judged, [part.good for part in outcome.parts]) == (0.0, 1, [False])

@@ -10,6 +10,8 @@ from ragtriage.verdicts import Cell, Component, Failure, Outcome, Part, Score, U
 
 UNTOLD = "the judge could not tell for any of {}"
 """Why a score is undefined where every verdict is unknown."""
+NOTHING_ASKED = "the judge found no question that the response answers"
+"""Why a score is undefined that compares questions written from the response."""
 
 
 def parts(components: Sequence[Component], cells: Sequence[Cell], good: Literal["yes", "no"]) -> tuple[Part, ...]:
@@ -65,15 +67,18 @@ def share_of_faults(
     return replace(found, value=sum(part.good is False for part in found.parts) / found.judged)
 
 
-def mean_cosine(components: Sequence[Component], cells: Sequence[Cell]) -> Outcome:
+def mean_cosine(components: Sequence[Component], cells: Sequence[Cell], wanted: int = 0) -> Outcome:
     """The mean of what the verdicts on similarity measured, in [-1, 1].
 
-    Undefined if the judge failed on a component, or measured none.
+    Undefined if the judge wrote no question, failed on a component, or measured none.
 
     Args:
-        components: shape (n,), n ≥ 1.
+        components: shape (n,): the questions that a judge wrote.
         cells: shape (n,): a verdict whose score is a cosine for each.
+        wanted: how many were to be written; those that weren't count as unknown.
     """
+    if not components:
+        return Undefined(NOTHING_ASKED)
     failed = failure_of(cells)
     if failed:
         return failed
@@ -81,7 +86,7 @@ def mean_cosine(components: Sequence[Component], cells: Sequence[Cell]) -> Outco
     if not cosines:
         return Undefined("the judge gave no similarities")
     mean = sum(cosines) / len(cosines)
-    return Score(mean, len(cosines), len(cells) - len(cosines), parts(components, cells, "yes"))
+    return Score(mean, len(cosines), max(wanted, len(cells)) - len(cosines), parts(components, cells, "yes"))
 
 
 def both(*cells: Cell) -> Cell:

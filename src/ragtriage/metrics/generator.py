@@ -48,10 +48,10 @@ def query_similarity(likeness: Verdicts) -> Outcome:
 
     A judge writes three questions from the response alone; the mean cosine between their embeddings and the query's, in
     [-1, 1]. What is high belongs to the embedding model. Args: likeness: shape (n_questions, 1). Undefined without a
-    response, if the query asks nothing, or with a judge that writes no questions. Source: the article, "Response
-    Relevancy (String based)".
+    response, if it answers nothing, if the query asks nothing, or with a judge that can't write questions. Source: the
+    article, "Response Relevancy (String based)".
     """
-    return mean_cosine(likeness.components, likeness.best())
+    return mean_cosine(likeness.components, likeness.best(), WRITTEN)
 
 
 def query_similarity_of(n: int) -> Metric:
@@ -70,6 +70,6 @@ def query_similarity_of(n: int) -> Metric:
     )
     def similarity(likeness: Verdicts) -> Outcome:
         """How close the questions that the response would answer are to the one that was asked."""
-        return mean_cosine(likeness.components, likeness.best())
+        return mean_cosine(likeness.components, likeness.best(), n)
 
     return similarity

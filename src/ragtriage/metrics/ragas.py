@@ -6,10 +6,8 @@ variant the library of that name.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ragtriage.metric import metric
-from ragtriage.metrics.aggregate import failure_of, mean_cosine, share
+from ragtriage.metrics.aggregate import failure_of, mean_cosine, parts, share
 from ragtriage.metrics.decompositions import NEEDED_SENTENCES, SENTENCES_OF_SOURCES
 from ragtriage.metrics.generator import WRITTEN, likeness_of
 from ragtriage.metrics.groundedness import SUPPORTED
@@ -32,23 +30,25 @@ def ragas_answer_relevance(likeness: Verdicts) -> Outcome:
     """RAGAs' answer relevance as its paper has it: the query's mean cosine with questions written from the response.
 
     In [-1, 1]: the formula of `query_similarity`. Args: likeness: shape (n_questions, 1). Undefined without a response,
-    if the query asks nothing, or with a judge that writes no questions. Source: RAGAs, section 3.
+    if it answers nothing, if the query asks nothing, or with a judge that can't write questions. Source: RAGAs, section
+    3.
     """
-    return mean_cosine(likeness.components, likeness.best())
+    return mean_cosine(likeness.components, likeness.best(), WRITTEN)
 
 
 @metric(
     title="RAGAs answer relevance (library)",
     range=(-1.0, 1.0),
-    fault="another question",
+    fault="another question, or no answer",
     likeness=likeness_of(WRITTEN),
     declines=DECLINES,
 )
 def ragas_library_answer_relevance(likeness: Verdicts, declines: Verdicts) -> Outcome:
     """RAGAs' answer relevance as its library has it since: 0 for a non-committal response, else as in the paper.
 
-    In [-1, 1]. Args: likeness: shape (n_questions, 1); declines: shape (1, 1). Undefined without a response, if the
-    query asks nothing, if the judge can't tell whether the response declines, or with a judge that writes no questions.
+    In [-1, 1]. Args: likeness: shape (n_questions, 1), not looked at where the response declines; declines: shape
+    (1, 1). Undefined without a response, if the query asks nothing, if the judge can't tell whether the response
+    declines, or as `ragas_answer_relevance`, where it doesn't decline.
     Source: the library's `answer_relevancy`.
     """
     told = declines.best()
@@ -58,8 +58,9 @@ def ragas_library_answer_relevance(likeness: Verdicts, declines: Verdicts) -> Ou
     values = {cell.value for cell in told if isinstance(cell, Verdict)}
     if values == {"unknown"}:
         return Undefined("the judge could not tell whether the response declines")
-    found = mean_cosine(likeness.components, likeness.best())
-    return replace(found, value=0.0) if isinstance(found, Score) and "yes" in values else found
+    if "yes" in values:
+        return Score(0.0, 1, 0, parts(declines.components, told, "no"))
+    return mean_cosine(likeness.components, likeness.best(), WRITTEN)
 
 
 @metric(

@@ -117,3 +117,11 @@ def test_what_cannot_be_read_is_named(tmp_path):
     (tmp_path / "empty.txt").write_text("\n")
     with pytest.raises(ConfigError, match="is empty"):
         read_prompts(guidance=tmp_path / "empty.txt")
+
+
+def test_written_questions_may_ask_the_same_in_other_words():
+    # a perfect answer of one fact has no questions about something else: they would be off its topic
+    text = read_prompts().kinds["questions_answered_by"]
+    assert "to which the response is the answer" in text
+    assert "Several may ask the same in other words" in text
+    assert "something else" not in text

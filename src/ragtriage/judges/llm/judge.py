@@ -12,7 +12,7 @@ from ragtriage.judges.llm.composing import Request, compose
 from ragtriage.judges.llm.exchange import Prompt, Reply
 from ragtriage.judges.llm.options import Price
 from ragtriage.judges.llm.prompts import ASKED, Prompts
-from ragtriage.judges.llm.reading import read
+from ragtriage.judges.llm.reading import TooFew, read
 from ragtriage.judges.llm.rendering import render, usual_reply
 from ragtriage.judges.protocol import Estimate
 from ragtriage.judges.questions import Kind, Question
@@ -121,8 +121,19 @@ class LLMJudge:
 
     async def _answers(self, request: Request) -> Mapping[Question, Answer]:
         prompt = render(request, self._prompts)
+        short = False
+
+        def reading(reply: Reply) -> Mapping[Question, Answer]:
+            """Too few written questions are asked for once more; then those that there are have to do."""
+            nonlocal short
+            try:
+                return read(request, reply, fewer=short)
+            except TooFew:
+                short = True
+                raise
+
         try:
-            answers = await self._ask(prompt, lambda reply: read(request, reply))
+            answers = await self._ask(prompt, reading)
         except GaveUp as error:
             return dict.fromkeys(request.questions, Failure(str(error)))
         batch = hashlib.blake2b(prompt.user.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()

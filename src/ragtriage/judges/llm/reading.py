@@ -30,10 +30,21 @@ _JOINING = re.compile("[\u200c\u200d\ufe00-\ufe0f]+")
 _ELLIPSIS = re.compile(r"\s*(?:\.\.\.|…|\[\.\.\.\]|\[…\])\s*")
 
 
-def read(request: Request, reply: Reply) -> dict[Question, Answer]:
+class TooFew(Malformed):
+    """A reply that fits, but has fewer questions than were to be written."""
+
+
+def read(request: Request, reply: Reply, *, fewer: bool = False) -> dict[Question, Answer]:
     """The answers in a reply.
 
+    Args:
+        request: what was asked.
+        reply: what came back.
+        fewer: take fewer written questions than were asked for. None at all are always taken: the response may answer
+            nothing.
+
     Raises:
+        TooFew: there are some, but fewer, and `fewer` doesn't hold.
         Malformed: the reply isn't an object with everything that was asked for; says what is wrong.
     """
     if reply.truncated:
@@ -45,7 +56,22 @@ def read(request: Request, reply: Reply) -> dict[Question, Answer]:
             answers[question] = _components(question, said)
         else:
             answers[question] = _verdict(question, said.get(name), name)
+    if not fewer:
+        _all_written(answers)
     return answers
+
+
+def _all_written(answers: Mapping[Question, Answer]) -> None:
+    """Check that as many questions were written as asked for, or none.
+
+    Raises:
+        TooFew: there are fewer.
+    """
+    for question, answer in answers.items():
+        if question.kind == "questions_answered_by" and isinstance(answer, tuple):
+            wanted = question.at or 0
+            if 0 < len(answer) < wanted:
+                raise TooFew(f"`questions_answered_by` has {len(answer)} different questions, not {wanted}")
 
 
 def _object(text: str) -> Mapping[str, Any]:
@@ -97,8 +123,6 @@ def _components(question: Question, said: Mapping[str, Any]) -> Components:
         texts = dict.fromkeys(visible(item).strip() for item in items)
         found += [Component(text, places.of(text), remark=member == "remarks") for text in texts if text]
     if question.kind == "questions_answered_by":
-        if not found:
-            raise Malformed("`questions_answered_by` is empty")
         return tuple(found[: question.at])
     return tuple(found)
 
