@@ -64,7 +64,7 @@ def inquire(step: Step, case: Case, steps: Mapping[str, Known]) -> Inquiry | Kno
     if isinstance(step, Match):
         return _match(step, case, steps)
     if step.of == "sources" and step.into in FOR_THE_QUERY and (silent := _query_silent(steps)):
-        return absent(step, case) or silent
+        return first_of([absent(step, case), silent]) or silent
     return _decomposition(step, case)
 
 
@@ -294,10 +294,17 @@ def _question(  # noqa: PLR0911  # one for each relation
         case "declines":
             return ask.declines(case.query, component.text)
         case "same_answer":
-            return ask.same_answer(case.query, (component.text,), target[0])
+            return _same_answer(step, case, component.text, target[0])
         case "holds":
             return ask.holds(step.criterion, component.text, case.query if step.components.of == "response" else "")
         case "retrieved":
             raise AssertionError(f"{step} asks nobody")
         case _:
             assert_never(step.relation)
+
+
+def _same_answer(step: Match, case: Case, text: str, target: str) -> Question:
+    """A reference is the truth on whichever side it stands; samples beside the response are no truths."""
+    if step.against == "reference":
+        return ask.same_answer(case.query, (target,), text)
+    return ask.same_answer(case.query, (text,), target, drawn=step.components.of == "samples")

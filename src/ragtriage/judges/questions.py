@@ -49,7 +49,7 @@ class Question:
     """The text that the subject was taken from, so that pronouns can be understood."""
     at: int | None = None
     """Similarity: the place of the subject in the evidence, which is left out of the comparison. Writing questions: how
-    many."""
+    many. Same answer: 0 where none of the evidence is known to be true, as it is further responses."""
 
 
 def claims(text: str, query: str = "") -> Question:
@@ -96,9 +96,13 @@ def supported(claim: str, evidence: Sequence[str], query: str = "", context: str
     return Question("supported", claim, tuple(evidence), query=query, context=context)
 
 
-def same_answer(query: str, truths: Sequence[str], response: str) -> Question:
-    """Does the response give a true answer? Any of `truths` will do."""
-    return Question("same_answer", response, tuple(truths), query=query)
+def same_answer(query: str, truths: Sequence[str], response: str, *, drawn: bool = False) -> Question:
+    """Does the response give a true answer? Any of `truths` will do.
+
+    A response that declines gives none. Where `truths` are `drawn`, further responses that nobody knows to be true, it
+    gives the same answer as one that declines too.
+    """
+    return Question("same_answer", response, tuple(truths), query=query, at=0 if drawn else None)
 
 
 def declines(query: str, response: str) -> Question:

@@ -125,3 +125,9 @@ def test_written_questions_may_ask_the_same_in_other_words():
     assert "to which the response is the answer" in text
     assert "Several may ask the same in other words" in text
     assert "something else" not in text
+
+
+def test_refusals_agree_with_further_responses_alone():
+    text = read_prompts().kinds["same_answer"]
+    assert "They are true, unless they are called further responses" in text
+    assert "declines to answer makes it no too, except beside a further response that declines as well" in text

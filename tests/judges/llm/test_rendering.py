@@ -111,6 +111,7 @@ def test_sources_that_look_the_same_are_shown_once():
         (ask.essential(QUERY, LONGER, RESPONSE), f"q1 essential: {quoted(LONGER)}"),
         (ask.declines(QUERY, RESPONSE), "q1 declines"),
         (ask.same_answer(QUERY, ("38 m", "125 ft"), RESPONSE), 'q1 same_answer: "38 m", "125 ft"'),
+        (ask.same_answer(QUERY, ("38 m",), RESPONSE, drawn=True), 'q1 same_answer, further responses: "38 m"'),
         (ask.holds("It is polite.", RESPONSE), 'q1 holds: "It is polite."'),
         (ask.claims(RESPONSE, QUERY), "claims"),
         (ask.standalone(QUERY, TURNS), "standalone"),

@@ -14,11 +14,12 @@ from functools import cache
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragtriage.judges.embedded import decompose
 from ragtriage.judges.embedded.claimwise import claimwise, weakest
 from ragtriage.judges.embedded.gather import Gatherer
+from ragtriage.judges.embedded.refusals import refused
 from ragtriage.judges.embedded.verdict import verdict_of
 from ragtriage.judges.protocol import Estimate
 from ragtriage.judges.questions import DECOMPOSITIONS, Kind, Question, essential
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from ragtriage.judges.embedded.encoder import Encoder
     from ragtriage.judges.embedded.matcher import Matcher
     from ragtriage.judges.embedded.scorer import Scorer
+
+T = TypeVar("T")
 
 EMBEDDED = "embedded"
 FAST = "embedded:fast"
@@ -147,6 +150,8 @@ class EmbeddedJudge:
                 answers[place] = Failure(_CANNOT[question.kind])
             elif question.kind == "needed_sentences":
                 picked.append(place)
+            elif told := _guarded(refused, question):
+                answers[place] = told
             else:
                 matches.append(place)
         if matches:
@@ -177,7 +182,7 @@ class EmbeddedJudge:
         return failed or tuple(s for s, answer in pairs if isinstance(answer, Verdict) and answer.value == "yes")
 
 
-def _guarded(rule: Callable[[Question], Answer], question: Question) -> Answer:
+def _guarded(rule: Callable[[Question], T], question: Question) -> T | Failure:
     """The rule's answer, or a failure."""
     try:
         return rule(question)
@@ -194,7 +199,7 @@ def _fingerprint(kind: str, *, fast: bool) -> str:
     """Hash of the files that an answer depends on: decomposition rules for all (matches read sentences by them too)."""
     rules = kind in (*DECOMPOSITIONS, "declines") and kind != "needed_sentences"
     fitted = {} if rules else _fitted(kind)
-    left_out = {"judge", "gather", "__init__"}
+    left_out = {"judge", "gather", "__init__"} | ({"refusals"} if kind != "same_answer" else set())
     if fast or not fitted.get("fusion"):
         fitted.pop("fusion", None)
         left_out.add("matcher")

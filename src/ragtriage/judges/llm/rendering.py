@@ -95,7 +95,8 @@ def _item(name: str, question: Question, home: Home) -> str:
     if kind in {"essential", "relevant"} and home.label == "source":
         return f"{name} {kind}: the source as a whole"
     if kind == "same_answer":
-        return f"{name} same_answer: {', '.join(quoted(truth) for truth in question.evidence)}"
+        listed = "same_answer" if question.at is None else "same_answer, further responses"
+        return f"{name} {listed}: {', '.join(quoted(truth) for truth in question.evidence)}"
     return f"{name} {kind}: {quoted(question.subject)}"
 
 
