@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from ragtriage import METRICS, Case, Record, Score, Tally, metrics_named, thresh
 from ragtriage.repeats import Repeats
 from ragtriage.report.header import Header
 from ragtriage.report.html import write_report
-from ragtriage.report.order import row_of
+from ragtriage.report.order import row_of, worst_first
 from ragtriage.report.terminal import SHORT, print_cases, print_summary, short_title
 from ragtriage.report.terminal_case import print_case
 from ragtriage.report.terminal_repeats import print_repeats
@@ -154,3 +155,21 @@ def test_a_narrow_table_cuts_no_word_of_many_metrics() -> None:
     rows = [line for line in file.getvalue().splitlines() if re.search("  0.00|  1.00|undef", line)]
     assert len(rows) == len(METRICS)
     assert not [line for line in rows if "…" in line]
+
+
+def test_scores_that_no_rule_reads_are_said_to_be_so_and_rank_the_cases(tmp_path: Path) -> None:
+    shown = printed(0.6)
+    assert "No rule reads these scores: what to repair can't be told." in shown
+    assert "healthy" not in shown
+
+    records = [replace(record_of(value), case=Case(f"c{value}", "What?")) for value in (0.1, 0.6, 1.0, 0.3)]
+    rows = [row_of(record, (), thresholds=THRESHOLDS) for record in records]
+    assert [row.id for row in worst_first(rows)] == ["c1.0", "c0.6", "c0.3", "c0.1"]
+    assert {row.reading for row in rows} == {"no rule reads these scores"}
+
+    summary = summary_of(records[0])
+    write_report(tmp_path / "r.html", HEADER, summary, lambda: ((record, ()) for record in records))
+    page = (tmp_path / "r.html").read_text("utf-8")
+    assert "No rule reads these scores" in page
+    assert '[1,"c1.0"' in page
+    assert '[2,"c0.6"' in page

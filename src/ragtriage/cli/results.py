@@ -79,7 +79,8 @@ def show(
             print_repeats(Console(), repeats, input=_header(stored, criteria).input, judge=stored.info.judge)
             Console().print()
         if not as_json:
-            rows = (row_of(record, findings, criteria.rules) for record, findings in diagnosed(stored, criteria))
+            limits = criteria.rules, criteria.thresholds, criteria.metrics
+            rows = (row_of(record, findings, *limits) for record, findings in diagnosed(stored, criteria))
             print_cases(Console(), rows, most, criteria.metrics)
 
 

@@ -152,6 +152,11 @@ def headline(record: Record, findings: Sequence[Finding], rules: Sequence[Rule] 
     return NONE if decidable else UNDETERMINED
 
 
+def any_reads(rules: Sequence[Rule], computed: Collection[str]) -> bool:
+    """Whether a rule's pattern is about no other metrics than these, so that it could hold at all."""
+    return any(rule.when.keys() <= set(computed) for rule in rules)
+
+
 def _finding(
     rule: Rule,
     scores: Mapping[str, Score],

@@ -21,12 +21,12 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from ragtriage.diagnosis import Finding
+from ragtriage.diagnosis import Finding, any_reads
 from ragtriage.record import Record
 from ragtriage.repeats import RepeatSummary
 from ragtriage.report.citations import SEGMENT_WORDS
 from ragtriage.report.header import Header
-from ragtriage.report.order import Rank, Row, healthy_cases, row_of
+from ragtriage.report.order import UNREAD, Rank, Row, healthy_cases, row_of
 from ragtriage.report.page import PLOT, cards_of, groups_of, shares_of, slices_of
 from ragtriage.report.plain import one_line, plain
 from ragtriage.report.repetition import repetition_of
@@ -110,7 +110,7 @@ def _survey(cases: Iterable[tuple[Record, tuple[Finding, ...]]], full: int, head
 
     def ranked() -> Iterator[tuple[Rank, int, str]]:
         for place, (record, findings) in enumerate(cases):
-            row = row_of(record, findings, header.rules)
+            row = row_of(record, findings, header.rules, header.thresholds, header.metrics)
             survey.cases += 1
             survey.kinds[row.kind] += 1
             yield row.rank, place, record.case.id
@@ -139,9 +139,10 @@ class _Body:
             at = self._survey.listed.get(place)
             if at is None:
                 continue
-            row = row_of(record, findings, self._header.rules)
+            header = self._header
+            row = row_of(record, findings, header.rules, header.thresholds, header.metrics)
             if at < self._survey.full:
-                view = case_view(record, findings, self._header.thresholds, self._header.metrics)
+                view = case_view(record, findings, header.thresholds, header.metrics)
                 self._full[at] = self._template.render(n=at + 1, row=row, case=view)
             yield Markup(before + _json(_as_array(row, at, names)))  # noqa: S704  # _json escapes <
             before = ",\n"
@@ -188,6 +189,7 @@ def _page(
         cards=cards_of(summary, header),
         shares=shares_of(survey.kinds),
         healthy=healthy_cases(summary),
+        unread="" if any_reads(header.rules, names) else UNREAD.capitalize(),
         wasteful=survey.kinds["waste"],
         repair=repair,
         waste=waste,

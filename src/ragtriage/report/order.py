@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ragtriage.diagnosis import KINDS, NONE, RULES, UNDETERMINED, Finding, Rule, headline
+from ragtriage.diagnosis import KINDS, NONE, RULES, UNDETERMINED, Finding, Rule, any_reads, headline
+from ragtriage.metric import Metric
+from ragtriage.metrics import metric_named
 from ragtriage.record import Record
 from ragtriage.report.plain import one_line
 from ragtriage.summary import Summary
+from ragtriage.thresholds import beyond
 from ragtriage.verdicts import Score, Undefined
 
 Rank = tuple[int, int, float]
 """Smaller is worse: kind of the most pressing finding, unsure behind sure, severity."""
 
 HEALTHY = "healthy"
+UNREAD = "no rule reads these scores"
+"""Why nothing is found where every rule needs scores that weren't computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +39,22 @@ class Row:
     rank: Rank
 
 
-def row_of(record: Record, findings: Sequence[Finding], rules: Sequence[Rule] = RULES) -> Row:
-    """A case on one line; `rules` are those that the findings come from."""
+def row_of(
+    record: Record,
+    findings: Sequence[Finding],
+    rules: Sequence[Rule] = RULES,
+    thresholds: Mapping[str, float] | None = None,
+    metrics: Sequence[Metric] = (),
+) -> Row:
+    """A case on one line.
+
+    Args:
+        record: the case.
+        findings: what was found on it.
+        rules: those that the findings come from.
+        thresholds: by which a case that no rule decides is ranked.
+        metrics: where those stand that aren't built in: they say which direction is good.
+    """
     component = headline(record, findings, rules)
     failed = [o.reason for o in record.outcomes.values() if isinstance(o, Undefined) and o.failed]
     scores = {name: o.value if isinstance(o, Score) else None for name, o in record.outcomes.items()}
@@ -44,7 +63,8 @@ def row_of(record: Record, findings: Sequence[Finding], rules: Sequence[Rule] = 
         kind, reading, sure = str(first.kind), first.reading, first.sure
     elif component == UNDETERMINED:
         kind, sure = UNDETERMINED, False
-        reading = failed[0] if failed else "too many scores are undefined to tell"
+        unread = UNREAD if not any_reads(rules, record.outcomes) else "too many scores are undefined to tell"
+        reading = failed[0] if failed else unread
     else:
         kind, reading, sure = HEALTHY, "", True
     return Row(
@@ -55,17 +75,24 @@ def row_of(record: Record, findings: Sequence[Finding], rules: Sequence[Rule] = 
         one_line(reading, 200),
         sure,
         scores,
-        rank_of(findings, undetermined=component == UNDETERMINED),
+        rank_of(findings, _beyond(scores, thresholds or {}, metrics) if component == UNDETERMINED else None),
     )
 
 
-def rank_of(findings: Sequence[Finding], *, undetermined: bool = False) -> Rank:
-    """Where a case stands among others: failures first, the severe before the slight, unsure ones later."""
+def rank_of(findings: Sequence[Finding], undetermined: float | None = None) -> Rank:
+    """Where a case stands among others: failures first, the severe before the slight, unsure ones later.
+
+    Args:
+        findings: the case's.
+        undetermined: for an undetermined case, how far its bad scores lie beyond their thresholds.
+    """
     if findings:
         first = _most_pressing(findings)
         total = sum(f.severity for f in findings if f.kind == first.kind)
         return KINDS.index(first.kind), int(not first.sure), -round(total, 6)
-    return (KINDS.index("doubt") if undetermined else len(KINDS)), 1, 0.0
+    if undetermined is not None:
+        return KINDS.index("doubt"), 1, -round(undetermined, 6)
+    return len(KINDS), 1, 0.0
 
 
 def worst_first(rows: Iterable[Row]) -> list[Row]:
@@ -76,6 +103,12 @@ def worst_first(rows: Iterable[Row]) -> list[Row]:
 def healthy_cases(summary: Summary) -> int:
     """How many cases need nothing."""
     return summary.diagnosis.get(NONE, 0)
+
+
+def _beyond(scores: Mapping[str, float | None], thresholds: Mapping[str, float], metrics: Sequence[Metric]) -> float:
+    """How far the bad scores lie beyond their thresholds, summed, whichever direction is good."""
+    known = ((metric_named(name, metrics), name, value) for name, value in scores.items())
+    return sum(beyond(value, thresholds.get(name), metric.better) for metric, name, value in known if metric)
 
 
 def _most_pressing(findings: Sequence[Finding]) -> Finding:

@@ -46,7 +46,7 @@ def print_summary(
         console.print("No case was evaluated, so there is nothing to show yet.")
     else:
         _print_metrics(console, header, summary)
-        print_diagnosis(console, summary)
+        print_diagnosis(console, summary, header.rules)
         if slices:
             _print_slices(console, header, slices)
     if header.spent:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from ragtriage.diagnosis import UNDETERMINED
-from ragtriage.report.order import healthy_cases
+from ragtriage.diagnosis import RULES, UNDETERMINED, Rule, any_reads
+from ragtriage.report.order import UNREAD, healthy_cases
 from ragtriage.report.plain import one_line
 from ragtriage.report.terminal_style import KIND_STYLE, heading, say, signs_of
 from ragtriage.report.words import KIND_WORDS, plural
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 MOST_READINGS = 4
 
 
-def print_diagnosis(console: Console, summary: Summary) -> None:
-    """Print what to repair: by component and kind, waste apart."""
+def print_diagnosis(console: Console, summary: Summary, rules: Sequence[Rule] = RULES) -> None:
+    """Print what to repair: by component and kind, waste apart; `rules` are those that it comes from."""
     heading(console, "Diagnosis")
-    say(console, _verdict(summary), 0)
+    say(console, _verdict(summary, rules), 0)
     for group in summary.groups:
         if group.kind != "waste":
             _print_group(console, group)
@@ -31,12 +32,15 @@ def print_diagnosis(console: Console, summary: Summary) -> None:
             _print_group(console, group)
 
 
-def _verdict(summary: Summary) -> Text:
+def _verdict(summary: Summary, rules: Sequence[Rule]) -> Text:
     healthy = healthy_cases(summary)
     are = "is" if healthy == 1 or summary.cases == 1 else "are"
     line = Text(f"{healthy:,} of {plural(summary.cases, 'case')} {are} healthy")
     undetermined = summary.diagnosis.get(UNDETERMINED, 0)
-    if undetermined:
+    if not any_reads(rules, [m.name for m in summary.metrics]):
+        line = Text(f"{UNREAD.capitalize()}: what to repair can't be told.")
+        line.append(" Cases are listed by how far bad scores lie beyond their thresholds.", style="dim")
+    elif undetermined:
         line.append(f"; {undetermined:,} undetermined", style=KIND_STYLE["undetermined"])
         line.append(" (scores missing, or the judge contradicts itself)", style="dim")
     if summary.failed:
