@@ -14,6 +14,10 @@ from ragtriage.verdicts import Missing
 
 CITES_NOTHING = Missing("the response cites nothing", "response")
 
+_GIVE = "give ids as source_ids, or sources as objects with an id"
+NO_IDS = Missing(f"the sources have no ids: {_GIVE}", "sources")
+NOT_ALL_IDS = Missing(f"not every source has an id: {_GIVE}", "sources")
+
 
 def absent(step: Decompose, case: Case) -> Missing | None:
     """Why the case can't be broken into these components; None if it can."""
@@ -57,7 +61,7 @@ def target_absent(step: Match, case: Case) -> Missing | None:
     if step.relation == "retrieved" and case.relevant_ids is not None:  # else there are none to compare
         nameless = sum(source.id is None for source in case.sources)
         if nameless:
-            return Missing(f"{nameless} of the {len(case.sources)} sources have no id", "sources")
+            return NO_IDS if nameless == len(case.sources) else NOT_ALL_IDS
     return None
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from ragtriage.readers import Limits
+from ragtriage.errors import InputError
+from ragtriage.readers import Limits, open_cases
 
 SHAPES: list[tuple[str, Any, list[tuple[str, str | None]]]] = [
     ("none retrieved", [], []),
@@ -159,3 +160,40 @@ def test_ten_thousand_sources_are_fine_if_they_are_wanted(read: Any) -> None:
 def test_ten_megabytes_of_response_are_refused_by_default(read: Any) -> None:
     _, _, [rejected] = read([{"query": "q", "sources": [], "response": "x" * 10_000_000}])
     assert "10,000,000 characters" in str(rejected)
+
+
+IDS = {"query": "q", "retrieved_contexts": ["a", "b"], "reference_context_ids": ["2"]}
+
+
+@pytest.mark.parametrize("column", ["source_ids", "retrieved_context_ids", "context_ids"])
+def test_ids_in_a_column_of_their_own(read: Any, column: str) -> None:
+    file, [case], _ = read([IDS | {column: ["1", 2]}])
+    assert [(s.text, s.id) for s in case.sources] == [("a", "1"), ("b", "2")]
+    assert (case.relevant_ids, case.tags) == (("2",), {})
+    assert "  source_ids: 1, 2" in file.describe()
+
+
+def test_ids_in_a_cell(read: Any) -> None:
+    rows = as_csv(["query", "contexts", "context_ids"], ["q", "['a', 'b']", "['1', None]"], ["p", "['a']", ""])
+    _, cases, _ = read(rows, "c.csv")
+    assert [[s.id for s in case.sources] for case in cases] == [["1", None], [None]]
+
+
+def test_an_id_of_the_column_stands_for_the_sources_own(read: Any) -> None:
+    row = {"query": "q", "sources": [{"text": "a", "id": "x"}, {"text": "b", "id": "y"}], "source_ids": ["1", None]}
+    _, [case], _ = read([row])
+    assert [s.id for s in case.sources] == ["1", "y"]
+
+
+def test_ids_that_are_not_one_a_source_are_a_problem(read: Any) -> None:
+    _, cases, [rejected] = read([IDS | {"context_ids": ["1", "2"]}, IDS | {"context_ids": ["1"]}])
+    assert len(cases) == 1
+    assert rejected.field == "source_ids"
+    assert "the number of ids is 1, that of sources 2" in rejected.reason
+
+
+def test_ids_alone_are_no_sources(make: Any) -> None:
+    with pytest.raises(InputError, match=r"'retrieved_context_ids' holds only their ids; .* an empty 'text'"):
+        open_cases(make([{"query": "q", "retrieved_context_ids": ["1"]}]))
+    file = open_cases(make([{"query": "q", "sources": [{"id": "1", "text": ""}]}]))
+    assert [[s.id for s in case.sources] for case in file.rows()] == [["1"]]  # type: ignore[union-attr]

@@ -256,7 +256,9 @@ class _Look:
 def _shown(case: Case, mapping: Mapping[str, str]) -> dict[str, Any]:
     shown: dict[str, Any] = {}
     for field in mapping:
-        value = getattr(case, field)
+        value: Any = getattr(case, field, None)
+        if field == "source_ids":
+            value = [source.id or "none" for source in case.sources]
         match field:
             case "sources":
                 texts = [f"“{shortened(source.text, 60)}”" for source in value[:2]]
@@ -264,7 +266,7 @@ def _shown(case: Case, mapping: Mapping[str, str]) -> dict[str, Any]:
                 shown[field] = ", ".join(texts + more) or "none"
             case "history":
                 shown[field] = f"{len(value)} turns"
-            case "samples" | "relevant_ids":
+            case "samples" | "relevant_ids" | "source_ids":
                 shown[field] = ", ".join(shortened(str(item), 40) for item in (value or ())[:3]) or "none"
             case "query" | "response" | "reference":
                 shown[field] = "not given" if value is None else f"“{shortened(value, 100)}”"

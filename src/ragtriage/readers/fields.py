@@ -12,7 +12,15 @@ from ragtriage.errors import ConfigError, InputError
 from ragtriage.readers.conversation import is_message_list, turns_of
 from ragtriage.readers.names import ALIASES, field_named, normalized
 from ragtriage.readers.problems import Limits, RowProblem
-from ragtriage.readers.small_fields import id_of, reference_of, relevant_ids_of, samples_of, time_of, weight_of
+from ragtriage.readers.small_fields import (
+    id_of,
+    reference_of,
+    relevant_ids_of,
+    samples_of,
+    source_ids_of,
+    time_of,
+    weight_of,
+)
 
 MISSING = object()
 """What a row gives for a column that it doesn't have."""
@@ -26,6 +34,7 @@ _KINDS = {
     "history": "a list of messages",
     "samples": "a list of texts",
     "relevant_ids": "a list of ids",
+    "source_ids": "a list of ids",
     "time": "a time",
     "trace_id": "a text",
     "weight": "a positive number",
@@ -192,8 +201,8 @@ def _is_usable(field: str, value: Any) -> bool:
                 reference_of(value, limits, [])
             case "samples":
                 samples_of(value, limits, [])
-            case "relevant_ids":
-                relevant_ids_of(value, [])
+            case "relevant_ids" | "source_ids":
+                (relevant_ids_of if field == "relevant_ids" else source_ids_of)(value, [])
             case "time":
                 return time_of(value) is not None
             case "weight":
@@ -225,6 +234,11 @@ def _nothing_found(field: str, columns: Sequence[str], name: str) -> str:
         )
     elif field == "sources" and (source := by_name.get("source")):
         hint = f" {source!r} mostly tells where a row comes from; if it holds the texts: --map sources={source}."
+    elif field == "sources" and (ids := next((c for c in columns if field_named(c) == "source_ids"), None)):
+        hint = (
+            f" {ids!r} holds only their ids; without the texts write objects with 'id' and an empty 'text', "
+            "which are enough for the metrics of the group retrieval."
+        )
     return (
         f"{name}: no column holds the {field}. {_listed(columns)} Looked for: {', '.join(ALIASES[field])}.{hint} "
         f"Say which one it is: --map {field}=COLUMN"

@@ -21,6 +21,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
         "retrieved_documents",
         "retrieved_chunks",
     ),
+    "source_ids": ("source_ids", "retrieved_context_ids", "context_ids"),
     "reference": ("reference", "ground_truth", "ground_truths", "expected_output", "gt_answer", "reference_answer"),
     "id": ("id", "case_id", "question_id", "qid", "sample_id", "row_id"),
     "history": ("history", "conversation", "messages", "chat_history"),

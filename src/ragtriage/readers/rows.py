@@ -12,8 +12,16 @@ from ragtriage.readers.fields import MISSING, Layout, is_missing, value_at
 from ragtriage.readers.names import field_named
 from ragtriage.readers.problems import Limits, Rejected, RowProblem, Tally
 from ragtriage.readers.records import Record
-from ragtriage.readers.small_fields import id_of, reference_of, relevant_ids_of, samples_of, time_of, weight_of
-from ragtriage.readers.sources import sources_of
+from ragtriage.readers.small_fields import (
+    id_of,
+    reference_of,
+    relevant_ids_of,
+    samples_of,
+    source_ids_of,
+    time_of,
+    weight_of,
+)
+from ragtriage.readers.sources import named, sources_of
 from ragtriage.readers.texts import clean, content_key, plain, shown, text_of
 
 NO_RESPONSE = "{rows} without a response (not given, which is not the same as an empty one)"
@@ -78,6 +86,7 @@ class RowReader:
         at = {field: self._value(values, field, column) for field, column in columns.items()}
         query, history, reply = self._query(at, remarks)
         sources = self._sources(at.get("sources", MISSING), remarks)
+        sources = named(sources, source_ids_of(at.get("source_ids"), remarks))
         response = self._response(at.get("response"), reply, "response" in columns, remarks)
         if at.get("history") is not None:
             turns = turns_of(at["history"], "history", self._limits, remarks)

@@ -1,4 +1,4 @@
-"""The optional fields of a row: id, reference, samples, ids of relevant sources, time, weight."""
+"""The optional fields of a row: id, reference, samples, ids of sources and of relevant ones, time, weight."""
 
 from __future__ import annotations
 
@@ -64,16 +64,32 @@ def relevant_ids_of(value: Any, remarks: list[str]) -> tuple[str, ...] | None:
     Raises:
         RowProblem: it is not a list of ids, or one text that may be several.
     """
+    names = _ids(value, "relevant_ids", remarks)
+    if names is None:
+        return None
+    if None in names:
+        raise RowProblem("relevant_ids", "holds an empty id: leave it out")
+    return tuple(name for name in names if name is not None)
+
+
+def source_ids_of(value: Any, remarks: list[str]) -> tuple[str | None, ...] | None:
+    """The ids of the sources, in their order; None for a source without one.
+
+    Raises:
+        RowProblem: it is not a list of ids, or one text that may be several.
+    """
+    names = _ids(value, "source_ids", remarks)
+    return None if names is None else tuple(names)
+
+
+def _ids(value: Any, field: str, remarks: list[str]) -> list[str | None] | None:
     value = _list_in_text(value)
     if value is None:
         return None
     if isinstance(value, str) and ("," in value or ";" in value):
-        raise RowProblem("relevant_ids", f"is {shown(value)}: write several ids as a JSON list")
+        raise RowProblem(field, f"is {shown(value)}: write several ids as a JSON list")
     items = value if isinstance(value, list | tuple) else [value]
-    names = [id_of(item, "relevant_ids", remarks) for item in items]
-    if None in names:
-        raise RowProblem("relevant_ids", "holds an empty id: leave it out")
-    return tuple(name for name in names if name is not None)
+    return [id_of(item, field, remarks) for item in items]
 
 
 def time_of(value: Any) -> str | None:

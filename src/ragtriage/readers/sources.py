@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ragtriage.case import Source
@@ -63,6 +63,25 @@ def sources_of(value: Any, limits: Limits, split: str | None, remarks: list[str]
     if split is not None:
         remarks.append(NOT_SPLIT)
     return tuple(_source(item, index, limits, remarks) for index, item in enumerate(items, 1))
+
+
+def named(sources: tuple[Source, ...], ids: Sequence[str | None] | None) -> tuple[Source, ...]:
+    """The sources with ids that stand in a column of their own, by position; one without an id there keeps its own.
+
+    Raises:
+        RowProblem: there are more or fewer ids than sources.
+    """
+    if ids is None:
+        return sources
+    if len(ids) != len(sources):
+        reason = (
+            f"the number of ids is {len(ids):,}, that of sources {len(sources):,}: write one id a source, null for one "
+            "that has none (--map source_ids= leaves the ids out)"
+        )
+        raise RowProblem("source_ids", reason)
+    return tuple(
+        source if name is None else Source(source.text, name) for source, name in zip(sources, ids, strict=True)
+    )
 
 
 def _from_text(text: str, limits: Limits, split: str | None, remarks: list[str]) -> tuple[Source, ...]:
