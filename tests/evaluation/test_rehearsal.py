@@ -98,6 +98,13 @@ def test_it_counts_what_an_evaluation_asks(value: Answered) -> None:
     assert found.least.requests < found.most.requests
 
 
+def test_written_questions_are_counted_each() -> None:
+    found = rehearse(CASES, by_rules("yes"), metrics=metrics_named(["query_similarity(n=4)"]))
+
+    assert found.questions["questions_answered_by"] == len(CASES)
+    assert found.questions["similarity"] == 4 * len(CASES)
+
+
 def test_batches_are_estimated_as_they_would_be_asked() -> None:
     real = by_rules("no")
     list(evaluate_sync(CASES, real, also=ALSO))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ragtriage import Case, Score, metrics_named
 from ragtriage.diagnosis import Finding, diagnose
 from ragtriage.metrics import THELMA
 from ragtriage.record import Record
@@ -158,3 +159,28 @@ def test_it_can_be_read_without_scripts_and_in_the_dark(tmp_path: Path, many: Ma
     assert page.locator("details.case .response").first.is_visible()
     assert page.locator("body").evaluate("e => getComputedStyle(e).backgroundColor") == "rgb(20, 23, 27)"
     context.close()
+
+
+def test_a_score_sorts_the_worst_first_in_either_direction(tmp_path: Path, browser: Browser) -> None:
+    values = (0.2, 1.0, 0.6)
+    names = ["groundedness", "hallucination"]
+    records = [
+        Record(Case(f"c{v}", "What?"), {}, {"groundedness": Score(1 - v, 5), "hallucination": Score(v, 5)})
+        for v in values
+    ]
+    tally = Tally(metrics_named(names), {})
+    for record in records:
+        tally.add(record)
+    path = tmp_path / "r.html"
+    write_report(path, Header("1", "f", "j"), tally.summary(), lambda: ((record, ()) for record in records))
+    page, complaints = opened(browser, path)
+    heads = page.locator("#rows thead button")
+
+    for column in (heads.nth(4), heads.nth(5)):
+        column.click()
+        assert page.locator("#rows tbody tr a").all_inner_texts() == ["c1.0", "c0.6", "c0.2"]
+    assert page.locator("#rows thead th").nth(5).get_attribute("aria-sort") == "descending"
+    heads.nth(5).click()
+    assert page.locator("#rows thead th").nth(5).get_attribute("aria-sort") == "ascending"
+    assert complaints == []
+    page.close()

@@ -11,7 +11,18 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from ragtriage import METRICS, Case, Record, Score, Tally, metrics_named, thresholds_with
+from ragtriage import (
+    METRICS,
+    Case,
+    Component,
+    Part,
+    Record,
+    Score,
+    Tally,
+    Verdict,
+    metrics_named,
+    thresholds_with,
+)
 from ragtriage.repeats import Repeats
 from ragtriage.report.header import Header
 from ragtriage.report.html import write_report
@@ -87,6 +98,37 @@ def test_a_case_says_on_which_side_of_its_threshold_a_score_lies() -> None:
 
     assert re.search(r"Grounded +0\.40 .*▼ low, below 0\.8", file.getvalue())
     assert re.search(r"Made up ↓ +0\.60 .*▲ high, above 0\.2", file.getvalue())
+
+
+def test_the_list_of_cases_and_what_further_scores_found_show_the_direction(tmp_path: Path) -> None:
+    part = Part(Component("It is blue."), Verdict("yes"), good=False)
+    outcomes = {"hallucination": Score(1.0, 1), "irrelevant_noise_sensitivity": Score(1.0, 1, 0, (part,))}
+    record = Record(Case("c", "What?"), {}, outcomes)
+    file = io.StringIO()
+    print_cases(Console(file=file, width=120), [row_of(record, ())])
+    print_case(Console(file=file, width=120), record, (), THRESHOLDS)
+    write_report(tmp_path / "r.html", HEADER, summary_of(record), lambda: iter([(record, ())]))
+
+    assert re.search(r"^case +finding +made up ↓ +misled i ↓", file.getvalue())
+    assert "What further scores found\n  Misled by irrelevant sources ↓: " in file.getvalue()
+    assert "<strong>Misled by irrelevant sources ↓</strong>" in (tmp_path / "r.html").read_text("utf-8")
+
+
+def test_a_bar_is_as_long_as_its_place_in_the_range(tmp_path: Path) -> None:
+    record = Record(Case("c", "What?"), {}, {"query_similarity": Score(0.0, 3)})
+    tally = Tally(metrics_named(["query_similarity"]), {})
+    tally.add(record)
+    header = replace(HEADER, thresholds={"query_similarity": 0.5})
+    file = io.StringIO()
+    print_summary(Console(file=file, width=140), header, tally.summary())
+    print_case(Console(file=file, width=120), record, (), header.thresholds)
+    write_report(tmp_path / "r.html", header, tally.summary(), lambda: iter([(record, ())]))
+    page = (tmp_path / "r.html").read_text("utf-8")
+
+    assert "██████████░░░░░░░░░░" in file.getvalue()
+    assert " █████░░░░░ " in file.getvalue()
+    assert '<rect class="fill" width="50.0"' in page
+    assert '<line x1="75.0" x2="75.0"' in page
 
 
 def test_repetitions_show_the_direction() -> None:

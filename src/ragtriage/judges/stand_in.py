@@ -24,7 +24,7 @@ _RULES: Mapping[Kind, Callable[[Question], Components]] = {
     "sentences": lambda q: split_sentences(q.subject),
     "standalone": lambda q: _whole(q.subject),
     "needed_sentences": lambda q: split_sentences(q.subject),
-    "questions_answered_by": lambda q: _whole(q.subject) * (q.at or 0),
+    "questions_answered_by": lambda q: _distinct(q.subject, q.at or 0),
 }
 
 
@@ -166,3 +166,8 @@ class StandIn:
 
 def _whole(text: str) -> Components:
     return (Component(text, (0, len(text))),)
+
+
+def _distinct(text: str, n: int) -> Components:
+    """As many components, no two alike: equal ones would be asked about once."""
+    return tuple(Component(f"{text} {i}") for i in range(1, n + 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragtriage.metric import Metric
+from ragtriage.metric import Better, Metric
 from ragtriage.metrics import CITATIONS, THELMA, metric_named
 from ragtriage.metrics.generator import hallucination
 from ragtriage.metrics.ragas import ragas_faithfulness
@@ -37,6 +37,7 @@ class FaultView:
     """One metric's bad components, of one kind where it tells several apart."""
 
     title: str
+    better: Better
     fault: str
     """What is wrong with each, in plain words; empty where the metric doesn't say."""
     parts: tuple[PartView, ...]
@@ -62,8 +63,8 @@ def faults_of(record: Record, metrics: Sequence[Metric] = ()) -> tuple[FaultView
             alike = [part for part in bad if metric.fault_of(part) == fault]
             key = fault or name, tuple(part.component.text for part in alike)
             shown = tuple(_part(part) for part in alike[:MOST])
-            view = FaultView(one_line(metric.title, 60), one_line(fault, 80), shown, len(alike) - len(shown))
-            found.setdefault(key, view)
+            title, left_out = one_line(metric.title, 60), len(alike) - len(shown)
+            found.setdefault(key, FaultView(title, metric.better, one_line(fault, 80), shown, left_out))
     return tuple(found.values())
 
 

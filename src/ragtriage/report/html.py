@@ -39,6 +39,7 @@ from ragtriage.report.words import (
     STATE_WORDS,
     flagged_of,
     level_mark,
+    place_within,
     plural,
     titled,
 )
@@ -245,6 +246,7 @@ def _environment() -> Environment:
         "flagged_of": flagged_of,
         "titled": titled,
         "level_mark": level_mark,
+        "place_within": place_within,
         "plot": PLOT,
     }
     return environment

@@ -81,7 +81,8 @@ def print_cases(console: Console, rows: Iterable[Row], most: int | None = None, 
     ordered = worst_first(rows)
     shown = ordered[:most]
     names = list(dict.fromkeys(name for row in shown for name in row.scores))
-    widths = {name: max(4, len(short_title(name))) for name in names}
+    heads = {name: _short_head(name, metrics, signs) for name in names}
+    widths = {name: max(4, len(heads[name])) for name in names}
     longest = min(20, max((4, *(len(row.id) for row in shown))))
     room = console.width - longest - LEAST_FINDING - 2
     fitting = [name for place, name in enumerate(names) if sum(widths[n] + 1 for n in names[: place + 1]) <= room]
@@ -92,7 +93,7 @@ def print_cases(console: Console, rows: Iterable[Row], most: int | None = None, 
     grid.add_column("case", no_wrap=True, width=longest, overflow="ellipsis")
     grid.add_column("finding", no_wrap=True, width=max(LEAST_FINDING, left), overflow="ellipsis")
     for name in names:
-        grid.add_column(short_title(name), justify="right", no_wrap=True, width=widths[name])
+        grid.add_column(heads[name], justify="right", no_wrap=True, width=widths[name])
     for row in shown:
         style = KIND_STYLE[row.kind]
         said = Text(f"{signs.kinds[row.kind]} ", style=style)
@@ -194,7 +195,7 @@ def _print_metrics(console: Console, header: Header, summary: Summary) -> None:
             Text(signs.dash if m.mean is None else f"{m.mean:.2f}", style=style),
             Text(f"{level_mark(m.better, signs)} {BAD[m.better]}" if bad else "", style=style),
             Text("" if m.low is None or m.high is None else f"{m.low:.2f}{signs.dash}{m.high:.2f}"),
-            bar(m.mean, length, signs, style or "cyan"),
+            bar(m.mean, m.range, length, signs, style or "cyan"),
             Text(f"{m.n:,}"),
             Text(f"{missing:,}" if missing else ""),
         ]
@@ -263,6 +264,12 @@ def _print_slices(console: Console, header: Header, slices: Mapping[str, Summary
 def _head(console: Console, name: str, metrics: Sequence[Metric]) -> str:
     shown = title_of(name, metrics) if console.width >= WIDE else short_title(name)
     return titled(shown, better_of(name, metrics), signs_of(console))
+
+
+def _short_head(name: str, metrics: Sequence[Metric], signs: Signs) -> str:
+    """A head of the list of cases, with the arrow where there is one: words would take the room of scores."""
+    arrow = signs.less if len(signs.less) == 1 else ""
+    return titled(short_title(name), better_of(name, metrics), signs) if arrow else short_title(name)
 
 
 def _print_short_titles(console: Console, names: Iterable[str], metrics: Sequence[Metric]) -> None:

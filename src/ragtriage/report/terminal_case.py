@@ -147,9 +147,10 @@ def _findings(console: Console, view: CaseView) -> Iterable[Text]:
 
 
 def _faults(console: Console, view: CaseView) -> Iterable[Text]:
-    dash = signs_of(console).dash
+    signs = signs_of(console)
+    dash = signs.dash
     for found in view.faults:
-        yield Text(": ".join(words for words in (found.title, found.fault) if words))
+        yield Text(": ".join(words for words in (titled(found.title, found.better, signs), found.fault) if words))
         for part in found.parts:
             said = ": ".join(words for words in ("" if part.sure else "check this", part.note) if words)
             yield Text.assemble(f"  “{part.text}”", (f" {dash} {said}" if said else "", "dim"))
@@ -223,7 +224,7 @@ def _print_scores(console: Console, view: CaseView) -> None:
             said = Text(f"undefined: {score.reason}", style="bold red" if score.failed else "dim")
             grid.add_row(Text(title), Text(signs.dash), said)
             continue
-        beside = bar(score.value, 10, signs, style or "cyan")
+        beside = bar(score.value, score.range, 10, signs, style or "cyan")
         if score.bad:
             said_so = "low, below" if score.better == "higher" else "high, above"
             beside.append(f" {level_mark(score.better, signs)} {said_so} {score.threshold:g}", style=style)

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ragtriage.report.marks import Look
-from ragtriage.report.words import ASCII, SIGNS, Signs
+from ragtriage.report.words import ASCII, SIGNS, Signs, place_within
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -53,11 +53,11 @@ def table(gap: int = 2) -> Table:
     return Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="dim", expand=False)
 
 
-def bar(value: float | None, width: int, signs: Signs, style: str) -> Text:
-    """A value of [0, 1] as a bar; empty if there is none."""
+def bar(value: float | None, within: tuple[float, float], width: int, signs: Signs, style: str) -> Text:
+    """A value as a bar, as long as its place within the range; empty if there is none."""
     if value is None:
         return Text("")
-    filled = round(min(1.0, max(0.0, value)) * width)
+    filled = round(place_within(value, within) * width)
     return Text.assemble((signs.full * filled, style), (signs.empty * (width - filled), "dim"))
 
 

@@ -62,6 +62,7 @@ class ScoreView:
     bad: bool
     """Whether it lies on the wrong side of its threshold."""
     better: Better
+    range: tuple[float, float]
     reason: str
     """Why it is undefined; empty if it isn't."""
     failed: bool
@@ -203,15 +204,15 @@ def _response_note(response: str | None) -> str:
 def _scores(record: Record, thresholds: Mapping[str, float], metrics: Sequence[Metric]) -> Iterator[ScoreView]:
     for name, outcome in record.outcomes.items():
         limit, title, better = thresholds.get(name), title_of(name, metrics), better_of(name, metrics)
+        metric = metric_named(name, metrics)
+        within = metric.range if metric else (0.0, 1.0)
         match outcome:
             case Score(value=value, unknown=unknown):
                 bad = is_bad(value, limit, better)
-                yield ScoreView(name, title, value, limit, bad, better, "", failed=False, unknown=unknown)
+                yield ScoreView(name, title, value, limit, bad, better, within, "", failed=False, unknown=unknown)
             case Undefined(reason=reason, failed=failed):
                 shown = one_line(reason, 300)
-                yield ScoreView(
-                    name, title, None, limit, bad=False, better=better, reason=shown, failed=failed, unknown=0
-                )
+                yield ScoreView(name, title, None, limit, False, better, within, shown, failed=failed, unknown=0)  # noqa: FBT003
 
 
 def _sources(record: Record) -> tuple[SourceView, ...]:

@@ -143,6 +143,12 @@ def titled(title: str, better: Better, signs: Signs) -> str:
     return title if better == "higher" else f"{title} {signs.less}"
 
 
+def place_within(value: float, within: tuple[float, float]) -> float:
+    """Where a value lies between the ends of its range: 0 at the lower, 1 at the upper one and beyond."""
+    low, high = within
+    return min(1.0, max(0.0, (value - low) / (high - low)))
+
+
 def level_mark(better: Better, signs: Signs) -> str:
     """The sign of a score that lies on the wrong side of its threshold."""
     return signs.low if better == "higher" else signs.high

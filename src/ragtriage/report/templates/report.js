@@ -93,7 +93,9 @@
   for (const [title, column] of heads) {
     const button = make("button", { type: "button", textContent: title });
     button.addEventListener("click", () => {
-      state.down = state.column === column && !state.down;
+      // the worst first: the smallest, or the largest where lower is better
+      const worstDown = column >= SCORES && columns.thresholds[column - SCORES][1];
+      state.down = state.column === column ? !state.down : worstDown;
       state.column = column;
       tellOrder();
       choose();
