@@ -7,6 +7,7 @@ most m questions" before anything is asked.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -56,6 +57,39 @@ or for each citation all the others; or against the segments for which the step 
 nothing isn't asked about citations."""
 
 
+UNITS: Mapping[Field, tuple[Unit, ...]] = {
+    "query": ("questions", "sentences", "whole"),
+    "sources": ("sources", "facts", "sentences", "needed_sentences"),
+    "response": ("claims", "sentences", "segments", "whole", "questions_answered_by"),
+    "reference": ("claims", "sentences", "whole"),
+    "samples": ("samples",),
+    "relevant ids": ("ids",),
+}
+"""What each field can be broken into."""
+CITING: tuple[Target, ...] = ("cited sources", "each citation", "other citations", "true segments")
+"""The targets of segments alone."""
+TARGETS: Mapping[Relation, tuple[Target, ...]] = {
+    "essential": ("query",),
+    "relevant": ("query",),
+    "answered": ("sources", "each source", "response", "reference", "conversation"),
+    "supported": ("sources", "each source", "response", "reference", "conversation", *CITING),
+    "similar": ("query", "sources", "each source", "response", "reference", "other components"),
+    "declines": ("query",),
+    "same_answer": ("response", "reference"),
+    "holds": ("criterion",),
+    "retrieved": ("each source",),
+}
+"""What each relation can be asked against; a judge would pass over any other target, or misread it."""
+COMPONENTS: Mapping[Relation | Target, tuple[str, ...]] = {
+    "answered": ("questions(query)", "sentences(query)", "whole(query)"),
+    "declines": ("whole(response)", "samples(samples)"),
+    "same_answer": ("whole(response)", "whole(reference)", "samples(samples)"),
+    "retrieved": ("ids(relevant ids)",),
+    **dict.fromkeys(CITING, ("segments(response)",)),
+}
+"""Relation or target → the only components that it can be asked of, as text; the others are asked of any but ids."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decompose:
     """Break a text of the case into components."""
@@ -64,6 +98,20 @@ class Decompose:
     into: Unit
     count: int | None = None
     """How many components are to be written; None where the text decides."""
+
+    def __post_init__(self) -> None:
+        """Refuse what the text can't be broken into.
+
+        Raises:
+            ConfigError: there is no such field, or it can't be broken into this; says what can be.
+        """
+        if self.into not in UNITS.get(self.of, ()):
+            possible = (
+                f"{self.of!r} can be broken into {_listed(UNITS[self.of])}"
+                if self.of in UNITS
+                else (f"there is no such field; there are {_listed(UNITS)}")
+            )
+            raise ConfigError(f"Decompose({self.of!r}, {self.into!r}): {possible}")
 
     def __str__(self) -> str:
         return f"{self.into}({self.of})" if self.count is None else f"{self.into}({self.of}, {self.count})"
@@ -98,7 +146,8 @@ class Match:
         """Refuse a step that can't be asked.
 
         Raises:
-            ConfigError: `holds`, the target `criterion` and a criterion don't come together, or it is asked of a query.
+            ConfigError: `holds`, the target `criterion` and a criterion don't come together, or it is asked of a query;
+                or relation, target and components don't go together, with what is possible.
         """
         asked = self.relation == "holds", self.against == "criterion", bool(self.criterion.strip())
         if any(asked) and not all(asked):
@@ -110,6 +159,25 @@ class Match:
             raise ConfigError(
                 f"a criterion can be asked of the response or the sources, not of the {self.components.of}"
             )
+        problem = self._mismatch()
+        if problem:
+            raise ConfigError(f"Match({self.components}, {self.relation!r}, {self.against!r}): {problem}")
+
+    def _mismatch(self) -> str:
+        """Why relation, target and components don't go together; "" if they do."""
+        if self.relation not in TARGETS:
+            return f"there is no such relation; there are {_listed(TARGETS)}"
+        if self.against not in TARGETS[self.relation]:
+            return f"{self.relation!r} can be asked against {_listed(TARGETS[self.relation])}"
+        own = str(self.components)
+        for word in (self.relation, self.against):
+            if word in COMPONENTS and own not in COMPONENTS[word]:
+                return f"{word!r} is asked of {', '.join(COMPONENTS[word])}, not of {own}"
+        if self.components.into == "ids" and self.relation != "retrieved":
+            return "of ids only 'retrieved' can be asked"
+        if self.against == "true segments" and self.where is None:
+            return "a condition has to say which segments are true"
+        return ""
 
     def __str__(self) -> str:
         target = f"“{self.criterion}”" if self.criterion else self.against
@@ -118,6 +186,10 @@ class Match:
 
 
 Step = Decompose | Match
+
+
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(map(repr, words))
 
 
 def conditions(step: Match) -> tuple[OnlyWhere, ...]:

@@ -251,15 +251,6 @@ def test_same_answer_takes_any_truth(judge: EmbeddedJudge) -> None:
     assert value(judge, ask.same_answer(QUERY, ("125 feet", "38 metres"), "It's 51 metres tall.")) == "no"
 
 
-def test_refusals_agree_but_are_never_the_true_answer(judge: EmbeddedJudge) -> None:
-    refusals = "I don't know.", "The documents don't say how tall the tower is."
-    for one, other in (refusals, refusals[::-1], (refusals[0], refusals[0])):
-        assert value(judge, ask.same_answer(QUERY, (one,), other, drawn=True)) == "yes"
-        assert value(judge, ask.same_answer(QUERY, (one,), other)) == "no"
-    assert value(judge, ask.same_answer(QUERY, ("It is 38 metres tall.",), refusals[0], drawn=True)) == "no"
-    assert value(judge, ask.same_answer(QUERY, (refusals[0],), "It is 38 metres tall.", drawn=True)) == "no"
-
-
 def test_repeats_are_told_from_sentences_that_sound_alike(judge: EmbeddedJudge) -> None:
     repeat = ask.similarity("Tickets cost 6 euros.", ("The café is closed.", "A ticket costs 6 euros."))
     alike = ask.similarity("Store vaccine A at 5 °C.", ("Store vaccine A at 8 °C.",))
