@@ -209,12 +209,25 @@ def test_flags_come_before_the_file_and_the_file_before_the_defaults(tmp_path: P
     assert [m.name for m in criteria_from(settings, "source_precision").metrics] == ["source_precision"]
 
 
+@pytest.mark.parametrize("given", [",", "", " , "])
+def test_a_flag_that_names_no_metric_is_refused(given: str) -> None:
+    with pytest.raises(ConfigError, match="names no metric"):
+        criteria_from(find_settings(Path("/nonexistent")), given)
+
+
+def test_a_variant_may_have_a_threshold() -> None:
+    name = "retrieval_recall(k=5)"
+    assert named_numbers([f"{name}=0.75"], "--threshold", ()) == {name: 0.75}
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
         ("treshold = 1", "no setting is called 'treshold': did you mean 'thresholds'"),
         ("[thresholds]\ngroundednes = 0.5", "did you mean groundedness"),
         ("[thresholds]\ngroundedness = 'x'", "groundedness is 'x': give a number between 0 and 1"),
+        ("[thresholds]\ngroundedness = -0.1", "groundedness is -0.1: give a number between 0 and 1"),
+        ("[thresholds]\nquery_similarity = 2", "query_similarity is 2: give a number between -1 and 1"),
         ("[thresholds]\ngroundedness = true", "groundedness is True: give a number"),
         ("[thresholds]\ngroundedness = 80", "groundedness is 80: give a number between 0 and 1"),
         ("[thresholds]\ngroundedness = nan", "groundedness is nan: give a number"),

@@ -195,8 +195,10 @@ def _numbers(table: Mapping[str, Any], key: str, where: str, also: Collection[st
             known = [*(m.name for m in METRICS), *OTHER_NAMES, *also]
             raise ConfigError(f"{where}: {key}: {unknown(given, known)} (one of your own: put it under `metrics`)")
         # what isn't a number would pass every gate, and what lies beyond the range would never be reached
-        if isinstance(value, bool) or not isinstance(value, int | float) or not -1 <= value <= 1:
-            raise ConfigError(f"{where}: {key}: {given} is {value!r}: give a number between 0 and 1")
+        built_in = metric_named(name)
+        low, high = built_in.range if built_in else (-1.0, 1.0)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+            raise ConfigError(f"{where}: {key}: {given} is {value!r}: give a number between {low:g} and {high:g}")
         found[name] = float(value)
     return found
 

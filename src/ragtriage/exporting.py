@@ -50,20 +50,24 @@ def _jsonl(path: Path, metrics: Sequence[str], rules: Sequence[Rule], cases: Ite
     count = 0
     with path.open("w", encoding="utf-8") as out:
         for record, findings in cases:
-            reasons = {n: o.reason for n, o in record.outcomes.items() if isinstance(o, Undefined)}
-            row: dict[str, Any] = {
-                "id": record.case.id,
-                "tags": dict(record.case.tags),
-                "scores": _scores(record, metrics),
-                "undefined": reasons,
-                "component": headline(record, findings, rules),
-                "findings": [_finding(finding) for finding in findings],
-            }
-            if segments := checked_segments(record):
-                row["segments"] = [_segment(checked) for checked in segments]
-            out.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
+            out.write(json_row(record, findings, metrics, rules) + "\n")
             count += 1
     return count
+
+
+def json_row(record: Record, findings: Sequence[Finding], metrics: Sequence[str], rules: Sequence[Rule]) -> str:
+    """One case as one line of JSON: see `export_cases`."""
+    row: dict[str, Any] = {
+        "id": record.case.id,
+        "tags": dict(record.case.tags),
+        "scores": _scores(record, metrics),
+        "undefined": {n: o.reason for n, o in record.outcomes.items() if isinstance(o, Undefined)},
+        "component": headline(record, findings, rules),
+        "findings": [_finding(finding) for finding in findings],
+    }
+    if segments := checked_segments(record):
+        row["segments"] = [_segment(checked) for checked in segments]
+    return json.dumps(row, ensure_ascii=False, default=str)
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

@@ -95,6 +95,6 @@ def thresholds_with(own: Mapping[str, object]) -> dict[str, float]:
     chosen: dict[str, float] = {}
     for name, value in own.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not -1 <= value <= 1:
-            raise ConfigError(f"the threshold of {name!r} is {value!r}: give a number between 0 and 1")
+            raise ConfigError(f"the threshold of {name!r} is {value!r}: give a number between -1 and 1")
         chosen[name] = float(value)
     return {name: threshold.value for name, threshold in DEFAULTS.items()} | chosen

@@ -203,3 +203,10 @@ def test_an_output_that_is_full_is_told_in_a_sentence(stored: str) -> None:
         done = subprocess.run([*MAIN, "runs", "--store", stored], stdout=full, stderr=subprocess.PIPE, check=False)
 
     assert (done.returncode, done.stderr) == (3, b"ragtriage: the output failed: No space left on device\n")
+
+
+def test_a_case_as_json_is_what_export_writes(command, stored: str) -> None:
+    command("export", "-o", "rows.jsonl", "--store", stored)
+    rows = [json.loads(line) for line in Path("rows.jsonl").read_text(encoding="utf-8").splitlines()]
+
+    assert command("show", 1, "r1", "--json", "--store", stored).json == next(r for r in rows if r["id"] == "r1")

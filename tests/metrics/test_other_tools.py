@@ -83,3 +83,41 @@ def test_a_name_stands_once_for_a_tool() -> None:
 @pytest.mark.parametrize("names", [{"ContextRecallMetric", "context_recall", "context-recall", "Context Recall"}])
 def test_spelling_does_not_matter(names: set[str]) -> None:
     assert len(set(map(spelling, names))) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("ragas_context_precision", "In RAGAs it is rank-weighted"),
+        ("ragas.context_precision", "In RAGAs it is rank-weighted"),
+        ("ragas.metrics.context_precision", "In RAGAs it is rank-weighted"),
+        ("deepeval.HallucinationMetric", "In DeepEval it is the share of ideal contexts"),
+        ("ragas context_recall", "In RAGAs it attributes sentences"),
+        ("trulens precision@5", "In TruLens it is worked out"),
+    ],
+)
+def test_a_tools_own_name_in_front_asks_that_tool_alone(name: str, told: str) -> None:
+    text = said(name)
+
+    assert told in text
+    assert text.count("In ") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("ndcg", "retrieval_ndcg"),
+        ("ndcg@10", "retrieval_ndcg(k=10)"),
+        ("nDCG_at_10", "retrieval_ndcg(k=10)"),
+        ("precision@5", "retrieval_precision(k=5)"),
+        ("recall@k", "retrieval_recall(k=…)"),
+        ("mrr", "retrieval_mrr"),
+        ("MRR@10", "retrieval_mrr(k=10)"),
+        ("rouge", "answer_f1"),
+        ("rougeL", "answer_f1"),
+        ("BLEU", "answer_f1"),
+        ("F1Score", "answer_f1"),
+    ],
+)
+def test_names_of_rankings_and_of_string_scores_are_answered(name: str, nearest: str) -> None:
+    assert f"the nearest here: {nearest}." in said(name)

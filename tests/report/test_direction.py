@@ -23,6 +23,7 @@ from ragtriage import (
     metrics_named,
     thresholds_with,
 )
+from ragtriage.diagnosis import Rule
 from ragtriage.repeats import Repeats
 from ragtriage.report.header import Header
 from ragtriage.report.html import write_report
@@ -215,3 +216,19 @@ def test_scores_that_no_rule_reads_are_said_to_be_so_and_rank_the_cases(tmp_path
     assert "No rule reads these scores" in page
     assert '[1,"c1.0"' in page
     assert '[2,"c0.6"' in page
+
+
+def test_a_rule_without_advice_leaves_no_bare_arrow(tmp_path: Path) -> None:
+    rules = (Rule("mine", "failure", {"hallucination": "high"}, "it makes things up", "prompt", ""),)
+    record = record_of(0.9)
+    tally = Tally(BOTH, THRESHOLDS, rules)
+    findings = tally.add(record)
+    header = replace(HEADER, rules=rules)
+    file = io.StringIO()
+    print_summary(Console(file=file, width=120), header, tally.summary())
+    print_case(Console(file=file, width=120), record, findings, THRESHOLDS)
+    write_report(tmp_path / "r.html", header, tally.summary(), lambda: iter([(record, findings)]))
+
+    assert "it makes things up" in file.getvalue()
+    assert "→" not in file.getvalue()
+    assert 'class="advice"' not in (tmp_path / "r.html").read_text("utf-8")

@@ -73,6 +73,8 @@ def criteria_from(settings: Settings, metrics: str | None) -> Criteria:
         ConfigError: a metric isn't known, or a rule of one's own reads one that has no threshold.
     """
     names = metrics.split(",") if metrics is not None else settings.metrics
+    if metrics is not None and not any(name.strip() for name in names):
+        raise ConfigError(f"--metrics {metrics!r} names no metric: write names by commas, or leave it out for thelma")
     for rule in (rule for rule in settings.rules if rule.origin == "yours"):
         for name in rule.when:
             if name not in settings.thresholds:

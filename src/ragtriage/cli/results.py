@@ -17,7 +17,7 @@ from ragtriage.cli.options import Run, Thresholds, Where, place_of
 from ragtriage.config import named_numbers
 from ragtriage.diagnosis import Finding, diagnose
 from ragtriage.errors import InputError
-from ragtriage.exporting import export_cases
+from ragtriage.exporting import export_cases, json_row
 from ragtriage.judges.llm.ledger import dollars
 from ragtriage.record import Record
 from ragtriage.repeats import RepeatSummary, repeats_of, trials_of
@@ -68,7 +68,11 @@ def show(
         stored, criteria = opened(there, run, threshold)
         if case is not None:
             record = stored.record(case)
-            print_case(Console(), record, diagnose_by(criteria)(record), criteria.thresholds, criteria.metrics)
+            findings = diagnose_by(criteria)(record)
+            if as_json:
+                sys.stdout.write(json_row(record, findings, [m.name for m in criteria.metrics], criteria.rules) + "\n")
+            else:
+                print_case(Console(), record, findings, criteria.thresholds, criteria.metrics)
             return
         trials = trials_of(there, stored)
         repeats = repeats_of(trials, criteria)

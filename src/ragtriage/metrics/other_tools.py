@@ -45,6 +45,10 @@ def others() -> tuple[Foreign, ...]:
     )
 
 
+_TOOL = re.compile(r"(ragas|deepeval|trulens|ragchecker|promptfoo)[\s._:/-]+(?:metrics[\s._:/-]+)?", re.IGNORECASE)
+_AT = re.compile(r"(?:@|_at_)(k|\d+)$", re.IGNORECASE)
+
+
 def spelling(name: str) -> str:
     """A name without what differs between spellings: `ContextRecallMetric`, `context-recall` → `contextrecall`."""
     return re.sub(r"[^a-z0-9]", "", name.lower()).removesuffix("metric")
@@ -57,14 +61,27 @@ def named_elsewhere(name: str, known: Collection[str]) -> str:
         name: as a user wrote it.
         known: the names of the metrics that there are; others are never pointed to.
     """
-    same = spelling(name)
+    bare, k = name.strip(), ""
+    found = _rows(bare)
+    if not found and (at := _AT.search(bare)):
+        bare, k = bare[: at.start()], at[1].lower()
+        found = _rows(f"{bare}_at_k") or _rows(bare)
     said: dict[str, list[str]] = {}
-    for other in others():
-        if same in map(spelling, other.names):
-            said.setdefault(_answer(other, known), []).append(other.tool)
+    for other in found:
+        said.setdefault(_answer(other, known, k), []).append(other.tool)
     return " ".join(f"In {' and '.join(tools)} {answer}." for answer, tools in list(said.items())[:MOST])
 
 
-def _answer(other: Foreign, known: Collection[str]) -> str:
-    near = [name for name in other.nearest if name in known]
+def _rows(name: str) -> list[Foreign]:
+    """The rows with this name; where a tool's own name stands in front, that tool's."""
+    found = [other for other in others() if spelling(name) in map(spelling, other.names)]
+    if found or not (tool := _TOOL.match(name)):
+        return found
+    found = _rows(name[tool.end() :])
+    return [other for other in found if other.tool.lower() == tool[1].lower()] or found
+
+
+def _answer(other: Foreign, known: Collection[str], k: str) -> str:
+    cut = "" if not k else "(k=…)" if k == "k" else f"(k={k})"
+    near = [name + cut * name.startswith("retrieval_") for name in other.nearest if name in known]
     return f"{other.differs}; the nearest here: {', '.join(near)}" if near else other.differs

@@ -143,7 +143,8 @@ def _findings(console: Console, view: CaseView) -> Iterable[Text]:
         rest = len(finding.evidence) - MOST_EVIDENCE
         if rest > 0:
             yield Text(f"  and {rest} more", style="dim")
-        yield Text(f"  {signs.arrow} {one_line(finding.advice, 300)}", style="italic")
+        if finding.advice:
+            yield Text(f"  {signs.arrow} {one_line(finding.advice, 300)}", style="italic")
 
 
 def _faults(console: Console, view: CaseView) -> Iterable[Text]:

@@ -61,8 +61,9 @@ def _print_group(console: Console, group: Group) -> None:
     for reading in group.readings[:MOST_READINGS]:
         counted = f" ({reading.cases:,})" if len(group.readings) > 1 else ""
         say(console, Text(one_line(reading.text, 300) + counted))
-        advice = f"{signs.arrow} {one_line(reading.advice, 300)}"
-        say(console, Text(advice, style="italic"), hang=len(signs.arrow) + 1)
+        if reading.advice:
+            advice = f"{signs.arrow} {one_line(reading.advice, 300)}"
+            say(console, Text(advice, style="italic"), hang=len(signs.arrow) + 1)
     if group.worst:
         ids = ", ".join(one_line(case, 60) for case in group.worst)
         label = "most" if group.kind in ("waste", "right") else "worst"
