@@ -12,11 +12,34 @@ from ragtriage.planning import Plan, closure
 from ragtriage.steps import Decompose, Field, Match, Step
 from ragtriage.verdicts import Missing
 
+NO_RESPONSE = Missing("no response was given", "response")
+EMPTY = Missing("the response is empty", "response")
+NO_SOURCES = Missing("no sources were retrieved", "sources")
+NO_REFERENCE = Missing("the case has no reference", "reference")
+NO_SAMPLES = Missing("the case has no samples of the response", "samples")
+NO_RELEVANT = Missing("the case names no relevant sources", "relevant ids")
+NO_CONVERSATION = Missing("no conversation went before the query", "query")
 CITES_NOTHING = Missing("the response cites nothing", "response")
 
 _GIVE = "give ids as source_ids, or sources as objects with an id"
 NO_IDS = Missing(f"the sources have no ids: {_GIVE}", "sources")
 NOT_ALL_IDS = Missing(f"not every source has an id: {_GIVE}", "sources")
+LACKS = frozenset(
+    missing.reason
+    for missing in (
+        CITES_NOTHING,
+        NO_RESPONSE,
+        EMPTY,
+        NO_SOURCES,
+        NO_REFERENCE,
+        NO_SAMPLES,
+        NO_RELEVANT,
+        NO_CONVERSATION,
+        NO_IDS,
+        NOT_ALL_IDS,
+    )
+)
+"""All that a case may lack, in words."""
 
 
 def absent(step: Decompose, case: Case) -> Missing | None:
@@ -31,16 +54,16 @@ def _not_given(case: Case, field: Field) -> Missing | None:  # noqa: PLR0911  # 
     match field:
         case "response":
             if case.response is None:
-                return Missing("no response was given", field)
-            return None if case.response.strip() else Missing("the response is empty", field)
+                return NO_RESPONSE
+            return None if case.response.strip() else EMPTY
         case "sources":
-            return None if case.sources else Missing("no sources were retrieved", field)
+            return None if case.sources else NO_SOURCES
         case "reference":
-            return None if case.reference else Missing("the case has no reference", field)
+            return None if case.reference else NO_REFERENCE
         case "samples":
-            return None if case.samples else Missing("the case has no samples of the response", field)
+            return None if case.samples else NO_SAMPLES
         case "relevant ids":
-            return None if case.relevant_ids is not None else Missing("the case names no relevant sources", field)
+            return None if case.relevant_ids is not None else NO_RELEVANT
         case "query":
             return None
         case _:
@@ -53,11 +76,11 @@ def target_absent(step: Match, case: Case) -> Missing | None:
     A match against an empty text is no; only a text that was never given makes it missing.
     """
     if step.against == "response" and case.response is None:
-        return Missing("no response was given", "response")
+        return NO_RESPONSE
     if step.against == "reference" and case.reference is None:
-        return Missing("the case has no reference", "reference")
+        return NO_REFERENCE
     if step.against == "conversation" and not case.history:
-        return Missing("no conversation went before the query", "query")
+        return NO_CONVERSATION
     if step.relation == "retrieved" and case.relevant_ids is not None:  # else there are none to compare
         nameless = sum(source.id is None for source in case.sources)
         if nameless:

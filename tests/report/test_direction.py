@@ -33,6 +33,7 @@ from ragtriage.report.terminal_case import print_case
 from ragtriage.report.terminal_repeats import print_repeats
 from ragtriage.summary import Summary
 from ragtriage.thresholds import is_bad, level_of
+from ragtriage.verdicts import Undefined
 
 BOTH = metrics_named(["groundedness", "hallucination"])
 THRESHOLDS = thresholds_with({})
@@ -232,3 +233,26 @@ def test_a_rule_without_advice_leaves_no_bare_arrow(tmp_path: Path) -> None:
     assert "it makes things up" in file.getvalue()
     assert "→" not in file.getvalue()
     assert 'class="advice"' not in (tmp_path / "r.html").read_text("utf-8")
+
+
+def test_what_cases_lack_is_always_said_and_briefly() -> None:
+    tally = Tally(METRICS, THRESHOLDS)
+    for i in range(9):
+        some = Undefined(f"an odd reason {i}")
+        outcomes = {m.name: some if m.name == "groundedness" else Score(0.9, 1) for m in METRICS}
+        tally.add(Record(Case(f"c{i}", "What?"), {}, outcomes))
+    lacking = metrics_named(["reference", "samples"])
+    for i in range(2):
+        reasons = {m.name: Undefined("the case has no reference") for m in lacking[:4]}
+        reasons |= {m.name: Undefined("the case has no samples of the response") for m in lacking[4:]}
+        tally.add(Record(Case(f"d{i}", "What?"), {}, {m.name: Score(0.9, 1) for m in METRICS} | reasons))
+    file = io.StringIO()
+    print_summary(Console(file=file, width=140), HEADER, tally.summary())
+
+    said = [line for line in file.getvalue().splitlines() if line.startswith("Undefined")]
+    assert said[0] == "Undefined, the case has no reference: 4 metrics, 2 cases"
+    assert (
+        said[1] == "Undefined, the case has no samples of the response: Same answer every time 2, Samples that agree 2"
+    )
+    assert said[-1] == "Undefined for 1 more reason"
+    assert len(said) == 11

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from ragtriage.lacks import LACKS
 from ragtriage.metric import Metric
 from ragtriage.report.header import Header
 from ragtriage.report.order import HEALTHY, Row, worst_first
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 MOST_REASONS = 8
-"""Reasons for undefined scores that are listed for one metric."""
+"""Reasons for undefined scores that are listed, beside what cases lack."""
+MOST_TITLES = 3
+"""Metrics that are named behind a reason; more are counted."""
 
 
 def print_summary(
@@ -216,19 +219,32 @@ def _print_notes(console: Console, header: Header, summary: Summary) -> None:
             say(console, Text(said, style="dim"), 0, 2)
     if summary.citing:
         say(console, Text(f"{citing_of(summary)}: the citation metrics are about these", style="dim"), 0, 2)
-    reasons: dict[str, list[str]] = {}
-    for m in summary.metrics:
-        for reason, count in m.undefined.items():
-            reasons.setdefault(reason, []).append(f"{m.title} {count:,}")
-    for reason, metrics in list(reasons.items())[:MOST_REASONS]:
-        say(console, Text(f"Undefined, {one_line(reason, 160)}: {', '.join(metrics)}", style="dim"), 0, 2)
-    if len(reasons) > MOST_REASONS:
-        say(console, Text(f"Undefined for {len(reasons) - MOST_REASONS} more reasons", style="dim"), 0, 2)
+    _print_reasons(console, summary)
     unknown = ", ".join(f"{m.title} {m.unknown:,}" for m in summary.metrics if m.unknown)
     if unknown:
         said = f"Components left out because the judge could not tell: {unknown}"
         say(console, Text(said, style="dim"), 0, 2)
     _print_failures(console, summary)
+
+
+def _print_reasons(console: Console, summary: Summary) -> None:
+    """Why scores are undefined, the reasons of most cases first; what cases lack is always said."""
+    reasons: dict[str, list[tuple[str, int]]] = {}
+    for m in summary.metrics:
+        for reason, count in m.undefined.items():
+            reasons.setdefault(reason, []).append((m.title, count))
+    ordered = sorted(reasons.items(), key=lambda item: -max(count for _, count in item[1]))
+    others = [reason for reason, _ in ordered if reason not in LACKS]
+    left_out = set(others[MOST_REASONS:])
+    for reason, metrics in ordered:
+        if reason in left_out:
+            continue
+        said = ", ".join(f"{title} {count:,}" for title, count in metrics)
+        if len(metrics) > MOST_TITLES:
+            said = f"{len(metrics)} metrics, {plural(max(count for _, count in metrics), 'case')}"
+        say(console, Text(f"Undefined, {one_line(reason, 160)}: {said}", style="dim"), 0, 2)
+    if left_out:
+        say(console, Text(f"Undefined for {plural(len(left_out), 'more reason')}", style="dim"), 0, 2)
 
 
 def _print_failures(console: Console, summary: Summary) -> None:
