@@ -21,16 +21,37 @@ def rich(tmp_path: Path) -> Path:
     return written(tmp_path / "rich.jsonl", [row(1, **RICH), row(2, **RICH), row(3)])
 
 
-def test_what_the_rows_carry_is_said_with_what_to_type(command, rich: Path) -> None:
-    said = command("evaluate", rich.name, "--json")
+def test_what_the_rows_carry_is_computed_and_said(command, rich: Path) -> None:
+    said = command("evaluate", rich.name, "--json", "--fail-under", "retrieval_mrr=0.5")
 
     assert said.code == 0
+    assert said.json["metrics"]["answer_f1"]["undefined"] == {"the case has no reference": 1}
     assert (
-        "note: rows carry a reference (2), samples of the response (2), ids of relevant sources (2): for the metrics "
-        "that need it add --metrics thelma,generator,reference,samples,retrieval\n"
+        "note: computed too, as the rows carry what it needs: answer_precision, answer_recall, answer_f1, "
+        "context_recall, self_consistency, sample_agreement, retrieval_precision, retrieval_recall, retrieval_mrr, "
+        "retrieval_ndcg (not with --metrics thelma)\n"
+    ) in said.err
+    assert (
+        "note: rows carry a reference (2): for the metrics that need it add "
+        "--metrics thelma,reference,samples,retrieval,generator\n"
     ) in said.err
     assert command("plan", rich.name, "--json").err.count("note: rows carry") == 1
-    assert "note: rows carry" not in command("evaluate", rich.name, "--json", "--metrics", "retrieval").err
+    for named in ("thelma", "retrieval"):
+        assert "note: " not in command("evaluate", rich.name, "--json", "--metrics", named).err
+
+
+def test_nothing_that_costs_money_is_computed_unasked(command, rich: Path) -> None:
+    said = command("plan", rich.name, "--judge", "openai:gpt-5-mini", "--base-url", "http://127.0.0.1:9", "--json")
+
+    assert "note: computed too, as the rows carry what it needs: retrieval_precision, retrieval_recall" in said.err
+    assert (
+        "note: rows carry a reference (2), samples of the response (2): for the metrics that need it add "
+        "--metrics thelma,retrieval,generator,reference,samples\n"
+    ) in said.err
+    assert said.json["most"] == command(
+        "plan", rich.name, "--judge", "openai:gpt-5-mini", "--base-url", "http://127.0.0.1:9", "--json",
+        "--metrics", "thelma",
+    ).json["most"]  # fmt: skip
 
 
 def test_all_metrics_in_one_run(command, rich: Path) -> None:

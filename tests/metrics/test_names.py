@@ -6,7 +6,7 @@ import pytest
 
 from ragtriage import METRICS, Case, ConfigError, Score, Source, metrics_named
 from ragtriage.metrics import GROUPS, OTHER_NAMES, THELMA, metric_named
-from ragtriage.metrics.carried import CARRIED, carried_by, offer
+from ragtriage.metrics.carried import CARRIED, carried_by, groups_unasked, offer
 from ragtriage.metrics.samples import self_consistency
 from ragtriage.metrics.variants import VARIANTS
 from ragtriage.verdicts import Component, Verdict, Verdicts
@@ -81,15 +81,23 @@ def test_what_rows_carry_is_offered_with_what_to_type() -> None:
 
     assert list(carried_by(plain)) == list(carried_by(linked)) == []
     assert list(carried_by(rich)) == [carried.words for carried in CARRIED]
-    assert offer({}, "thelma") == ""
-    assert offer({"a reference": 2, "ids of relevant sources": 1}, "thelma") == (
+    assert offer({}, ["thelma"]) == offer({"ids of relevant sources": 1}, ["thelma", "retrieval"]) == ""
+    assert offer({"a reference": 2, "ids of relevant sources": 1}, ["thelma"]) == (
         "rows carry a reference (2), ids of relevant sources (1): for the metrics that need it add "
         "--metrics thelma,generator,reference,retrieval"
     )
 
 
+def test_what_costs_nothing_is_computed_unasked() -> None:
+    fields = ["query", "response", "relevant_ids", "samples", "reference"]
+
+    assert groups_unasked(fields, paid=False) == ("reference", "samples", "retrieval")
+    assert groups_unasked(fields, paid=True) == ("retrieval",)
+    assert groups_unasked(["query", "sources", "response"], paid=False) == ()
+
+
 def test_what_is_offered_can_be_typed() -> None:
-    line = offer({carried.words: 1 for carried in CARRIED}, "thelma")
+    line = offer({carried.words: 1 for carried in CARRIED}, ["thelma"])
 
     assert metrics_named(line.rpartition(" ")[2].split(","))
 

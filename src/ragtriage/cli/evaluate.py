@@ -31,13 +31,21 @@ from ragtriage.cli.app_options import (
 from ragtriage.cli.exits import GATE_FAILED, INCOMPLETE
 from ragtriage.cli.judging_options import JudgeFlags, choice_from, with_judge_flags
 from ragtriage.cli.opening import readable, say_carried, say_columns, say_rejected
-from ragtriage.cli.options import CitationMark, Config, Thresholds, Where, criteria_from, pairs, place_of, settings_from
+from ragtriage.cli.options import (
+    CitationMark,
+    Config,
+    Metrics,
+    Thresholds,
+    Where,
+    pairs,
+    place_of,
+    settings_from,
+)
 from ragtriage.cli.plan import answers_in, planned, show_plan
 from ragtriage.cli.progress import progress
 from ragtriage.cli.results import assessed, print_run, report_path, spent_by, spent_in, write_html
-from ragtriage.config import named_numbers
+from ragtriage.cli.wanting import Wanted, Wanting
 from ragtriage.errors import InputError, Stopped
-from ragtriage.gate import Gates
 from ragtriage.judges.chosen import Chosen
 from ragtriage.judges.llm.ledger import Ledger, dollars
 from ragtriage.readers import CaseFile, Limits, open_cases
@@ -60,12 +68,7 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
         Path | None, typer.Option(help="With --app: where its answers go, a .jsonl file [default: into the store].")
     ] = None,
     judging: JudgeFlags = JudgeFlags(),  # noqa: B008  # frozen
-    metrics: Annotated[
-        str | None,
-        typer.Option(
-            help="Names or groups, by commas; -name takes one out; FILE.py:NAME is your own [default: thelma]."
-        ),
-    ] = None,
+    metrics: Metrics = None,
     mapping: Annotated[
         list[str] | None, typer.Option("--map", help="field=column, for example query=question; may be repeated.")
     ] = None,
@@ -103,17 +106,11 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
     Exit codes: 0; 1 a gate failed; 2 usage or input; 3 incomplete (failures, too many unusable rows, interrupted).
     """
     settings = settings_from(config, threshold, metrics)
-    criteria = criteria_from(settings, metrics)
-    computed = {m.name for m in criteria.metrics}
-    gates = Gates(
-        {**settings.fail_under, **named_numbers(fail_under or (), "--fail-under", computed)},
-        {**settings.fail_over, **named_numbers(fail_over or (), "--fail-over", computed)},
-    )
-    gates.check(criteria.metrics)
     chosen = Chosen(choice_from(judging, settings))
     selection = Selection(limit, sample, seed)
     limits = Limits(max_text=max_text, max_sources=max_sources)
-    wanted = {**settings.map, **pairs(mapping or (), "--map")}
+    wanting = Wanting(settings, metrics, chosen.paid, fail_under or (), fail_over or ())
+    columns = {**settings.map, **pairs(mapping or (), "--map")}
     unanswered = False
     there = collected
     if not asking.app:
@@ -132,24 +129,27 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
                 questions=True,
             )
             say_columns(file, questions)
+            wanting.of(questions.mapping)  # what is wrong with a flag must be said before anything is asked
             unanswered = answers_collected(questions, asking, selection, there)
             file = path = str(there)
-            wanted, selection, file_format = dict(COLLECTED_MAP), Selection(), "jsonl"
+            columns, selection, file_format = dict(COLLECTED_MAP), Selection(), "jsonl"
         cases = open_cases(
             path,
-            mapping=wanted,
+            mapping=columns,
             split_sources=split_sources,
             limits=limits,
             format=file_format,
             citation_mark=settings.citation_mark if citation_mark is None else citation_mark,
         )
+        wanted = wanting.of(cases.mapping)
         say_columns(file, cases)
         if dry_run:
             with answers_in(place_of(store, settings)) as memory:
-                show_plan(file, cases, chosen, memory, criteria, selection, times=repeat, as_json=as_json)
+                show_plan(file, cases, chosen, memory, wanted, selection, times=repeat, as_json=as_json)
             return
         with open_store(place_of(store, settings)) as opened:
-            trials = _trials(_Work(cases, chosen, opened, criteria, selection, file, by), repeat)
+            criteria = wanted.criteria
+            trials = _trials(_Work(cases, chosen, opened, wanted, selection, file, by), repeat)
             first, repeats = trials[0], repeats_of([trial.stored for trial in trials], criteria)
             written = report or (None if as_json else report_path(opened, first.stored))
             further = {"repeats": {**repeats.as_json(), **_taken_by(trials)}} if repeats else {}
@@ -161,7 +161,7 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
     unfinished = any(trial.stopped or trial.stored.info.failed for trial in trials)
     if asking.app and collected is None and not unfinished:
         finished(Path(path))
-    gate = gates.failing(first.assessment.summary()) if gates.under or gates.over else []
+    gate = wanted.gates.failing(first.assessment.summary())
     remarks = [*gate, *(line for trial in trials for line in trial.remarks), *_sent_again(chosen.ledger)]
     sys.stderr.write("".join(f"{line}\n" for line in remarks))
     if unanswered or unwritten or first.incomplete or unfinished:
@@ -177,7 +177,7 @@ class _Work:
     cases: CaseFile
     chosen: Chosen
     store: Store
-    criteria: Criteria
+    wanted: Wanted
     selection: Selection
     file: str
     by: str | None
@@ -204,7 +204,7 @@ def _trials(work: _Work, times: int) -> list[_Trial]:
 
 
 def _trial(work: _Work, trial: int, times: int, repeats: int | None) -> _Trial:
-    chosen, criteria = work.chosen, work.criteria
+    chosen, criteria = work.chosen, work.wanted.criteria
     given = (work.cases, chosen, work.store, criteria, work.selection, work.file)
     with FileRun(*given, repetition=Repetition(trial, times, repeats)) as run:
         if trial == 0:
@@ -233,7 +233,7 @@ def _rest_of(run: FileRun, done: int, work: _Work, reason: str | None, trials: r
         for trial in trials:
             first = trial == trials.start
             judge = run.judge if first else work.chosen.judge(memory, trial=trial)
-            given = (work.cases, judge, work.criteria, work.selection, work.file)
+            given = (work.cases, judge, work.wanted.criteria, work.selection, work.file)
             rest.append(planned(*given, concurrency=work.chosen.concurrency, memory=memory, trial=trial, sample=0)[0])
         yield f"{far}; the rest would take {between(together(rest))}"
 
@@ -295,7 +295,7 @@ def _say_rows(run: FileRun, work: _Work) -> None:
     if run.survey.conversations and run.judge.can("standalone", "en"):
         sys.stderr.write(f"note: {run.survey.conversations} rows have a conversation; their query is read without it\n")
     say_rejected(run.survey)
-    say_carried(run.survey, work.criteria)
+    say_carried(run.survey, work.wanted.by_default)
 
 
 def _evaluate(run: FileRun, chosen: Chosen, assessment: Assessment) -> str | None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from ragtriage.assessment import Criteria
-from ragtriage.metrics import THELMA
+from ragtriage.metrics import GROUPS
 from ragtriage.metrics.carried import offer
 from ragtriage.readers import CaseFile
 from ragtriage.running import Survey
@@ -47,7 +46,17 @@ def say_rejected(survey: Survey) -> None:
         sys.stderr.write(f"  and {more} more\n")
 
 
-def say_carried(survey: Survey, criteria: Criteria) -> None:
-    """Which further metrics the rows allow, where nobody has chosen any."""
-    if [m.name for m in criteria.metrics] == [m.name for m in THELMA] and (line := offer(survey.carried, "thelma")):
+def say_carried(survey: Survey, by_default: Sequence[str]) -> None:
+    """What is computed because the rows carry what it needs, and what else they allow, where nobody named metrics.
+
+    Args:
+        survey: of the rows.
+        by_default: the groups that are computed; empty where somebody named metrics.
+    """
+    if not by_default:
+        return
+    if by_default[1:]:
+        names = ", ".join(m.name for group in by_default[1:] for m in GROUPS[group])
+        sys.stderr.write(f"note: computed too, as the rows carry what it needs: {names} (not with --metrics thelma)\n")
+    if line := offer(survey.carried, by_default):
         sys.stderr.write(f"note: {line}\n")

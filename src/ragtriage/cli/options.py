@@ -26,6 +26,13 @@ Thresholds = Annotated[
     list[str] | None,
     typer.Option("--threshold", help="metric=value: where a score is just good enough; may be repeated."),
 ]
+Metrics = Annotated[
+    str | None,
+    typer.Option(
+        help="Names or groups, by commas; -name takes one out; FILE.py:NAME is your own [default: thelma, and what the "
+        "file carries the fields for, if it is free]."
+    ),
+]
 CitationMark = Annotated[
     str | None,
     typer.Option(
@@ -66,13 +73,18 @@ def place_of(store: str | None, settings: Settings | None = None) -> str | None:
     return (settings or find_settings(Path.cwd())).store
 
 
-def criteria_from(settings: Settings, metrics: str | None) -> Criteria:
+def criteria_from(settings: Settings, metrics: str | None, by_default: Collection[str] = ()) -> Criteria:
     """What to compute and by what to judge it. This loads metrics of one's own.
+
+    Args:
+        settings: the user's.
+        metrics: what `--metrics` gives.
+        by_default: what to compute if neither names metrics.
 
     Raises:
         ConfigError: a metric isn't known, or a rule of one's own reads one that has no threshold.
     """
-    names = metrics.split(",") if metrics is not None else settings.metrics
+    names = metrics.split(",") if metrics is not None else settings.metrics or by_default
     if metrics is not None and not any(name.strip() for name in names):
         raise ConfigError(f"--metrics {metrics!r} names no metric: write names by commas, or leave it out for thelma")
     for rule in (rule for rule in settings.rules if rule.origin == "yours"):

@@ -17,7 +17,8 @@ from ragtriage.assessment import Criteria
 from ragtriage.case import Case
 from ragtriage.cli.judging_options import JudgeFlags, choice_from, with_judge_flags
 from ragtriage.cli.opening import readable, say_carried, say_columns, say_rejected
-from ragtriage.cli.options import CitationMark, Config, Where, criteria_from, pairs, place_of, settings_from
+from ragtriage.cli.options import CitationMark, Config, Metrics, Where, pairs, place_of, settings_from
+from ragtriage.cli.wanting import Wanted, Wanting
 from ragtriage.diagnosis import needs_of
 from ragtriage.errors import InputError
 from ragtriage.judges.chosen import Choice, Chosen
@@ -36,12 +37,7 @@ def plan(  # noqa: PLR0913  # one parameter a flag
     file: Annotated[str, typer.Argument(help="JSONL, JSON, CSV or Parquet; - is JSONL on standard input.")],
     *,
     judging: JudgeFlags = JudgeFlags(),  # noqa: B008  # frozen
-    metrics: Annotated[
-        str | None,
-        typer.Option(
-            help="Names or groups, by commas; -name takes one out; FILE.py:NAME is your own [default: thelma]."
-        ),
-    ] = None,
+    metrics: Metrics = None,
     mapping: Annotated[
         list[str] | None, typer.Option("--map", help="field=column, for example query=question; may be repeated.")
     ] = None,
@@ -66,7 +62,6 @@ def plan(  # noqa: PLR0913  # one parameter a flag
     off tells what is left. Exit codes: 0; 2 usage or input; 3 the store can't be read.
     """
     settings = settings_from(config, None, metrics)
-    criteria = criteria_from(settings, metrics)
     chosen = Chosen(choice_from(judging, settings))
     with readable(file) as path:
         cases = open_cases(
@@ -77,11 +72,11 @@ def plan(  # noqa: PLR0913  # one parameter a flag
             format=file_format,
             citation_mark=settings.citation_mark if citation_mark is None else citation_mark,
         )
+        wanted = Wanting(settings, metrics, chosen.paid).of(cases.mapping)
         say_columns(file, cases)
+        selection = Selection(limit, sample, seed)
         with answers_in(place_of(store, settings)) as memory:
-            show_plan(
-                file, cases, chosen, memory, criteria, Selection(limit, sample, seed), times=repeat, as_json=as_json
-            )
+            show_plan(file, cases, chosen, memory, wanted, selection, times=repeat, as_json=as_json)
 
 
 def show_plan(
@@ -89,7 +84,7 @@ def show_plan(
     cases: CaseFile,
     chosen: Chosen,
     memory: AnswerMemory,
-    criteria: Criteria,
+    wanted: Wanted,
     selection: Selection,
     *,
     times: int = 1,
@@ -108,11 +103,11 @@ def show_plan(
     for trial in range(times):
         judge = chosen.judge(memory, trial=trial)
         rehearsal, survey = planned(
-            cases, judge, criteria, selection, file, concurrency=chosen.concurrency, memory=memory, trial=trial
+            cases, judge, wanted.criteria, selection, file, concurrency=chosen.concurrency, memory=memory, trial=trial
         )
         if not trial:
             say_rejected(survey)
-            say_carried(survey, criteria)
+            say_carried(survey, wanted.by_default)
         found.append(rehearsal)
     print_planned(together(found), file, judge.name(), as_json=as_json, notes=notes)
 
