@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
+import subprocess
+import sys
 from importlib import import_module
 
 import pytest
@@ -46,6 +48,12 @@ def test_commands_of_two_words_have_help(command, name: str) -> None:
 
 def test_the_version_is_told(command) -> None:
     assert command("--version").out == f"ragtriage {__version__}\n"
+
+
+def test_the_package_can_be_run_as_the_command() -> None:
+    said = subprocess.run([sys.executable, "-m", "ragtriage", "--version"], capture_output=True, text=True, check=True)
+
+    assert said.stdout == f"ragtriage {__version__}\n"
 
 
 @pytest.mark.parametrize("args", [(), ("frob",), ("evaluate",), ("evaluate", "x.jsonl", "--frob"), ("judge", "frob")])

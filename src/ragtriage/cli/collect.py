@@ -12,7 +12,7 @@ import typer
 from ragtriage.cli.app_options import AppFlags, collected, with_app_flags
 from ragtriage.cli.exits import INCOMPLETE
 from ragtriage.cli.opening import readable, say_columns
-from ragtriage.cli.options import pairs
+from ragtriage.cli.options import Columns, Format, Limit, Sample, Seed, pairs
 from ragtriage.readers import open_cases
 from ragtriage.running import Selection
 
@@ -23,15 +23,11 @@ def collect(  # noqa: PLR0913  # one parameter a flag
     *,
     out: Annotated[Path, typer.Option("-o", "--out", help="The .jsonl file to which cases are appended.")],
     asking: AppFlags = AppFlags(),  # noqa: B008  # frozen
-    mapping: Annotated[
-        list[str] | None, typer.Option("--map", help="field=column, for example query=question; may be repeated.")
-    ] = None,
-    file_format: Annotated[
-        str | None, typer.Option("--format", help="jsonl, json, csv or parquet [default: told from the file].")
-    ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="The first N usable rows only.")] = None,
-    sample: Annotated[int | None, typer.Option(min=1, help="N usable rows at random.")] = None,
-    seed: Annotated[int, typer.Option(help="Which random rows.")] = 0,
+    mapping: Columns = None,
+    file_format: Format = None,
+    limit: Limit = None,
+    sample: Sample = None,
+    seed: Seed = 0,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
     """Ask your own application every one of QUESTIONS, and write its answers as cases.

@@ -33,8 +33,16 @@ from ragtriage.cli.judging_options import JudgeFlags, choice_from, with_judge_fl
 from ragtriage.cli.opening import readable, say_carried, say_columns, say_rejected
 from ragtriage.cli.options import (
     CitationMark,
+    Columns,
     Config,
+    Format,
+    Limit,
+    MaxSources,
+    MaxText,
     Metrics,
+    Sample,
+    Seed,
+    SplitSources,
     Thresholds,
     Where,
     pairs,
@@ -69,17 +77,13 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
     ] = None,
     judging: JudgeFlags = JudgeFlags(),  # noqa: B008  # frozen
     metrics: Metrics = None,
-    mapping: Annotated[
-        list[str] | None, typer.Option("--map", help="field=column, for example query=question; may be repeated.")
-    ] = None,
-    split_sources: Annotated[str | None, typer.Option(help="What separates sources in one long text.")] = None,
+    mapping: Columns = None,
+    split_sources: SplitSources = None,
     citation_mark: CitationMark = None,
-    file_format: Annotated[
-        str | None, typer.Option("--format", help="jsonl, json, csv or parquet [default: told from the file].")
-    ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="The first N usable rows only.")] = None,
-    sample: Annotated[int | None, typer.Option(min=1, help="N usable rows at random.")] = None,
-    seed: Annotated[int, typer.Option(help="Which random rows.")] = 0,
+    file_format: Format = None,
+    limit: Limit = None,
+    sample: Sample = None,
+    seed: Seed = 0,
     by: Annotated[str | None, typer.Option(help="A tag: the table also for each of its values.")] = None,
     threshold: Thresholds = None,
     fail_under: Annotated[
@@ -95,8 +99,8 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
         bool, typer.Option("--dry-run", help="Only say what it would take, as `ragtriage plan` does.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
-    max_text: Annotated[int, typer.Option(min=1, help="Longest text of a row, in characters.")] = 1_000_000,
-    max_sources: Annotated[int, typer.Option(min=1, help="Most sources of a row.")] = 1_000,
+    max_text: MaxText = 1_000_000,
+    max_sources: MaxSources = 1_000,
     report: Annotated[Path | None, typer.Option(help="Where the HTML report goes [default: into the store].")] = None,
     store: Where = None,
     config: Config = None,

@@ -33,6 +33,18 @@ Metrics = Annotated[
         "file carries the fields for, if it is free]."
     ),
 ]
+Columns = Annotated[
+    list[str] | None, typer.Option("--map", help="field=column, for example query=question; may be repeated.")
+]
+Format = Annotated[
+    str | None, typer.Option("--format", help="jsonl, json, csv or parquet [default: told from the file].")
+]
+Limit = Annotated[int | None, typer.Option(min=1, help="The first N usable rows only.")]
+Sample = Annotated[int | None, typer.Option(min=1, help="N usable rows at random.")]
+Seed = Annotated[int, typer.Option(help="Which random rows.")]
+SplitSources = Annotated[str | None, typer.Option(help="What separates sources in one long text.")]
+MaxText = Annotated[int, typer.Option(min=1, help="Longest text of a row, in characters.")]
+MaxSources = Annotated[int, typer.Option(min=1, help="Most sources of a row.")]
 CitationMark = Annotated[
     str | None,
     typer.Option(

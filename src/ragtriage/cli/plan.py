@@ -17,7 +17,23 @@ from ragtriage.assessment import Criteria
 from ragtriage.case import Case
 from ragtriage.cli.judging_options import JudgeFlags, choice_from, with_judge_flags
 from ragtriage.cli.opening import readable, say_carried, say_columns, say_rejected
-from ragtriage.cli.options import CitationMark, Config, Metrics, Where, pairs, place_of, settings_from
+from ragtriage.cli.options import (
+    CitationMark,
+    Columns,
+    Config,
+    Format,
+    Limit,
+    MaxSources,
+    MaxText,
+    Metrics,
+    Sample,
+    Seed,
+    SplitSources,
+    Where,
+    pairs,
+    place_of,
+    settings_from,
+)
 from ragtriage.cli.wanting import Wanted, Wanting
 from ragtriage.diagnosis import needs_of
 from ragtriage.errors import InputError
@@ -38,21 +54,17 @@ def plan(  # noqa: PLR0913  # one parameter a flag
     *,
     judging: JudgeFlags = JudgeFlags(),  # noqa: B008  # frozen
     metrics: Metrics = None,
-    mapping: Annotated[
-        list[str] | None, typer.Option("--map", help="field=column, for example query=question; may be repeated.")
-    ] = None,
-    split_sources: Annotated[str | None, typer.Option(help="What separates sources in one long text.")] = None,
+    mapping: Columns = None,
+    split_sources: SplitSources = None,
     citation_mark: CitationMark = None,
-    file_format: Annotated[
-        str | None, typer.Option("--format", help="jsonl, json, csv or parquet [default: told from the file].")
-    ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="The first N usable rows only.")] = None,
-    sample: Annotated[int | None, typer.Option(min=1, help="N usable rows at random.")] = None,
-    seed: Annotated[int, typer.Option(help="Which random rows.")] = 0,
+    file_format: Format = None,
+    limit: Limit = None,
+    sample: Sample = None,
+    seed: Seed = 0,
     repeat: Annotated[int, typer.Option(min=1, help="For N evaluations.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
-    max_text: Annotated[int, typer.Option(min=1, help="Longest text of a row, in characters.")] = 1_000_000,
-    max_sources: Annotated[int, typer.Option(min=1, help="Most sources of a row.")] = 1_000,
+    max_text: MaxText = 1_000_000,
+    max_sources: MaxSources = 1_000,
     store: Where = None,
     config: Config = None,
 ) -> None:

@@ -79,14 +79,20 @@ def mean_cosine(components: Sequence[Component], cells: Sequence[Cell], wanted: 
     """
     if not components:
         return Undefined(NOTHING_ASKED)
+    cosines = cosines_of(cells)
+    if isinstance(cosines, Undefined):
+        return cosines
+    mean = sum(cosines) / len(cosines)
+    return Score(mean, len(cosines), max(wanted, len(cells)) - len(cosines), parts(components, cells, "yes"))
+
+
+def cosines_of(cells: Sequence[Cell]) -> list[float] | Undefined:
+    """What the verdicts on similarity measured, each in [-1, 1]; undefined if one failed, or if none measured any."""
     failed = failure_of(cells)
     if failed:
         return failed
-    cosines = [cell.score for cell in cells if isinstance(cell, Verdict) and cell.score is not None]
-    if not cosines:
-        return Undefined("the judge gave no similarities")
-    mean = sum(cosines) / len(cosines)
-    return Score(mean, len(cosines), max(wanted, len(cells)) - len(cosines), parts(components, cells, "yes"))
+    found = [cell.score for cell in cells if isinstance(cell, Verdict) and cell.score is not None]
+    return found or Undefined("the judge gave no similarities")
 
 
 def both(*cells: Cell) -> Cell:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ragtriage.metric import Metric, metric
-from ragtriage.metrics.aggregate import failure_of, parts, share
+from ragtriage.metrics.aggregate import cosines_of, parts, share
 from ragtriage.metrics.decompositions import CLAIMS, QUESTIONS, SENTENCES, WHOLE_RESPONSE
 from ragtriage.steps import Match
-from ragtriage.verdicts import Outcome, Score, Undefined, Verdict, Verdicts
+from ragtriage.verdicts import Outcome, Score, Undefined, Verdicts
 
 ANSWERED_BY_RESPONSE = Match(QUESTIONS, "answered", "response")
 REPEATED = Match(SENTENCES, "similar", "other components")
@@ -56,12 +56,9 @@ def self_distinctness_at(threshold: float | None) -> Metric:
     def distinct(repeated: Verdicts) -> Outcome:
         """The share of the response's sentences that don't repeat another one."""
         cells = repeated.best()
-        failed = failure_of(cells)
-        if failed:
-            return failed
-        cosines = [cell.score for cell in cells if isinstance(cell, Verdict) and cell.score is not None]
-        if not cosines:
-            return Undefined("the judge gave no similarities")
+        cosines = cosines_of(cells)
+        if isinstance(cosines, Undefined):
+            return cosines
         if threshold is None:
             values = [min(1.0, max(0.0, 1.0 - cosine)) for cosine in cosines]
         else:
