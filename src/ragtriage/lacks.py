@@ -104,13 +104,17 @@ def lack(step: Step, case: Case) -> Missing | None:
 def unneeded(plan: Plan, case: Case) -> Mapping[Step, Missing]:
     """The steps that no score and no rule needs on this case, as all that would need them lack something.
 
+    A rule reads scores, so where no score can be computed no rule needs anything.
+
     Returns:
         Step → what is lacking. They are not asked: a metric without its reference costs nothing.
     """
     wanted: set[Step] = set()
     idle: dict[Step, Missing] = {}
-    for needs in [*(tuple(m.needs.values()) for m in plan.metrics), *((step,) for step in plan.also)]:
-        missing = first_of(lack(step, case) for step in needs)
+    lacking = {m.name: first_of(lack(step, case) for step in m.needs.values()) for m in plan.metrics}
+    hopeless = first_of(lacking.values()) if lacking and all(lacking.values()) else None
+    by_rules = [((step,), hopeless or lack(step, case)) for step in plan.also]
+    for needs, missing in [*((tuple(m.needs.values()), lacking[m.name]) for m in plan.metrics), *by_rules]:
         if missing is None:
             wanted.update(closure(needs))
         else:

@@ -161,6 +161,7 @@ def test_repetitions_are_runs_of_their_own_and_asked_anew(command, rows: Path) -
     decomposing = [same(body) for body in chats(server.heard) if kinds_in(body)["claims"]]
     assert set(Counter(decomposing).values()) == {3}
     stored = runs()
+    assert command("show", "last").out.startswith("Run 4 ")
     assert [(info.number, info.trial, info.repeats, info.state, info.done) for info in stored[:3]] == [
         (1, 0, None, "finished", 5), (2, 1, 1, "finished", 5), (3, 2, 1, "finished", 5)
     ]  # fmt: skip

@@ -233,6 +233,22 @@ def test_a_finding_about_citations_quotes_what_it_is_about_alone() -> None:
     assert (first.component, second.component) == ("prompt or generator", "prompt")
 
 
+def test_a_finding_that_quotes_unsure_verdicts_alone_is_unsure_whatever_else_is_bad() -> None:
+    record = record_of({"citation_groundedness": 0.4}, faults=["dangling", "uncited", "misattributed"])
+    score = record.outcomes["citation_groundedness"]
+    assert isinstance(score, Score)
+    parts = tuple(
+        replace(part, cell=Verdict("no", sure=False)) if part.kind == "misattributed" else part for part in score.parts
+    )
+
+    first, second = diagnose(
+        replace(record, outcomes={"citation_groundedness": replace(score, parts=parts)}), THRESHOLDS
+    )
+
+    assert first.sure
+    assert (second.sure, second.doubt) == (False, "the judge isn't sure of any verdict that it rests on")
+
+
 def test_what_misled_is_quoted_from_the_verdicts() -> None:
     case = Case(
         "c", "Who built it?", (Source("Ada Morrow built it."), Source("Ben Reed paints.")), "Ben Reed.", "Ada Morrow."

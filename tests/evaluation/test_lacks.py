@@ -76,6 +76,18 @@ def test_a_metric_without_what_it_needs_costs_no_question(change: dict[str, Any]
     assert set(record.outcomes.values()) == {Undefined(reason)}
 
 
+def test_where_no_score_can_be_computed_rules_ask_nothing_either() -> None:
+    judge = FakeJudge(answer)
+    also = needs_of(RULES)
+
+    uncited = replace(CASE, response="It costs 5 euros.")
+    list(evaluate_sync([uncited], judge, metrics=GROUPS["citations"], also=also))
+    assert judge.asked == []
+
+    list(evaluate_sync([CASE], judge, metrics=GROUPS["citations"], also=also))
+    assert "declines" in {question.kind for question in judge.asked}
+
+
 @pytest.mark.parametrize("m", METRICS, ids=lambda m: m.name)
 def test_every_metric_of_a_response_is_undefined_without_asking(m: Metric) -> None:
     judge = FakeJudge(answer)

@@ -17,6 +17,7 @@ from ragtriage.report.header import Header
 from ragtriage.report.order import row_of
 from ragtriage.report.terminal import print_cases, print_summary
 from ragtriage.report.terminal_case import print_case
+from ragtriage.report.words import two_places
 from ragtriage.summary import Summary, Tally
 from ragtriage.verdicts import Undefined
 
@@ -151,3 +152,8 @@ def test_the_list_of_cases_is_worst_first_and_says_what_is_left_out(many: Many) 
     assert found[0].startswith("case")
     assert [line.split()[1] for line in found[1:4]] == ["✗", "✗", "✗"]
     assert found[-1] == "17 more cases not listed"
+
+
+@pytest.mark.parametrize(("value", "shown"), [(-0.004, "0.00"), (0.0, "0.00"), (-0.006, "-0.01"), (0.995, "0.99")])
+def test_a_number_that_rounds_to_nothing_has_no_sign(value: float, shown: str) -> None:
+    assert two_places(value) == shown

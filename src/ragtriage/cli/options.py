@@ -48,7 +48,8 @@ MaxSources = Annotated[int, typer.Option(min=1, help="Most sources of a row.")]
 CitationMark = Annotated[
     str | None,
     typer.Option(
-        help="Regular expression for your own citation marks; its first group names the source [default: [1])."
+        help="Regular expression for your own citation marks; its first group names the source [default: [1] and "
+        "its like]."
     ),
 ]
 Config = Annotated[

@@ -167,6 +167,8 @@ def _finding(
     against = [name for name, level in rule.when.items() if level == BAD[metrics[name].better]]
     bad = _bad(rule, scores, metrics)
     doubts = [doubt for name in rule.when if (doubt := _doubt(metrics[name], scores[name], thresholds[name]))]
+    if bad and not doubts and not any(isinstance(part.cell, Verdict) and part.cell.sure for _, part in bad):
+        doubts.append("the judge isn't sure of any verdict that it rests on")
     if "groundedness" in rule.when and (told := sum(part.component.text in conversed for _, part in bad)):
         doubts.append(f"the conversation before the query supports {told} of the claims")
     named = [*rule.when, *(name for name in rule.further if name in scores)]

@@ -10,7 +10,7 @@ from ragtriage.metrics import CITATIONS
 from ragtriage.report.header import Header
 from ragtriage.report.plain import one_line
 from ragtriage.report.view import better_of, title_of
-from ragtriage.report.words import SIGNS, citing_of, level_mark, plural, titled
+from ragtriage.report.words import SIGNS, citing_of, level_mark, plural, titled, two_places
 from ragtriage.summary import Group, MetricSummary, Summary
 from ragtriage.thresholds import BAD, is_bad
 
@@ -130,7 +130,7 @@ def _cells(summary: Summary, names: Sequence[str], thresholds: Mapping[str, floa
         if m is None or m.mean is None:
             found.append(("–", ""))
         else:
-            found.append((f"{m.mean:.2f}", _bad(m, thresholds.get(name))))
+            found.append((two_places(m.mean), _bad(m, thresholds.get(name))))
     return tuple(found)
 
 
@@ -151,8 +151,8 @@ def _card(m: MetricSummary, threshold: float | None, summary: Summary) -> Card:
         m.name,
         titled(m.title, m.better, SIGNS),
         m.about,
-        "–" if m.mean is None else f"{m.mean:.2f}",
-        "" if m.low is None or m.high is None else f"{m.low:.2f} – {m.high:.2f}",
+        "–" if m.mean is None else two_places(m.mean),
+        "" if m.low is None or m.high is None else f"{two_places(m.low)} – {two_places(m.high)}",
         _bad(m, threshold),
         "" if threshold is None else f"{threshold:g}",
         line,

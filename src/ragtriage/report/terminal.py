@@ -19,7 +19,7 @@ from ragtriage.report.plain import one_line
 from ragtriage.report.terminal_diagnosis import print_diagnosis
 from ragtriage.report.terminal_style import KIND_STYLE, bar, heading, say, signs_of, table
 from ragtriage.report.view import better_of, title_of
-from ragtriage.report.words import KIND_WORDS, Signs, citing_of, flagged_of, level_mark, plural, titled
+from ragtriage.report.words import KIND_WORDS, Signs, citing_of, flagged_of, level_mark, plural, titled, two_places
 from ragtriage.summary import MetricSummary, Summary
 from ragtriage.thresholds import BAD, is_bad
 
@@ -107,7 +107,7 @@ def print_cases(console: Console, rows: Iterable[Row], most: int | None = None, 
         if row.reading and console.width >= WIDE:
             said.append(f": {row.reading}", style="dim")
         values = (row.scores.get(name) for name in names)
-        grid.add_row(Text(row.id, style="bold"), said, *(signs.dash if v is None else f"{v:.2f}" for v in values))
+        grid.add_row(Text(row.id, style="bold"), said, *(signs.dash if v is None else two_places(v) for v in values))
     console.print(grid)
     _print_short_titles(console, names, metrics)
     if any(not row.sure and row.kind not in (HEALTHY, "undetermined") for row in shown):
@@ -195,9 +195,9 @@ def _print_metrics(console: Console, header: Header, summary: Summary) -> None:
         missing = sum(m.undefined.values()) + m.failed
         cells = [
             Text(one_line(titled(m.title, m.better, signs), 60), style=style),
-            Text(signs.dash if m.mean is None else f"{m.mean:.2f}", style=style),
+            Text(signs.dash if m.mean is None else two_places(m.mean), style=style),
             Text(f"{level_mark(m.better, signs)} {BAD[m.better]}" if bad else "", style=style),
-            Text("" if m.low is None or m.high is None else f"{m.low:.2f}{signs.dash}{m.high:.2f}"),
+            Text("" if m.low is None or m.high is None else f"{two_places(m.low)}{signs.dash}{two_places(m.high)}"),
             bar(m.mean, m.range, length, signs, style or "cyan"),
             Text(f"{m.n:,}"),
             Text(f"{missing:,}" if missing else ""),
@@ -300,4 +300,4 @@ def _slice_cell(m: MetricSummary | None, threshold: float | None, signs: Signs) 
     if m is None or m.mean is None:
         return Text(signs.dash)
     bad = is_bad(m.mean, threshold, m.better)
-    return Text(f"{level_mark(m.better, signs) if bad else ''}{m.mean:.2f}", style="bold yellow" if bad else "")
+    return Text(f"{level_mark(m.better, signs) if bad else ''}{two_places(m.mean)}", style="bold yellow" if bad else "")

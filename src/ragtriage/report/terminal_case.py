@@ -18,7 +18,16 @@ from ragtriage.report.plain import one_line
 from ragtriage.report.terminal_citations import segment_lines
 from ragtriage.report.terminal_style import KIND_STYLE, LOOK_STYLE, bar, heading, say, signs_of, table
 from ragtriage.report.view import CaseView, SourceView, case_view, doubt_of
-from ragtriage.report.words import KIND_WORDS, LOOK_WORDS, REPEATED_WORDS, STATE_WORDS, level_mark, plural, titled
+from ragtriage.report.words import (
+    KIND_WORDS,
+    LOOK_WORDS,
+    REPEATED_WORDS,
+    STATE_WORDS,
+    level_mark,
+    plural,
+    titled,
+    two_places,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -222,7 +231,11 @@ def _print_scores(console: Console, view: CaseView) -> None:
         style = "bold yellow" if score.bad else ""
         title = titled(score.title, score.better, signs)
         if score.value is None:
-            said = Text(f"undefined: {score.reason}", style="bold red" if score.failed else "dim")
+            said = (
+                Text(f"failed: {score.reason}", style="bold red")
+                if score.failed
+                else Text(f"undefined: {score.reason}", style="dim")
+            )
             grid.add_row(Text(title), Text(signs.dash), said)
             continue
         beside = bar(score.value, score.range, 10, signs, style or "cyan")
@@ -231,7 +244,7 @@ def _print_scores(console: Console, view: CaseView) -> None:
             beside.append(f" {level_mark(score.better, signs)} {said_so} {score.threshold:g}", style=style)
         if score.unknown:
             beside.append(f"  {plural(score.unknown, 'component')} left out", style="dim")
-        grid.add_row(Text(title, style=style), Text(f"{score.value:.2f}", style=style), beside)
+        grid.add_row(Text(title, style=style), Text(two_places(score.value), style=style), beside)
     grid.show_header = False
     console.print(_indented(grid))
 

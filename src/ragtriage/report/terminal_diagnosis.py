@@ -44,7 +44,8 @@ def _verdict(summary: Summary, rules: Sequence[Rule]) -> Text:
         line.append(f"; {undetermined:,} undetermined", style=KIND_STYLE["undetermined"])
         line.append(" (scores missing, or the judge contradicts itself)", style="dim")
     if summary.failed:
-        line.append(f"; scores failed on {plural(summary.failed, 'case')}", style="bold red")
+        begins = " Scores" if line.plain.endswith(".") else "; scores"
+        line.append(f"{begins} failed on {plural(summary.failed, 'case')}", style="bold red")
     return line
 
 

@@ -12,6 +12,12 @@ from ragtriage.report.coverage import State
 from ragtriage.report.marks import Look
 from ragtriage.summary import Summary
 
+
+def two_places(value: float) -> str:
+    """A score as it is shown everywhere; what rounds to nothing has no sign."""
+    return f"{round(value, 2) + 0.0:.2f}"
+
+
 LOOK_WORDS: Mapping[Look, str] = MappingProxyType(
     {
         "unsupported": "not supported by the sources",

@@ -142,7 +142,7 @@ def read_run(connection: Connection, which: int | str) -> RunInfo:
 
     Args:
         connection: where to read it.
-        which: its number, also as a text, or `last`.
+        which: its number, also as a text, or `last`: the newest, or the first run of the newest repeated evaluation.
 
     Raises:
         StoreError: there is no such run; says which there are.
@@ -150,7 +150,7 @@ def read_run(connection: Connection, which: int | str) -> RunInfo:
     text = str(which).strip()
     if text != "last" and not text.isdecimal():
         raise StoreError(f"{text!r} is no run: give its number, or last")
-    number = connection.execute(select(func.max(runs.c.number))).scalar() if text == "last" else int(text)
+    number = _last(connection) if text == "last" else int(text)
     found = read_runs(connection, number) if number else []
     if found:
         return found[0]
@@ -160,6 +160,11 @@ def read_run(connection: Connection, which: int | str) -> RunInfo:
     if not there:
         raise StoreError("the store holds no run yet: evaluate a file first")
     raise StoreError(f"there is no run {text}; the newest are {', '.join(there)}")
+
+
+def _last(connection: Connection) -> int | None:
+    row = connection.execute(select(runs.c.number, runs.c.repeats).order_by(runs.c.number.desc()).limit(1)).first()
+    return None if row is None else row.repeats or row.number
 
 
 def _info(row: Row[Any]) -> RunInfo:
