@@ -44,3 +44,10 @@ def test_red_is_only_what_is_surely_unsupported(probability: float, table: bool,
     verdict = verdict_of(SUPPORTED, Scored(probability, table=table), CUTS)
     assert (verdict.value, verdict.sure) == (value, sure)
     assert verdict.confidence == max(probability, 1 - probability)
+
+
+@pytest.mark.parametrize(("probability", "value", "score"), [(0.9, "unknown", 0.5), (0.2, "no", 0.2)])
+def test_a_foreign_number_leaves_no_yes(probability: float, value: str, score: float) -> None:
+    verdict = verdict_of(SUPPORTED, Scored(probability, "It is 12.", foreign=("15",)), CUTS)
+    assert (verdict.value, verdict.score) == (value, score)
+    assert verdict.explanation == "closest passage: “It is 12.”; nothing there accounts for 15"

@@ -10,7 +10,7 @@ import contextlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from ragtriage.judges.embedded.encoder import Encoded, Vector
 from ragtriage.judges.embedded.evidence import Evidence
 from ragtriage.judges.embedded.library import Library
 from ragtriage.judges.embedded.matcher import Matcher
+from ragtriage.judges.embedded.numbers import foreign_numbers
 from ragtriage.judges.embedded.pairing import Pair, passage
 from ragtriage.judges.embedded.products import along, between
 from ragtriage.judges.embedded.reading import Sentence
@@ -50,6 +51,8 @@ class Scored:
     """What it rests on most: the closest passage, sentence or true answer."""
     missing: tuple[str, ...] = ()
     """Numbers, names and words of the claim that stand nowhere in the evidence."""
+    foreign: tuple[str, ...] = ()
+    """Numbers of the claim that nothing in the evidence or the query accounts for."""
     cosine: float | None = None
     """Similarity only: with the closest of the others, in [-1, 1]."""
     table: bool = False
@@ -221,7 +224,9 @@ class Measurer:
         claim, encoded, evidence, c = self._search(_subject(question), question.evidence)
         row = features.supported(c, claim, encoded.vector, evidence, self._library.sentence(question.query))
         pairs = self._pairs(claim.text, c, evidence)
-        return Measured("supported", (tuple(row),), (_found(c, claim, evidence),), pairs)
+        foreign = foreign_numbers(claim.text, evidence.numbers | evidence.stems, (*question.evidence, question.query))
+        found = replace(_found(c, claim, evidence), foreign=foreign)
+        return Measured("supported", (tuple(row),), (found,), pairs)
 
     def _answered(self, question: Question) -> Measured:
         if question.query:
@@ -385,4 +390,4 @@ class Scorer:
         at = int(np.argmax(chances))
         found = measured.scored[at]
         lean = (fusion or model).lean
-        return Scored(chances[at], found.quote, found.missing, found.cosine, found.table, lean)
+        return replace(found, probability=chances[at], lean=lean)

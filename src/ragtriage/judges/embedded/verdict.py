@@ -45,6 +45,8 @@ def verdict_of(question: Question, found: Scored, cuts: Cuts) -> Verdict:
         value = "unknown" if found.probability > (cuts.sure if found.table else cuts.unsure) else "no"
         sure = found.probability <= cuts.sure and not found.table
     chance = _without_lean(found)
+    if value == "yes" and found.foreign:
+        value, chance = "unknown", min(chance, 0.5)
     confidence = {"yes": chance, "no": 1.0 - chance, "unknown": max(chance, 1.0 - chance)}[value]
     return Verdict(value, chance, confidence, _explained(question, found), sure)
 
@@ -72,7 +74,9 @@ def _explained(question: Question, found: Scored) -> str:
     """The closest passage, and what is missing from all of them."""
     what = "closest true answer" if question.kind == "same_answer" else "closest passage"
     reason = f"{what}: {_quoted(found.quote)}"
-    if question.kind == "supported" and found.missing:
+    if question.kind == "supported" and found.foreign:
+        reason += f"; nothing there accounts for {', '.join(found.foreign[:5])}"
+    elif question.kind == "supported" and found.missing:
         reason += f"; not found there: {', '.join(found.missing[:5])}"
     return reason
 

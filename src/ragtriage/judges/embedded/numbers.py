@@ -1,0 +1,122 @@
+"""Numbers of a claim that nothing in its evidence accounts for.
+
+A number is accounted for if it stands in the evidence or the query in any way of writing it, if it is one of theirs
+rounded, or if it can be had from two of them by one step of arithmetic. What remains was taken from elsewhere, or is a
+count; so it is a reason not to be sure, and none to call the claim wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import combinations
+
+from ragtriage.judges.embedded.answers import plainly
+from ragtriage.judges.embedded.lexicon import number
+
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_LISTED = re.compile(r"^\s*\(?\d{1,2}[.)](?=\s|$)|\n\s*\(?\d{1,2}[.)](?=\s|$)")
+"""The number of a list's item, also of the next one that was cut off behind a sentence."""
+_POINTING = re.compile(
+    r"\b(?:passages?|sources?|documents?|contexts?|excerpts?|articles?|steps?|options?|points?|items?)\s+\d+"
+    r"(?:\s*(?:,|and|&|or|to|-|–)\s*\d+)*",
+    re.IGNORECASE,
+)
+"""What names a place in the sources or in the response, and states no number."""
+_COUNTED = re.compile(r"\b(?:two|three|four|first|second|third|fourth|last)\b|(?<=\d)(?:st|nd|rd|th)\b", re.IGNORECASE)
+"""Words that count what stands in the sources more often than they repeat a number from there."""
+_DECADE = re.compile(r"\b(\d{3}0)['’]?s\b")
+_SCALES = (1.0, 60.0, 100.0, 1e3, 1e6, 1e9)
+"""The same, minutes and hours, per cent and shares, thousands, millions."""
+_MOST = 200
+"""Numbers that are combined with each other; longer evidence is full of numbers that fit by accident."""
+_SMALLEST = 13
+"""Whole numbers below it come out of some arithmetic nearly always, so for them it says nothing."""
+
+
+def foreign_numbers(claim: str, known: Collection[str], texts: Iterable[str]) -> tuple[str, ...]:
+    """The numbers of a claim that nothing accounts for, as the claim writes them in figures, each once.
+
+    Args:
+        claim: one claim.
+        known: numbers and words of the evidence that were read before, in the form of `lexicon.number`: where they have
+            all of the claim's numbers, nothing else is looked at.
+        texts: evidence and query.
+    """
+    decades = _DECADE.findall(claim)
+    written = _LISTED.sub(" ", _POINTING.sub(" ", plainly(_COUNTED.sub(" ", claim))))
+    stated = dict.fromkeys(number(found) for found in _NUMBER.findall(written))
+    left = [one for one in stated if one not in known]
+    if not left:
+        return ()
+    there = {number(found) for text in texts for found in _NUMBER.findall(plainly(text))}
+    left = [one for one in left if one not in there and not (one in decades and _in_decade(one, there))]
+    if not left:
+        return ()
+    values = {value for found in there for value in _values(found)}
+    own = [value for one in stated for value in _values(one)]
+    return tuple(one for one in left if one in decades or not _accounted(one, values, own))
+
+
+def _values(found: str) -> Iterator[float]:
+    """What a number may mean: 10:30 has an hour, which may be counted to twelve, and minutes."""
+    hour, colon, minutes = found.partition(":")
+    if colon:
+        yield from (float(part) for part in (hour, minutes) if part.isdigit())
+        if hour.isdigit() and int(hour) > 12:
+            yield float(hour) - 12
+        return
+    try:
+        yield float(found.replace(",", "."))
+    except ValueError:
+        return
+
+
+def _accounted(found: str, values: Collection[float], own: Collection[float]) -> bool:
+    wanted = list(_values(found))
+    if not wanted:
+        return True  # a version or an address: nothing to calculate with, and compared as a word elsewhere
+    return all(
+        _rounded(value, values)
+        or any(_near(value, other * scale) or _near(value * scale, other) for other in values for scale in _SCALES)
+        or _summed(value, [one for one in own if one != value])
+        or (not _small(value) and _calculated(value, [*values, *(one for one in own if one != value)]))
+        for value in wanted
+    )
+
+
+def _in_decade(decade: str, there: Collection[str]) -> bool:
+    return any(len(found) == 4 and found[:3] == decade[:3] for found in there)
+
+
+def _small(value: float) -> bool:
+    return value < _SMALLEST and value == int(value)
+
+
+def _rounded(value: float, values: Collection[float]) -> bool:
+    """Whether it is one of the values written less exactly, with at least two figures kept."""
+    digits = len(f"{value:f}".rstrip("0").rpartition(".")[2])
+    whole = f"{value:.0f}"
+    zeros = len(whole) - len(whole.rstrip("0")) if digits == 0 else -digits
+    return any(other != value and abs(other) >= 10 and round(other, -zeros) == value for other in values)
+
+
+def _summed(value: float, own: Sequence[float]) -> bool:
+    """Whether the claim itself adds it up from three or more."""
+    return any(_near(sum(some), value) for n in range(3, min(len(own), 6) + 1) for some in combinations(own[:8], n))
+
+
+def _calculated(value: float, values: Collection[float]) -> bool:
+    """Whether one step of arithmetic gives it; the claim's own numbers may be part of it, and added up."""
+    for a, b in combinations(sorted(set(values))[:_MOST], 2):
+        if _near(a + b, value) or _near(b - a, value) or _near(a * b, value):
+            return True
+        if a and (_near(b / a, value) or _near((b - a) / a * 100, value) or _near(a / b * 100, value)):
+            return True
+        if b and _near((b - a) / b * 100, value):
+            return True
+    return False
+
+
+def _near(a: float, b: float) -> bool:
+    return abs(a - b) <= 1e-6 * max(1.0, abs(b))

@@ -1,0 +1,62 @@
+"""Numbers of a claim that nothing accounts for."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragtriage.judges.embedded.numbers import foreign_numbers
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "foreign"),
+    [
+        ("It leaves at ten.", "The ferry leaves at nine.", ("10",)),
+        ("The hotel has fifty rooms.", "The hotel has forty rooms.", ("50",)),
+        ("Tickets cost 15 euros.", "Tickets cost 12 euros for adults and 8 for children.", ("15",)),
+        ("It opened on 12 May 1901.", "It opened on 13 May 1901.", ("12",)),
+        ("It opens at 10 pm.", "Open from 9:30.", ("10",)),
+        ("In the 1990s it was sold.", "It was sold in 1987.", ("1990",)),
+    ],
+)
+def test_an_altered_number_is_foreign(claim: str, text: str, foreign: tuple[str, ...]) -> None:
+    assert foreign_numbers(claim, (), [text]) == foreign
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("It takes 25 days.", "It takes twenty-five days."),
+        ("The fee is 12.50.", "€12.5 each"),
+        ("About 30 % agree.", "29.7 % of them agree."),
+        ("It opens at 3 pm.", "Open from 15:00."),
+        ("It lasts 90 minutes.", "It lasts 1.5 hours."),
+        ("In the 1990s it was sold.", "It was sold in 1994."),
+    ],
+)
+def test_another_way_of_writing_is_accounted_for(claim: str, text: str) -> None:
+    assert foreign_numbers(claim, (), [text]) == ()
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("Together they cost 20 euros.", "A ticket is 12 euros, a seat 8."),
+        ("It is 1,550 more than before.", "11,300 in 2026, 9,750 in 2025."),
+        ("Twelve at 846 apiece are 10,152.", "A locker is 846, and you need 12."),
+        ("It put out 6,460: 2,180, 3,260 and 1,020.", "Early 2,180; late 3,260; night 1,020."),
+        ("Prices rose by 25 percent.", "80 last year, 100 now"),
+    ],
+)
+def test_one_step_of_arithmetic_is_accounted_for(claim: str, text: str) -> None:
+    assert foreign_numbers(claim, (), [text]) == ()
+
+
+@pytest.mark.parametrize(
+    "claim", ["Passage 3 says so.", "1. The fee is due.", "The first of the two applies.", "Follow steps 7 and 8."]
+)
+def test_what_counts_or_points_states_no_number(claim: str) -> None:
+    assert foreign_numbers(claim, (), ["The fee is due."]) == ()
+
+
+def test_what_was_read_before_isnt_looked_for() -> None:
+    assert foreign_numbers("It costs 15 euros.", {"15"}, ["It is free."]) == ()
