@@ -24,7 +24,7 @@ ORDER = (
     "evaluation", "thresholds", "diagnosis", "judges.llm.options",
     "judges.llm.exchange", "judges.llm.naming", "judges.llm.pricing", "judges.llm.settings", "config", "summary",
     "judges", "store", "readers", "assessment", "gate", "exporting", "running", "collect", "judging", "rehearsal",
-    "repeats", "testset", "report", "demo", "cli", "__main__",
+    "repeats", "testset", "trust", "report", "demo", "cli", "__main__",
 )  # fmt: skip
 """A module imports only from what stands before it, or from its own place."""
 

@@ -1,0 +1,1 @@
+"""From a relational database to questions with true answers, in six steps with a file each."""
