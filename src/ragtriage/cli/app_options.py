@@ -178,8 +178,15 @@ def answers_collected(cases: CaseFile, flags: AppFlags, selection: Selection, pa
     return ended.incomplete or bool(ended.lines.tally.failures)
 
 
-def opened_application(flags: AppFlags, cases: CaseFile) -> tuple[Application, Manner]:
+def opened_application(
+    flags: AppFlags, columns: tuple[str, ...], *, give_sources: bool = False
+) -> tuple[Application, Manner]:
     """The application and how it is to be asked; nothing is sent.
+
+    Args:
+        flags: what was given.
+        columns: what the rows hold, for the template.
+        give_sources: it is to answer from the sources of each case.
 
     Raises:
         ConfigError: a flag is wrong.
@@ -203,8 +210,12 @@ def opened_application(flags: AppFlags, cases: CaseFile) -> tuple[Application, M
         flags.ids_path,
         tuple(flags.app_header or ()),
     )
-    columns = tuple(dict.fromkeys(("query", "id", *(f for f in ASKED if f in cases.mapping), "history", *cases.tags)))
-    return open_application(named, columns, manner.concurrency), manner
+    return open_application(named, columns, manner.concurrency, give_sources=give_sources), manner
+
+
+def columns_of(cases: CaseFile) -> tuple[str, ...]:
+    """What a row of a file of questions holds, under our names."""
+    return tuple(dict.fromkeys(("query", "id", *(f for f in ASKED if f in cases.mapping), "history", *cases.tags)))
 
 
 def collected(cases: CaseFile, flags: AppFlags, selection: Selection, path: Path) -> Collected:
@@ -215,7 +226,7 @@ def collected(cases: CaseFile, flags: AppFlags, selection: Selection, path: Path
     """
     if path.exists() and Path(cases.path).exists() and path.samefile(cases.path):
         raise InputError(f"{path}: is the file of the questions: name another file for what is collected")
-    application, manner = opened_application(flags, cases)
+    application, manner = opened_application(flags, columns_of(cases))
     for name in replaced(cases.tags):
         sys.stderr.write(f"note: the column {name!r} is left out: what is collected needs its name\n")
     survey = Survey()

@@ -5,19 +5,27 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
+from ragtriage.cli.app_options import AppFlags, with_app_flags
+from ragtriage.cli.blame_options import BlameFlags, asked_again, checked, found_beyond, with_blame_flags
 from ragtriage.cli.exits import INCOMPLETE
 from ragtriage.cli.judging_options import JudgeFlags, judge_from, with_judge_flags
 from ragtriage.cli.options import Config, Where
 from ragtriage.errors import ConfigError
+from ragtriage.judges.protocol import Judge
+from ragtriage.report.terminal_blame import print_beyond
+from ragtriage.report.terminal_example import print_example
 from ragtriage.report.terminal_testset import print_matcher, print_reliability, print_scores
 from ragtriage.testset.correctness import Decision, check_matcher, decide
+from ragtriage.testset.example import write_example
+from ragtriage.testset.groups import tag_rows
 from ragtriage.testset.matching import TOLERANCE
 from ragtriage.testset.reliability import reliability_of
 from ragtriage.testset.rows import RowsRead, read_rows
@@ -44,12 +52,35 @@ TypedOnly = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 
 
+@testset.command("example")
+def example(
+    folder: Annotated[Path, typer.Argument(help="Where it goes: a new folder, or an example to replace.")],
+    *,
+    seed: Annotated[int, typer.Option(help="Another seed is another company.", min=0)] = 0,
+    size: Annotated[int, typer.Option(help="How many projects it has, from 4 to 400.")] = 30,
+    as_json: AsJson = False,
+) -> None:
+    """Write a fictitious engineering consultancy: a database, documents that state a part of it, and an application.
+
+    Exit codes: 0; 2 usage or input.
+    """
+    written = write_example(folder, seed, size)
+    if as_json:
+        sys.stdout.write(json.dumps(written.as_json(), ensure_ascii=False) + "\n")
+    else:
+        print_example(Console(), written)
+
+
 @testset.command("score")
 @with_judge_flags
+@with_blame_flags
+@with_app_flags
 def score(  # noqa: PLR0913  # a command's flags are its arguments
     rows: Rows,
     *,
     judging: JudgeFlags,
+    blaming: BlameFlags,
+    asking: AppFlags,
     clusters: Annotated[
         str | None, typer.Option(help="Which two to compare, by a comma: the first minus the second.")
     ] = None,
@@ -71,16 +102,25 @@ def score(  # noqa: PLR0913  # a command's flags are its arguments
     Exit codes: 0; 2 usage or input; 3 incomplete (the judge failed on a row, or too many unusable rows).
     """
     terms = _terms(clusters, scope, average, lm_errors, seed)
+    corpus = checked(blaming, asking)
     read = read_rows(rows)
     _say(read)
-    decisions = _decided(read, judging, config, store, tolerance, typed_only=typed_only)
+    again = None
+    with _judge(judging, config, store, tolerance, typed_only=typed_only) as judge:
+        decisions = decide(read.rows, judge, tolerance)
+        if asking.app:
+            decisions, again = asked_again(rows, read.rows, decisions, blaming, asking, corpus, judge, tolerance)
     whole = (score_balanced if balanced else score_decided)(read.rows, decisions, terms)
+    tagged = tag_rows(read.rows, decisions, terms.scope)
+    beyond = found_beyond(read.rows, tagged, corpus, blaming.run, store, again)
+    even = None if balanced or (as_json and not blaming.report) else _balanced(read, decisions, terms, whole)
+    title = "a balanced sample of " * balanced + rows
     if as_json:
-        sys.stdout.write(json.dumps(whole.as_json(), ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps(whole.as_json() | beyond.as_json(), ensure_ascii=False) + "\n")
     else:
         console = Console()
-        even = None if balanced else _balanced(read, decisions, terms, whole)
-        print_scores(console, whole, even, decisions, "a balanced sample of " * balanced + rows)
+        print_scores(console, whole, even, decisions, title)
+        print_beyond(console, beyond)
         check = check_matcher(read.rows, tolerance)
         if check.rows:
             print_matcher(console, check)
@@ -114,7 +154,8 @@ def reliability(  # noqa: PLR0913  # a command's flags are its arguments
     read = read_rows(rows)
     _say(read)
     known = read_scores(scores) if scores else None
-    decisions = _decided(read, judging, config, store, tolerance, typed_only=typed_only)
+    with _judge(judging, config, store, tolerance, typed_only=typed_only) as judge:
+        decisions = decide(read.rows, judge, tolerance)
     found = [
         reliability_of(read.rows, decisions, name, threshold, known.of(name) if known else None, kind)
         for name, threshold in thresholds.items()
@@ -159,17 +200,20 @@ def _one_of(flag: str, value: str, known: dict[str, Any]) -> Any:
     return known[value]
 
 
-def _decided(
-    read: RowsRead, flags: JudgeFlags, config: Path | None, store: str | None, tolerance: float, *, typed_only: bool
-) -> list[Decision]:
+@contextmanager
+def _judge(
+    flags: JudgeFlags, config: Path | None, store: str | None, tolerance: float, *, typed_only: bool
+) -> Iterator[Callable[[], Judge] | None]:
+    """What decides where the typed match can't tell; None if nobody is to."""
     if not math.isfinite(tolerance) or not 0 <= tolerance < 1:
         raise ConfigError(f"--tolerance {tolerance:g}: use a share from 0 to below 1, for example 0.005")
     if typed_only and flags.judge:
         raise ConfigError("--typed-only asks no judge: leave it out, or --judge")
     if typed_only:
-        return decide(read.rows, None, tolerance)
+        yield None
+        return
     with judge_from(flags, config, store) as judge:
-        return decide(read.rows, lambda: judge, tolerance)
+        yield lambda: judge
 
 
 def _balanced(

@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,7 +20,7 @@ from typing import Any
 from ragtriage.case import Case
 from ragtriage.collect.application import Reply, Unanswered
 from ragtriage.collect.replies import read_reply
-from ragtriage.collect.rows import asked_row
+from ragtriage.collect.rows import asked_row, source_rows
 from ragtriage.errors import ConfigError
 from ragtriage.readers.texts import shortened
 
@@ -36,12 +37,14 @@ class CallableApplication:
     Args:
         name: what the user called it.
         function: gets the query; or the query and the row, if it needs a second argument or names one `row`.
+        give_sources: it also gets the sources of the case, as its argument `sources`, and is to answer from them.
     """
 
-    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+    def __init__(self, name: str, function: Callable[..., Any], *, give_sources: bool = False) -> None:
         self.name = name
         self._function = function
-        self._takes_row = _takes_row(function, name)
+        self._gives_sources = give_sources
+        self._takes_row = _takes_row_beside_sources(function, name) if give_sources else _takes_row(function, name)
         call = getattr(function, "__call__", None)  # noqa: B004  # an object's own method may be the async one
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
@@ -52,8 +55,9 @@ class CallableApplication:
             Unanswered: it raised, or returned something that is no reply.
         """
         given = (case.query, asked_row(case)) if self._takes_row else (case.query,)
+        function = partial(self._function, sources=source_rows(case)) if self._gives_sources else self._function
         try:
-            value = self._function(*given) if self._is_async else await _in_a_thread(self._function, given)
+            value = function(*given) if self._is_async else await _in_a_thread(function, given)
             if inspect.isawaitable(value):
                 value = await value
         except (Exception, SystemExit) as error:  # noqa: BLE001  # the user's code may raise anything
@@ -64,8 +68,12 @@ class CallableApplication:
         """Nothing to let go of."""
 
 
-def callable_named(spec: str) -> CallableApplication:
+def callable_named(spec: str, *, give_sources: bool = False) -> CallableApplication:
     """The function that `module:function` or `path/to/file.py:function` names; importing it runs the module.
+
+    Args:
+        spec: what the user called it.
+        give_sources: see `CallableApplication`.
 
     Raises:
         ConfigError: there is no such module or function, it can't be imported, or it isn't callable.
@@ -86,7 +94,7 @@ def callable_named(spec: str) -> CallableApplication:
         raise ConfigError(
             f"--app {spec}: {name!r} is a {type(found).__name__}, not a function: name what is to be called"
         )
-    return CallableApplication(spec, found)
+    return CallableApplication(spec, found, give_sources=give_sources)
 
 
 def _module(spec: str, name: str) -> ModuleType:
@@ -136,6 +144,18 @@ def _takes_row(function: Callable[..., Any], name: str) -> bool:
         shape = "give it one parameter, the query, or two, the query and the row"
         raise ConfigError(f"--app {name}: its parameters are {inspect.signature(function)}: {shape}")
     return len(needed) == 2 or (len(places) > 1 and places[1].name == "row")
+
+
+def _takes_row_beside_sources(function: Callable[..., Any], name: str) -> bool:
+    """Whether it gets the row beside the sources that it is given."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):  # some functions written in C don't tell
+        parameters = inspect.signature(lambda: None).parameters
+    if "sources" not in parameters and not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        hint = "give the function a parameter `sources`, a list of {text, id}, from which it answers if it is there"
+        raise ConfigError(f"--app {name}: can't answer from sources that it is given: {hint}")
+    return "row" in parameters
 
 
 async def _in_a_thread(function: Callable[..., Any], given: tuple[Any, ...]) -> Any:

@@ -12,7 +12,7 @@ from ragtriage.collect.callables import callable_named
 from ragtriage.collect.http import HttpApplication
 from ragtriage.collect.paths import path_from
 from ragtriage.collect.replies import Places
-from ragtriage.collect.rows import asked_row
+from ragtriage.collect.rows import asked_row, source_rows
 from ragtriage.collect.secrets import headers_from
 from ragtriage.collect.templates import template_from
 from ragtriage.errors import ConfigError
@@ -41,13 +41,22 @@ class Named:
     """`NAME=VALUE`; a value may hold `${VARIABLE}`."""
 
 
-def open_application(named: Named, columns: tuple[str, ...], concurrency: int) -> Application:
+GIVEN = ("sources", "context")
+"""Placeholders for sources that an application is given: a list of {text, id}, and the texts with blank lines between
+them."""
+
+
+def open_application(
+    named: Named, columns: tuple[str, ...], concurrency: int, *, give_sources: bool = False
+) -> Application:
     """The application that is named.
 
     Args:
         named: what the user said.
         columns: what the rows hold, for the template.
         concurrency: how many queries will be asked at once.
+        give_sources: it is to answer from the sources of each case instead of retrieving its own: a function gets them
+            as `sources`, a template has them as `{{sources}}` or `{{context}}`.
 
     Raises:
         ConfigError: something of it is wrong or doesn't go together; nothing was sent.
@@ -59,7 +68,7 @@ def open_application(named: Named, columns: tuple[str, ...], concurrency: int) -
             if field.name != "app" and getattr(named, field.name):
                 flag = "app-header" if field.name == "headers" else field.name.replace("_", "-")
                 raise ConfigError(f"--{flag} is for applications at a URL; --app {named.app} is a function")
-        return callable_named(named.app)
+        return callable_named(named.app, give_sources=give_sources)
     headers, veil = headers_from(named.headers)
     path, mark, query = named.app.partition("?")
     chat = path.rstrip("/").endswith(CHAT) or named.openai_model is not None
@@ -70,11 +79,14 @@ def open_application(named: Named, columns: tuple[str, ...], concurrency: int) -
         path_from(named.sources_path, "--sources-path") if named.sources_path else None,
         path_from(named.ids_path, "--ids-path") if named.ids_path else None,
     )
-    body = _body(named, columns, chat=chat)
+    body = _body(named, columns, chat=chat, give_sources=give_sources)
     return HttpApplication(path + mark + query, body, places, headers, veil, concurrency)
 
 
-def _body(named: Named, columns: tuple[str, ...], *, chat: bool) -> Callable[[Case], Any]:
+def _body(named: Named, columns: tuple[str, ...], *, chat: bool, give_sources: bool) -> Callable[[Case], Any]:
+    if give_sources and named.template is None:
+        where = "{{sources}}, a list of {text, id}, or {{context}}, their texts"
+        raise ConfigError(f"--app {named.app.partition('?')[0]}: can't be given sources: add a --template with {where}")
     if chat and named.template is None:
         model = {"model": named.openai_model} if named.openai_model else {}
 
@@ -86,5 +98,15 @@ def _body(named: Named, columns: tuple[str, ...], *, chat: bool) -> Callable[[Ca
     if named.openai_model is not None:
         raise ConfigError("--openai-model and --template: name the model in the template")
     template = template_from(named.template)
-    template.check(columns)
-    return lambda case: template.filled(asked_row(case))
+    if not give_sources:
+        template.check(columns)
+        return lambda case: template.filled(asked_row(case))
+    if not set(GIVEN) & set(template.placeholders):
+        raise ConfigError("--template: has no place for given sources: put {{sources}} or {{context}} into it")
+    template.check((*columns, *GIVEN))
+
+    def with_sources(case: Case) -> Any:
+        context = "\n\n".join(source.text for source in case.sources)
+        return template.filled(asked_row(case) | {"sources": source_rows(case), "context": context})
+
+    return with_sources

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ragtriage.case import Case
+from ragtriage.case import Case, Source
 from ragtriage.collect.application import Reply, Unanswered
 
 ASKED = ("id", "query", "history", "reference", "samples", "relevant_ids", "weight", "time", "trace_id")
@@ -31,9 +31,18 @@ def asked_row(case: Case) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None} | row
 
 
+def source_rows(case: Case) -> list[dict[str, str]]:
+    """The sources of a case as an application is given them: each with its text, and its id where it has one."""
+    return [_source_row(source) for source in case.sources]
+
+
+def _source_row(source: Source) -> dict[str, str]:
+    return {"text": source.text} | ({"id": source.id} if source.id is not None else {})
+
+
 def answered_row(case: Case, reply: Reply, seconds: float) -> dict[str, Any]:
     """The row of a case that was answered; an empty answer is one, too."""
-    sources = [{"text": source.text} | ({"id": source.id} if source.id is not None else {}) for source in reply.sources]
+    sources = [_source_row(source) for source in reply.sources]
     retrieved = {"retrieved": list(reply.ids)} if reply.ids else {}
     return asked_row(case) | {"response": reply.response, "sources": sources, **retrieved, "seconds": round(seconds, 3)}
 

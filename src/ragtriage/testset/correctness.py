@@ -15,6 +15,18 @@ from ragtriage.testset.rows import Row
 from ragtriage.verdicts import Failure, Verdict
 
 Source = Literal["the file", "typed match", "judge", "nobody"]
+Given = Literal["sibling", "gold"]
+"""What an application is given when it is asked again: the sources of a right answer of the group, or the database's
+row as a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """What came of asking again, with sources that suffice."""
+
+    given: Given
+    correct: bool
+    response: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +39,8 @@ class Decision:
     why: str = ""
     failed: bool = False
     """Whether the judge failed on it, so that another call may decide it."""
+    again: Again | None = None
+    """Of a wrong answer: what the application says when it is given sources that suffice, where it was asked."""
 
 
 def decide(rows: Sequence[Row], judge: Callable[[], Judge] | None, tolerance: float = TOLERANCE) -> list[Decision]:

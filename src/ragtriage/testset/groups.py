@@ -12,22 +12,26 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from ragtriage.testset.correctness import Decision
+from ragtriage.testset.correctness import Decision, Given
 from ragtriage.testset.rows import Row
 
 Tag = Literal["gap", "robust", "non_robust", "undecided"]
 TAGS: tuple[Tag, ...] = ("gap", "robust", "non_robust", "undecided")
 Scope = Literal["pooled", "per cluster"]
 Blame = Literal["LM", "retrieval", "unknown"]
-Rule = Literal["one document", "relevant ids", "shared documents"]
+Rule = Literal["second run", "gold row", "one document", "relevant ids", "shared documents"]
 RULES: Mapping[Rule, str] = MappingProxyType(
     {
+        "second run": "it is wrong again when given the sources of a right answer",
+        "gold row": "it is wrong again when given the database's row",
         "one document": "its document is among those of the group's right answers",
         "relevant ids": "all documents that are needed, as the file names them, were retrieved",
         "shared documents": "all documents that the group's right answers have in common were retrieved",
     }
 )
-"""Rule of the context comparison → when the context sufficed, so that the language model is at fault."""
+"""Rule → when the language model is at fault, and not retrieval. The first two are contextual sufficiency, the others
+the comparison of contexts."""
+_OF: Mapping[Given, Rule] = MappingProxyType({"sibling": "second run", "gold": "gold row"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,8 @@ def tag_rows(rows: Sequence[Row], decisions: Sequence[Decision], scope: Scope = 
     """Tag every row with its group's tag, and blame wrong answers of non-robust groups on a module.
 
     A group is *gap* if all its answers are wrong, *robust* if all are right, *non-robust* if some are, and *undecided*
-    as soon as one answer is undecided.
+    as soon as one answer is undecided. Where the application was asked again with sources that suffice, that decides on
+    whom a wrong answer is blamed; elsewhere contexts are compared.
 
     Args:
         rows: of all clusters.
@@ -65,10 +70,15 @@ def tag_rows(rows: Sequence[Row], decisions: Sequence[Decision], scope: Scope = 
         tag = _tag([decisions[i].correct for i in places])
         rule, sufficient = _sufficient([(rows[i], decisions[i].correct) for i in places])
         for i in places:
-            blame: Blame | None = None
-            if tag == "non_robust" and not decisions[i].correct:
-                blame = _blame(rows[i], rule, sufficient)
-            tagged[i] = Tagged(rows[i], decisions[i].correct, tag, blame, rule if blame else None)
+            wrong = tag == "non_robust" and not decisions[i].correct
+            again = decisions[i].again
+            if wrong and again is not None:
+                blame: Blame = "retrieval" if again.correct else "LM"
+                tagged[i] = Tagged(rows[i], decisions[i].correct, tag, blame, _OF[again.given])
+            elif wrong:
+                tagged[i] = Tagged(rows[i], decisions[i].correct, tag, _blame(rows[i], rule, sufficient), rule)
+            else:
+                tagged[i] = Tagged(rows[i], decisions[i].correct, tag)
     return [tagged[i] for i in range(len(rows))]
 
 

@@ -141,8 +141,9 @@ def score_cluster(name: str, tagged: Sequence[Tagged], policy: Policy = "correct
 
 
 def cannot_blame(tagged: Sequence[Tagged]) -> bool:
-    """Whether there are answers to blame on a module, and no row says what was retrieved."""
-    return any(one.blame for one in tagged) and all(one.row.retrieved is None for one in tagged)
+    """Whether there are answers to blame on a module, no row says what was retrieved, and none was asked again."""
+    blamed = [one.blame for one in tagged if one.blame]
+    return all(one.row.retrieved is None for one in tagged) and bool(blamed) and set(blamed) == {"unknown"}
 
 
 def _undefined(tagged: Sequence[Tagged], counts: Counts, policy: Policy) -> dict[Metric, str]:

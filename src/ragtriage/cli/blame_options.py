@@ -1,0 +1,181 @@
+"""What `testset score` finds out beyond the scores: a second run, the corpus, THELMA's blame, the report."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragtriage.cli.app_options import INTERRUPTED, AppFlags, opened_application, refuse_alone
+from ragtriage.cli.exits import INCOMPLETE
+from ragtriage.cli.flags import with_flags
+from ragtriage.cli.options import place_of
+from ragtriage.cli.progress import progress
+from ragtriage.cli.results import diagnosed, opened
+from ragtriage.collect.asking import ask_all
+from ragtriage.collect.lines import CollectedLines
+from ragtriage.errors import ApplicationError, ConfigError
+from ragtriage.judges.protocol import Judge
+from ragtriage.readers.files import STDIN, open_bytes, records
+from ragtriage.readers.problems import Limits
+from ragtriage.report.words import plural
+from ragtriage.store import open_store
+from ragtriage.testset.beyond import Beyond
+from ragtriage.testset.both_blames import BothBlames, Component, both_blames, components_of
+from ragtriage.testset.corpus import Corpus, look_for_gaps, read_corpus
+from ragtriage.testset.correctness import Decision, Given
+from ragtriage.testset.groups import Tagged
+from ragtriage.testset.rows import Row
+from ragtriage.testset.sufficiency import SecondRun, decided_again, second_questions, second_run_of
+
+GIVEN: dict[str, Given] = {"sibling": "sibling", "gold": "gold"}
+
+
+@dataclass(frozen=True)
+class BlameFlags:
+    """What was given on the command line."""
+
+    given: Annotated[
+        str,
+        typer.Option(
+            help="What --app is given: the sources of a right answer (sibling), or the database's row (gold)."
+        ),
+    ] = "sibling"
+    second_run: Annotated[
+        Path | None,
+        typer.Option(help="The .jsonl file of what --app answers again [default: ROWS with .again.jsonl]."),
+    ] = None
+    corpus: Annotated[
+        Path | None,
+        typer.Option(help="Folder of .md and .txt files, or JSONL with id and text: look there for what gaps lack."),
+    ] = None
+    run: Annotated[
+        str | None, typer.Option(help="A stored run of the same cases (its number, or last): THELMA's blame beside.")
+    ] = None
+    report: Annotated[Path | None, typer.Option(help="Write groups, answers and blame as one HTML file.")] = None
+
+
+def with_blame_flags(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command all flags of what it finds out beyond the scores, as one value, its parameter `blaming`."""
+    return with_flags(command, "blaming", BlameFlags)
+
+
+def checked(flags: BlameFlags, asking: AppFlags) -> Corpus | None:
+    """Check the flags against each other before anything is asked, and read the corpus.
+
+    Raises:
+        ConfigError, InputError: a flag or the corpus can't be used.
+    """
+    if flags.given not in GIVEN:
+        raise ConfigError(f"--given {flags.given}: use {' or '.join(GIVEN)}")
+    if not asking.app:
+        refuse_alone(asking, None)
+        if flags.second_run is not None or flags.given != "sibling":
+            raise ConfigError("--given and --second-run are for asking again: name the application with --app")
+    return read_corpus(flags.corpus) if flags.corpus else None
+
+
+def asked_again(
+    path: str,
+    rows: Sequence[Row],
+    decisions: list[Decision],
+    flags: BlameFlags,
+    asking: AppFlags,
+    corpus: Corpus | None,
+    judge: Callable[[], Judge] | None,
+    tolerance: float,
+) -> tuple[list[Decision], SecondRun]:
+    """Ask the application again what it got wrong, from sources that suffice; what was asked before isn't asked again.
+
+    Args:
+        path: of the rows.
+        rows: as they were answered.
+        decisions: one a row.
+        flags: what is given, and where the answers go.
+        asking: whom to ask.
+        corpus: where texts stand that the rows don't hold.
+        judge: see `decide`.
+        tolerance: for numbers, see `typed_match`.
+
+    Raises:
+        ConfigError: the application can't be given sources, or there is no name for the answers' file.
+        typer.Exit: it stopped before all was asked; the same command goes on.
+    """
+    columns = tuple(dict.fromkeys(["query", "id", *(name for row in rows for name in row.columns)]))
+    application, manner = opened_application(asking, columns, give_sources=True)
+    questions = second_questions(rows, decisions, GIVEN[flags.given], corpus.texts if corpus else None)
+    where = flags.second_run or _place(path)
+    cases = [one.case for one in questions.questions]
+    with CollectedLines(where, retry_failed=asking.retry_failed) as lines:
+        before = sum(lines.has(case) for case in cases)
+        sys.stderr.write(f"asking {application.name} again, into {where}: {before} of {len(cases)} were asked before\n")
+        try:
+            with progress(len(cases), before, word="asking again") as advance, contextlib.redirect_stdout(sys.stderr):
+                ask_all(cases, application, lines, manner, advance)
+        except (KeyboardInterrupt, ApplicationError) as why:
+            told = INTERRUPTED if isinstance(why, KeyboardInterrupt) else f"{why}; what was answered is kept"
+            sys.stderr.write(f"{told}\n")
+            raise typer.Exit(INCOMPLETE) from None
+    responses = _responses(where)
+    found = decided_again(rows, decisions, questions.questions, responses, judge, tolerance)
+    return found, second_run_of(questions, found)
+
+
+def found_beyond(
+    rows: Sequence[Row],
+    tagged: Sequence[Tagged],
+    corpus: Corpus | None,
+    run: str | None,
+    store: str | None,
+    again: SecondRun | None,
+) -> Beyond:
+    """Everything that was asked for beyond the scores."""
+    gaps = None
+    if corpus is not None:
+        if corpus.skipped:
+            sys.stderr.write(f"{plural(corpus.skipped, 'document')} of the corpus can't be used\n")
+        gaps = tuple(
+            look_for_gaps(rows, list(dict.fromkeys(one.row.group for one in tagged if one.tag == "gap")), corpus)
+        )
+    blames, components = _beside_thelma(tagged, run, store) if run is not None else (None, {})
+    return Beyond(again, gaps, len(corpus.documents) if corpus else 0, blames, components)
+
+
+def _beside_thelma(tagged: Sequence[Tagged], run: str, store: str | None) -> tuple[BothBlames, dict[str, Component]]:
+    """What a stored run says of the same answers.
+
+    Raises:
+        ConfigError: it holds none of them.
+        StoreError: there is no such run.
+    """
+    with open_store(place_of(store), create=False) as there:
+        stored, criteria = opened(there, run, None)
+        components = components_of(diagnosed(stored, criteria), criteria.rules)
+    found = both_blames(tagged, components, str(stored.number))
+    if found.missing == len(tagged):
+        raise ConfigError(f"--run {run}: holds none of these answers: evaluate the same file, whose ids it goes by")
+    return found, components
+
+
+def _place(path: str) -> Path:
+    """`cases.jsonl` → `cases.again.jsonl`."""
+    if path == STDIN:
+        raise ConfigError(
+            "--second-run is needed: rows from a pipe have no name, so name a .jsonl file for the answers"
+        )
+    plain = Path(path.removesuffix(".gz"))
+    return plain.with_name(f"{plain.stem}.again.jsonl")
+
+
+def _responses(path: Path) -> dict[str, str]:
+    found = {}
+    for record in records(str(path), open_bytes(str(path)), "jsonl", Limits()):
+        values = record.values or {}
+        if isinstance(values.get("response"), str):
+            found[str(values["id"])] = str(values["response"])
+    return found

@@ -1,0 +1,46 @@
+"""What is found out about a test set's answers beyond their scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ragtriage.testset.both_blames import BothBlames, Component
+from ragtriage.testset.corpus import GapFound
+from ragtriage.testset.sufficiency import SecondRun
+
+
+@dataclass(frozen=True, slots=True)
+class Beyond:
+    """What was found out beyond the scores; None where it wasn't asked for."""
+
+    second_run: SecondRun | None = None
+    """What came of asking the application again."""
+    gaps: tuple[GapFound, ...] | None = None
+    """What the corpus says of gap groups."""
+    documents: int = 0
+    """How many documents the corpus has."""
+    blames: BothBlames | None = None
+    """How GRAMMAR's blame and THELMA's go together."""
+    components: Mapping[str, Component] = field(default_factory=dict)
+    """Case id → what THELMA finds."""
+
+    def as_json(self) -> dict[str, Any]:
+        """What there is of it, for machines."""
+        found: dict[str, Any] = {}
+        if self.second_run is not None:
+            found["second_run"] = self.second_run.as_json()
+        if self.gaps is not None:
+            found["gaps"] = {
+                gap.group: {
+                    "presence": gap.presence,
+                    "documents": list(gap.documents),
+                    "retrieved": gap.retrieved,
+                    "why": gap.why,
+                }
+                for gap in self.gaps
+            }
+        if self.blames is not None:
+            found["thelma"] = self.blames.as_json()
+        return found

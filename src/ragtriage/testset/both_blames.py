@@ -1,0 +1,118 @@
+"""Two blames of the same answers: GRAMMAR's, from groups of phrasings, and THELMA's, from the texts alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ragtriage.diagnosis import NONE, RULES, UNDETERMINED, Finding, Rule, headline
+from ragtriage.record import Record
+from ragtriage.testset.groups import Tagged
+
+Side = Literal["retrieval", "LM", "other", "none", "undetermined"]
+SIDES: tuple[Side, ...] = ("retrieval", "LM", "other", "none", "undetermined")
+Verdict = Literal["LM", "retrieval", "unknown", "gap", "right", "undecided"]
+VERDICTS: tuple[Verdict, ...] = ("LM", "retrieval", "unknown", "gap", "right", "undecided")
+"""What GRAMMAR says of an answer: whom it blames, that its group is a gap, that it is right, or nothing."""
+_RETRIEVAL = frozenset({"retriever", "source text", "source chunking"})
+_LM = frozenset({"prompt", "generator"})
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """What THELMA finds on one answer."""
+
+    name: str
+    """The component to repair, `none` or `undetermined`."""
+    side: Side
+    reading: str
+    """What the pattern of scores means; empty if nothing was found."""
+    sure: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BothBlames:
+    """How two blames of the same answers go together."""
+
+    run: str
+    """The number of the run that THELMA's come from."""
+    counts: Mapping[tuple[Verdict, Side], int]
+    """Answers by what GRAMMAR says of them and what THELMA does."""
+    missing: int
+    """Answers that the run doesn't hold."""
+
+    @property
+    def both(self) -> int:
+        """Wrong answers of non-robust groups that both blame on retrieval or on the language model."""
+        return sum(self.counts.get((ours, side), 0) for ours in ("LM", "retrieval") for side in ("LM", "retrieval"))
+
+    @property
+    def agreeing(self) -> int:
+        """Those of them that they blame on the same one."""
+        return self.counts.get(("LM", "LM"), 0) + self.counts.get(("retrieval", "retrieval"), 0)
+
+    def as_json(self) -> dict[str, Any]:
+        """The whole cross table, for machines."""
+        table = {ours: {side: self.counts.get((ours, side), 0) for side in SIDES} for ours in VERDICTS}
+        return {
+            "run": self.run,
+            "table": table,
+            "both_blame": self.both,
+            "agree": self.agreeing,
+            "not_in_the_run": self.missing,
+        }
+
+
+def components_of(
+    diagnosed: Iterable[tuple[Record, Sequence[Finding]]], rules: Sequence[Rule] = RULES
+) -> dict[str, Component]:
+    """Case id → what THELMA finds on it.
+
+    Args:
+        diagnosed: the cases of a run with their findings.
+        rules: those that the findings come from.
+    """
+    found = {}
+    for record, findings in diagnosed:
+        name = headline(record, findings, rules)
+        first = next((one for one in findings if one.component == name), None)
+        found[record.case.id] = Component(
+            name, side_of(name), first.reading if first else "", first.sure if first else True
+        )
+    return found
+
+
+def side_of(component: str) -> Side:
+    """On which side a component to repair lies; one that lies on both, or on neither, is `other`."""
+    if component == NONE:
+        return "none"
+    if component == UNDETERMINED:
+        return "undetermined"
+    parts = set(component.split(" or "))
+    if parts <= _RETRIEVAL:
+        return "retrieval"
+    return "LM" if parts <= _LM else "other"
+
+
+def verdict_of(one: Tagged) -> Verdict:
+    """What GRAMMAR says of one answer."""
+    if one.correct:
+        return "right"
+    if one.tag in {"gap", "undecided"}:
+        return "gap" if one.tag == "gap" else "undecided"
+    return one.blame or "undecided"
+
+
+def both_blames(tagged: Sequence[Tagged], components: Mapping[str, Component], run: str) -> BothBlames:
+    """Count the answers by both blames; they are brought together by id.
+
+    Args:
+        tagged: all answers.
+        components: from `components_of`.
+        run: the number of the run.
+    """
+    known = [one for one in tagged if one.row.id in components]
+    counts: Counter[tuple[Verdict, Side]] = Counter((verdict_of(one), components[one.row.id].side) for one in known)
+    return BothBlames(run, counts, len(tagged) - len(known))

@@ -1,0 +1,230 @@
+"""Is the answer of a gap group in the corpus at all? If so it was never retrieved, if not the knowledge is missing."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+from ragtriage.errors import InputError
+from ragtriage.judges.embedded.lexicon import OPENERS, STOP, fold, tokens
+from ragtriage.readers.files import open_bytes, records
+from ragtriage.readers.problems import Limits
+from ragtriage.testset.rows import Row
+from ragtriage.testset.values import date_in, figures, moments, number_in
+
+Presence = Literal["found", "absent", "unknown"]
+SUFFIXES = (".md", ".markdown", ".txt", ".rst")
+"""Files of a folder that are read."""
+_PARAGRAPH = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+•|]|\d+[.)])\s)")
+"""Between paragraphs, items of a list and rows of a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One text of the corpus."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """What an application could retrieve from."""
+
+    documents: tuple[Document, ...]
+    skipped: int
+    """Files or rows that can't be used."""
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Id → text."""
+        return {document.id: document.text for document in self.documents}
+
+
+@dataclass(frozen=True, slots=True)
+class GapFound:
+    """What the corpus says about one gap group."""
+
+    group: str
+    presence: Presence
+    documents: tuple[str, ...]
+    """Ids of documents that state the answer, or may."""
+    why: str
+    retrieved: bool = False
+    """Whether one of them was retrieved for a phrasing of the group, and the answer was wrong all the same."""
+
+
+def read_corpus(path: Path) -> Corpus:
+    """The documents of a folder (Markdown and text files, by their names without the ending), or of a JSONL file.
+
+    Files of one name in several folders go by their paths below the folder. A row of a file has `id` and `text`.
+
+    Raises:
+        InputError: it can't be read, or holds no document.
+    """
+    found, skipped = _folder(path) if path.is_dir() else _file(path)
+    if not found:
+        what = f"a folder with {', '.join(SUFFIXES)} files" if path.is_dir() else "rows with `id` and `text`"
+        raise InputError(f"{path}: holds no document: give {what}")
+    return Corpus(tuple(found), skipped)
+
+
+def look_for_gaps(rows: Sequence[Row], gaps: Sequence[str], corpus: Corpus) -> list[GapFound]:
+    """Look for the answers of gap groups.
+
+    An answer is *found* where a paragraph holds it together with what the question is about: the values of the column
+    `parameters`, else the capitalised names of the query. The title counts for every paragraph. It is
+    *unknown* where a document has both apart from each other, where nothing tells what the question is about, or where
+    the answer is of a kind that can't be looked for (yes or no, a count that any digit may be). Else it is *absent*. A
+    date or number counts in every form in which it is written.
+
+    Args:
+        rows: of all groups.
+        gaps: the groups to look for.
+        corpus: where.
+
+    Returns:
+        One a gap group, in the order of the groups.
+    """
+    members: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        members[row.group].append(row)
+    paragraphs = [(document.id, _paragraphs(document)) for document in corpus.documents]
+    index = _index(corpus.documents)
+    return [_look(group, members[group], paragraphs, index) for group in gaps]
+
+
+def _look(
+    group: str, rows: Sequence[Row], paragraphs: Sequence[tuple[str, tuple[str, ...]]], index: Mapping[str, set[int]]
+) -> GapFound:
+    values, about = _sought(rows)
+    why = _why_not(values, about)
+    if why:
+        return GapFound(group, "unknown", (), why)
+    beside: list[str] = []
+    apart: list[str] = []
+    for at in sorted(_candidates(about, index)):
+        name, parts = paragraphs[at]
+        whole = " ".join(parts)
+        if not all(_stands(one, whole) for one in (*about, *values)):
+            continue
+        near = any(all(_stands(one, part) or _stands(one, parts[0]) for one in (*about, *values)) for part in parts[1:])
+        (beside if near else apart).append(name)
+    told = ", ".join(about)
+    if beside and not any(_is_common(value) for value in values):
+        seen = {name for row in rows for name in row.retrieved or ()}
+        return GapFound(group, "found", tuple(beside), f"it stands beside {told}", bool(seen & set(beside)))
+    if beside:
+        return GapFound(group, "unknown", tuple(beside), "a small number stands there, but it may count something else")
+    if apart:
+        return GapFound(group, "unknown", tuple(apart), f"it stands in a text about {told}, but not beside it")
+    return GapFound(group, "absent", (), f"no text that names {told} has it")
+
+
+def _sought(rows: Sequence[Row]) -> tuple[tuple[object, ...], tuple[str, ...]]:
+    """The values of the true answer, and what the question is about."""
+    known = next((row for row in rows if row.answer not in {None, ()}), None)
+    if known is None:
+        return (), ()
+    return known.answer if isinstance(known.answer, tuple) else (known.answer,), _about(known)
+
+
+def _why_not(values: Sequence[object], about: Sequence[str]) -> str:
+    """Why nothing can be looked for; empty if it can."""
+    if not values:
+        return "the true answer isn't known, or there is none"
+    if any(isinstance(value, bool) or str(value).lower() in {"yes", "no", "true", "false"} for value in values):
+        return "yes or no can't be looked for"
+    return "" if about else "nothing tells what the question is about"
+
+
+def _about(row: Row) -> tuple[str, ...]:
+    """What a question is about, as texts."""
+    parameters = row.columns.get("parameters")
+    if isinstance(parameters, Mapping) and parameters:
+        return tuple(str(value) for value in parameters.values() if str(value).strip())
+    names = re.findall(r"[A-Z][\w\'’-]*(?: (?:(?:of|and|the) )?[A-Z][\w\'’-]*)*", row.query)
+    return tuple(name for name in names if not {fold(word) for word in tokens(name)} <= STOP | OPENERS)
+
+
+def _is_common(value: object) -> bool:
+    """A number below 100 stands in many a text by chance."""
+    number = number_in(str(value))
+    return number is not None and abs(number) < 100
+
+
+@lru_cache(maxsize=200_000)
+def _stands(value: object, text: str) -> bool:
+    """Whether a text holds a value, in whatever form a date or a number is written."""
+    written = str(value)
+    if day := date_in(written):
+        return any(all(day[0] <= first and last <= day[1] for first, last in one) for one in _moments(text))
+    if (number := number_in(written)) is not None:
+        return any(one.value == number for one in _figures(text))
+    wanted, words = [fold(word) for word in tokens(written)], _folded(text)
+    size = len(wanted)
+    return bool(size) and any(
+        words[i] == wanted[0] and list(words[i : i + size]) == wanted for i in range(len(words) - size + 1)
+    )
+
+
+_moments = lru_cache(maxsize=20_000)(moments)
+_figures = lru_cache(maxsize=20_000)(figures)
+
+
+@lru_cache(maxsize=20_000)
+def _folded(text: str) -> tuple[str, ...]:
+    return tuple(fold(word) for word in tokens(text))
+
+
+def _candidates(about: Sequence[str], index: Mapping[str, set[int]]) -> set[int]:
+    """Documents that have every word of what the question is about; dates and numbers are told later."""
+    words = {fold(word) for one in about if not date_in(one) and number_in(one) is None for word in tokens(one)}
+    if not words:
+        return set().union(*index.values())
+    return set.intersection(*(index.get(word, set()) for word in words))
+
+
+def _index(documents: Sequence[Document]) -> dict[str, set[int]]:
+    found: dict[str, set[int]] = defaultdict(set)
+    for at, document in enumerate(documents):
+        for word in _folded(document.text):
+            found[word].add(at)
+    return found
+
+
+def _paragraphs(document: Document) -> tuple[str, ...]:
+    """The title, empty if there is none, and then every paragraph."""
+    parts = [part for part in _PARAGRAPH.split(document.text.strip()) if part.strip()]
+    titled = bool(parts) and (parts[0].startswith("#") or parts[0][-1] not in ".!?:")
+    return tuple(parts) if titled and len(parts) > 1 else ("", *parts)
+
+
+def _folder(path: Path) -> tuple[list[Document], int]:
+    files = sorted(one for one in path.rglob("*") if one.suffix.lower() in SUFFIXES and one.is_file())
+    stems = [one.stem for one in files]
+    found, skipped = [], 0
+    for one in files:
+        name = one.stem if stems.count(one.stem) == 1 else str(one.relative_to(path).with_suffix(""))
+        try:
+            found.append(Document(name, one.read_text(encoding="utf-8")))
+        except (OSError, UnicodeDecodeError):
+            skipped += 1
+    return found, skipped
+
+
+def _file(path: Path) -> tuple[list[Document], int]:
+    found, skipped = [], 0
+    for record in records(str(path), open_bytes(str(path)), "jsonl", Limits()):
+        values = record.values or {}
+        name, text = values.get("id"), values.get("text")
+        if isinstance(name, str | int) and isinstance(text, str):
+            found.append(Document(str(name), text))
+        else:
+            skipped += 1
+    return found, skipped
