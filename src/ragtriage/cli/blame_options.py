@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -26,7 +26,7 @@ from ragtriage.readers.problems import Limits
 from ragtriage.report.words import plural
 from ragtriage.store import open_store
 from ragtriage.testset.beyond import Beyond
-from ragtriage.testset.both_blames import BothBlames, Component, both_blames, components_of
+from ragtriage.testset.both_blames import Component, both_blames, components_of
 from ragtriage.testset.corpus import Corpus, look_for_gaps, read_corpus
 from ragtriage.testset.correctness import Decision, Given
 from ragtriage.testset.groups import Tagged
@@ -65,11 +65,23 @@ def with_blame_flags(command: Callable[..., None]) -> Callable[..., None]:
     return with_flags(command, "blaming", BlameFlags)
 
 
-def checked(flags: BlameFlags, asking: AppFlags) -> Corpus | None:
-    """Check the flags against each other before anything is asked, and read the corpus.
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What was read before anything is asked."""
+
+    corpus: Corpus | None
+    run: str | None
+    """The number of the run that stands beside."""
+    components: Mapping[str, Component]
+    """What it says of each case."""
+
+
+def prepared(path: str, flags: BlameFlags, asking: AppFlags, store: str | None) -> Prepared:
+    """Check the flags against each other, and read the corpus and the run.
 
     Raises:
         ConfigError, InputError: a flag or the corpus can't be used.
+        StoreError: there is no such run.
     """
     if flags.given not in GIVEN:
         raise ConfigError(f"--given {flags.given}: use {' or '.join(GIVEN)}")
@@ -77,7 +89,15 @@ def checked(flags: BlameFlags, asking: AppFlags) -> Corpus | None:
         refuse_alone(asking, None)
         if flags.second_run is not None or flags.given != "sibling":
             raise ConfigError("--given and --second-run are for asking again: name the application with --app")
-    return read_corpus(flags.corpus) if flags.corpus else None
+    elif path == STDIN and flags.second_run is None:
+        reason = "rows from a pipe have no name, so name a .jsonl file for the answers"
+        raise ConfigError(f"--second-run is needed: {reason}")
+    corpus = read_corpus(flags.corpus) if flags.corpus else None
+    if flags.run is None:
+        return Prepared(corpus, None, {})
+    with open_store(place_of(store), create=False) as there:
+        stored, criteria = opened(there, flags.run, None)
+        return Prepared(corpus, str(stored.number), components_of(diagnosed(stored, criteria), criteria.rules))
 
 
 def asked_again(
@@ -126,48 +146,29 @@ def asked_again(
     return found, second_run_of(questions, found)
 
 
-def found_beyond(
-    rows: Sequence[Row],
-    tagged: Sequence[Tagged],
-    corpus: Corpus | None,
-    run: str | None,
-    store: str | None,
-    again: SecondRun | None,
-) -> Beyond:
-    """Everything that was asked for beyond the scores."""
-    gaps = None
+def found_beyond(rows: Sequence[Row], tagged: Sequence[Tagged], ready: Prepared, again: SecondRun | None) -> Beyond:
+    """Everything that was asked for beyond the scores.
+
+    Raises:
+        ConfigError: the run holds none of these answers.
+    """
+    gaps, corpus = None, ready.corpus
     if corpus is not None:
         if corpus.skipped:
             sys.stderr.write(f"{plural(corpus.skipped, 'document')} of the corpus can't be used\n")
-        gaps = tuple(
-            look_for_gaps(rows, list(dict.fromkeys(one.row.group for one in tagged if one.tag == "gap")), corpus)
-        )
-    blames, components = _beside_thelma(tagged, run, store) if run is not None else (None, {})
-    return Beyond(again, gaps, len(corpus.documents) if corpus else 0, blames, components)
-
-
-def _beside_thelma(tagged: Sequence[Tagged], run: str, store: str | None) -> tuple[BothBlames, dict[str, Component]]:
-    """What a stored run says of the same answers.
-
-    Raises:
-        ConfigError: it holds none of them.
-        StoreError: there is no such run.
-    """
-    with open_store(place_of(store), create=False) as there:
-        stored, criteria = opened(there, run, None)
-        components = components_of(diagnosed(stored, criteria), criteria.rules)
-    found = both_blames(tagged, components, str(stored.number))
-    if found.missing == len(tagged):
-        raise ConfigError(f"--run {run}: holds none of these answers: evaluate the same file, whose ids it goes by")
-    return found, components
+        groups = list(dict.fromkeys(one.row.group for one in tagged if one.tag == "gap"))
+        gaps = tuple(look_for_gaps(rows, groups, corpus))
+    blames = None
+    if ready.run is not None:
+        blames = both_blames(tagged, ready.components, ready.run)
+        if blames.missing == len(tagged):
+            hint = "evaluate the same file, whose ids it goes by"
+            raise ConfigError(f"--run: run {ready.run} holds none of these answers: {hint}")
+    return Beyond(again, gaps, len(corpus.documents) if corpus else 0, blames, ready.components)
 
 
 def _place(path: str) -> Path:
     """`cases.jsonl` → `cases.again.jsonl`."""
-    if path == STDIN:
-        raise ConfigError(
-            "--second-run is needed: rows from a pipe have no name, so name a .jsonl file for the answers"
-        )
     plain = Path(path.removesuffix(".gz"))
     return plain.with_name(f"{plain.stem}.again.jsonl")
 

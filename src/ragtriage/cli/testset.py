@@ -14,15 +14,16 @@ import typer
 from rich.console import Console
 
 from ragtriage.cli.app_options import AppFlags, with_app_flags
-from ragtriage.cli.blame_options import BlameFlags, asked_again, checked, found_beyond, with_blame_flags
+from ragtriage.cli.blame_options import BlameFlags, asked_again, found_beyond, prepared, with_blame_flags
 from ragtriage.cli.exits import INCOMPLETE
 from ragtriage.cli.judging_options import JudgeFlags, judge_from, with_judge_flags
 from ragtriage.cli.options import Config, Where
-from ragtriage.errors import ConfigError
+from ragtriage.errors import ConfigError, InputError
 from ragtriage.judges.protocol import Judge
 from ragtriage.report.terminal_blame import print_beyond
 from ragtriage.report.terminal_example import print_example
 from ragtriage.report.terminal_testset import print_matcher, print_reliability, print_scores
+from ragtriage.report.testset_html import write_testset_report
 from ragtriage.testset.correctness import Decision, check_matcher, decide
 from ragtriage.testset.example import write_example
 from ragtriage.testset.groups import tag_rows
@@ -102,19 +103,25 @@ def score(  # noqa: PLR0913  # a command's flags are its arguments
     Exit codes: 0; 2 usage or input; 3 incomplete (the judge failed on a row, or too many unusable rows).
     """
     terms = _terms(clusters, scope, average, lm_errors, seed)
-    corpus = checked(blaming, asking)
+    ready = prepared(rows, blaming, asking, store)
     read = read_rows(rows)
     _say(read)
     again = None
     with _judge(judging, config, store, tolerance, typed_only=typed_only) as judge:
         decisions = decide(read.rows, judge, tolerance)
         if asking.app:
-            decisions, again = asked_again(rows, read.rows, decisions, blaming, asking, corpus, judge, tolerance)
+            decisions, again = asked_again(rows, read.rows, decisions, blaming, asking, ready.corpus, judge, tolerance)
     whole = (score_balanced if balanced else score_decided)(read.rows, decisions, terms)
     tagged = tag_rows(read.rows, decisions, terms.scope)
-    beyond = found_beyond(read.rows, tagged, corpus, blaming.run, store, again)
+    beyond = found_beyond(read.rows, tagged, ready, again)
     even = None if balanced or (as_json and not blaming.report) else _balanced(read, decisions, terms, whole)
     title = "a balanced sample of " * balanced + rows
+    if blaming.report is not None:
+        try:
+            write_testset_report(blaming.report, title, whole, even, tagged, decisions, beyond)
+        except OSError as error:
+            raise InputError(f"{blaming.report} can't be written: {error.strerror or error}") from error
+        sys.stderr.write(f"report: {blaming.report}\n")
     if as_json:
         sys.stdout.write(json.dumps(whole.as_json() | beyond.as_json(), ensure_ascii=False) + "\n")
     else:

@@ -6,43 +6,26 @@ each, the second writes a row for every case and keeps the HTML of the few hundr
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import heapq
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from ragtriage.diagnosis import Finding, any_reads
 from ragtriage.record import Record
 from ragtriage.repeats import RepeatSummary
-from ragtriage.report.citations import SEGMENT_WORDS
 from ragtriage.report.header import Header
 from ragtriage.report.order import UNREAD, Rank, Row, healthy_cases, row_of
-from ragtriage.report.page import PLOT, cards_of, groups_of, shares_of, slices_of
-from ragtriage.report.plain import one_line, plain
+from ragtriage.report.page import cards_of, groups_of, shares_of, slices_of
 from ragtriage.report.repetition import repetition_of
-from ragtriage.report.view import case_view, doubt_of, title_of
-from ragtriage.report.words import (
-    KIND_WORDS,
-    LOOK_WORDS,
-    REPEATED_WORDS,
-    SIGNS,
-    STATE_WORDS,
-    flagged_of,
-    level_mark,
-    place_within,
-    plural,
-    titled,
-)
+from ragtriage.report.templating import asset, environment, policy
+from ragtriage.report.view import case_view, title_of
+from ragtriage.report.words import KIND_WORDS, SIGNS, titled
 from ragtriage.summary import Summary
 
 FULL = 300
@@ -129,7 +112,7 @@ class _Body:
     def __init__(self, header: Header, survey: _Survey) -> None:
         self._header = header
         self._survey = survey
-        self._template = _environment().get_template("case.html.j2")
+        self._template = environment().get_template("case.html.j2")
         self._full: dict[int, str] = {}
         self.shown = survey.full
 
@@ -170,7 +153,7 @@ def _page(
     cases: Cases,
     repeats: RepeatSummary | None,
 ) -> Iterator[str]:
-    script, style = _asset("report.js"), _asset("report.css")
+    script, style = asset("report.js"), asset("report.css")
     names = [m.name for m in summary.metrics]
     thresholds = [[header.thresholds.get(m.name), m.better == "lower"] for m in summary.metrics]
     repair, waste = groups_of(summary, survey.anchors)
@@ -181,7 +164,7 @@ def _page(
         "kinds": dict(KIND_WORDS),
     }
     signs = {"kinds": dict(SIGNS.kinds), "low": SIGNS.low, "high": SIGNS.high}
-    page = _environment().get_template("page.html.j2")
+    page = environment().get_template("page.html.j2")
     stream = page.generate(
         header=header,
         summary=summary,
@@ -202,8 +185,7 @@ def _page(
         full_cases=body.cases(),
         script=Markup(script),  # noqa: S704  # our own file
         style=Markup(style),  # noqa: S704  # our own file
-        policy=f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'; "
-        "form-action 'none'",
+        policy=policy(script, style),
     )
     yield from stream
 
@@ -218,43 +200,3 @@ def _json(value: object) -> str:
     """JSON that can stand inside a script element: no `<` in it, and no lone surrogates."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-@lru_cache(maxsize=1)
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("ragtriage.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "plain": plain,
-        "one_line": one_line,
-        "plural": plural,
-        "doubt": doubt_of,
-        "title_of": title_of,
-    }
-    environment.globals |= {
-        "signs": SIGNS,
-        "look_words": LOOK_WORDS,
-        "segment_words": SEGMENT_WORDS,
-        "state_words": STATE_WORDS,
-        "repeated_words": REPEATED_WORDS,
-        "kind_words": KIND_WORDS,
-        "flagged_of": flagged_of,
-        "titled": titled,
-        "level_mark": level_mark,
-        "place_within": place_within,
-        "plot": PLOT,
-    }
-    return environment
-
-
-def _asset(name: str) -> str:
-    return files("ragtriage.report").joinpath("templates", name).read_text("utf-8").strip()
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -41,7 +41,7 @@ def print_scores(
     """
     clusters = list(scores.clusters.values())
     say(console, Text(f"{plural(len(decisions), 'answer')} of {one_line(file, 120)}", style="bold"), 0, 2)
-    for line in _terms(scores.terms, decisions, clusters):
+    for line in terms_of(scores.terms, decisions, clusters):
         say(console, Text(line, style="dim"), 0, 2)
     if len(clusters) > 2:
         _print_clusters(console, clusters, scores.terms.average)
@@ -100,7 +100,7 @@ def _share(share: Share) -> str:
     return f"{100 * share.value:.0f} % [{100 * share.low:.0f}, {100 * share.high:.0f}; {share.n:,}]"
 
 
-def _terms(terms: Terms, decisions: Sequence[Decision], clusters: Sequence[ClusterScores]) -> list[str]:
+def terms_of(terms: Terms, decisions: Sequence[Decision], clusters: Sequence[ClusterScores]) -> list[str]:
     """What was counted, and how, in sentences."""
     by = Counter(decision.by for decision in decisions if decision.correct is not None)
     decided = ", ".join(f"{count:,} by {'the ' if who != 'the file' else ''}{who}" for who, count in by.most_common())
@@ -143,7 +143,7 @@ def _print_pair(
                     _add(grid, label, metric, own, found, scores.terms.average)
         for metric, label in zip(metrics, ("", ", without LM errors"), strict=True):
             other = _OTHER[scores.terms.average]
-            grid.add_row(f"  over {other}{label}", *(_number(c.values[other][metric]) for c in clusters))
+            grid.add_row(f"  over {other}{label}", *(number_of(c.values[other][metric]) for c in clusters))
     console.print()
     console.print(grid)
     if compared:
@@ -153,10 +153,10 @@ def _print_pair(
 def _add(
     grid: Table, label: str, metric: Metric, clusters: Sequence[ClusterScores], scores: ModularScores, average: Average
 ) -> None:
-    cells = [_number(cluster.values[average][metric]) for cluster in clusters]
+    cells = [number_of(cluster.values[average][metric]) for cluster in clusters]
     if scores.comparison:
         difference = scores.comparison.metrics[metric]
-        cells += [_difference(difference), _p(difference.p)]
+        cells += [difference_of(difference), p_of(difference.p)]
     grid.add_row(f"  {label}", *cells)
 
 
@@ -185,7 +185,7 @@ def _print_clusters(console: Console, clusters: Sequence[ClusterScores], average
     for name in ("answers", "accuracy", "w/o LM", "robustness", "w/o LM"):
         grid.add_column(name, justify="right", no_wrap=True)
     for cluster in clusters:
-        cells = (_number(cluster.values[average][metric]) for metric in METRICS)
+        cells = (number_of(cluster.values[average][metric]) for metric in METRICS)
         grid.add_row(Text(one_line(cluster.name, 40)), f"{cluster.rows:,}", *cells)
     console.print()
     console.print(grid)
@@ -213,18 +213,21 @@ def _head(name: str) -> Text:
     return Text(one_line(name, _LONGEST))
 
 
-def _number(value: float | None) -> str:
+def number_of(value: float | None) -> str:
+    """A metric with two digits."""
     return "undef." if value is None else f"{value:.2f}"
 
 
-def _difference(found: Difference) -> str:
+def difference_of(found: Difference) -> str:
+    """A difference with its sign and interval."""
     if found.difference is None:
         return ""
     ends = "" if found.low is None or found.high is None else f" [{found.low:+.2f}, {found.high:+.2f}]"
     return f"{found.difference:+.2f}{ends}"
 
 
-def _p(value: float | None) -> str:
+def p_of(value: float | None) -> str:
+    """A p-value with three digits."""
     if value is None:
         return ""
     return "<.001" if value < 0.001 else f"{value:.3f}"

@@ -173,7 +173,7 @@ def extracted(query: str, found: Sequence[Document]) -> dict[str, Any]:
 
 
 def value_in(query: str, names: Sequence[str], sentence: str, told: frozenset[str]) -> str:
-    """The date, amount, year or name that the question wants, the nearest to what it asks about; else the sentence."""
+    """The sentence, if it holds a date, amount, year or name as the question wants; of several of them the nearest."""
     middle = query.find(names[0]) if names else len(query)
     signs = [(abs(sign.start() - middle), form) for words, form in FORMS for sign in words.finditer(query)]
     if not signs:
@@ -181,8 +181,8 @@ def value_in(query: str, names: Sequence[str], sentence: str, told: frozenset[st
     form = min(signs, key=lambda sign: sign[0])[1]  # in a long question the words around the name say what is asked
     values = [one for one in form.finditer(sentence) if keywords(one[0]) - told and one[0] not in query]
     places = [word.start() for word in re.finditer(r"\w+", sentence) if stem(word[0]) in told]
-    if not values:
-        return ""
+    if len(values) < 2:
+        return sentence.strip("- ") if values else ""
     return min(values, key=lambda one: min((abs(one.start() - place) for place in places), default=0))[0]
 
 

@@ -1,0 +1,209 @@
+"""`ragtriage testset example`, and what `score` finds out beyond the scores."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+APP = """
+import json
+from pathlib import Path
+
+
+def answer(query, sources=None):
+    if sources is None:
+        return {"response": "I don't know.", "sources": []}
+    with Path("asked.jsonl").open("a") as file:
+        file.write(json.dumps([query, sources]) + "\\n")
+    return "Ada Finch" if "please" in query else "I don't know."
+
+
+def deaf(query):
+    return "Ada Finch"
+
+
+def broken(query, sources):
+    raise ValueError("no")
+"""
+REPORT = "# Old Pier\n\nThe manager is Ada Finch. It opened on 3 March 2019."
+
+
+def row(name: str, group: str, cluster: str, query: str, response: str, **fields: Any) -> dict[str, Any]:
+    base = {"id": name, "group": group, "cluster": cluster, "query": query, "answer": "Ada Finch", "response": response}
+    source = {"id": f"d{name}", "text": REPORT if "Ada" in response else "# New Quay\n\nNothing."}
+    return base | {"sources": [source], "retrieved": [source["id"]]} | fields
+
+
+ROWS = [
+    row("1", "manager", "short", "Who manages Old Pier?", "Ada Finch"),
+    row("2", "manager", "long", "Who manages Old Pier, please?", "I don't know."),
+    row("3", "manager", "long", "Who on earth manages Old Pier?", "I don't know."),
+    row("4", "opened", "short", "When did Old Pier open?", "I don't know.", answer="2019-03-03"),
+    row("5", "fee", "short", "What was the fee for Old Pier?", "I don't know.", answer=120_000),
+]
+
+
+@pytest.fixture(autouse=True)
+def there(command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    Path("rows.jsonl").write_text("".join(json.dumps(one) + "\n" for one in ROWS), encoding="utf-8")
+    Path("app.py").write_text(APP, encoding="utf-8")
+    Path("docs").mkdir()
+    Path("docs/pier.md").write_text(REPORT, encoding="utf-8")
+
+
+def test_an_example_is_written_and_said_in_80_columns(command) -> None:
+    said = command("testset", "example", "firm", "--size", "6")
+
+    assert (said.code, said.err) == (0, "")
+    assert max(map(len, said.out.splitlines())) <= 80
+    for part in ("6 projects", "documents/", "no document states", "--app firm/app.py:answer"):
+        assert part in said.out
+    assert command("testset", "example", "firm", "--size", "6", "--json").json["projects"] == 6
+
+
+def test_an_example_can_be_asked_and_scored_at_once(command) -> None:
+    command("testset", "example", "firm", "--size", "12")
+    facts = [json.loads(line) for line in Path("firm/stated.jsonl").read_text("utf-8").splitlines()]
+    asked = [fact for fact in facts if fact["attribute"] in {"manager", "client", "start date"}][:20]
+    wordings = {
+        "short": "{attribute} of {entity}",
+        "long": "Before I write, tell me the {attribute} of {entity}, will you?",
+    }
+    questions = [
+        {
+            "id": f"{fact['id']} {cluster}",
+            "group": fact["id"],
+            "cluster": cluster,
+            "query": wording.format(**fact),
+            "answer": fact["value"],
+        }
+        for fact in asked
+        for cluster, wording in wordings.items()
+    ]
+    Path("questions.jsonl").write_text("".join(json.dumps(one) + "\n" for one in questions), encoding="utf-8")
+
+    collected = command("collect", "questions.jsonl", "--app", "firm/app.py:answer", "-o", "cases.jsonl", "--json")
+    scored = command(
+        "testset", "score", "cases.jsonl", "--app", "firm/app.py:answer", "--corpus", "firm/documents", "--typed-only",
+        "--json",
+    )  # fmt: skip
+
+    assert collected.json["answered"] == 40
+    assert scored.code == 0
+    clusters = scored.json["clusters"]
+    assert clusters["short"]["accuracy"] > clusters["long"]["accuracy"]
+    assert all(gap["presence"] == "found" for gap in scored.json["gaps"].values())
+    assert scored.json["second_run"]["asked"] > 0
+
+
+def test_wrong_answers_are_asked_again_and_blamed_by_what_comes(command) -> None:
+    said = command("testset", "score", "rows.jsonl", "--app", "app.py:answer", "--typed-only")
+
+    asked = [json.loads(line) for line in Path("asked.jsonl").read_text().splitlines()]
+    assert sorted(query for query, _ in asked) == [ROWS[1]["query"], ROWS[2]["query"]]
+    assert {sources[0]["text"] for _, sources in asked} == {REPORT}
+    text = " ".join(said.out.split())
+    assert said.code == 0
+    assert "2 wrong answers asked again: 1 now right (retrieval was at fault), 1 wrong again (the LM)" in text
+    assert "blamed by second run (2)" in text
+    assert max(map(len, said.out.splitlines())) <= 80
+
+    again = command("testset", "score", "rows.jsonl", "--app", "app.py:answer", "--typed-only", "--json")
+    assert len(Path("asked.jsonl").read_text().splitlines()) == 2  # what was answered isn't asked again
+    assert again.json["second_run"] == {
+        "asked": 2, "right": 1, "wrong": 1, "undecided": 0, "without_sources": 0, "without_truth": 0,
+    }  # fmt: skip
+    assert again.json["clusters"]["long"]["blame"] == {"LM": 1, "retrieval": 1, "unknown": 0}
+    assert again.json["clusters"]["long"]["rules"] == {"second run": 2}
+
+
+def test_the_database_s_row_is_given_where_that_is_asked_for(command) -> None:
+    command("testset", "score", "rows.jsonl", "--app", "app.py:answer", "--given", "gold", "--typed-only")
+
+    _, sources = json.loads(Path("asked.jsonl").read_text().splitlines()[0])
+    assert "answer: Ada Finch" in sources[0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "reason"),
+    [
+        (["--app", "app.py:deaf"], "give the function a parameter `sources`"),
+        (["--app", "http://127.0.0.1:1/ask"], "add a --template with {{sources}}"),
+        (["--given", "gold"], "name the application with --app"),
+        (["--second-run", "x.jsonl"], "name the application with --app"),
+        (["--app-timeout", "3"], "name one with --app"),
+        (["--app", "app.py:answer", "--given", "all"], "use sibling or gold"),
+        (["--corpus", "nowhere"], "nowhere"),
+        (["--corpus", "app.py"], "holds no document"),
+        (["--run", "7"], "run"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_sentence(command, flags: list[str], reason: str) -> None:
+    said = command("testset", "score", "rows.jsonl", "--typed-only", *flags)
+
+    assert said.code in {2, 3}
+    assert said.out == ""
+    assert reason in said.err
+    assert "Traceback" not in said.err
+
+
+def test_rows_from_a_pipe_need_a_name_for_the_second_answers(command) -> None:
+    said = command("testset", "score", "-", "--app", "app.py:answer", "--typed-only")
+
+    assert said.code == 2
+    assert "--second-run is needed" in said.err
+
+
+def test_an_application_that_fails_every_time_leaves_the_comparison(command) -> None:
+    said = command("testset", "score", "rows.jsonl", "--app", "app.py:broken", "--typed-only", "--json")
+
+    assert said.json["second_run"]["undecided"] == 2
+    assert said.json["clusters"]["long"]["rules"] == {"one document": 2}
+
+
+def test_gap_groups_are_looked_for_in_the_corpus(command) -> None:
+    said = command("testset", "score", "rows.jsonl", "--corpus", "docs", "--typed-only")
+    found = command("testset", "score", "rows.jsonl", "--corpus", "docs", "--typed-only", "--json").json["gaps"]
+
+    text = " ".join(said.out.split())
+    assert "Gap groups against the corpus (1 document) 1 not in the corpus" in text
+    assert "1 in the corpus, never retrieved" in text
+    assert "opened: pier" in text
+    assert (found["opened"]["presence"], found["opened"]["documents"]) == ("found", ["pier"])
+    assert found["fee"]["presence"] == "absent"
+
+
+def test_a_run_of_the_same_cases_stands_beside(command) -> None:
+    assert command("evaluate", "rows.jsonl").code == 0
+    said = command("testset", "score", "rows.jsonl", "--run", "last", "--typed-only")
+    told = command("testset", "score", "rows.jsonl", "--run", "1", "--typed-only", "--json").json["thelma"]
+
+    assert "Answers by GRAMMAR's blame and by what run 1 says is to repair" in said.out
+    assert max(map(len, said.out.splitlines())) <= 80
+    assert sum(sum(row.values()) for row in told["table"].values()) == 5
+    assert sum(told["table"]["retrieval"].values()) == 2
+    assert told["not_in_the_run"] == 0
+
+
+def test_a_run_of_other_cases_is_refused(command) -> None:
+    others = [one | {"id": f"other {one['id']}"} for one in ROWS]
+    Path("others.jsonl").write_text("".join(json.dumps(one) + "\n" for one in others), encoding="utf-8")
+    command("evaluate", "others.jsonl")
+    said = command("testset", "score", "rows.jsonl", "--run", "last", "--typed-only")
+
+    assert said.code == 2
+    assert "holds none of these answers" in said.err
+
+
+def test_the_report_is_written_beside_the_table_or_the_json(command) -> None:
+    said = command("testset", "score", "rows.jsonl", "--report", "out/report.html", "--typed-only", "--json")
+
+    assert said.json["clusters"]
+    assert "report: out/report.html" in said.err
+    assert "Old Pier" in Path("out/report.html").read_text("utf-8")
+    refused = command("testset", "score", "rows.jsonl", "--report", "rows.jsonl/report.html", "--typed-only")
+    assert (refused.code, "can't be written" in refused.err) == (2, True)
