@@ -170,9 +170,9 @@ def test_gap_groups_are_looked_for_in_the_corpus(command) -> None:
     found = command("testset", "score", "rows.jsonl", "--corpus", "docs", "--typed-only", "--json").json["gaps"]
 
     text = " ".join(said.out.split())
-    assert "Gap groups against the corpus (1 document) 1 not in the corpus" in text
-    assert "1 in the corpus, never retrieved" in text
-    assert "opened: pier" in text
+    assert "Gap groups against the corpus (1 document) 1 in no single document" in text
+    assert "1 in a document that was never retrieved" in text
+    assert "When did Old Pier open? pier" in text
     assert (found["opened"]["presence"], found["opened"]["documents"]) == ("found", ["pier"])
     assert found["fee"]["presence"] == "absent"
 

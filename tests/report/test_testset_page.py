@@ -75,7 +75,7 @@ def test_it_shows_every_phrasing_with_all_that_is_known_of_it(tmp_path: Path) ->
         "6 answers", "5 groups", "true answer Ada Finch", "SELECT name FROM people", "manager",
         "decided by typed match: The response declines to answer.", "retrieved doc-2", "asked again: Ada Finch now",
         "second run: right when given those of a right answer", "no response", "formal",
-        "in the corpus, never retrieved (pier; it stands beside Old Pier)", "THELMA: generator", "(not sure)",
+        "in a document that was never retrieved (pier; it stands beside Old Pier)", "THELMA: generator", "(not sure)",
         "blamed on retrieval 0 1 0 0 0", "3 documents searched",
     ):  # fmt: skip
         assert part in text, part

@@ -29,9 +29,9 @@ VERDICT_WORDS = {
 }
 SIDE_WORDS = {"retrieval": "retrieval", "LM": "LM", "other": "either", "none": "nothing", "undetermined": "can't tell"}
 PRESENCE_WORDS = {
-    "absent": "not in the corpus: the knowledge is missing",
-    "found": "in the corpus, never retrieved",
-    "retrieved": "in the corpus, retrieved, and wrong all the same",
+    "absent": "in no single document: the knowledge is missing",
+    "found": "in a document that was never retrieved",
+    "retrieved": "in a document that was retrieved, and wrong all the same",
     "unknown": "can't tell",
 }
 """What the corpus says of a gap group, in the order in which it is shown."""
@@ -83,7 +83,7 @@ def _print_gaps(console: Console, gaps: Sequence[GapFound], documents: int) -> N
     named = [gap for gap in gaps if gap.presence == "found"]
     for gap in named[:SHOWN]:
         where = ", ".join(gap.documents[:3]) + (", …" if len(gap.documents) > 3 else "")
-        say(console, Text(f"{one_line(gap.group, 60)}: {one_line(where, 120)}", style="dim"), 0, 2)
+        say(console, Text(f"{one_line(gap.question or gap.group, 90)} {one_line(where, 120)}", style="dim"), 0, 2)
     if len(named) > SHOWN:
         say(console, Text(f"and {len(named) - SHOWN:,} more", style="dim"), 0, 2)
 

@@ -55,6 +55,8 @@ class GapFound:
     documents: tuple[str, ...]
     """Ids of documents that state the answer, or may."""
     why: str
+    question: str = ""
+    """Its shortest phrasing."""
     retrieved: bool = False
     """Whether one of them was retrieved for a phrasing of the group, and the answer was wrong all the same."""
 
@@ -80,8 +82,8 @@ def look_for_gaps(rows: Sequence[Row], gaps: Sequence[str], corpus: Corpus) -> l
     An answer is *found* where a paragraph holds it together with what the question is about: the values of the column
     `parameters`, else the capitalised names of the query. The title counts for every paragraph. It is
     *unknown* where a document has both apart from each other, where nothing tells what the question is about, or where
-    the answer is of a kind that can't be looked for (yes or no, a count that any digit may be). Else it is *absent*. A
-    date or number counts in every form in which it is written.
+    the answer is of a kind that can't be looked for (yes or no, a count that any digit may be). Else it is *absent*,
+    also if it could be put together from two documents. A date or number counts in every form in which it is written.
 
     Args:
         rows: of all groups.
@@ -102,10 +104,11 @@ def look_for_gaps(rows: Sequence[Row], gaps: Sequence[str], corpus: Corpus) -> l
 def _look(
     group: str, rows: Sequence[Row], paragraphs: Sequence[tuple[str, tuple[str, ...]]], index: Mapping[str, set[int]]
 ) -> GapFound:
+    question = min((row.query for row in rows if row.query), key=len, default="")
     values, about = _sought(rows)
     why = _why_not(values, about)
     if why:
-        return GapFound(group, "unknown", (), why)
+        return GapFound(group, "unknown", (), why, question)
     beside: list[str] = []
     apart: list[str] = []
     for at in sorted(_candidates(about, index)):
@@ -118,12 +121,15 @@ def _look(
     told = ", ".join(about)
     if beside and not any(_is_common(value) for value in values):
         seen = {name for row in rows for name in row.retrieved or ()}
-        return GapFound(group, "found", tuple(beside), f"it stands beside {told}", bool(seen & set(beside)))
+        why = f"it stands beside {told}"
+        return GapFound(group, "found", tuple(beside), why, question, retrieved=bool(seen & set(beside)))
     if beside:
-        return GapFound(group, "unknown", tuple(beside), "a small number stands there, but it may count something else")
+        why = "a small number stands there, but it may count something else"
+        return GapFound(group, "unknown", tuple(beside), why, question)
     if apart:
-        return GapFound(group, "unknown", tuple(apart), f"it stands in a text about {told}, but not beside it")
-    return GapFound(group, "absent", (), f"no text that names {told} has it")
+        why = f"it stands in a text about {told}, but not beside it"
+        return GapFound(group, "unknown", tuple(apart), why, question)
+    return GapFound(group, "absent", (), f"no text that names {told} has it", question)
 
 
 def _sought(rows: Sequence[Row]) -> tuple[tuple[object, ...], tuple[str, ...]]:

@@ -10,7 +10,7 @@ from ragtriage.testset.example.company import Company
 
 SCHEMA = """
 CREATE TABLE company (
-    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, founded INTEGER NOT NULL, headquarters TEXT NOT NULL,
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, founding_year INTEGER NOT NULL, headquarters TEXT NOT NULL,
     chief_executive_id INTEGER NOT NULL REFERENCES employee (id)
 );
 CREATE TABLE department (
@@ -19,7 +19,7 @@ CREATE TABLE department (
 CREATE TABLE employee (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, job_title TEXT NOT NULL,
     department_id INTEGER REFERENCES department (id), manager_id INTEGER REFERENCES employee (id),
-    office TEXT NOT NULL, joined_on DATE NOT NULL
+    office TEXT NOT NULL, joining_date DATE NOT NULL
 );
 CREATE TABLE client (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, industry TEXT NOT NULL, city TEXT NOT NULL

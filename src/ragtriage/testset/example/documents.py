@@ -24,9 +24,9 @@ MENTIONED = {
 }
 """How likely a project's report states an attribute; roles are at 0.5."""
 _ROLE = 0.5
-_NOTED = 0.6
+_NOTED = 0.75
 """The share of employees and of clients that have a note of their own."""
-_LISTED = 0.75
+_LISTED = 0.85
 """The share of employees that the page of their department lists."""
 
 
@@ -126,7 +126,7 @@ def _people(company: Company, facts: Mapping[Key, Fact], drawn: random.Random) -
     for one in company.employees:
         if drawn.random() > _NOTED:
             continue
-        keys = [key for a in PERSON if (key := ("employee", one.name, a)) in facts and drawn.random() < 0.55]
+        keys = [key for a in PERSON if (key := ("employee", one.name, a)) in facts and drawn.random() < 0.65]
         drawn.shuffle(keys)
         style = drawn.randrange(3)
         said = [_worded(facts[key], PERSON[key[2]], style, drawn) for key in keys]

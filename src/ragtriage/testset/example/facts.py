@@ -35,7 +35,7 @@ class Fact:
 
 def facts_of(company: Company) -> Iterator[Fact]:
     """All facts of the database, each once, table by table."""
-    yield Fact("company", company.name, "founded", company.founded)
+    yield Fact("company", company.name, "founding year", company.founded)
     yield Fact("company", company.name, "headquarters", company.headquarters)
     yield Fact("company", company.name, "chief executive", company.chief_executive)
     for department, head in company.heads:
@@ -46,7 +46,7 @@ def facts_of(company: Company) -> Iterator[Fact]:
             yield Fact("employee", one.name, "department", one.department)
         yield Fact("employee", one.name, "job title", one.job_title)
         yield Fact("employee", one.name, "office", one.office)
-        yield Fact("employee", one.name, "joined on", one.joined.isoformat())
+        yield Fact("employee", one.name, "joining date", one.joined.isoformat())
     for client in company.clients:
         yield Fact("client", client.name, "industry", client.industry)
         yield Fact("client", client.name, "city", client.city)

@@ -55,7 +55,7 @@ ROLE = (
 PERSON: Mapping[str, tuple[str, ...]] = {
     "job title": ("The job title of {name} is {value}.", "{name} signs as {value}."),
     "office": ("{name} works in our {value} office.", "The desk of {name} is in the {value} office."),
-    "joined on": ("{name} joined us on {value}.", "{name} has been with us since {value}."),
+    "joining date": ("{name} joined us on {value}.", "{name} has been with us since {value}."),
     "manager": ("{name} reports to {value}.", "The manager of {name} is {value}."),
     "department": ("{name} belongs to the department {value}.", "{name} is part of {value}."),
 }
@@ -81,7 +81,7 @@ def written(fact: Fact, style: int) -> str:
     """The value as one author writes it; three styles, by number."""
     if fact.attribute == "fee":
         return money(int(fact.value), style)
-    if fact.attribute in {"start date", "end date", "joined on"}:
+    if fact.attribute in {"start date", "end date", "joining date"}:
         return day(date.fromisoformat(str(fact.value)), style)
     return str(fact.value)
 
