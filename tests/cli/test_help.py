@@ -14,7 +14,7 @@ import typer
 from ragtriage import __version__
 from ragtriage.cli.app import COMMANDS
 
-EXPECTED = ["evaluate", "collect", "plan", "demo", "report", "show", "export", "runs", "testset", "judge"]
+EXPECTED = ["evaluate", "collect", "plan", "demo", "report", "show", "export", "runs", "testset", "judge", "trust"]
 
 
 def test_help_lists_exactly_the_commands(command) -> None:
@@ -41,7 +41,7 @@ def test_every_command_has_help(command, name: str) -> None:
     assert " ".join(COMMANDS[name][1].split()) in " ".join(said.out.split())
 
 
-@pytest.mark.parametrize("name", ["judge ask", "judge split", "testset score", "testset reliability"])
+@pytest.mark.parametrize("name", ["judge ask", "judge split", "testset score", "testset reliability", "trust table1"])
 def test_commands_of_two_words_have_help(command, name: str) -> None:
     assert command(*name.split(), "--help").code == 0
 

@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "runs": ("results", "List the stored runs, the newest first."),
     "testset": ("testset", "Test sets whose answers are known: what they reveal of an application."),
     "judge": ("judge", "Ask the judge directly, to measure it from outside."),
+    "trust": ("trust", "Can the judge be trusted? Measure it on pairs, labels and your own cases."),
 }
 """Command → (module of this package, first line of its help); a test holds them together."""
 

@@ -1,0 +1,78 @@
+"""Pairs in the terminal: what scoring them would take, and shares with their intervals."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from ragtriage.judges.protocol import Estimate
+from ragtriage.report.terminal_plan import money
+from ragtriage.report.terminal_style import say, table
+from ragtriage.report.words import plural
+from ragtriage.trust.effort import Effort
+from ragtriage.trust.pairwise import Agreement
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+NOTHING = "—"
+
+
+def print_efforts(console: Console, efforts: Sequence[Effort], judge: str, *, as_json: bool) -> None:
+    """Print what scoring pairs would take: one JSON object on standard output, or a table.
+
+    Args:
+        console: where the table goes.
+        efforts: one a metric.
+        judge: its name.
+        as_json: which of the two.
+    """
+    least = sum((one.least for one in efforts), Estimate())
+    most = sum((one.most for one in efforts), Estimate())
+    if as_json:
+        found = {"judge": judge, "efforts": [one.as_json() for one in efforts]}
+        sys.stdout.write(json.dumps(found) + "\n")
+        return
+    grid = table()
+    for title in ("pairs of", "pairs", "cases", "questions", "requests"):
+        grid.add_column(title, justify="left" if title == "pairs of" else "right")
+    for one in efforts:
+        low, high = one.least.requests, one.most.requests
+        requests = f"{low:,} to {high:,}" if low != high else f"{high:,}"
+        grid.add_row(one.metrics[0], f"{one.pairs:,}", f"{one.cases:,}", f"{one.questions:,}", requests)
+    console.print(grid)
+    if not most.requests:
+        say(console, Text("No request is needed: this judge is free and asks nobody else."), 0, 2)
+        return
+    tokens = f"{least.tokens_in + least.tokens_out:,} to {most.tokens_in + most.tokens_out:,} tokens"
+    requests = f"{least.requests:,} to {plural(most.requests, 'request')}"
+    say(console, Text(f"{judge}: {requests}, {tokens}, {money(least.price)} to {money(most.price)}"), 0, 2)
+    say(console, Text("Metrics share answers, so it takes less than the sum."), 0, 2)
+
+
+def share(value: float | None) -> str:
+    """A share with two digits; a dash where there is none."""
+    return NOTHING if value is None else f"{value:.2f}"
+
+
+def with_interval(found: Agreement) -> str:
+    """A share with its 95 % interval; a dash where there is none."""
+    if found.share is None or found.low is None or found.high is None:
+        return NOTHING
+    return f"{found.share:.2f} [{found.low:.2f}, {found.high:.2f}]"
+
+
+def outcome_of(found: Agreement) -> str:
+    """What else is to be said of an agreement: ties, undefined scores, failures; empty if there is nothing."""
+    said = []
+    if found.ties:
+        said.append(plural(found.ties, "tie"))
+    if found.undefined:
+        said.append(f"{found.undefined:,} undefined")
+    if found.failed:
+        said.append(f"{found.failed:,} failed")
+    return ", ".join(said)

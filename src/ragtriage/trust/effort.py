@@ -1,0 +1,62 @@
+"""What scoring pairs would take, counted before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ragtriage.judges.protocol import Estimate, Judge
+from ragtriage.judges.wrappers import AnswerMemory
+from ragtriage.rehearsal import rehearse
+from ragtriage.trust.pairs import Pair
+from ragtriage.trust.pairwise import tasks
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What scoring the pairs of one metric would take."""
+
+    metrics: tuple[str, ...]
+    pairs: int
+    cases: int
+    """Versions that are evaluated; pairs share some."""
+    least: Estimate
+    """If every verdict is yes."""
+    most: Estimate
+    """If every verdict is no."""
+    questions: int
+    """Questions at most; without those whose answers are in memory."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The stable form for machines; prices in US dollars, null if not known."""
+        return {**asdict(self), "metrics": list(self.metrics)}
+
+
+def efforts_of(
+    pairs: Sequence[Pair],
+    judge: Judge,
+    *,
+    further: Mapping[str, Sequence[str]] | None = None,
+    memory: AnswerMemory | None = None,
+) -> list[Effort]:
+    """What `score_pairs` would take, a metric at a time. Metrics share answers, so the sum is an upper bound.
+
+    Args:
+        pairs: of any metrics.
+        judge: who would be asked.
+        further: as for `score_pairs`.
+        memory: what it would remember answers by.
+
+    Raises:
+        JudgeError: the judge can't work at all.
+        StoreError: the memory can't be read.
+    """
+    found = []
+    for task in tasks(pairs, further or {}):
+        taken = rehearse(task.cases, judge, metrics=task.metrics, sample=0, memory=memory)
+        names = tuple(m.name for m in task.metrics)
+        count = sum(pair.metric in names for pair in pairs)
+        asked = sum(taken.questions.values())
+        found.append(Effort(names, count, taken.cases, taken.least, taken.most, asked))
+    return found

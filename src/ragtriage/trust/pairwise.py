@@ -1,0 +1,214 @@
+"""Does the better version score higher? Pairs evaluated, and what comes of it in numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ragtriage.case import Case
+from ragtriage.evaluation import WINDOW, evaluate_sync
+from ragtriage.judges.protocol import Judge
+from ragtriage.metric import Metric
+from ragtriage.metrics import metrics_named
+from ragtriage.summary import RESAMPLES
+from ragtriage.testset.reliability import wilson
+from ragtriage.trust.pairs import Pair
+from ragtriage.verdicts import Score, Undefined
+
+Value = float | Undefined
+"""A score's value, or why there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredPair:
+    """One pair by one metric."""
+
+    pair: Pair
+    metric: str
+    better: Value
+    worse: Value
+
+    @property
+    def failed(self) -> bool:
+        """Whether the judge failed on either version: such a pair says nothing, and the same command tries again."""
+        return any(isinstance(value, Undefined) and value.failed for value in (self.better, self.worse))
+
+    @property
+    def margin(self) -> float | None:
+        """The better version's score minus the worse one's; None where one of them is undefined."""
+        if isinstance(self.better, Undefined) or isinstance(self.worse, Undefined):
+            return None
+        return self.better - self.worse
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the better version scores higher. A tie is no agreement, and nor is a score that is undefined."""
+        return self.margin is not None and self.margin > 1e-9
+
+    @property
+    def ties(self) -> bool:
+        """Whether both versions score the same."""
+        return self.margin is not None and abs(self.margin) <= 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How often the better version of a pair scores higher."""
+
+    n: int
+    """Pairs that count: all but those on which the judge failed."""
+    groups: int
+    """Queries behind them."""
+    agreed: int
+    ties: int
+    undefined: int
+    """Pairs of which a version has no score; they are no agreement."""
+    failed: int
+    """Pairs on which the judge failed; they aren't among `n`."""
+    share: float | None
+    """`agreed` / `n`, in [0, 1]; None if no pair counts, or if none has both scores."""
+    low: float | None
+    """Lower end of the 95 % interval: percentile bootstrap over groups (Efron 1979). Where no resample differs from
+    another, because all pairs agree or none does, Wilson's (1927) over as many trials as there are groups."""
+    high: float | None
+    reason: str = ""
+    """Where `share` is None, or scores are undefined: the commonest reason."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The stable form for machines."""
+        return {
+            "agreement": self.share,
+            "low": self.low,
+            "high": self.high,
+            "pairs": self.n,
+            "groups": self.groups,
+            "agreed": self.agreed,
+            "ties": self.ties,
+            "undefined": self.undefined,
+            "failed": self.failed,
+            "reason": self.reason or None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Cases to be scored together, since they need the same metrics."""
+
+    metrics: tuple[Metric, ...]
+    cases: tuple[Case, ...]
+    """Each version once."""
+
+
+def tasks(pairs: Sequence[Pair], further: Mapping[str, Sequence[str]]) -> list[Task]:
+    """What has to be evaluated to score pairs: a version that several pairs share is evaluated once a metric.
+
+    Args:
+        pairs: of any metrics.
+        further: a metric's name → names of metrics by which its pairs are scored too.
+    """
+    found = []
+    for name in dict.fromkeys(pair.metric for pair in pairs):
+        versions = {_key(v): v for pair in pairs if pair.metric == name for v in (pair.better, pair.worse)}
+        found.append(Task(metrics_named([name, *further.get(name, ())]), tuple(versions.values())))
+    return found
+
+
+def score_pairs(
+    pairs: Sequence[Pair],
+    judge: Judge,
+    *,
+    further: Mapping[str, Sequence[str]] | None = None,
+    window: int = WINDOW,
+    advance: Callable[[], None] = lambda: None,
+) -> list[ScoredPair]:
+    """Score both versions of pairs, each by its pair's metric.
+
+    Args:
+        pairs: of any metrics.
+        judge: who judges.
+        further: a metric's name → names of metrics by which its pairs are scored too.
+        window: how many cases may be in flight.
+        advance: called for every case of every task that is done.
+
+    Returns:
+        For every pair one item by its own metric, then one for each further one.
+
+    Raises:
+        JudgeError: the judge can't work at all.
+        StoreError: the judge's memory can't be read or written.
+    """
+    further = further or {}
+    values: dict[tuple[str, Any], Value] = {}
+    for task in tasks(pairs, further):
+        for record in evaluate_sync(task.cases, judge, metrics=task.metrics, window=window):
+            for name, outcome in record.outcomes.items():
+                values[name, _key(record.case)] = outcome.value if isinstance(outcome, Score) else outcome
+            advance()
+    return [
+        ScoredPair(pair, name, values[name, _key(pair.better)], values[name, _key(pair.worse)])
+        for pair in pairs
+        for name in (pair.metric, *further.get(pair.metric, ()))
+    ]
+
+
+def agreement_of(scored: Sequence[ScoredPair], seed: int = 0) -> Agreement:
+    """How often the better version scores higher, with its interval.
+
+    Args:
+        scored: pairs by one metric.
+        seed: of the resamples.
+    """
+    counted = [one for one in scored if not one.failed]
+    failed = len(scored) - len(counted)
+    undefined = sum(one.margin is None for one in counted)
+    reasons = Counter(
+        value.reason for one in scored for value in (one.better, one.worse) if isinstance(value, Undefined)
+    )
+    reason = min(reasons, key=lambda text: (-reasons[text], text)) if reasons else ""
+    groups = len({one.pair.group for one in counted})
+    agreed = sum(one.agrees for one in counted)
+    ties = sum(one.ties for one in counted)
+    if undefined == len(counted):
+        return Agreement(len(counted), groups, 0, 0, undefined, failed, None, None, None, reason)
+    low, high = interval([(one.pair.group, one.agrees) for one in counted], seed)
+    return Agreement(len(counted), groups, agreed, ties, undefined, failed, agreed / len(counted), low, high, reason)
+
+
+def interval(hits: Sequence[tuple[str, bool]], seed: int = 0) -> tuple[float, float]:
+    """The 95 % interval of a share over grouped hits; see `Agreement.low`.
+
+    Args:
+        hits: (group, whether it is one), at least one.
+        seed: of the resamples.
+    """
+    names = {name: i for i, name in enumerate(sorted({group for group, _ in hits}))}
+    count, good = np.zeros(len(names)), np.zeros(len(names))
+    for group, hit in hits:
+        count[names[group]] += 1
+        good[names[group]] += hit
+    ratios = set((good / count).tolist())
+    if len(ratios) == 1:
+        value = ratios.pop()
+        found = wilson(round(value * len(names)), len(names))
+        return (found.low or 0.0, 1.0 if found.high is None else found.high)
+    generator = np.random.default_rng(seed)
+    picks = generator.integers(0, len(names), (RESAMPLES, len(names)))
+    drawn = good[picks].sum(axis=1) / count[picks].sum(axis=1)
+    low, high = np.quantile(drawn, (0.025, 0.975))
+    return float(low), float(high)
+
+
+def by_metric(scored: Sequence[ScoredPair]) -> Iterator[tuple[str, list[ScoredPair]]]:
+    """Scored pairs by the metric of their pair, in the order of METRICS, those by further metrics left out."""
+    names = {one.pair.metric for one in scored}
+    for metric in metrics_named(sorted(names)) if names else ():
+        yield metric.name, [one for one in scored if one.pair.metric == one.metric == metric.name]
+
+
+def _key(case: Case) -> Any:
+    """What makes two versions the same."""
+    return case.query, case.sources, case.response, case.history

@@ -1,0 +1,184 @@
+"""An altered claim: a number, a month, a name, a negation or a direction that the sources no longer support."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from ragtriage.case import Case
+from ragtriage.judges.embedded.decompose import split_sentences
+from ragtriage.judges.embedded.lexicon import NEGATIONS, fold, tokens
+from ragtriage.trust.pairs import Change
+from ragtriage.trust.perturb.surroundings import Made, Skipped, Surroundings, covered
+from ragtriage.trust.wording import NUMBER, content, names, numbers
+
+SURE = 0.6
+"""The share of a sentence's content words that one source has to hold, so that it was surely supported before."""
+SURER = 0.8
+"""The same where no value but a negation or a direction is changed: of one sentence of a source."""
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_COUNTS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_OPPOSITES: tuple[tuple[str, str], ...] = (
+    ("before", "after"), ("above", "below"), ("increases", "decreases"), ("increased", "decreased"),
+    ("highest", "lowest"), ("largest", "smallest"), ("oldest", "newest"), ("earliest", "latest"), ("first", "last"),
+    ("north", "south"), ("northern", "southern"), ("eastern", "western"), ("east", "west"), ("maximum", "minimum"),
+    ("at least", "at most"), ("more than", "less than"), ("free", "paid"), ("allowed", "forbidden"),
+    ("required", "optional"), ("open", "closed"), ("upper", "lower"), ("inside", "outside"), ("always", "never"),
+)  # fmt: skip
+_NOT = re.compile(r"\b(is|are|was|were|does|do|did|can|may|must|should|will|has|have)( not)\b|\b(\w+)(n't)\b")
+_AUX = re.compile(r"\b(is|are|was|were|can|may|must|should|will)\b(?! not\b|n't)")
+
+Alteration = tuple[str, str, str]
+"""(the altered sentence, what stood there, what stands there now)."""
+
+
+def claim_altered(case: Case, around: Surroundings) -> Made | Skipped:
+    """Change one detail of a sentence that a source surely supports, so that no source supports it any more.
+
+    Tried in this order: a number, a month or day, a number in words, a name, a direction, a negation.
+    """
+    sentences = [one for one in split_sentences(case.response or "") if not one.text.rstrip().endswith("?")]
+    sure = [one for one in sentences if _supporting(one.text, case) >= SURE]
+    if not sure:
+        return Skipped("no sentence of the response is surely supported")
+    ways: tuple[Callable[[str, Case, Surroundings], Iterator[Alteration]], ...] = (
+        _numbers, _dates, _counts, _names, _directions, _negations,
+    )  # fmt: skip
+    for way in ways:
+        for sentence in sorted(sure, key=lambda one: around.lot(case.id, one.text)):
+            for altered, before, after in way(sentence.text, case, around):
+                start, end = sentence.span or (0, 0)
+                response = case.response or ""
+                worse = replace(case, response=response[:start] + altered + response[end:])
+                what = f"a claim altered: {before or 'nothing'} → {after or 'nothing'}"
+                return Made(worse, Change(what, "response", sentence.text, altered))
+    return Skipped("no sentence has a detail that can be changed so that it is surely unsupported")
+
+
+def _supporting(sentence: str, case: Case) -> float:
+    return max((covered(sentence, source.text) for source in case.sources), default=0.0)
+
+
+def _numbers(sentence: str, case: Case, around: Surroundings) -> Iterator[Alteration]:
+    """Numbers that stand in the sources, not in the query, changed into ones that stand nowhere."""
+    there, asked = _numbers_of_sources(case), numbers(case.query)
+    for match in NUMBER.finditer(sentence):
+        (value,) = numbers(match[0]) or {""}
+        after = sentence[match.end() :]
+        cited = after.startswith("]") or (match.start() == 0 and after.startswith((". ", ") ")))
+        if value not in there or value in asked or cited or match[0].startswith("0"):
+            continue
+        for other in _other_numbers(match[0], around.lot(case.id, sentence, match[0])):
+            if not numbers(other) & (there | asked | numbers(case.response or "")):
+                yield _put(sentence, match.span(), other)
+                break
+
+
+def _numbers_of_sources(case: Case) -> set[str]:
+    return {value for source in case.sources for value in numbers(source.text)}
+
+
+def _other_numbers(written: str, lot: bytes) -> Iterator[str]:
+    """Other numbers of the same form: the leading digits changed, the first candidates drawn."""
+    head = re.match(r"\d+", written)
+    whole, rest = (head[0], written[head.end() :]) if head else (written, "")
+    value = int(whole)
+    if ":" in rest:
+        steps = [value + n for n in range(1, 12) if value + n < 24] + list(range(1, value))
+    elif len(whole) == 4 and 1000 <= value <= 2100 and not rest:
+        steps = [value + n for n in (*range(-19, -2), *range(3, 20))]
+    elif value <= 31:
+        steps = [n for n in range(2, 60) if abs(n - value) > max(1, value // 4)]
+    else:
+        steps = [value + value * n // 10 for n in (3, 4, 5, 6, 7, 9, -3, -4, -5)]
+    start = lot[0] % len(steps)
+    for step in (*steps[start:], *steps[:start]):
+        yield f"{step}{rest}"
+
+
+def _dates(sentence: str, case: Case, around: Surroundings) -> Iterator[Alteration]:
+    """Months and days of the week that stand in the sources, not in the query."""
+    yield from _from_list(sentence, case, around, _MONTHS)
+    yield from _from_list(sentence, case, around, _DAYS)
+
+
+def _counts(sentence: str, case: Case, around: Surroundings) -> Iterator[Alteration]:
+    """Numbers in words."""
+    yield from _from_list(sentence, case, around, _COUNTS)
+
+
+def _from_list(sentence: str, case: Case, around: Surroundings, words: tuple[str, ...]) -> Iterator[Alteration]:
+    texts = " ".join([*(source.text for source in case.sources), case.query, case.response or ""])
+    there = set(content(texts))
+    for match in re.finditer(rf"\b(?:{'|'.join(words)})s?\b", sentence):
+        if match[0] == "May" and not re.search(
+            r"(?:\d|in|of|since|until|mid|early|late) ?$", sentence[: match.start()]
+        ):
+            continue  # the verb at the beginning of a question or wish
+        held = any(set(content(match[0])) & set(content(source.text)) for source in case.sources)
+        free = [word for word in words if not set(content(word)) & there]
+        if held and free and not set(content(match[0])) & set(content(case.query)):
+            other = free[around.lot(case.id, sentence, match[0])[0] % len(free)]
+            yield _put(
+                sentence, match.span(), other + ("s" if match[0].endswith("s") and match[0] not in words else "")
+            )
+
+
+def _names(sentence: str, case: Case, around: Surroundings) -> Iterator[Alteration]:
+    """Names of two words or more that stand in the sources, changed into one that a source of another case holds."""
+    texts = " ".join([*(source.text for source in case.sources), case.query, case.response or ""])
+    known = set(content(texts))
+    for name in names(sentence):
+        words = name.split()
+        if len(words) < 2 or set(content(name)) & set(content(case.query)):
+            continue
+        if not any(name in source.text for source in case.sources):
+            continue
+        for text in around.strangers(case):
+            others = [n for n in names(text) if len(n.split()) == len(words) and not set(content(n)) & known]
+            if others:
+                start = sentence.index(name)
+                yield _put(sentence, (start, start + len(name)), others[0])
+                break
+
+
+def _directions(sentence: str, case: Case, around: Surroundings) -> Iterator[Alteration]:  # noqa: ARG001  # see `ways`
+    """Words that have an opposite, where one sentence of a source says nearly the same with the same word."""
+    source = _nearest(sentence, case)
+    for one, other in (*_OPPOSITES, *((b, a) for a, b in _OPPOSITES)):
+        match = re.search(rf"\b{one}\b", sentence)
+        if match and re.search(rf"\b{one}\b", source) and not re.search(rf"\b{other}\b", source):
+            yield _put(sentence, match.span(), other)
+
+
+def _negations(sentence: str, case: Case, around: Surroundings) -> Iterator[Alteration]:  # noqa: ARG001  # see `ways`
+    """A negation taken out or put in, where one sentence of a source says nearly the same."""
+    source = _nearest(sentence, case)
+    if not source or _negated(source) != _negated(sentence) or _negated(sentence) > 1:
+        return
+    if negated := _NOT.search(sentence):
+        if negated[2]:
+            yield _put(sentence, negated.span(2), "")
+    elif not _negated(sentence) and (found := _AUX.search(sentence)):
+        yield _put(sentence, found.span(), f"{found[0]} not")
+
+
+def _nearest(sentence: str, case: Case) -> str:
+    """The sentence of a source that surely says the same; "" if there is none."""
+    all_of = [one.text for source in case.sources for one in split_sentences(source.text)]
+    best = max(all_of, key=lambda text: covered(sentence, text), default="")
+    return best if covered(sentence, best) >= SURER else ""
+
+
+def _negated(text: str) -> int:
+    return sum(fold(token) in NEGATIONS or token.lower().endswith(("n't", "n’t")) for token in tokens(text))
+
+
+def _put(sentence: str, span: tuple[int, int], other: str) -> Alteration:
+    start, end = span
+    return sentence[:start] + other + sentence[end:], sentence[start:end].strip(), other.strip()

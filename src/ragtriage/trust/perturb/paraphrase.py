@@ -1,0 +1,92 @@
+"""A sentence in other words, by rules that don't change what it says."""
+
+from __future__ import annotations
+
+import re
+
+_SWAPS: tuple[tuple[str, str], ...] = (
+    (r"\bapproximately\b", "about"),
+    (r"\broughly\b", "about"),
+    (r"\babout (?=\d)", "around "),
+    (r"\bhas to be\b", "must be"),
+    (r"\bhave to\b", "need to"),
+    (r"\bcan't\b", "cannot"),
+    (r"\bdoesn't\b", "does not"),
+    (r"\bdon't\b", "do not"),
+    (r"\bisn't\b", "is not"),
+    (r"\baren't\b", "are not"),
+    (r"\bsuch as\b", "like"),
+    (r"\bbecause (?!of\b)", "since "),
+    (r"\bhowever\b", "still"),
+    (r"\bin order to\b", "to"),
+    (r"\bat least\b", "no less than"),
+    (r"\bat most\b", "no more than"),
+    (r"\bwithin (?=\d)", "in no more than "),
+    (r"\bbegan\b", "started"),
+    (r"\bbegins\b", "starts"),
+    (r"\bstarts\b", "begins"),
+    (r"\bstarted\b", "began"),
+    (r"\bbought\b", "purchased"),
+    (r"\bbuilt\b", "constructed"),
+    (r"\bconstructed\b", "built"),
+    (r"\bneeds\b", "requires"),
+    (r"\brequires\b", "needs"),
+    (r"\bobtain\b", "get"),
+    (r"\bprior to\b", "before"),
+    (r"\busually\b", "normally"),
+    (r"\bnormally\b", "usually"),
+    (r"\boften\b", "frequently"),
+    (r"\balso\b", "in addition"),
+    (r"\blocated in\b", "situated in"),
+    (r"(?<=times )a (?=day|week|month|year)", "each "),
+    (r"\beach (?!of\b|other\b)(?=[a-z])", "every "),
+    (r"\bevery (?=[a-z])", "each "),
+    (r"\bchildren\b", "kids"),
+    (r"\bemployees\b", "staff members"),
+    (r"\bshould be\b", "ought to be"),
+    (r"\bis called\b", "is named"),
+)
+"""Pattern → words that say the same. Each is tried on the words as they stood, so that none undoes another."""
+_LEADING = re.compile(r"^((?:In|On|At|During|Since|After|Before|From|By) [^,;:]{3,60}), (.+)\.$", re.DOTALL)
+_TRAILING = re.compile(r"^(.{12,}?) ((?:in|since|during) (?:\d{4}|[A-Z][a-z]+ \d{4}|\d{1,2} [A-Z][a-z]+ \d{4}))\.$")
+_LOWERED = re.compile(
+    r"^(?:The|A|An|In|On|At|During|Since|After|Before|From|By|If|When|You|Your|There|All|Each|Every)\b"
+)
+
+
+def reworded(sentence: str) -> str:
+    """The sentence with words and phrases exchanged or moved; "" where no rule applies.
+
+    Numbers, names and negations stay as they are.
+    """
+    moved = sentence
+    if leading := _LEADING.match(sentence):
+        rest = leading[2]
+        moved = f"{rest[0].upper()}{rest[1:]} {leading[1][0].lower()}{leading[1][1:]}."
+    elif trailing := _TRAILING.match(sentence):
+        time = trailing[2]
+        moved = f"{time[0].upper()}{time[1:]}, {_lowered(trailing[1])}."
+    found = _exchanged(moved)
+    return found if found != sentence else ""
+
+
+def paraphrased(sentence: str) -> str:
+    """The sentence said once more, in other words as far as rules have any, with an opening that says so."""
+    return f"In other words: {reworded(sentence) or sentence}"
+
+
+def _exchanged(text: str) -> str:
+    """All words that have another form, exchanged in one pass."""
+    spans: list[tuple[int, int, str]] = []
+    for pattern, words in _SWAPS:
+        for match in re.finditer(pattern, text):
+            if all(match.end() <= start or match.start() >= end for start, end, _ in spans):
+                spans.append((match.start(), match.end(), words))
+    for start, end, words in sorted(spans, reverse=True):
+        text = text[:start] + words + text[end:]
+    return text
+
+
+def _lowered(text: str) -> str:
+    """With a small first letter, where the first word is no name."""
+    return text[0].lower() + text[1:] if _LOWERED.match(text) else text

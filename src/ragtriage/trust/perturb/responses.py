@@ -1,0 +1,109 @@
+"""Worse responses: an unneeded sentence, an answer taken out, a repeat."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ragtriage.case import Case
+from ragtriage.judges.embedded.decompose import split_questions, split_sentences
+from ragtriage.judges.embedded.lexicon import QuestionType, holds_type, question_type
+from ragtriage.trust.pairs import Change
+from ragtriage.trust.perturb.paraphrase import paraphrased, reworded
+from ragtriage.trust.perturb.sources import NO_STRANGER, UNSURE
+from ragtriage.trust.perturb.surroundings import Made, Skipped, Surroundings, answers, standing_alone, without
+from ragtriage.trust.wording import content, names, numbers
+from ragtriage.verdicts import Component
+
+_TYPED = ("who", "where", "when", "number")
+"""The kinds of question whose answer has a form by which it can be told from other sentences."""
+
+
+def unneeded_sentence(case: Case, around: Surroundings) -> Made | Skipped:
+    """Add a sentence that is about something else to the end of the response."""
+    if answers(case) is None:
+        return Skipped(UNSURE)
+    sentence = next(around.strange_sentences(case), None)
+    if sentence is None:
+        return Skipped(NO_STRANGER)
+    return _appended(case, sentence, "an unneeded sentence added to the response")
+
+
+def answer_dropped(case: Case, around: Surroundings) -> Made | Skipped:  # noqa: ARG001  # all perturbations get both
+    """Remove the sentences of the response that answer one of the query's sub-questions, where no other can.
+
+    A sentence answers a sub-question if it shares a word that only this one has. What is left must share none, and,
+    where it answers no other sub-question, hold nothing of the kind that is asked for (a number, a name, a time).
+    """
+    if answers(case) is None:
+        return Skipped(UNSURE)
+    sentences = split_sentences(case.response or "")
+    if len(sentences) < 2:
+        return Skipped("nothing would be left of the response")
+    asked = [one.text for one in split_questions(case.query)]
+    own = [
+        set(content(one)) - {word for other in asked if other is not one for word in content(other)} for one in asked
+    ]
+    for i, question in reversed(list(enumerate(asked))):
+        if len(asked) == 1:
+            away = _typed(question, case.query, sentences)
+        else:
+            others = {word for j, words in enumerate(own) if j != i for word in words}
+            away = _answering(question, case.query, sentences, own[i], others)
+        if away and len(away) < len(sentences):
+            text = without(case.response or "", away)
+            change = Change(
+                "an answering sentence removed from the response",
+                "response",
+                "\n".join(one.text for one in away),
+                "",
+            )
+            return Made(replace(case, response=text), change)
+    return Skipped("it can't be told by rules which sentences alone answer a part of the query")
+
+
+def repeat_added(case: Case, around: Surroundings) -> Made | Skipped:
+    """Add one of the response's sentences once more, in other words."""
+    sentences = standing_alone(case.response or "")
+    if not sentences:
+        return Skipped("no sentence of the response can be said again by itself")
+    # one that rules have other words for goes first
+    sentence = min(sentences, key=lambda one: (not reworded(one), around.lot(case.id, one)))
+    return _appended(case, paraphrased(sentence), "a paraphrased repeat added to the response", sentence)
+
+
+def _appended(case: Case, sentence: str, what: str, of: str = "") -> Made:
+    worse = replace(case, response=f"{(case.response or '').rstrip()} {sentence}")
+    return Made(worse, Change(what, "response", of, sentence))
+
+
+def _holds(question: str, query: str, sentence: str) -> bool:
+    """Whether a sentence holds something of the kind that a question asks for, which the query doesn't say itself."""
+    known = set(content(query))
+    named = any(not set(content(name)) <= known for name in names(sentence))
+    counted = bool(numbers(sentence) - known)
+    return holds_type(_type_of(question), sentence, names=named, numbers=counted)
+
+
+def _type_of(question: str) -> QuestionType:
+    """The kind of question as its first words say it: "whose" in the middle asks for nobody."""
+    return question_type(" ".join(question.split()[:4]))
+
+
+def _typed(question: str, query: str, sentences: tuple[Component, ...]) -> list[Component]:
+    """The sentences that may answer the only question; none where its answer has no form."""
+    if _type_of(question) not in _TYPED:
+        return []
+    return [one for one in sentences if _holds(question, query, one.text)]
+
+
+def _answering(
+    question: str, query: str, sentences: tuple[Component, ...], own: set[str], others: set[str]
+) -> list[Component]:
+    """The sentences that answer one of several questions; none where another might answer it too."""
+    away = [one for one in sentences if own & set(content(one.text))]
+    kept = [one for one in sentences if one not in away]
+    answered = [one for one in away if not others & set(content(one.text))]
+    loose = [one for one in kept if not others & set(content(one.text))]
+    if not own or len(answered) < len(away) or any(_holds(question, query, one.text) for one in loose):
+        return []
+    return away

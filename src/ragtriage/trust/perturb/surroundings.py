@@ -1,0 +1,163 @@
+"""What rules have to know of a file before they may change a case: what it is about, and what is about something else.
+
+Everything here errs on the safe side: a change that might not make the case worse isn't made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from ragtriage.case import Case
+from ragtriage.judges.embedded.decompose import declines, split_sentences
+from ragtriage.trust.pairs import Change
+from ragtriage.trust.wording import Rarity, content, names, numbers
+from ragtriage.verdicts import Component
+
+SERVES = 0.5
+"""The share of a response's content words from which on a source visibly serves it."""
+TAKEN_UP = 0.7
+"""The share of a query's content words from which on a response visibly takes it up."""
+HOLDS = 0.4
+"""The share of a sentence's content words from which on another sentence may say the same."""
+ALIKE = 0.05
+"""The share of telling words in common, of all, up to which two texts are about something else."""
+MOST_DONORS = 300
+"""Texts of other cases that are looked through for one case."""
+_BOUND = re.compile(
+    r"(?:it|its|this|that|these|those|they|their|them|he|his|she|her|such|one|both|also|however|but|and|so|then|thus|"
+    r"therefore|moreover|furthermore|here|there|another|other|otherwise|instead|yes|no|if|all|each|the (?:same|other|"
+    r"former|latter|following|above))\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A worse version."""
+
+    worse: Case
+    change: Change
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Why no worse version can be made safely."""
+
+    reason: str
+
+
+class Surroundings:
+    """The cases of one file.
+
+    Args:
+        cases: all of them.
+        seed: of what is drawn.
+    """
+
+    def __init__(self, cases: Sequence[Case], seed: int = 0) -> None:
+        self._seed = seed
+        texts = dict.fromkeys(source.text for case in cases for source in case.sources)
+        self._rarity = Rarity(texts)
+        # by their lots, so that neither the order of the rows nor of the sources matters
+        drawn = sorted(texts, key=lambda text: self.lot("donor", text))[:MOST_DONORS]
+        self._donors = [(text, self._rarity.telling(text)) for text in drawn]
+
+    def lot(self, *about: str) -> bytes:
+        """A number drawn for these texts: the same for the same seed, whatever stands beside."""
+        named = "\0".join((str(self._seed), *about)).encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(named, digest_size=16).digest()
+
+    def telling(self, text: str) -> frozenset[str]:
+        """The words of a text that say what it is about."""
+        return self._rarity.telling(text)
+
+    def strangers(self, case: Case) -> list[str]:
+        """Sources of other cases that are about something else, in an order drawn for this case.
+
+        They share no telling word with the query or the response, and next to none with the case's own sources.
+        """
+        asked = self.telling(case.query) | self.telling(case.response or "")
+        own = frozenset[str]().union(*(self.telling(source.text) for source in case.sources))
+        texts = {source.text for source in case.sources}
+        found = [
+            text
+            for text, words in self._donors
+            if text not in texts
+            and words
+            and not words & asked
+            and len(words & own) <= ALIKE * len(words | own)
+            and not set(content(text)) & set(content(case.query))
+        ]
+        return sorted(found, key=lambda text: self.lot(case.id, text))
+
+    def strange_sentences(self, case: Case) -> Iterator[str]:
+        """Sentences that stand by themselves, from sources that are about something else."""
+        for text in self.strangers(case):
+            yield from sorted(standing_alone(text), key=lambda sentence: self.lot(case.id, sentence))
+
+
+def refused(case: Case) -> str:
+    """Why a case can't be changed at all; empty if it can."""
+    if not case.response or not case.response.strip():
+        return "there is no response"
+    if not case.sources:
+        return "there are no sources"
+    said = declines(case.query, case.response)
+    if said.value != "no":
+        return "the response declines to answer, or may"
+    return ""
+
+
+def served(case: Case) -> int | None:
+    """The place of the source that visibly serves the response, the one that shares most; None if none does."""
+    response = set(content(case.response or ""))
+    shares = [len(response & set(content(source.text))) / max(1, len(response)) for source in case.sources]
+    best = max(range(len(shares)), key=lambda i: (shares[i], -i), default=None)
+    return best if best is not None and shares[best] >= SERVES else None
+
+
+def answers(case: Case) -> int | None:
+    """The place of the source that visibly serves a response which visibly takes up the query; None if none does."""
+    return served(case) if covered(case.query, case.response or "") >= TAKEN_UP else None
+
+
+def standing_alone(text: str) -> list[str]:
+    """The sentences of a text that can be understood alone, of 6 to 40 words."""
+    return [
+        one.text
+        for one in split_sentences(text)
+        if 6 <= len(one.text.split()) <= 40
+        and one.text[0].isupper()
+        and one.text[-1] == "."
+        and "\n" not in one.text
+        and "|" not in one.text
+        and not _BOUND.match(one.text)
+    ]
+
+
+def covered(sentence: str, by: str) -> float:
+    """The share of a sentence's content words that another text holds, in [0, 1]."""
+    words, there = set(content(sentence)), set(content(by))
+    return len(words & there) / max(1, len(words))
+
+
+def key_of(case: Case) -> tuple[frozenset[str], frozenset[str]]:
+    """What the response says that the query doesn't: (numbers, words of names)."""
+    response = case.response or ""
+    asked = set(content(case.query))
+    found = frozenset(numbers(response) - asked)
+    named = frozenset(word for name in names(response) for word in content(name)) - asked
+    return found, frozenset(word for word in named if not word[0].isdigit())
+
+
+def without(text: str, removed: Iterable[Component]) -> str:
+    """A text without some of its sentences."""
+    kept = text
+    for one in sorted(removed, key=lambda c: c.span or (0, 0), reverse=True):
+        start, end = one.span or (0, 0)
+        kept = kept[:start] + kept[end:]
+    lines = (re.sub(r"[ \t]{2,}", " ", line).strip(" \t") for line in kept.split("\n"))
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()

@@ -1,0 +1,66 @@
+"""Words, numbers and names of a text, as far as rules have to tell what it is about."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from ragtriage.judges.embedded.lexicon import NUMBER_WORDS, STOP, fold, number, stem, tokens
+
+NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,:]\d+)*(?![\w])|(?<![\w.,])\d+(?:[.,:]\d+)*(?=(?:st|nd|rd|th|km|m|kg|%)\b)")
+_NAME = re.compile(r"[A-Z][\w'’-]*[^\W\d_](?:\s+(?:of\s+|de\s+|van\s+|von\s+)?[A-Z][\w'’-]*[^\W\d_])*")
+
+
+def content(text: str) -> list[str]:
+    """The words and numbers that carry meaning, each in one form (folded, stemmed), in their order."""
+    found = []
+    for token in tokens(text):
+        if token[0].isdigit():
+            found.append(number(token))
+            continue
+        word = fold(token)
+        if word in NUMBER_WORDS:
+            found.append(NUMBER_WORDS[word])
+        elif word not in STOP and len(word) > 1:
+            found.append(stem(word))
+    return found
+
+
+def numbers(text: str) -> set[str]:
+    """The numbers of a text, in digits or words, each in one form."""
+    return {word for word in content(text) if word[0].isdigit()}
+
+
+def names(text: str) -> list[str]:
+    """Runs of capitalised words; a single one at the beginning of a sentence isn't taken for a name."""
+    found = []
+    for match in _NAME.finditer(text):
+        before = text[: match.start()].rstrip()
+        begins = not before or before[-1] in '.!?:\n#*|-•"“'
+        first, _, rest = match[0].partition(" ")
+        name = rest if begins and fold(first) in STOP else match[0]
+        if begins and " " not in match[0]:
+            continue
+        found.append(name)
+    return found
+
+
+class Rarity:
+    """Which words say what a text is about: those that few of a file's texts hold.
+
+    Args:
+        texts: all of them, each once.
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._counts: Counter[str] = Counter()
+        self._texts = 0
+        for text in texts:
+            self._texts += 1
+            self._counts.update(set(content(text)))
+
+    def telling(self, text: str) -> frozenset[str]:
+        """The words of a text that stand in at most a third of all texts, or in two."""
+        most = max(2, self._texts // 3)
+        return frozenset(word for word in content(text) if self._counts[word] <= most)
