@@ -41,7 +41,9 @@ def test_every_command_has_help(command, name: str) -> None:
     assert " ".join(COMMANDS[name][1].split()) in " ".join(said.out.split())
 
 
-@pytest.mark.parametrize("name", ["judge ask", "judge split", "testset score", "testset reliability", "trust table1"])
+@pytest.mark.parametrize(
+    "name", ["judge ask", "judge split", "testset score", "testset reliability", "trust test", "trust table1"]
+)
 def test_commands_of_two_words_have_help(command, name: str) -> None:
     assert command(*name.split(), "--help").code == 0
 

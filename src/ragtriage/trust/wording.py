@@ -8,6 +8,8 @@ from collections.abc import Iterable
 
 from ragtriage.judges.embedded.lexicon import NUMBER_WORDS, STOP, fold, number, stem, tokens
 
+_EMPTY = frozenset("per much many please tell say get yes".split())
+"""Words that say as little about a topic as stop words do."""
 NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,:]\d+)*(?![\w])|(?<![\w.,])\d+(?:[.,:]\d+)*(?=(?:st|nd|rd|th|km|m|kg|%)\b)")
 _NAME = re.compile(r"[A-Z][\w'’-]*[^\W\d_](?:\s+(?:of\s+|de\s+|van\s+|von\s+)?[A-Z][\w'’-]*[^\W\d_])*")
 
@@ -22,7 +24,7 @@ def content(text: str) -> list[str]:
         word = fold(token)
         if word in NUMBER_WORDS:
             found.append(NUMBER_WORDS[word])
-        elif word not in STOP and len(word) > 1:
+        elif word not in STOP and word not in _EMPTY and len(word) > 1:
             found.append(stem(word))
     return found
 

@@ -9,19 +9,22 @@ from ragtriage.judges.embedded.decompose import split_questions, split_sentences
 from ragtriage.judges.embedded.lexicon import QuestionType, holds_type, question_type
 from ragtriage.trust.pairs import Change
 from ragtriage.trust.perturb.paraphrase import paraphrased, reworded
-from ragtriage.trust.perturb.sources import NO_STRANGER, UNSURE
-from ragtriage.trust.perturb.surroundings import Made, Skipped, Surroundings, answers, standing_alone, without
+from ragtriage.trust.perturb.sources import NO_STRANGER
+from ragtriage.trust.perturb.surroundings import Made, Skipped, Surroundings, standing_alone, takes_up, without
 from ragtriage.trust.wording import content, names, numbers
 from ragtriage.verdicts import Component
 
+UNCLEAR = "it can't be told by rules that the response answers the query"
+_DISTINCT = 0.2
+"""The share of words in common, of all, below which a sentence surely repeats none of the others."""
 _TYPED = ("who", "where", "when", "number")
 """The kinds of question whose answer has a form by which it can be told from other sentences."""
 
 
 def unneeded_sentence(case: Case, around: Surroundings) -> Made | Skipped:
     """Add a sentence that is about something else to the end of the response."""
-    if answers(case) is None:
-        return Skipped(UNSURE)
+    if not takes_up(case):
+        return Skipped(UNCLEAR)
     sentence = next(around.strange_sentences(case), None)
     if sentence is None:
         return Skipped(NO_STRANGER)
@@ -34,8 +37,8 @@ def answer_dropped(case: Case, around: Surroundings) -> Made | Skipped:  # noqa:
     A sentence answers a sub-question if it shares a word that only this one has. What is left must share none, and,
     where it answers no other sub-question, hold nothing of the kind that is asked for (a number, a name, a time).
     """
-    if answers(case) is None:
-        return Skipped(UNSURE)
+    if not takes_up(case):
+        return Skipped(UNCLEAR)
     sentences = split_sentences(case.response or "")
     if len(sentences) < 2:
         return Skipped("nothing would be left of the response")
@@ -63,9 +66,14 @@ def answer_dropped(case: Case, around: Surroundings) -> Made | Skipped:  # noqa:
 
 def repeat_added(case: Case, around: Surroundings) -> Made | Skipped:
     """Add one of the response's sentences once more, in other words."""
-    sentences = standing_alone(case.response or "")
+    every = [one.text for one in split_sentences(case.response or "")]
+    sentences = [
+        one
+        for one in standing_alone(case.response or "")
+        if all(other == one or _common(one, other) < _DISTINCT for other in every) and every.count(one) == 1
+    ]
     if not sentences:
-        return Skipped("no sentence of the response can be said again by itself")
+        return Skipped("no sentence of the response stands by itself and surely repeats no other")
     # one that rules have other words for goes first
     sentence = min(sentences, key=lambda one: (not reworded(one), around.lot(case.id, one)))
     return _appended(case, paraphrased(sentence), "a paraphrased repeat added to the response", sentence)
@@ -74,6 +82,12 @@ def repeat_added(case: Case, around: Surroundings) -> Made | Skipped:
 def _appended(case: Case, sentence: str, what: str, of: str = "") -> Made:
     worse = replace(case, response=f"{(case.response or '').rstrip()} {sentence}")
     return Made(worse, Change(what, "response", of, sentence))
+
+
+def _common(one: str, other: str) -> float:
+    """The share of two sentences' content words that both have, of all."""
+    a, b = set(content(one)), set(content(other))
+    return len(a & b) / max(1, len(a | b))
 
 
 def _holds(question: str, query: str, sentence: str) -> bool:

@@ -15,7 +15,7 @@ UNSURE = "it can't be told by rules that the response answers the query from its
 _ASKED = 0.5
 """The share of the query's telling words from which on a sentence of a source may answer it."""
 _SAID = 0.6
-"""The share of a response's sentence from which on a sentence of a source surely holds it."""
+"""The share of the answering sentence from which on a sentence of a source surely holds it."""
 
 
 def irrelevant_source(case: Case, around: Surroundings) -> Made | Skipped:
@@ -52,6 +52,7 @@ def answer_removed(case: Case, around: Surroundings) -> Made | Skipped:
     if answers(case) is None:
         return Skipped(UNSURE)
     said = [one.text for one in split_sentences(case.response or "")]
+    answering = max(said, key=lambda sentence: covered(case.query, sentence))
     key_numbers, key_names = key_of(case)
     asked = around.telling(case.query) or frozenset(content(case.query))
     sources, removed = [], []
@@ -69,7 +70,7 @@ def answer_removed(case: Case, around: Surroundings) -> Made | Skipped:
         rest = without(source.text, away)
         if len(away) < len(sentences) and rest:
             sources.append(replace(source, text=rest))
-    if not any(covered(sentence, text) >= _SAID for sentence in said for text in removed):
+    if not any(covered(answering, text) >= _SAID for text in removed):
         return Skipped("no sentence of the sources surely holds the answer")
     if not sources:
         return Skipped("nothing would be left of the sources")

@@ -16,8 +16,8 @@ from ragtriage.trust.pairs import Change
 from ragtriage.trust.wording import Rarity, content, names, numbers
 from ragtriage.verdicts import Component
 
-SERVES = 0.5
-"""The share of a response's content words from which on a source visibly serves it."""
+SERVES = 0.6
+"""The share of an answering sentence's content words from which on a source visibly serves it."""
 TAKEN_UP = 0.7
 """The share of a query's content words from which on a response visibly takes it up."""
 HOLDS = 0.4
@@ -111,17 +111,23 @@ def refused(case: Case) -> str:
     return ""
 
 
-def served(case: Case) -> int | None:
-    """The place of the source that visibly serves the response, the one that shares most; None if none does."""
-    response = set(content(case.response or ""))
-    shares = [len(response & set(content(source.text))) / max(1, len(response)) for source in case.sources]
-    best = max(range(len(shares)), key=lambda i: (shares[i], -i), default=None)
-    return best if best is not None and shares[best] >= SERVES else None
+def takes_up(case: Case) -> bool:
+    """Whether the response visibly takes up the query: it holds most of its words."""
+    return covered(case.query, case.response or "") >= TAKEN_UP
 
 
 def answers(case: Case) -> int | None:
-    """The place of the source that visibly serves a response which visibly takes up the query; None if none does."""
-    return served(case) if covered(case.query, case.response or "") >= TAKEN_UP else None
+    """The place of the source that visibly serves a response which visibly takes up the query; None if none does.
+
+    Served must be the sentence of the response that shares most with the query: the others may be beside the point.
+    """
+    said = [one.text for one in split_sentences(case.response or "")]
+    if not said or not takes_up(case):
+        return None
+    answering = max(said, key=lambda sentence: covered(case.query, sentence))
+    shares = [covered(answering, source.text) for source in case.sources]
+    best = max(range(len(shares)), key=lambda i: (shares[i], -i), default=None)
+    return best if best is not None and shares[best] >= SERVES else None
 
 
 def standing_alone(text: str) -> list[str]:

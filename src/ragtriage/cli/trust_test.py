@@ -1,0 +1,163 @@
+"""`ragtriage trust test`: the judge tested on a user's own cases, without labels."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from ragtriage.case import Case
+from ragtriage.cli.exits import INCOMPLETE
+from ragtriage.cli.judging_options import JudgeFlags, choice_from, judge_from, with_judge_flags
+from ragtriage.cli.opening import readable, say_columns
+from ragtriage.cli.options import Config, Where, pairs, place_of, settings_from
+from ragtriage.cli.plan import answers_in
+from ragtriage.cli.progress import progress
+from ragtriage.cli.trust_app import say_unusable, too_many, trust
+from ragtriage.config import Settings
+from ragtriage.errors import InputError
+from ragtriage.judges.chosen import Chosen
+from ragtriage.readers import Rejected, open_cases
+from ragtriage.report.terminal_pairs import print_efforts
+from ragtriage.report.terminal_selftest import print_self_test
+from ragtriage.running import SelectedRows, Selection
+from ragtriage.trust.effort import efforts_of
+from ragtriage.trust.pairs import Pair, holds_pairs, read_pairs, write_pairs
+from ragtriage.trust.pairwise import score_pairs, tasks
+from ragtriage.trust.perturb import Perturbed, perturb
+from ragtriage.trust.selftest import bases_of, self_test_of
+from ragtriage.trust.stability import stability_of
+
+
+@dataclass(frozen=True)
+class _Given:
+    """What a file holds."""
+
+    cases: list[Case]
+    perturbed: Perturbed
+    rejected: list[Rejected]
+
+
+@trust.command("test")
+@with_judge_flags
+def self_test(  # noqa: PLR0913  # one parameter a flag
+    file: Annotated[str, typer.Argument(help="Cases (JSONL, JSON, CSV or Parquet), or pairs that -o wrote.")],
+    *,
+    judging: JudgeFlags,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="Where the pairs go (JSONL), each with what was changed.")
+    ] = None,
+    show: Annotated[int, typer.Option(min=0, help="So many failures of each metric in full.")] = 0,
+    mapping: Annotated[
+        list[str] | None, typer.Option("--map", help="field=column, for example query=question; may be repeated.")
+    ] = None,
+    split_sources: Annotated[str | None, typer.Option(help="What separates sources in one long text.")] = None,
+    file_format: Annotated[
+        str | None, typer.Option("--format", help="jsonl, json, csv or parquet [default: told from the file].")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="The first N usable rows only.")] = None,
+    sample: Annotated[int | None, typer.Option(min=1, help="N usable rows at random.")] = None,
+    seed: Annotated[int, typer.Option(help="Which random rows, and what is drawn for the changes.")] = 0,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only make the pairs and say what it would take.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    store: Where = None,
+    config: Config = None,
+) -> None:
+    """Test the judge on your own cases, without labels: does it score a version that was made worse lower?
+
+    Every case is made worse in up to seven ways, one a metric, where that can be done safely. Exit codes: 0; 2 usage or
+    input; 3 incomplete (the judge failed on a pair, or too many unusable rows).
+    """
+    settings = settings_from(config, None)
+    chosen = Chosen(choice_from(judging, settings))
+    selection = Selection(limit, sample, seed)
+    wanted = {**settings.map, **pairs(mapping or (), "--map")}
+    with readable(file) as path:
+        given = (
+            _pairs_of(path, selection)
+            if holds_pairs(path)
+            else _cases_of(path, file, wanted, split_sources, file_format, selection)
+        )
+    made = given.perturbed
+    say_unusable(given.rejected, len(given.cases))
+    if out:
+        write_pairs(made.pairs, out)
+        sys.stderr.write(f"{len(made.pairs):,} pairs in {out}\n")
+    if not made.pairs:
+        raise InputError(f"{file}: no pair can be made safely of its {made.cases} cases: {_reasons(made)}")
+    if dry_run:
+        with answers_in(place_of(store, settings)) as memory:
+            judge = chosen.judge(memory)
+            print_efforts(Console(), efforts_of(made.pairs, judge, memory=memory), judge.name(), as_json=as_json)
+        return
+    _judge_and_print(file, given, judging, settings, config, store, seed, show, as_json=as_json)
+
+
+def _judge_and_print(  # noqa: PLR0913  # what the command was given
+    file: str,
+    given: _Given,
+    judging: JudgeFlags,
+    settings: Settings,
+    config: Path | None,
+    store: str | None,
+    seed: int,
+    show: int,
+    *,
+    as_json: bool,
+) -> None:
+    made = given.perturbed
+    total = sum(len(task.cases) for task in tasks(made.pairs, {}))
+    total += sum(1 + (len(case.sources) > 1) for case in given.cases)
+    with judge_from(judging, config, store) as asked, progress(total, 0, word="testing") as advance:
+        scored = score_pairs(made.pairs, asked, advance=advance)
+        stability = stability_of(given.cases, asked, settings.thresholds, advance=advance)
+        by = asked.name()
+    found = self_test_of(scored, made.skipped, stability, seed)
+    if as_json:
+        whole = {"file": file, "judge": by, "cases": made.cases, **found.as_json()}
+        sys.stdout.write(json.dumps(whole, ensure_ascii=False) + "\n")
+    else:
+        print_self_test(Console(), found, by, file, show)
+    if found.incomplete or too_many(given.rejected, len(given.cases)):
+        raise typer.Exit(INCOMPLETE)
+
+
+def _pairs_of(path: str, selection: Selection) -> _Given:
+    """A file of pairs; of the selection only the first rows count, as pairs are drawn already."""
+    read = read_pairs(path)
+    kept: tuple[Pair, ...] = read.pairs[: selection.limit]
+    return _Given(bases_of(kept), Perturbed(len(bases_of(kept)), kept, {}), list(read.rejected))
+
+
+def _cases_of(
+    path: str,
+    file: str,
+    mapping: dict[str, str],
+    split_sources: str | None,
+    file_format: str | None,
+    selection: Selection,
+) -> _Given:
+    """A file of cases, each made worse."""
+    opened = open_cases(path, mapping=mapping, split_sources=split_sources, format=file_format)
+    say_columns(file, opened)
+    rejected: list[Rejected] = []
+    cases = list(SelectedRows(opened, selection).cases(rejected.append))
+    if not cases:
+        first = f"; the first: {rejected[0]}" if rejected else ""
+        raise InputError(f"{file}: none of its {len(rejected)} rows can be used{first}")
+    return _Given(cases, perturb(cases, selection.seed), rejected)
+
+
+def _reasons(made: Perturbed) -> str:
+    """Why, the commonest reasons first."""
+    counts: dict[str, int] = {}
+    for reasons in made.skipped.values():
+        for reason, count in reasons.items():
+            counts[reason] = max(count, counts.get(reason, 0))
+    first = sorted(counts, key=lambda reason: (-counts[reason], reason))[:3]
+    return "; ".join(f"{counts[reason]} times {reason}" for reason in first)

@@ -1,0 +1,101 @@
+"""`ragtriage trust test`: a user's own cases in, how far the judge can be trusted out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+ROWS: list[dict[str, Any]] = [
+    {
+        "id": "pier",
+        "query": "When did the Wexley pier open, and who designed its lamps?",
+        "sources": [
+            "The Wexley pier opened on 12 May 1901. Its lamps were designed by Ada Finch. Anglers pay nothing."
+        ],
+        "response": "The Wexley pier opened on 12 May 1901. Its lamps were designed by Ada Finch.",
+    },
+    {
+        "id": "bread",
+        "query": "How long does rye dough rise, and at which temperature is it baked?",
+        "sources": ["Rye dough rises for 14 hours. It is baked at a temperature of 240 degrees. Salt slows the yeast."],
+        "response": "Rye dough rises for 14 hours. It is baked at a temperature of 240 degrees.",
+    },
+    {"id": "empty", "query": "Who rows?", "sources": ["Mara rows."], "response": None},
+]
+
+
+def put(rows: list[Any], name: str = "rows.jsonl") -> str:
+    Path(name).write_text("".join(f"{r if isinstance(r, str) else json.dumps(r)}\n" for r in rows), encoding="utf-8")
+    return name
+
+
+def test_every_metric_stands_beside_what_length_and_words_get(command) -> None:
+    said = command("trust", "test", put(ROWS), "--show", "9")
+
+    assert said.code == 0
+    assert "Self-test of embedded: 14 pairs of rows.jsonl" in said.out
+    assert "No repetition" in said.out
+    assert "all metrics" in said.out
+    assert "there is no response" in said.out
+    assert "self-contradictions:" in said.out
+    assert "claims reworded:" in said.out
+    assert max(map(len, said.out.splitlines())) <= 80
+
+
+def test_json_holds_counts_reasons_and_failures_with_both_versions(command) -> None:
+    found = command("trust", "test", put(ROWS), "--json").json
+
+    assert (found["judge"], found["cases"], len(found["metrics"])) == ("embedded", 3, 7)
+    assert found["skipped"]["groundedness"] == {"there is no response": 1}
+    for one in found["metrics"].values():
+        assert one["pairs"] == 2
+        assert one["agreed"] + len(one["failures"]) == 2
+        for failure in one["failures"]:
+            assert failure["better"] != failure["worse"]
+            assert failure["change"]["what"]
+            assert failure["better_score"] <= failure["worse_score"]
+    assert found["stability"]["cases"] == 2
+
+
+def test_pairs_that_were_written_are_tested_again_with_the_same_result(command) -> None:
+    first = command("trust", "test", put(ROWS), "-o", "out/pairs.jsonl", "--json").json
+    again = command("trust", "test", "out/pairs.jsonl", "--json").json
+
+    rows = [json.loads(line) for line in Path("out/pairs.jsonl").read_text("utf-8").splitlines()]
+    assert len(rows) == 14
+    assert {row["change"]["by"] for row in rows} == {"rule"}
+    assert again["metrics"] == first["metrics"]
+    assert again["skipped"] == {}
+
+
+def test_a_dry_run_makes_the_pairs_and_asks_nothing(command, openai) -> None:
+    said = command("trust", "test", put(ROWS), "--judge", "openai:gpt-5-mini", "--dry-run", "-o", "pairs.jsonl")
+
+    assert said.code == 0
+    assert "requests" in said.out
+    assert "$" in said.out
+    assert len(Path("pairs.jsonl").read_text("utf-8").splitlines()) == 14
+    assert not Path(".ragtriage").exists()
+
+
+def test_a_broken_row_costs_itself_alone(command) -> None:
+    said = command("trust", "test", put([*ROWS, "{"]), "--json")
+
+    assert said.code == 3  # more than a tenth of the rows
+    assert "1 of 4 rows can't be used" in said.err
+    assert said.json["cases"] == 3
+
+
+def test_where_no_pair_can_be_made_the_reasons_are_said(command) -> None:
+    said = command("trust", "test", put(ROWS[2:]))
+
+    assert (said.code, said.out) == (2, "")
+    assert "rows.jsonl: no pair can be made safely of its 1 cases: 1 times there is no response" in said.err
+
+
+def test_a_file_that_isnt_there_is_one_sentence(command) -> None:
+    said = command("trust", "test", "nowhere.jsonl")
+
+    assert said.code == 2
+    assert "nowhere.jsonl: there is no such file" in said.err
