@@ -165,9 +165,8 @@ def agreement_of(scored: Sequence[ScoredPair], seed: int = 0) -> Agreement:
     counted = [one for one in scored if not one.failed]
     failed = len(scored) - len(counted)
     undefined = sum(one.margin is None for one in counted)
-    reasons = Counter(
-        value.reason for one in scored for value in (one.better, one.worse) if isinstance(value, Undefined)
-    )
+    values = [value for one in counted or scored for value in (one.better, one.worse)]
+    reasons = Counter(value.reason for value in values if isinstance(value, Undefined))
     reason = min(reasons, key=lambda text: (-reasons[text], text)) if reasons else ""
     groups = len({one.pair.group for one in counted})
     agreed = sum(one.agrees for one in counted)
