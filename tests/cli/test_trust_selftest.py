@@ -6,6 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from cli_models import Model, chats, judging, same
+
+from servers import Server
+
 ROWS: list[dict[str, Any]] = [
     {
         "id": "pier",
@@ -99,3 +103,29 @@ def test_a_file_that_isnt_there_is_one_sentence(command) -> None:
 
     assert said.code == 2
     assert "nowhere.jsonl: there is no such file" in said.err
+
+
+def test_the_embedded_judge_writes_nothing(command) -> None:
+    said = command("trust", "test", put(ROWS), "--write")
+
+    assert (said.code, said.out) == (2, "")
+    assert "the embedded judge can't write: name a language model with --judge PROVIDER:MODEL" in said.err
+
+
+def test_with_a_model_the_same_command_goes_on_and_pays_nothing_twice(command, openai) -> None:
+    with Server(Model()) as server:
+        flags = ("trust", "test", put(ROWS), "--write", "--json", *judging(server))
+        stopped = command(*flags, "--max-requests", "9")
+        before = len(chats(server.heard))
+        whole = command(*flags)
+        asked = [same(body) for body in chats(server.heard)]
+        again = command(*flags)
+        after = len(chats(server.heard))
+
+    assert (stopped.code, stopped.out) == (3, "")
+    assert 0 < before <= 9
+    assert whole.code == 0
+    assert len(whole.json["metrics"]) == 7
+    assert len(asked) == len(set(asked)) == after
+    assert again.json == whole.json
+    assert "changes written by the judge" in whole.err

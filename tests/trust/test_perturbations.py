@@ -187,6 +187,12 @@ def test_an_answer_that_stands_elsewhere_too_isnt_removed_in_part() -> None:
     assert all("1901" not in source.text for source in pair.worse.sources)
 
 
+def test_a_question_of_yes_or_no_keeps_its_sources() -> None:
+    asked = replace(CHESS, query="Does a blitz player have 5 minutes?")
+
+    assert reason(asked, "source_query_coverage") == "what is left may still tell yes or no"
+
+
 def test_an_unsupported_claim_isnt_altered() -> None:
     made_up = case("made-up", "When did it open?", "Elephants were invited by telegram in 1950.", PIER.sources[0].text)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -20,18 +21,20 @@ from ragtriage.cli.plan import answers_in
 from ragtriage.cli.progress import progress
 from ragtriage.cli.trust_app import say_unusable, too_many, trust
 from ragtriage.config import Settings
-from ragtriage.errors import InputError
+from ragtriage.errors import ConfigError, InputError
 from ragtriage.judges.chosen import Chosen
+from ragtriage.judges.protocol import Judge
 from ragtriage.readers import Rejected, open_cases
 from ragtriage.report.terminal_pairs import print_efforts
 from ragtriage.report.terminal_selftest import print_self_test
 from ragtriage.running import SelectedRows, Selection
-from ragtriage.trust.effort import efforts_of
+from ragtriage.trust.effort import effort_of_writing, efforts_of
 from ragtriage.trust.pairs import Pair, holds_pairs, read_pairs, write_pairs
 from ragtriage.trust.pairwise import score_pairs, tasks
 from ragtriage.trust.perturb import Perturbed, perturb
-from ragtriage.trust.selftest import bases_of, self_test_of
+from ragtriage.trust.selftest import SelfTest, bases_of, self_test_of
 from ragtriage.trust.stability import stability_of
+from ragtriage.trust.writing import Written, write_changes
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,9 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="Where the pairs go (JSONL), each with what was changed.")
     ] = None,
+    write: Annotated[
+        bool, typer.Option("--write", help="Let the judge, a language model, write paraphrases and altered claims.")
+    ] = False,
     show: Annotated[int, typer.Option(min=0, help="So many failures of each metric in full.")] = 0,
     mapping: Annotated[
         list[str] | None, typer.Option("--map", help="field=column, for example query=question; may be repeated.")
@@ -86,45 +92,70 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
     made = given.perturbed
     say_unusable(given.rejected, len(given.cases))
     if out:
-        write_pairs(made.pairs, out)
-        sys.stderr.write(f"{len(made.pairs):,} pairs in {out}\n")
+        _keep(made.pairs, out)
     if not made.pairs:
         raise InputError(f"{file}: no pair can be made safely of its {made.cases} cases: {_reasons(made)}")
     if dry_run:
         with answers_in(place_of(store, settings)) as memory:
             judge = chosen.judge(memory)
-            print_efforts(Console(), efforts_of(made.pairs, judge, memory=memory), judge.name(), as_json=as_json)
+            efforts = efforts_of(made.pairs, judge, memory=memory)
+            if write:
+                _check_writes(judge)
+                efforts.insert(0, effort_of_writing(made.pairs, judge))
+            print_efforts(Console(), efforts, judge.name(), as_json=as_json)
         return
-    _judge_and_print(file, given, judging, settings, config, store, seed, show, as_json=as_json)
-
-
-def _judge_and_print(  # noqa: PLR0913  # what the command was given
-    file: str,
-    given: _Given,
-    judging: JudgeFlags,
-    settings: Settings,
-    config: Path | None,
-    store: str | None,
-    seed: int,
-    show: int,
-    *,
-    as_json: bool,
-) -> None:
-    made = given.perturbed
-    total = sum(len(task.cases) for task in tasks(made.pairs, {}))
-    total += sum(1 + (len(case.sources) > 1) for case in given.cases)
-    with judge_from(judging, config, store) as asked, progress(total, 0, word="testing") as advance:
-        scored = score_pairs(made.pairs, asked, advance=advance)
-        stability = stability_of(given.cases, asked, settings.thresholds, advance=advance)
-        by = asked.name()
-    found = self_test_of(scored, made.skipped, stability, seed)
+    with judge_from(judging, config, store) as asked:
+        failed = False
+        if write:
+            _check_writes(asked)
+            written = write_changes(made.pairs, asked)
+            _say_written(written)
+            failed = bool(written.failed)
+            given = replace(given, perturbed=replace(made, pairs=written.pairs))
+            if out:
+                _keep(written.pairs, out)
+        found, by = _judged(given, asked, settings, seed), asked.name()
     if as_json:
         whole = {"file": file, "judge": by, "cases": made.cases, **found.as_json()}
         sys.stdout.write(json.dumps(whole, ensure_ascii=False) + "\n")
     else:
         print_self_test(Console(), found, by, file, show)
-    if found.incomplete or too_many(given.rejected, len(given.cases)):
+    if failed or found.incomplete or too_many(given.rejected, len(given.cases)):
         raise typer.Exit(INCOMPLETE)
+
+
+def _judged(given: _Given, judge: Judge, settings: Settings, seed: int) -> SelfTest:
+    """Score the pairs, and look for what moves without cause."""
+    made = given.perturbed
+    total = sum(len(task.cases) for task in tasks(made.pairs, {}))
+    total += sum(1 + (len(case.sources) > 1) for case in given.cases)
+    with progress(total, 0, word="testing") as advance:
+        scored = score_pairs(made.pairs, judge, advance=advance)
+        stability = stability_of(given.cases, judge, settings.thresholds, advance=advance)
+    return self_test_of(scored, made.skipped, stability, seed)
+
+
+def _keep(made: Sequence[Pair], out: Path) -> None:
+    write_pairs(made, out)
+    sys.stderr.write(f"{len(made):,} pairs in {out}\n")
+
+
+def _check_writes(judge: Judge) -> None:
+    """Refuse --write where nobody can write.
+
+    Raises:
+        ConfigError: the judge is no language model.
+    """
+    if reason := judge.can("altered", "en"):
+        raise ConfigError(f"--write: {reason}: name a language model with --judge PROVIDER:MODEL, or leave it out")
+
+
+def _say_written(written: Written) -> None:
+    """What the model wrote, and what of it was taken."""
+    sys.stderr.write(f"{written.taken:,} changes written by the judge; where none was taken, the rules' stays\n")
+    sys.stderr.write("".join(f"  {count:,} not taken: {why}\n" for why, count in written.refused.items()))
+    if written.failed:
+        sys.stderr.write(f"  {written.failed:,} failed: give the same command again\n")
 
 
 def _pairs_of(path: str, selection: Selection) -> _Given:

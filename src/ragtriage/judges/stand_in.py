@@ -23,6 +23,8 @@ _RULES: Mapping[Kind, Callable[[Question], Components]] = {
     "questions": lambda q: split_questions(q.subject),
     "sentences": lambda q: split_sentences(q.subject),
     "standalone": lambda q: _whole(q.subject),
+    "reworded": lambda q: _whole(q.subject),
+    "altered": lambda q: _whole(q.subject),
     "needed_sentences": lambda q: split_sentences(q.subject),
     "questions_answered_by": lambda q: _distinct(q.subject, q.at or 0),
 }

@@ -11,6 +11,7 @@ from ragtriage.judges.wrappers import AnswerMemory
 from ragtriage.rehearsal import rehearse
 from ragtriage.trust.pairs import Pair
 from ragtriage.trust.pairwise import tasks
+from ragtriage.trust.writing import questions_to_write
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +61,15 @@ def efforts_of(
         asked = sum(taken.questions.values())
         found.append(Effort(names, count, taken.cases, taken.least, taken.most, asked))
     return found
+
+
+def effort_of_writing(pairs: Sequence[Pair], judge: Judge) -> Effort:
+    """What `write_changes` would take; what is scored afterwards is only known when it is written.
+
+    Args:
+        pairs: those that rules have made.
+        judge: who would write; what a `Cached` one has in memory is left out.
+    """
+    wanted = [question for _, question in questions_to_write(pairs)]
+    taken = judge.estimate(wanted)
+    return Effort(("writing changes",), len(wanted), 0, taken, taken, len(wanted))

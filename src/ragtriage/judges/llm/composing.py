@@ -150,7 +150,7 @@ def _home(question: Question, known: Collection[str]) -> Home:  # noqa: PLR0911 
             return Home("response", (question.subject,), question.query)
         case "answered" | "holds":
             return Home("response", question.evidence, question.query)
-        case "questions_answered_by":
+        case "questions_answered_by" | "reworded" | "altered":
             return Home("response", (question.subject,))
         case "standalone":
             return Home("conversation", question.evidence, question.subject)

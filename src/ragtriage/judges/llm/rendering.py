@@ -24,6 +24,8 @@ LISTS: Mapping[Kind, tuple[str, ...]] = {
     "questions_answered_by": ("questions_answered_by",),
     "needed_sentences": ("needed_sentences",),
     "standalone": ("standalone",),
+    "reworded": ("reworded",),
+    "altered": ("altered",),
 }
 """Decomposition → the members of the reply that hold its texts."""
 

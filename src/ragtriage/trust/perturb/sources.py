@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ragtriage.case import Case, Source
-from ragtriage.judges.embedded.decompose import split_sentences
+from ragtriage.judges.embedded.decompose import split_questions, split_sentences
+from ragtriage.judges.embedded.lexicon import question_type
 from ragtriage.trust.pairs import Change
 from ragtriage.trust.perturb.surroundings import HOLDS, Made, Skipped, Surroundings, answers, covered, key_of, without
 from ragtriage.trust.wording import content, names, numbers
@@ -51,6 +52,8 @@ def answer_removed(case: Case, around: Surroundings) -> Made | Skipped:
     """
     if answers(case) is None:
         return Skipped(UNSURE)
+    if any(question_type(one.text) == "yesno" for one in split_questions(case.query)):
+        return Skipped("what is left may still tell yes or no")
     said = [one.text for one in split_sentences(case.response or "")]
     answering = max(said, key=lambda sentence: covered(case.query, sentence))
     key_numbers, key_names = key_of(case)

@@ -1,0 +1,140 @@
+"""Perturbations that a language model writes: paraphrases and altered claims, taken only if rules can check them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from ragtriage.case import Case
+from ragtriage.judges import questions as ask
+from ragtriage.judges.embedded.lexicon import NEGATIONS, fold, tokens
+from ragtriage.judges.protocol import Judge
+from ragtriage.judges.questions import Question
+from ragtriage.trust.pairs import Change, Pair
+from ragtriage.trust.wording import content, names, numbers
+from ragtriage.verdicts import Answer, Failure, Verdict
+
+WRITES: Mapping[str, Callable[[str], Question]] = MappingProxyType(
+    {"self_distinctness": ask.reworded, "groundedness": ask.altered}
+)
+"""A metric → what a model is asked to write of the sentence that the rules have picked."""
+AT_ONCE = 256
+"""Sentences that are asked for together."""
+_KEPT = 0.5
+"""The share of a sentence's content words that an altered one keeps at least."""
+_LONGER = 2.0
+"""How many times as long, or as short, a paraphrase may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Pairs, some of them with a change that a model wrote."""
+
+    pairs: tuple[Pair, ...]
+    """All of them, in their order; where the model's sentence wasn't taken, the rules' change stays."""
+    taken: int
+    refused: Mapping[str, int]
+    """Why a sentence wasn't taken → how often."""
+    failed: int
+    """Sentences that the model failed to write; the next run asks again."""
+
+
+def questions_to_write(pairs: Sequence[Pair]) -> list[tuple[int, Question]]:
+    """(position of a pair, what a model is asked for it); only for changes of a sentence that rules have made."""
+    return [
+        (i, WRITES[pair.metric](pair.change.before))
+        for i, pair in enumerate(pairs)
+        if pair.metric in WRITES and pair.change and pair.change.before and pair.change.by == "rule"
+    ]
+
+
+def write_changes(pairs: Sequence[Pair], judge: Judge) -> Written:
+    """Have a model write the paraphrases and altered claims of pairs that rules have made.
+
+    A sentence is taken only where rules can check it: a paraphrase keeps all numbers, names and negations; an altered
+    claim keeps most words, and its new number, name or negation stands in no source.
+
+    Raises:
+        JudgeError: the judge can't work at all.
+        StoreError: the judge's memory can't be read or written.
+    """
+    wanted = questions_to_write(pairs)
+    answers = asyncio.run(_asked([question for _, question in wanted], judge))
+    found = list(pairs)
+    refused: Counter[str] = Counter()
+    taken = failed = 0
+    for (i, question), answer in zip(wanted, answers, strict=True):
+        if isinstance(answer, Failure | Verdict | None):
+            failed += 1
+            continue
+        text = " ".join(answer[0].text.split()) if answer else ""
+        check = not_the_same if pairs[i].metric == "self_distinctness" else not_something_else
+        why = check(question.subject, text, pairs[i].better) if text else "nothing was written"
+        if why:
+            refused[why] += 1
+        else:
+            taken += 1
+            found[i] = _with(pairs[i], text, judge.name())
+    return Written(tuple(found), taken, dict(sorted(refused.items(), key=lambda item: (-item[1], item[0]))), failed)
+
+
+def not_the_same(sentence: str, other: str, case: Case) -> str:  # noqa: ARG001  # both checks get the case
+    """Why a text can't be taken for a paraphrase of a sentence; "" if it can, as far as rules see."""
+    if content(sentence) == content(other):
+        return "a paraphrase has the same words"
+    if numbers(sentence) != numbers(other):
+        return "a paraphrase has other numbers"
+    if _named(sentence) - set(content(other)) or _named(other) - set(content(sentence)):
+        return "a paraphrase has other names"
+    if _negated(sentence) != _negated(other):
+        return "a paraphrase has other negations"
+    if not len(sentence) / _LONGER <= len(other) <= len(sentence) * _LONGER:
+        return "a paraphrase is much longer or shorter"
+    return ""
+
+
+def not_something_else(sentence: str, other: str, case: Case) -> str:
+    """Why a text can't be taken for an altered claim that no source supports; "" if it can, as far as rules see."""
+    before, after = set(content(sentence)), set(content(other))
+    if len(before & after) < _KEPT * len(before):
+        return "of an altered claim more than a detail is changed"
+    there = {word for source in case.sources for word in content(source.text)}
+    details = (numbers(other) | _named(other)) - before
+    if details and not details & there:
+        return ""
+    if not details and _negated(sentence) != _negated(other) and len(after - before) <= 1:
+        return ""
+    if details:
+        return "the new detail of an altered claim stands in the sources"
+    return "what an altered claim changes is no number, name or negation"
+
+
+async def _asked(questions: Sequence[Question], judge: Judge) -> list[Answer | None]:
+    answers: list[Answer | None] = [None] * len(questions)
+    for start in range(0, len(questions), AT_ONCE):
+        async for position, answer in judge.ask(questions[start : start + AT_ONCE]):
+            answers[start + position] = answer
+    return answers
+
+
+def _with(pair: Pair, text: str, by: str) -> Pair:
+    """The pair with what a model wrote in place of the rules' words."""
+    before = pair.change.before if pair.change else ""
+    response = pair.better.response or ""
+    if pair.metric == "self_distinctness":
+        worse, what = f"{response.rstrip()} {text}", "a paraphrased repeat added to the response"
+    else:
+        worse, what = response.replace(before, text, 1), "a claim altered"
+    change = Change(what, "response", before, text, by)
+    return replace(pair, worse=replace(pair.worse, response=worse), change=change)
+
+
+def _named(text: str) -> set[str]:
+    return {word for name in names(text) for word in content(name)}
+
+
+def _negated(text: str) -> int:
+    return sum(fold(token) in NEGATIONS or fold(token).endswith("n't") for token in tokens(text))
