@@ -124,6 +124,8 @@ def test_with_a_model_the_same_command_goes_on_and_pays_nothing_twice(command, o
 
     assert (stopped.code, stopped.out) == (3, "")
     assert 0 < before <= 9
+    assert f"spent: {before} requests" in stopped.err
+    assert "spent:" not in again.err
     assert whole.code == 0
     assert len(whole.json["metrics"]) == 7
     assert len(asked) == len(set(asked)) == after

@@ -11,11 +11,12 @@ import typer
 from rich.console import Console
 
 from ragtriage.cli.exits import INCOMPLETE
-from ragtriage.cli.judging_options import JudgeFlags, choice_from, judge_from, with_judge_flags
+from ragtriage.cli.judging_options import JudgeFlags, choice_from, with_judge_flags
 from ragtriage.cli.options import Config, Where, place_of, settings_from
 from ragtriage.cli.plan import answers_in
 from ragtriage.cli.progress import progress
 from ragtriage.cli.trust_app import say_unusable, too_many, trust
+from ragtriage.cli.trust_judging import asking
 from ragtriage.judges.chosen import Chosen
 from ragtriage.report.terminal_pairs import print_efforts
 from ragtriage.report.terminal_table1 import print_table1
@@ -55,8 +56,8 @@ def table1(
                           as_json=as_json)  # fmt: skip
         return
     total = sum(len(task.cases) for task in tasks(read.pairs, FURTHER))
-    with judge_from(judging, config, store) as asked, progress(total, 0, word="scoring") as advance:
-        scored = score_pairs(read.pairs, asked, further=FURTHER, advance=advance)
+    with asking(chosen, place_of(store, settings)) as asked, progress(total, 0, word="scoring") as advance:
+        scored = score_pairs(read.pairs, asked, further=FURTHER, window=chosen.window, advance=advance)
         by = asked.name()
     rows = rows_of(scored)
     if as_json:

@@ -14,12 +14,13 @@ from rich.console import Console
 
 from ragtriage.case import Case
 from ragtriage.cli.exits import INCOMPLETE
-from ragtriage.cli.judging_options import JudgeFlags, choice_from, judge_from, with_judge_flags
+from ragtriage.cli.judging_options import JudgeFlags, choice_from, with_judge_flags
 from ragtriage.cli.opening import readable, say_columns
 from ragtriage.cli.options import Config, Where, pairs, place_of, settings_from
 from ragtriage.cli.plan import answers_in
 from ragtriage.cli.progress import progress
 from ragtriage.cli.trust_app import say_unusable, too_many, trust
+from ragtriage.cli.trust_judging import asking
 from ragtriage.config import Settings
 from ragtriage.errors import ConfigError, InputError
 from ragtriage.judges.chosen import Chosen
@@ -104,7 +105,7 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
                 efforts.insert(0, effort_of_writing(made.pairs, judge))
             print_efforts(Console(), efforts, judge.name(), as_json=as_json)
         return
-    with judge_from(judging, config, store) as asked:
+    with asking(chosen, place_of(store, settings)) as asked:
         failed = False
         if write:
             _check_writes(asked)
@@ -114,7 +115,7 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
             given = replace(given, perturbed=replace(made, pairs=written.pairs))
             if out:
                 _keep(written.pairs, out)
-        found, by = _judged(given, asked, settings, seed), asked.name()
+        found, by = _judged(given, asked, settings, seed, chosen.window), asked.name()
     if as_json:
         whole = {"file": file, "judge": by, "cases": made.cases, **found.as_json()}
         sys.stdout.write(json.dumps(whole, ensure_ascii=False) + "\n")
@@ -124,14 +125,14 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
         raise typer.Exit(INCOMPLETE)
 
 
-def _judged(given: _Given, judge: Judge, settings: Settings, seed: int) -> SelfTest:
+def _judged(given: _Given, judge: Judge, settings: Settings, seed: int, window: int) -> SelfTest:
     """Score the pairs, and look for what moves without cause."""
     made = given.perturbed
     total = sum(len(task.cases) for task in tasks(made.pairs, {}))
     total += sum(1 + (len(case.sources) > 1) for case in given.cases)
     with progress(total, 0, word="testing") as advance:
-        scored = score_pairs(made.pairs, judge, advance=advance)
-        stability = stability_of(given.cases, judge, settings.thresholds, advance=advance)
+        scored = score_pairs(made.pairs, judge, window=window, advance=advance)
+        stability = stability_of(given.cases, judge, settings.thresholds, window=window, advance=advance)
     return self_test_of(scored, made.skipped, stability, seed)
 
 
