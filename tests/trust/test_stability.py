@@ -6,6 +6,7 @@ from ragtriage.case import Case, Source
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.questions import Question
 from ragtriage.thresholds import DEFAULTS
+from ragtriage.trust.effort import effort_of_stability
 from ragtriage.trust.stability import Stability, stability_of
 from ragtriage.verdicts import Answer, Component, Failure, Verdict
 
@@ -78,6 +79,16 @@ def test_failures_are_counted_and_not_compared() -> None:
     found = found_by(failing)
 
     assert (found.paraphrased.verdicts, found.paraphrased.failed, found.paraphrased.share) == (0, 1, None)
+
+
+def test_what_it_takes_is_counted_without_asking() -> None:
+    judge = FakeJudge(steady)
+
+    effort = effort_of_stability([CASE], judge)
+    stability_of([CASE], judge, THRESHOLDS)
+
+    assert effort.cases == 2
+    assert effort.questions >= len(set(judge.asked))
 
 
 def test_one_source_cant_be_reordered() -> None:

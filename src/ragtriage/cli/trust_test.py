@@ -29,7 +29,7 @@ from ragtriage.readers import Rejected, open_cases
 from ragtriage.report.terminal_pairs import print_efforts
 from ragtriage.report.terminal_selftest import print_self_test
 from ragtriage.running import SelectedRows, Selection
-from ragtriage.trust.effort import effort_of_writing, efforts_of
+from ragtriage.trust.effort import effort_of_stability, effort_of_writing, efforts_of
 from ragtriage.trust.pairs import Pair, holds_pairs, read_pairs, write_pairs
 from ragtriage.trust.pairwise import score_pairs, tasks
 from ragtriage.trust.perturb import Perturbed, perturb
@@ -100,6 +100,7 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
         with answers_in(place_of(store, settings)) as memory:
             judge = chosen.judge(memory)
             efforts = efforts_of(made.pairs, judge, memory=memory)
+            efforts.append(effort_of_stability(given.cases, judge, memory))
             if write:
                 _check_writes(judge)
                 efforts.insert(0, effort_of_writing(made.pairs, judge))

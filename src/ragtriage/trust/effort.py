@@ -6,11 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ragtriage.case import Case
+from ragtriage.diagnosis import needs_of
+from ragtriage.judges import questions as ask
+from ragtriage.judges.embedded.decompose import split_claims
 from ragtriage.judges.protocol import Estimate, Judge
 from ragtriage.judges.wrappers import AnswerMemory
 from ragtriage.rehearsal import rehearse
 from ragtriage.trust.pairs import Pair
 from ragtriage.trust.pairwise import tasks
+from ragtriage.trust.perturb.paraphrase import reworded
+from ragtriage.trust.stability import DOUBTS, METRICS, REORDERED, reordered
 from ragtriage.trust.writing import questions_to_write
 
 
@@ -73,3 +79,31 @@ def effort_of_writing(pairs: Sequence[Pair], judge: Judge) -> Effort:
     wanted = [question for _, question in questions_to_write(pairs)]
     taken = judge.estimate(wanted)
     return Effort(("writing changes",), len(wanted), 0, taken, taken, len(wanted))
+
+
+def effort_of_stability(cases: Sequence[Case], judge: Judge, memory: AnswerMemory | None = None) -> Effort:
+    """What `stability_of` would take; the claims that are asked about in other words are counted by rules.
+
+    Args:
+        cases: as for `stability_of`.
+        judge: who would be asked.
+        memory: what it would remember answers by.
+
+    Raises:
+        JudgeError: the judge can't work at all.
+        StoreError: the memory can't be read.
+    """
+    several = reordered(cases)
+    first = rehearse(cases, judge, metrics=METRICS, also=needs_of(DOUBTS), sample=0, memory=memory)
+    second = rehearse(several, judge, metrics=REORDERED, sample=0, memory=memory)
+    least, most = first.least + second.least, first.most + second.most
+    asked = sum(first.questions.values()) + sum(second.questions.values())
+    for case in cases:
+        claims = split_claims(case.response or "", case.query)
+        texts = [source.text for source in case.sources]
+        again = [text for claim in claims if (text := reworded(claim.text))]
+        wanted = [ask.supported(text, texts, case.query, case.response or "") for text in again if texts]
+        if wanted:
+            taken = judge.estimate(wanted)
+            least, most, asked = least + taken, most + taken, asked + len(wanted)
+    return Effort(("contradictions and moves",), 0, len(cases) + len(several), least, most, asked)

@@ -115,7 +115,7 @@ def stability_of(
         JudgeError: the judge can't work at all.
         StoreError: the judge's memory can't be read or written.
     """
-    several = [replace(case, sources=case.sources[::-1]) for case in cases if len(case.sources) > 1]
+    several = reordered(cases)
     before: dict[str, Record] = {}
     for record in evaluate_sync(cases, judge, metrics=METRICS, also=needs_of(DOUBTS), window=window):
         before[record.case.id] = record
@@ -139,6 +139,11 @@ def stability_of(
     failed = sum(any(not isinstance(o, Score) and o.failed for o in one.outcomes.values()) for one in records)
     paraphrases = asyncio.run(_paraphrased(_rewordings(records), judge))
     return Stability(len(decided), contradicting, Moves(verdicts, tuple(moves)), paraphrases, failed)
+
+
+def reordered(cases: Sequence[Case]) -> list[Case]:
+    """The cases that have several sources, these in the opposite order."""
+    return [replace(case, sources=case.sources[::-1]) for case in cases if len(case.sources) > 1]
 
 
 def _judged(record: Record) -> dict[tuple[str, int], tuple[str, str]]:
