@@ -42,7 +42,16 @@ def test_every_command_has_help(command, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["judge ask", "judge split", "testset score", "testset reliability", "trust test", "trust table1"]
+    "name",
+    [
+        "judge ask",
+        "judge split",
+        "testset score",
+        "testset reliability",
+        "trust test",
+        "trust table1",
+        "trust agreement",
+    ],
 )
 def test_commands_of_two_words_have_help(command, name: str) -> None:
     assert command(*name.split(), "--help").code == 0

@@ -50,7 +50,7 @@ def test_every_row_gets_one_prediction_in_order_and_a_row_that_lacks_a_field_an_
     assert said.code == 0
     assert [p["id"] for p in found] == [row["id"] for row in given]
     for p in found[1:-1]:
-        assert list(p) == ["id", "verdict", "confidence", "score"]
+        assert list(p) == ["id", "verdict", "confidence", "score", "sure"]
         assert p["verdict"] in {"yes", "no", "unknown"}
         assert 0.0 <= p["score"] <= 1.0
     for p in (found[0], found[-1]):

@@ -34,7 +34,7 @@ def ask(
     store: Where = None,
     config: Config = None,
 ) -> None:
-    """Verdicts for rows of one task: {id, verdict, confidence, score}, or an error with a null score.
+    """Verdicts for rows of one task: {id, verdict, confidence, score, sure}, or an error with a null score.
 
     Uses the question's fields only (claim, sources, query, text, question, a, b, truth, response).
     """

@@ -108,7 +108,7 @@ def _supported(row: Row, parts: Sequence[Sequence[Component]]) -> tuple[Question
 
 
 def score_of(task: Task, answers: Sequence[Answer]) -> dict[str, Any]:
-    """The prediction for one row: `verdict`, `confidence` and `score`, the probability of yes.
+    """The prediction for one row: `verdict`, `confidence`, `score`, the probability of yes, and whether it is `sure`.
 
     The least supported claim decides for `supported`, the closest pair for `similar`. A failure gives a score of None
     and an `error`. A text without a claim has nothing that isn't supported; one sentence repeats nothing.
@@ -122,10 +122,16 @@ def score_of(task: Task, answers: Sequence[Answer]) -> dict[str, Any]:
             "verdict": "yes" if task == "supported" else "no",
             "confidence": None,
             "score": float(task == "supported"),
+            "sure": True,
         }
     pick: Callable[..., Verdict] = min if task == "supported" else max
     verdict = pick(verdicts, key=probability)
-    return {"verdict": verdict.value, "confidence": verdict.confidence, "score": probability(verdict)}
+    return {
+        "verdict": verdict.value,
+        "confidence": verdict.confidence,
+        "score": probability(verdict),
+        "sure": verdict.sure,
+    }
 
 
 def probability(verdict: Verdict) -> float:
