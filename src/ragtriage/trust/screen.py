@@ -1,0 +1,112 @@
+"""One item as a person sees it: query, component and what it is held against, on one screen, without the verdict."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections import Counter
+from collections.abc import Sequence
+
+from ragtriage.judges.embedded.decompose import split_sentences
+from ragtriage.record import Record
+from ragtriage.trust.floors import words
+from ragtriage.trust.items import ASKING, Item, title_of
+
+LINES = 24
+WIDTH = 80
+_QUERY, _COMPONENT = 3, 5
+"""Lines that the query, and the component, may take on a screen."""
+_LEFT = 6
+"""Lines of a screen that the head, blank lines and the keys take."""
+KEYS = "y yes · n no · s skip · b back · e everything · q quit"
+
+
+def screen(item: Item, record: Record, place: str, *, whole: bool = False, lines: int = LINES) -> list[str]:
+    """The lines of one item; none is longer than 80 characters.
+
+    Args:
+        item: what is asked about.
+        record: its case.
+        place: which item it is, as `3 of 20`.
+        whole: everything it is held against, however long, instead of what is nearest to the component.
+        lines: how many the screen has.
+    """
+    asking = ASKING[item.metric]
+    most = None if whole else _QUERY
+    head = f"{place} · {title_of(item.metric)}"
+    found = [head, "", *_block("Question", record.case.query, most)]
+    if whole and record.case.history:
+        found += ["Before it", *(line for t in record.case.history for line in _wrapped(f"{t.role}: {t.text}", None))]
+    component = _block(asking.component, item.text, None if whole else _COMPONENT)
+    texts = _evidence(item, record)
+    left = lines - _LEFT - len(found) - len(component)
+    evidence = _whole(texts) if whole else _nearest(item, texts, max(3, left))
+    return [*found, *component, "", *evidence, "", asking.question]
+
+
+def _evidence(item: Item, record: Record) -> list[tuple[str, str]]:
+    """What a component is held against: (name, text)."""
+    case = record.case
+    match ASKING[item.metric].against:
+        case "sources":
+            return [(f"Source {i}", source.text) for i, source in enumerate(case.sources, 1)]
+        case "response":
+            return [("Response", case.response or "")]
+        case "reference":
+            return [("True answer", case.reference or "")]
+        case "query":
+            return [("Response", case.response)] if "Claim" in ASKING[item.metric].component and case.response else []
+
+
+def _block(title: str, text: str, most: int | None) -> list[str]:
+    lines = _wrapped(text, most)
+    return [title, *lines]
+
+
+def _wrapped(text: str, most: int | None) -> list[str]:
+    """A text in lines with an indent, harmless to show; cut with an ellipsis."""
+    clean = "".join(char if char.isprintable() else " " for char in text)
+    wrapper = textwrap.TextWrapper(
+        WIDTH, initial_indent="  ", subsequent_indent="  ", max_lines=most, placeholder=" …", break_on_hyphens=False
+    )
+    return wrapper.wrap(clean) or ["  (empty)"]
+
+
+def _whole(texts: Sequence[tuple[str, str]]) -> list[str]:
+    """Every text with its own lines, so that tables can be read."""
+    return [
+        line
+        for name, text in texts
+        for line in (name, *(row for own in text.splitlines() if own.strip() for row in _wrapped(own, None)))
+    ]
+
+
+def _nearest(item: Item, texts: Sequence[tuple[str, str]], lines: int) -> list[str]:
+    """The passages that share most with the component, the nearest first, as many as there is room for.
+
+    By rare words alone, and never by what the judge has found: a passage that the judge chose would give it away.
+    """
+    if not texts:
+        return []
+    passages = [(name, at, one.text) for name, text in texts for at, one in enumerate(split_sentences(text))]
+    counts = Counter(word for *_, text in passages for word in set(words(text)))
+    wanted = set(words(item.text))
+
+    def shared(text: str) -> float:
+        return sum(math.log(1 + len(passages) / counts[word]) for word in wanted & set(words(text)))
+
+    order = sorted(range(len(passages)), key=lambda i: (-shared(passages[i][2]), i))
+    shown: list[str] = []
+    taken = 0
+    for i in order:
+        name, _, text = passages[i]
+        head = name if taken == 0 or name != passages[order[taken - 1]][0] else ""
+        block = [*([head] if head else []), *_wrapped(text, None)]
+        if taken and len(shown) + len(block) > lines - 1:
+            break
+        shown += block[: max(2, lines - 1)]
+        taken += 1
+    left = len(passages) - taken
+    if left:
+        shown.append(f"({left} more sentence{'s' if left > 1 else ''}: e shows everything)")
+    return shown or ["(nothing to hold it against)"]
