@@ -4,11 +4,11 @@
 
 DATA/<task>/<set>.jsonl[.gz] holds the rows, and DATA/score.py scores predictions. OUT/<fingerprint>/<task>/<set>.jsonl
 gets them; those that the same judge made already stay. Verdicts go through the code behind `ragtriage judge ask`,
-numbers of sub-questions through `judge split`; a triad scores the difference of its metric between the better and the
-worse side. Preferences need metrics that aren't there yet and are left out.
+numbers of sub-questions through `judge split`, preferences through that behind `ragtriage trust agreement`; a triad
+scores the difference of its metric between the better and the worse side.
 
 `BAcc` is the balanced accuracy at the best threshold for the set, `as shipped` that of the verdicts, where unknown
-counts as wrong.
+counts as wrong. Beside stand word overlap (*floor*), length, and what others published (DATA/anchors.json).
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ from ragtriage.judges.chosen import judge_named
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.rows import TASKS
 from ragtriage.judging import ask_rows, split_rows
+from ragtriage.trust.labelled import read_labelled
+from ragtriage.trust.people import lines_of
 
 CURVES = ("supported/ragtruth-qa-sentence",)
 """Sets whose share of unsupported claims is an application's own, or near it."""
@@ -83,6 +85,21 @@ def compare_sides(path: Path, out: Path, judge: Judge) -> None:
     write(out, scores)
 
 
+def prefer(path: Path, out: Path, judge: Judge) -> None:
+    """Which of two answers the judge prefers, and by how much; an unfinished pair gives no score."""
+    lines = lines_of(read_labelled(str(path), "preference"), judge)
+    write(out, {line["id"]: line["score"] for line in lines})
+
+
+def published(data: Path) -> dict[str, str]:
+    """Set → what others published of it."""
+    path = data / "anchors.json"
+    known = json.loads(path.read_text(encoding="utf-8"))["anchors"] if path.exists() else {}
+    return {
+        name: "; ".join(f"{one['who']} {one['measure']} {one['value']}" for one in some) for name, some in known.items()
+    }
+
+
 def as_shipped(rows: list[dict[str, Any]], predictions: list[dict[str, Any]]) -> float:
     """Balanced accuracy of the verdicts themselves; unknown is wrong."""
     said = {row["id"]: row["verdict"] for row in predictions}
@@ -105,7 +122,9 @@ def print_table(data: Path, out: Path, columns: Mapping[str, Path], rows: Path |
         subprocess.run([sys.executable, data / "score.py", *given], check=True, stdout=subprocess.DEVNULL)
         found[judge] = json.loads(target.read_text(encoding="utf-8"))
     names = list(dict.fromkeys(name for some in found.values() for name in some))
-    print("| set | rows | " + " | ".join([*columns, "floor"]) + " |\n|---|---|" + "---|" * (len(columns) + 1))
+    print("| set | rows | " + " | ".join([*columns, "floor", "length", "published"]) + " |")
+    print("|---|---|" + "---|" * (len(columns) + 3))
+    anchors = published(data)
     for name in names:
         some = {judge: scores[name] for judge, scores in found.items() if name in scores}
         first = next(iter(some.values()))
@@ -115,7 +134,7 @@ def print_table(data: Path, out: Path, columns: Mapping[str, Path], rows: Path |
         ]
         print(
             f"| {name.replace('#', ' · ')} | {first['n']:,} | "
-            + " | ".join([*cells, cell(first["floor"], None)])
+            + " | ".join([*cells, cell(first["floor"], None), cell(first["length"], None), anchors.get(name, "")])
             + " |"
         )
 
@@ -142,7 +161,7 @@ def print_curve(data: Path, columns: Mapping[str, Path]) -> None:
 
 def cell(scores: Mapping[str, Any], verdicts: float | None) -> str:
     """AUC and balanced accuracy, or what a set has instead."""
-    main = [name for name in ("AUC", "BAcc", "Spearman", "agreement", "accepted") if name in scores]
+    main = [name for name in ("AUC", "BAcc", "accuracy", "Spearman", "agreement", "accepted") if name in scores]
     parts = []
     for name in main:
         value, low, high = scores[name]
@@ -192,6 +211,8 @@ def predict_all(data: Path, folder: Path, name: str, only: list[str] | None) -> 
             count_questions(path, out, judge)
         elif task == "triads":
             compare_sides(path, out, judge)
+        elif task == "preference":
+            prefer(path, out, judge)
         else:
             continue
         print(f"{name}: {task}/{stem}: {time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)
