@@ -43,7 +43,7 @@ def spelled() -> Iterator[str]:
         yield name
 
 
-@pytest.mark.parametrize("name", spelled())
+@pytest.mark.parametrize("name", [*spelled()])
 def test_every_command_has_help(command, name: str) -> None:
     said = command(*name.split(), "--help")
 
