@@ -15,6 +15,14 @@
     base_url = "http://localhost:8000/v1"
     concurrency = 4
 
+    [cuts.supported]
+    judge = "embedded"
+    yes = 0.6
+    no = 0.4
+
+    [bands]
+    supported = "0.2:0.9"
+
     [map]
     query = "question"
 
@@ -41,15 +49,17 @@ from typing import Any, Literal, get_args
 from ragtriage.citations.marks import pattern_of
 from ragtriage.diagnosis.rules import KINDS, RULES, Kind, Rule
 from ragtriage.errors import ConfigError
+from ragtriage.judges.cuts import Cut, bands_from, cuts_from
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.settings import options_from
+from ragtriage.judges.questions import Kind as Asked
 from ragtriage.metrics import METRICS, OTHER_NAMES, metric_named, own, unknown
 from ragtriage.thresholds import Level, thresholds_with
 
 FILE = "ragtriage.toml"
 _KEYS = (
     "metrics", "judge", "jury", "cascade", "llm", "store", "thresholds", "fail_under", "fail_over", "map", "rules",
-    "any_language", "citation_mark",
+    "any_language", "citation_mark", "cuts", "bands",
 )  # fmt: skip
 _RULE_KEYS = ("name", "kind", "when", "component", "reading", "advice", "quotes", "further", "faults", "declines")
 
@@ -81,6 +91,10 @@ class Settings:
     any_language: bool = False
     citation_mark: str | None = None
     """See `ragtriage.case.Case.citation_mark`."""
+    cuts: Mapping[Asked, Cut] = field(default_factory=dict)
+    """Kind of question → where its verdicts are cut, for the judge that the cut names."""
+    bands: Mapping[Asked, str] = field(default_factory=dict)
+    """Kind of question → the cascade's band instead of the shipped one."""
 
 
 def find_settings(start: Path) -> Settings:
@@ -136,6 +150,8 @@ def read_settings(path: Path) -> Settings:
         RULES + tuple(_rule(rule, f"{where}: rule {i + 1}", names) for i, rule in enumerate(rules)),
         any_language,
         mark,
+        cuts_from(_table(table, "cuts", where), where),
+        bands_from(_table(table, "bands", where), where),
     )
 
 

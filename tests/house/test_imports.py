@@ -22,9 +22,9 @@ ORDER = (
     "errors", "case", "verdicts", "steps", "metric", "metrics", "judges.questions", "judges.protocol", "planning",
     "language", "judges.embedded.decompose", "citations", "metrics.carried", "lacks", "inquiry", "record",
     "evaluation", "thresholds", "diagnosis", "judges.llm.options",
-    "judges.llm.exchange", "judges.llm.naming", "judges.llm.pricing", "judges.llm.settings", "config", "summary",
-    "judges", "store", "readers", "assessment", "gate", "exporting", "running", "collect", "judging", "rehearsal",
-    "repeats", "testset", "trust", "report", "demo", "cli", "__main__",
+    "judges.cuts", "judges.llm.exchange", "judges.llm.naming", "judges.llm.pricing", "judges.llm.settings", "config",
+    "summary", "judges", "store", "readers", "assessment", "gate", "exporting", "running", "collect", "judging",
+    "rehearsal", "repeats", "testset", "trust", "report", "demo", "cli", "__main__",
 )  # fmt: skip
 """A module imports only from what stands before it, or from its own place."""
 

@@ -117,6 +117,8 @@ def choice_from(flags: JudgeFlags, settings: Settings) -> Choice:
         flags.wait,
         flags.any_language or settings.any_language,
         options,
+        settings.cuts,
+        settings.bands,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import partial
@@ -9,6 +10,7 @@ from typing import Literal
 
 from ragtriage.errors import ConfigError
 from ragtriage.evaluation import WINDOW
+from ragtriage.judges.cuts import Cut
 from ragtriage.judges.embedded import EMBEDDED, FAST, EmbeddedJudge
 from ragtriage.judges.llm.batch_api import BatchAPI
 from ragtriage.judges.llm.batches import Desk
@@ -25,7 +27,7 @@ from ragtriage.judges.llm.tickets import Tickets
 from ragtriage.judges.llm.transport import ModelTransport
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.questions import Kind
-from ragtriage.judges.wrappers import BANDS, AnswerMemory, Band, Cached, Cascade, InMemory, Jury, Routed
+from ragtriage.judges.wrappers import BANDS, AnswerMemory, Band, Cached, Cascade, InMemory, Jury, Recut, Routed
 
 LOCAL = (EMBEDDED, FAST)
 """The judges that come with the package."""
@@ -58,6 +60,10 @@ class Choice:
     any_language: bool = False
     """Whether to judge also in languages that the embedded judge wasn't measured on."""
     options: LLMOptions = field(default_factory=LLMOptions)
+    cuts: Mapping[Kind, Cut] = field(default_factory=dict)
+    """Where verdicts are cut instead of where the judge does; each counts for the judge that it names alone."""
+    own_bands: Mapping[Kind, str] = field(default_factory=dict)
+    """Bands instead of shipped ones, LOW:HIGH."""
 
     def __post_init__(self) -> None:
         for name in self.models:
@@ -117,7 +123,12 @@ class Choice:
             ConfigError: the band can't be read.
         """
         if self.cascade in {None, SHIPPED}:
-            return dict(BANDS)
+            for kind in self.own_bands:
+                if kind not in BANDS:
+                    raise ConfigError(f"[bands]: a cascade has no band for {kind!r}: there are {', '.join(BANDS)}")
+            own = {kind: Band.parse(band) for kind, band in self.own_bands.items()}
+            # whether an answer of a response may stand wasn't asked when the band was fitted
+            return dict(BANDS) | {kind: replace(band, responses=BANDS[kind].responses) for kind, band in own.items()}
         return dict.fromkeys(BANDS, Band.parse(str(self.cascade)))
 
 
@@ -196,15 +207,21 @@ class Chosen:
         own = {name: self._own(name) for name in named if name in LOCAL}
         local = next(iter(own.values())) if own else self._comparing()
         members = [
-            Cached(own.get(name) or self._model(name, local, tickets, trial), remembered,
-                   durable=name not in own, trial=trial)
+            self._cut(name, Cached(own.get(name) or self._model(name, local, tickets, trial), remembered,
+                                   durable=name not in own, trial=trial))
             for name in self.choice.names
         ]  # fmt: skip
         judge: Judge = members[0] if len(members) == 1 else Jury(members)
         if self.choice.cascade is None:
             return judge
-        self._cascade = Cascade(Cached(local, remembered, trial=trial), judge, self.choice.bands())
+        first = self._cut(EMBEDDED, Cached(local, remembered, trial=trial))
+        self._cascade = Cascade(first, judge, self.choice.bands())
         return self._cascade
+
+    def _cut(self, name: str, judge: Judge) -> Judge:
+        """The judge with the user's cuts, where there are any for it."""
+        cuts = {kind: cut for kind, cut in self.choice.cuts.items() if cut.judge == name}
+        return Recut(judge, cuts) if cuts else judge
 
     def _own(self, name: str) -> EmbeddedJudge:
         """One of the package's own judges."""

@@ -1,0 +1,146 @@
+"""A user's cuts: they change verdicts and fingerprints, and only of the judge that they were fitted for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from contract import CHECKS, QUESTIONS, Candidate, answers
+from test_fake import BROKEN, sensible
+
+from ragtriage.config import read_settings
+from ragtriage.errors import ConfigError
+from ragtriage.judges.chosen import Choice, Chosen
+from ragtriage.judges.cuts import Cut, uncut
+from ragtriage.judges.fake import FakeJudge
+from ragtriage.judges.questions import Question, essential, supported
+from ragtriage.judges.wrappers import BANDS, Cached, InMemory, Recut
+from ragtriage.judges.wrappers.recut import recut
+from ragtriage.verdicts import Failure, Verdict
+
+CUT = Cut(0.6, 0.3, "fake")
+SUPPORTED = supported("Cats purr.", ("Cats purr.",))
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_contract(check) -> None:
+    check(Candidate(lambda: Recut(FakeJudge(sensible), {"supported": CUT}), failing=BROKEN))
+
+
+@pytest.mark.parametrize(
+    ("score", "value"), [(0.29, "no"), (0.3, "unknown"), (0.59, "unknown"), (0.6, "yes"), (1.0, "yes")]
+)
+def test_verdicts_change_at_the_cuts(score: float, value: str) -> None:
+    found = recut(Verdict("unknown", score, 0.5, "because"), CUT)
+
+    assert isinstance(found, Verdict)
+    assert (found.value, found.score, found.explanation) == (value, score, "because")
+
+
+def test_a_verdict_that_stays_is_untouched_and_a_new_no_is_to_be_checked() -> None:
+    same = Verdict("no", 0.1, 0.8)
+
+    assert recut(same, CUT) is same
+    assert recut(Verdict("yes", 0.2, 0.8), CUT) == Verdict("no", 0.2, 0.8, sure=False)
+
+
+def test_what_has_no_probability_stays() -> None:
+    assert recut(Verdict("yes"), CUT) == Verdict("yes")
+    assert recut(Failure("gone"), CUT) == Failure("gone")
+
+
+def test_other_kinds_stay_as_they_are() -> None:
+    judge = Recut(FakeJudge(lambda _: Verdict("yes", 0.1)), {"supported": CUT})
+
+    found = answers(judge, [SUPPORTED, essential("Do cats purr?", "Cats purr.")])
+
+    assert [one.value for one in found if isinstance(one, Verdict)] == ["no", "yes"]
+
+
+def test_the_cut_is_part_of_its_kinds_fingerprint_alone() -> None:
+    inner = FakeJudge(sensible)
+    one, other = Recut(inner, {"supported": CUT}), Recut(inner, {"supported": Cut(0.7, 0.3, "fake")})
+
+    assert len({judge.fingerprint("supported") for judge in (inner, one, other)}) == 3
+    assert one.fingerprint("essential") == inner.fingerprint("essential")
+    assert uncut(one.fingerprint("supported")) == inner.fingerprint("supported")
+
+
+def test_changing_a_cut_asks_nothing_again() -> None:
+    inner, memory = FakeJudge(lambda _: Verdict("yes", 0.5)), InMemory()
+    for cut in (CUT, Cut(0.5, 0.5, "fake")):
+        answers(Recut(Cached(inner, memory), {"supported": cut}), [SUPPORTED])
+
+    assert len(inner.asked) == 1
+
+
+def test_a_cut_for_another_version_of_the_judge_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"\[cuts.supported\] was fitted for fake as old.*calibrate again"):
+        Recut(FakeJudge(sensible), {"supported": Cut(0.6, 0.3, "fake", "old")})
+
+
+def test_a_cut_holds_for_the_judge_that_it_names() -> None:
+    cuts = {"supported": Cut(0.6, 0.3, "embedded")}
+    own, fast = (Chosen(Choice((name,), cuts=cuts)).judge() for name in ("embedded", "embedded:fast"))
+
+    assert "+cut-0.3-0.6" in own.fingerprint("supported")
+    assert "+cut" not in fast.fingerprint("supported")
+
+
+def test_settings_hold_cuts_and_bands(tmp_path: Path) -> None:
+    path = tmp_path / "ragtriage.toml"
+    path.write_text(
+        '[cuts.supported]\njudge = "embedded"\nyes = 0.6\nno = 0.3\n[bands]\nsupported = "0.1:"\n', encoding="utf-8"
+    )
+    settings = read_settings(path)
+    choice = Choice(("openai:m",), cascade="shipped", own_bands=settings.bands)
+
+    assert settings.cuts == {"supported": Cut(0.6, 0.3, "embedded")}
+    assert (choice.bands()["supported"].low, choice.bands()["supported"].high) == (0.1, 2.0)
+    assert choice.bands()["relevant"] == BANDS["relevant"]
+
+
+def decided(choice: Choice, question: Question, score: float) -> bool:
+    return choice.bands()[question.kind].decides(question, Verdict("no", score))
+
+
+def test_a_band_of_ones_own_decides() -> None:
+    own = Choice(("openai:m",), cascade="shipped", own_bands={"supported": "0.1:"})
+
+    assert decided(Choice(("openai:m",), cascade="shipped"), SUPPORTED, 0.2)
+    assert not decided(own, SUPPORTED, 0.2)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[cuts.claims]\nyes = 1", "'claims' has no probability to cut"),
+        ("[cuts]\nsupported = 0.5", "must be a table"),
+        ("[cuts.supported]\nyes = 0.5\nno = 0.5", "lacks the judge"),
+        ('[cuts.supported]\njudge = "embedded"\nyes = 1.5\nno = 0.5', "yes is 1.5"),
+        ('[cuts.supported]\njudge = "embedded"\nyes = 0.3\nno = 0.5', "no = 0.5 lies above yes = 0.3"),
+        ('[cuts.supported]\njudge = "embedded"\nyes = 0.5\nmaybe = 0.5', "no setting is called 'maybe'"),
+        ("[cuts.supported]\njudge = 3", "judge is 3"),
+        ("[bands]\nsupported = 0.5", r"\[bands\] supported is 0.5"),
+        ('[bands]\nfacts = "0.1:0.2"', "'facts' has no probability"),
+    ],
+)
+def test_wrong_settings_are_said(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "ragtriage.toml"
+    path.write_text(text, encoding="utf-8")
+
+    with pytest.raises(ConfigError, match=said):
+        read_settings(path)
+
+
+def test_wrong_bands_are_said_before_anything_is_asked() -> None:
+    with pytest.raises(ConfigError, match="LOW:HIGH"):
+        Choice(("openai:m",), cascade="shipped", own_bands={"supported": "0.9:0.1"})
+    with pytest.raises(ConfigError, match="no band for 'holds'"):
+        Choice(("openai:m",), cascade="shipped", own_bands={"holds": "0.1:0.9"})
+
+
+def test_every_question_has_an_answer_whatever_is_cut() -> None:
+    judge = Recut(FakeJudge(sensible), {"supported": CUT})
+
+    assert len(answers(judge, QUESTIONS)) == len(QUESTIONS)

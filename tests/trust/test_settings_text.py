@@ -1,0 +1,100 @@
+"""Settings are changed, and nothing else in their file."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from ragtriage.config import read_settings
+from ragtriage.errors import InputError
+from ragtriage.trust.settings_text import with_values, write_settings
+
+CUT = {"cuts.supported": {"judge": "embedded", "yes": 0.6, "no": 0.4}}
+MINE = """# my settings
+metrics = [
+  "thelma",  # the default
+]
+
+[thresholds]   # strict
+groundedness = 0.9  # legal asked for it
+"response_precision" = 0.5
+
+[map]
+query = "question # not a comment"
+"""
+
+
+def test_a_value_is_changed_in_its_place_and_comments_stay() -> None:
+    after = with_values(MINE, {"thresholds": {"groundedness": 0.85, "response_precision": 0.4}})
+
+    assert after == MINE.replace("0.9 ", "0.85 ").replace("= 0.5", "= 0.4")
+
+
+def test_a_key_is_added_to_its_table() -> None:
+    after = with_values(MINE, {"thresholds": {"answer_f1": 0.7}})
+
+    assert after == MINE.replace('"response_precision" = 0.5\n', '"response_precision" = 0.5\nanswer_f1 = 0.7\n')
+
+
+def test_a_table_is_added_at_the_end() -> None:
+    assert with_values(MINE, CUT) == MINE + '\n[cuts.supported]\njudge = "embedded"\nyes = 0.6\nno = 0.4\n'
+
+
+def test_twice_the_same_changes_nothing() -> None:
+    once = with_values(MINE, CUT)
+
+    assert with_values(once, CUT) == once
+
+
+def test_line_ends_stay_as_they_are() -> None:
+    assert with_values("[bands]\r\nsupported = '0.1:0.9'\r\n", {"bands": {"supported": "0.2:0.8"}}) == (
+        '[bands]\r\nsupported = "0.2:0.8"\r\n'
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "thresholds = { groundedness = 0.9 }\n",
+        "thresholds.groundedness = 0.9\n",
+        'note = """\n[thresholds]\ngroundedness = 0.9\n"""\n',
+        "[thresholds]\ngroundedness = [\n  1,\n]\n",
+        "thresholds = 3\n",
+        "thresholds = [",
+    ],
+)
+def test_what_cannot_be_changed_safely_is_left_and_said(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "ragtriage.toml"
+    path.write_text(text, encoding="utf-8")
+
+    with pytest.raises(InputError, match=r"put this in yourself:\n\[thresholds\]\ngroundedness = 0.8"):
+        write_settings(path, {"thresholds": {"groundedness": 0.8}})
+
+    assert path.read_text(encoding="utf-8") == text
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_new_file_is_made_and_can_be_read(tmp_path: Path) -> None:
+    write_settings(tmp_path / "new" / "ragtriage.toml", CUT)
+
+    assert read_settings(tmp_path / "new" / "ragtriage.toml").cuts["supported"].yes == 0.6
+
+
+def test_in_a_project_file_they_stand_under_the_tool(tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text('[project]\nname = "mine"\n\n[tool.ragtriage]\nmetrics = ["thelma"]\n', encoding="utf-8")
+
+    write_settings(path, {"thresholds": {"groundedness": 0.7}} | CUT)
+
+    assert tomllib.loads(path.read_text(encoding="utf-8"))["project"] == {"name": "mine"}
+    assert read_settings(path).thresholds["groundedness"] == 0.7
+    assert read_settings(path).cuts["supported"].no == 0.4
+
+
+def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+
+    with pytest.raises(InputError, match="can't be written"):
+        write_settings(tmp_path / "file" / "ragtriage.toml", CUT)
