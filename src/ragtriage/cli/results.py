@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ import typer
 from rich.console import Console
 
 from ragtriage.assessment import Assessment, Criteria
+from ragtriage.cli.corrections import Labels, corrections_of
 from ragtriage.cli.options import Run, Thresholds, Where, place_of
 from ragtriage.config import named_numbers
 from ragtriage.diagnosis import Finding, diagnose
@@ -29,6 +31,8 @@ from ragtriage.report.terminal_case import print_case
 from ragtriage.report.terminal_repeats import print_repeats
 from ragtriage.running import criteria_of
 from ragtriage.store import RunInfo, Store, StoredRun, open_store
+from ragtriage.trust.correction import Correction
+from ragtriage.trust.judge_card import read_card
 
 Diagnosed = tuple[Record, tuple[Finding, ...]]
 REJECTIONS = 10
@@ -41,15 +45,22 @@ def report(
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Where it goes [default: into the store].")] = None,
     by: Annotated[str | None, typer.Option(help="A tag: the table also for each of its values.")] = None,
     threshold: Thresholds = None,
+    labels: Labels = None,
+    judge_card: Annotated[
+        Path | None,
+        typer.Option(help="A card of its judge, from `ragtriage trust card -o`, to be carried: a .json file."),
+    ] = None,
     store: Where = None,
 ) -> None:
     """Write a run as one self-contained HTML file."""
     with open_store(place_of(store), create=False) as there:
         stored, criteria = opened(there, run, threshold)
         path = out or report_path(there, stored) or Path("report.html")
-        write_html(
-            path, stored, criteria, assessed(stored, criteria, by), repeats_of(trials_of(there, stored), criteria)
-        )
+        repeats = repeats_of(trials_of(there, stored), criteria)
+        corrections = corrections_of(stored, criteria, labels)
+        card = read_card(judge_card, stored.info.fingerprints) if judge_card else None
+        shown = assessed(stored, criteria, by)
+        write_html(path, stored, criteria, shown, repeats, corrections=corrections, judge_card=card)
     sys.stdout.write(f"{path}\n")
 
 
@@ -60,6 +71,7 @@ def show(
     most: Annotated[int, typer.Option(help="How many cases are listed.")] = 30,
     by: Annotated[str | None, typer.Option(help="A tag: the table also for each of its values.")] = None,
     threshold: Thresholds = None,
+    labels: Labels = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
     store: Where = None,
 ) -> None:
@@ -77,7 +89,9 @@ def show(
         trials = trials_of(there, stored)
         repeats = repeats_of(trials, criteria)
         further = {"repeats": {**repeats.as_json(), "runs": [trial.number for trial in trials]}} if repeats else {}
-        print_run(stored, criteria, assessed(stored, criteria, by), as_json=as_json, further=further)
+        corrections = corrections_of(stored, criteria, labels)
+        assessment = assessed(stored, criteria, by)
+        print_run(stored, criteria, assessment, as_json=as_json, further=further, corrections=corrections)
         if repeats and not as_json:
             Console().print()
             print_repeats(Console(), repeats, input=_header(stored, criteria).input, judge=stored.info.judge)
@@ -123,16 +137,19 @@ def print_run(
     *,
     as_json: bool,
     further: Mapping[str, Any] | None = None,
+    corrections: Mapping[str, Correction] | None = None,
 ) -> None:
     """A run's numbers: one JSON object, or tables and what to look at next."""
     summary = assessment.summary()
     if as_json:
-        sys.stdout.write(
-            json.dumps({"run": stored.number, **summary.as_json(), **spent_by(stored.info), **(further or {})}) + "\n"
-        )
+        told = {"run": stored.number, **summary.as_json(), **spent_by(stored.info), **(further or {})}
+        for name, found in (corrections or {}).items():
+            told["metrics"][name]["corrected"] = found.as_json()
+        sys.stdout.write(json.dumps(told) + "\n")
         return
     console = Console()
-    print_summary(console, _header(stored, criteria), summary, assessment.slices())
+    header = replace(_header(stored, criteria), corrections=corrections or {})
+    print_summary(console, header, summary, assessment.slices())
     worst = next((case for group in summary.groups for case in group.worst), None)
     lines = [f"run {stored.number} is stored; list its cases: {program()} show {stored.number}"]
     if worst is not None:
@@ -179,9 +196,16 @@ def report_path(store: Store, stored: StoredRun) -> Path | None:
 
 
 def write_html(
-    path: Path, stored: StoredRun, criteria: Criteria, assessment: Assessment, repeats: RepeatSummary | None
+    path: Path,
+    stored: StoredRun,
+    criteria: Criteria,
+    assessment: Assessment,
+    repeats: RepeatSummary | None,
+    *,
+    corrections: Mapping[str, Correction] | None = None,
+    judge_card: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write the HTML report of a run; `repeats` if it was repeated.
+    """Write the HTML report of a run; `repeats` if it was repeated, the judge's card if it is to carry one.
 
     Raises:
         InputError: the file can't be written.
@@ -192,7 +216,8 @@ def write_html(
 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_report(path, _header(stored, criteria), assessment.summary(), cases, assessment.slices(), repeats=repeats)
+        header = replace(_header(stored, criteria), corrections=corrections or {}, judge_card=judge_card)
+        write_report(path, header, assessment.summary(), cases, assessment.slices(), repeats=repeats)
     except OSError as error:
         raise InputError(f"{path} can't be written: {error.strerror or error}") from error
 

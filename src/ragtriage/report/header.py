@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ragtriage.diagnosis import RULES, Rule
 from ragtriage.metric import Metric
+from ragtriage.trust.correction import Correction
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,11 @@ class Header:
     """Of ragtriage."""
     metrics: Sequence[Metric] = ()
     """Those that were computed; the built-in ones may be left out, since their titles are known."""
+
+    corrections: Mapping[str, Correction] = field(default_factory=dict)
+    """Metric name → its mean corrected for the judge's errors, where people labelled some of its components."""
+    judge_card: Mapping[str, Any] | None = None
+    """What is known of the judge: see `ragtriage.trust.judge_card`."""
 
     def partial(self, done: int) -> bool:
         """Whether this isn't the whole of the input."""

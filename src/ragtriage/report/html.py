@@ -20,6 +20,7 @@ from ragtriage.diagnosis import Finding, any_reads
 from ragtriage.record import Record
 from ragtriage.repeats import RepeatSummary
 from ragtriage.report.header import Header
+from ragtriage.report.judge_card import sections_of
 from ragtriage.report.order import UNREAD, Rank, Row, healthy_cases, row_of
 from ragtriage.report.page import cards_of, groups_of, shares_of, slices_of
 from ragtriage.report.repetition import repetition_of
@@ -180,6 +181,7 @@ def _page(
         slice_titles=titles,
         slice_rows=slice_rows,
         repeats=repetition_of(repeats, header.judge) if repeats else None,
+        judge_sections=sections_of(header.judge_card) if header.judge_card else (),
         columns=Markup(_json(columns | {"signs": signs})),  # noqa: S704  # _json escapes <
         rows=body.rows(cases(), names),
         full_cases=body.cases(),

@@ -10,7 +10,7 @@ from ragtriage.metrics import CITATIONS
 from ragtriage.report.header import Header
 from ragtriage.report.plain import one_line
 from ragtriage.report.view import better_of, title_of
-from ragtriage.report.words import SIGNS, citing_of, level_mark, plural, titled, two_places
+from ragtriage.report.words import SIGNS, citing_of, corrected_of, level_mark, plural, titled, two_places
 from ragtriage.summary import Group, MetricSummary, Summary
 from ragtriage.thresholds import BAD, is_bad
 
@@ -45,6 +45,8 @@ class Card:
     about: str
     mean: str
     interval: str
+    corrected: str
+    """The mean as people's labels correct it; empty without labels."""
     bad: str
     """The sign and word of a mean on the wrong side of the threshold; empty for another."""
     threshold: str
@@ -91,7 +93,7 @@ class SliceRow:
 
 def cards_of(summary: Summary, header: Header) -> tuple[Card, ...]:
     """One card a metric."""
-    return tuple(_card(m, header.thresholds.get(m.name), summary) for m in summary.metrics)
+    return tuple(_card(m, header, summary) for m in summary.metrics)
 
 
 def shares_of(kinds: Mapping[str, int]) -> tuple[Share, ...]:
@@ -138,8 +140,9 @@ def _bad(m: MetricSummary, threshold: float | None) -> str:
     return f"{level_mark(m.better, SIGNS)} {BAD[m.better]}" if is_bad(m.mean, threshold, m.better) else ""
 
 
-def _card(m: MetricSummary, threshold: float | None, summary: Summary) -> Card:
+def _card(m: MetricSummary, header: Header, summary: Summary) -> Card:
     bottom, top = m.range
+    threshold, correction = header.thresholds.get(m.name), header.corrections.get(m.name)
     gaps = [f"{one_line(reason, 160)} ({count:,})" for reason, count in list(m.undefined.items())[:MOST_REASONS]]
     if len(m.undefined) > MOST_REASONS:
         gaps.append(f"{len(m.undefined) - MOST_REASONS} more reasons")
@@ -153,6 +156,7 @@ def _card(m: MetricSummary, threshold: float | None, summary: Summary) -> Card:
         m.about,
         "–" if m.mean is None else two_places(m.mean),
         "" if m.low is None or m.high is None else f"{two_places(m.low)} – {two_places(m.high)}",
+        corrected_of(correction) if correction and m.mean is not None else "",
         _bad(m, threshold),
         "" if threshold is None else f"{threshold:g}",
         line,

@@ -19,7 +19,17 @@ from ragtriage.report.plain import one_line
 from ragtriage.report.terminal_diagnosis import print_diagnosis
 from ragtriage.report.terminal_style import KIND_STYLE, bar, heading, say, signs_of, table
 from ragtriage.report.view import better_of, title_of
-from ragtriage.report.words import KIND_WORDS, Signs, citing_of, flagged_of, level_mark, plural, titled, two_places
+from ragtriage.report.words import (
+    KIND_WORDS,
+    Signs,
+    citing_of,
+    corrected_of,
+    flagged_of,
+    level_mark,
+    plural,
+    titled,
+    two_places,
+)
 from ragtriage.summary import MetricSummary, Summary
 from ragtriage.thresholds import BAD, is_bad
 
@@ -204,7 +214,17 @@ def _print_metrics(console: Console, header: Header, summary: Summary) -> None:
         ]
         grid.add_row(*cells[: len(grid.columns)])
     console.print(grid)
+    _print_corrections(console, header, summary)
     _print_notes(console, header, summary)
+
+
+def _print_corrections(console: Console, header: Header, summary: Summary) -> None:
+    """Means as people's labels correct them, beside the raw ones."""
+    dash = signs_of(console).dash
+    for m in summary.metrics:
+        if m.mean is not None and (found := header.corrections.get(m.name)):
+            said = f"{m.title}: {two_places(m.mean)} ({corrected_of(found, dash)})"
+            say(console, Text(said), 0, 2)
 
 
 def _print_notes(console: Console, header: Header, summary: Summary) -> None:

@@ -11,6 +11,7 @@ from ragtriage.metrics.citations import FALSE
 from ragtriage.report.coverage import State
 from ragtriage.report.marks import Look
 from ragtriage.summary import Summary
+from ragtriage.trust.correction import Correction
 
 
 def two_places(value: float) -> str:
@@ -178,3 +179,9 @@ def flagged_of(summary: Summary) -> str:
     return (
         f"{plural(summary.flagged, 'verdict')} of yes with a quote that stands in none of the texts: read them yourself"
     )
+
+
+def corrected_of(found: Correction, dash: str = "–") -> str:
+    """A corrected mean beside the raw one: "corrected 0.74, 0.66–0.82, from 120 labels"."""
+    interval = f"{found.low:.2f}{dash}{found.high:.2f}"
+    return f"corrected {found.mean:.2f}, {interval}, from {plural(found.labels, 'label')}"

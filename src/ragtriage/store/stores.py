@@ -142,6 +142,24 @@ class Store:
                 connection.execute(changed.values(configuration=json.dumps(dict(configuration), default=str)))
         return run
 
+    def keep_beside(self, number: int, key: str, value: Any) -> None:
+        """Keep something with a finished run, in its configuration, until the run is gone on with.
+
+        Args:
+            number: which run.
+            key: what it is found by, in place of what was there.
+            value: what can be written as JSON.
+
+        Raises:
+            StoreError: there is no such run, it is being written, or the store can't be written.
+        """
+        info = self.run(number).info
+        if info.state == RUNNING:
+            raise StoreError(f"run {number} isn't finished: give its evaluation again, then this command")
+        kept = json.dumps({**info.configuration, key: value}, default=str)
+        with writing(self._engine, self.where) as connection:
+            connection.execute(update(runs).where(runs.c.number == number).values(configuration=kept))
+
     def runs(self) -> list[RunInfo]:
         """All runs, the newest first.
 

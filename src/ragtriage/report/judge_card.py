@@ -1,0 +1,164 @@
+"""A judge's card for people: the same sections in Markdown and in a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ragtriage.judges.llm.ledger import dollars
+from ragtriage.report.plain import one_line
+from ragtriage.report.words import plural
+
+DASH = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class CardSection:
+    """One section: a table, and sentences below it."""
+
+    title: str
+    head: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def sections_of(card: Mapping[str, Any]) -> tuple[CardSection, ...]:
+    """The sections of a card; one of which nothing is known says how to find it out."""
+    return (_identity(card), _agreement(card), _self_test(card), _calibration(card), _repeatability(card), _use(card))
+
+
+def card_markdown(card: Mapping[str, Any]) -> str:
+    """A card as Markdown."""
+    lines = [f"# Judge card: {one_line(str(card['judge']), 120)}", ""]
+    lines += [f"Written by ragtriage {card['ragtriage']}, {card['made']}.", ""]
+    for section in sections_of(card):
+        lines += [f"## {section.title}", ""]
+        if section.rows:
+            lines += [_row(section.head), _row(["---"] * len(section.head))]
+            lines += [*(_row(row) for row in section.rows), ""]
+        lines += [line for note in section.notes for line in (note, "")]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _row(cells: tuple[str, ...] | list[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _identity(card: Mapping[str, Any]) -> CardSection:
+    rows = tuple((kind, fingerprint) for kind, fingerprint in card["fingerprints"].items())
+    cannot = tuple(f"It can't answer {kind}: {reason}." for kind, reason in card["cannot"].items())
+    return CardSection("Fingerprint by kind of question", ("kind", "fingerprint"), rows, cannot)
+
+
+def _agreement(card: Mapping[str, Any]) -> CardSection:
+    title = "Agreement with people"
+    found = card["agreement"]
+    if found is None:
+        return CardSection(title, notes=("Unknown: `ragtriage trust agreement FILE --json` measures it.",))
+    rows = []
+    for name, one in (found.get("agreement") or {}).items():
+        main = str(one.get("main", ""))
+        cells = (_measured((one.get(who) or {}).get(main)) for who in ("judge", "overlap", "length"))
+        rows.append((one_line(name, 60), _number(one.get("rows")), main, *cells))
+    head = ("labels", "rows", "measure", "judge", "word overlap", "length")
+    return CardSection(title, head, tuple(rows), _told_of(found))
+
+
+def _told_of(found: Mapping[str, Any]) -> tuple[str, ...]:
+    """Which judge a file says that it is of; it holds no fingerprint to go by."""
+    return (f"By its file, of {one_line(str(found['judge']), 120)}.",) if found.get("judge") else ()
+
+
+def _self_test(card: Mapping[str, Any]) -> CardSection:
+    title = "Self-test by perturbation"
+    found = card["self_test"]
+    if found is None:
+        return CardSection(title, notes=("Unknown: `ragtriage trust test FILE --json` measures it.",))
+    rows = tuple(
+        (name, *(_number(one.get(key)) for key in ("pairs", "agreement", "length", "overlap")))
+        for name, one in (found.get("metrics") or {}).items()
+    )
+    stability = found.get("stability") or {}
+    notes = tuple(
+        f"Verdicts that move when {what}: {_number(stability[key].get('share'))} of "
+        f"{_number(stability[key].get('verdicts'))}."
+        for key, what in (("reordered", "the sources are reordered"), ("paraphrased", "a claim is paraphrased"))
+        if stability.get(key)
+    )
+    return CardSection(
+        title, ("metric", "pairs", "agreement", "length alone", "word overlap alone"), rows, _told_of(found) + notes
+    )
+
+
+def _calibration(card: Mapping[str, Any]) -> CardSection:
+    title = "Calibration"
+    found = card["calibration"]
+    if not found:
+        unknown = "Unknown: `ragtriage trust label` and `ragtriage trust calibrate` find it out on a run of yours."
+        return CardSection(title, notes=(unknown,))
+    rows = tuple(
+        (
+            str(one["run"]),
+            one["metric"],
+            f"{one['raw']:.2f}",
+            f"{one['mean']:.2f}",
+            f"{one['low']:.2f}{DASH}{one['high']:.2f}",
+            str(one["labels"]),
+        )
+        for one in found
+    )
+    return CardSection(title, ("run", "metric", "mean", "corrected", "95 %", "labels"), rows)
+
+
+def _repeatability(card: Mapping[str, Any]) -> CardSection:
+    title = "Repeatability"
+    found = card["repeatability"]
+    if found is None:
+        notes = ["Unknown: `ragtriage evaluate FILE --repeat 3` measures it."]
+        if str(card["judge"]).startswith("embedded") and "," not in str(card["judge"]):
+            notes.append("The embedded judge gives the same question the same answer every time, by construction.")
+        return CardSection(title, notes=tuple(notes))
+    rows = tuple(
+        (name, *(_number(one.get(key)) for key in ("spread", "case_spread", "flips", "verdict_flips")))
+        for name, one in (found.get("metrics") or {}).items()
+    )
+    head = ("metric", "spread of the mean", "spread of a case", "cases that flip", "verdicts that flip")
+    return CardSection(title, head, rows, (f"From the repeated evaluation that began with run {found['run']}.",))
+
+
+def _use(card: Mapping[str, Any]) -> CardSection:
+    title = "Cost and speed"
+    found = card["use"]
+    if found is None:
+        return CardSection(title, notes=("Unknown: the store holds no finished run by this judge.",))
+    return CardSection(title, notes=tuple(_use_told(found)))
+
+
+def _use_told(found: Mapping[str, Any]) -> Iterator[str]:
+    cases, seconds = found["cases"], found["seconds"]
+    yield (
+        f"{plural(cases, 'case')} in {plural(len(found['runs']), 'run')}: {seconds / cases:.2g} seconds a case, "
+        f"answers that were known before included."
+    )
+    if not found["requests"]:
+        yield "No request was sent: it runs on this machine, or all answers were known."
+        return
+    tokens = f"{found['tokens_in'] / cases:,.0f} tokens in and {found['tokens_out'] / cases:,.0f} out"
+    price = f"{dollars(found['cost'] / cases)} a case" if found["cost"] else "the price isn't known"
+    yield f"A case took {found['requests'] / cases:.2g} requests, {tokens}; {price}."
+
+
+def _measured(value: Any) -> str:
+    """A number with its interval, as `Measured.as_json` has it."""
+    if not isinstance(value, Mapping):
+        return _number(value)
+    low, high = value.get("low"), value.get("high")
+    interval = "" if low is None or high is None else f" ({low:.2f}{DASH}{high:.2f})"
+    return _number(value.get("value")) + interval
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return DASH if value is None else one_line(str(value), 40)
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"

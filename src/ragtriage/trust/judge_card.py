@@ -1,0 +1,125 @@
+"""A judge's card: what it is, what it was measured on, and what isn't known of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ragtriage.errors import ConfigError, InputError
+from ragtriage.judges.protocol import Judge
+from ragtriage.judges.questions import KINDS
+from ragtriage.repeats import RepeatSummary
+from ragtriage.store import RunInfo
+from ragtriage.store.runs import FINISHED
+
+FORMAT = "ragtriage judge card 1"
+_MEASURED = "en"
+
+
+def card_of(
+    judge: Judge,
+    *,
+    version: str,
+    made: str,
+    runs: Sequence[RunInfo],
+    repeats: tuple[int, RepeatSummary] | None,
+    agreement: Mapping[str, Any] | None,
+    self_test: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """All that is known of a judge, as JSON; None stands where nothing is known.
+
+    Args:
+        judge: whose card it is.
+        version: of ragtriage.
+        made: when, UTC, ISO 8601.
+        runs: by this judge and no other: see `same_judge`.
+        repeats: the number of a repeated evaluation by it, and how far its trials agree.
+        agreement: what `ragtriage trust agreement --json` printed.
+        self_test: what `ragtriage trust test --json` printed.
+    """
+    able = {kind: judge.can(kind, _MEASURED) for kind in KINDS}
+    return {
+        "format": FORMAT,
+        "judge": judge.name(),
+        "ragtriage": version,
+        "made": made,
+        "fingerprints": {kind: judge.fingerprint(kind) for kind in KINDS if able[kind] is None},
+        "cannot": {kind: reason for kind, reason in able.items() if reason is not None},
+        "agreement": None if agreement is None else _figures(agreement),
+        "self_test": None if self_test is None else _figures(self_test),
+        "calibration": [
+            {"run": info.number, "metric": metric, **found}
+            for info in runs
+            for metric, found in info.configuration.get("corrections", {}).items()
+        ]
+        or None,
+        "repeatability": {"run": repeats[0], **_figures(repeats[1].as_json())} if repeats else None,
+        "use": _use([info for info in runs if info.state == FINISHED]),
+    }
+
+
+def same_judge(info: RunInfo, judge: Judge) -> bool:
+    """Whether a run was judged by this very judge: by its fingerprints of all kinds of questions."""
+    return all(info.fingerprints.get(kind) == judge.fingerprint(kind) for kind in KINDS)
+
+
+def read_figures(path: Path) -> dict[str, Any]:
+    """One JSON object that a command of `ragtriage trust` printed.
+
+    Raises:
+        InputError: the file can't be read, or holds something else.
+    """
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path} can't be read: {error.strerror or error}") from error
+    except ValueError as error:
+        raise InputError(f"{path} isn't JSON ({error}): give what the command printed with --json") from error
+    if not isinstance(found, dict):
+        raise InputError(f"{path} holds no JSON object: give what the command printed with --json")
+    return found
+
+
+def read_card(path: Path, fingerprints: Mapping[str, str]) -> dict[str, Any]:
+    """A card, for a run with these fingerprints.
+
+    Raises:
+        InputError: it can't be read, or is none.
+        ConfigError: it is of another judge.
+    """
+    card = read_figures(path)
+    own = card.get("fingerprints")
+    if card.get("format") != FORMAT or not isinstance(own, dict):
+        raise InputError(f"{path} is no judge card: write one with `ragtriage trust card`")
+    for kind, fingerprint in own.items():
+        if fingerprints.get(kind) != fingerprint:
+            raise ConfigError(
+                f"{path} is the card of another judge: for {kind!r} it has the fingerprint {fingerprint}, and the run "
+                f"has {fingerprints.get(kind)}"
+            )
+    return card
+
+
+def _use(runs: Sequence[RunInfo]) -> dict[str, Any] | None:
+    """What finished runs took, all together."""
+    cases = sum(info.done + info.failed for info in runs)
+    if not cases:
+        return None
+    return {
+        "runs": [info.number for info in runs],
+        "cases": cases,
+        "seconds": sum(info.seconds for info in runs),
+        "requests": sum(info.requests for info in runs),
+        "tokens_in": sum(info.tokens_in for info in runs),
+        "tokens_out": sum(info.tokens_out for info in runs),
+        "cost": sum(info.cost for info in runs),
+    }
+
+
+def _figures(value: Any) -> Any:
+    """Numbers and names without lists: those hold cases, and a card carries no texts of cases."""
+    if isinstance(value, Mapping):
+        return {key: _figures(one) for key, one in value.items() if not isinstance(one, list | tuple)}
+    return value

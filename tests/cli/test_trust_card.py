@@ -1,0 +1,107 @@
+"""`trust card`: what is known of a judge, what isn't, and a report that carries it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from cli_rows import row, written
+
+AGREEMENT = {
+    "judge": "embedded",
+    "rejected": 0,
+    "agreement": {
+        "mine": {
+            "scale": "yes or no", "rows": 120, "groups": 40, "main": "auc",
+            "judge": {"auc": {"value": 0.81, "low": 0.75, "high": 0.87, "n": 120}},
+            "overlap": {"auc": {"value": 0.66, "low": 0.6, "high": 0.7, "n": 120}},
+            "length": {"auc": {"value": 0.5, "low": None, "high": None, "n": 120}},
+        }
+    },
+}  # fmt: skip
+SELF_TEST = {
+    "judge": "embedded:fast",
+    "metrics": {
+        "groundedness": {
+            "agreement": 0.9, "low": 0.8, "high": 1.0, "pairs": 20, "length": 0.5, "overlap": 0.6,
+            "failures": [{"query": "a private question"}],
+        }
+    },
+    "stability": {"reordered": {"verdicts": 40, "share": 0.05, "moved": []}, "paraphrased": None},
+}  # fmt: skip
+
+
+def test_what_is_not_known_is_said(command) -> None:
+    said = command("trust", "card")
+
+    assert said.code == 0
+    assert said.out.startswith("# Judge card: embedded\n")
+    assert said.out.count("Unknown: ") == 5
+    assert "It can't answer holds" in said.out
+
+
+def test_it_gathers_runs_and_given_figures(command, tmp_path: Path) -> None:
+    written(tmp_path / "rows.jsonl", [row(i) for i in range(3)])
+    (tmp_path / "agreement.json").write_text(json.dumps(AGREEMENT), encoding="utf-8")
+    (tmp_path / "test.json").write_text(json.dumps(SELF_TEST), encoding="utf-8")
+    command("evaluate", "rows.jsonl", "--metrics", "groundedness", "--repeat", "2")
+
+    said = command("trust", "card", "-o", "card.md", "--agreement", "agreement.json", "--self-test", "test.json")
+    text = (tmp_path / "card.md").read_text(encoding="utf-8")
+    card = json.loads((tmp_path / "card.json").read_text(encoding="utf-8"))
+
+    assert said.code == 0
+    assert "| mine | 120 | auc | 0.81 (0.75–0.87) | 0.66 (0.60–0.70) | 0.5 |" in text
+    assert "| groundedness | 20 | 0.9 | 0.5 | 0.6 |" in text
+    assert "Verdicts that move when the sources are reordered: 0.05 of 40." in text
+    assert "By its file, of embedded:fast." in text
+    assert "6 cases in 2 runs" in text
+    assert card["repeatability"]["trials"] == 2
+    assert text.count("Unknown: ") == 1
+    assert "private" not in text + json.dumps(card)
+
+
+def test_runs_of_another_judge_are_left_out(command, tmp_path: Path) -> None:
+    written(tmp_path / "rows.jsonl", [row(0)])
+    command("evaluate", "rows.jsonl", "--metrics", "groundedness")
+
+    assert command("trust", "card", "--json").json["use"]["cases"] == 1
+    assert command("trust", "card", "--json", "--judge", "embedded:fast").json["use"] is None
+
+
+def test_a_report_carries_the_card_of_its_own_judge(command, tmp_path: Path) -> None:
+    written(tmp_path / "rows.jsonl", [row(0)])
+    command("evaluate", "rows.jsonl", "--metrics", "groundedness")
+    command("trust", "card", "-o", "own.md")
+    command("trust", "card", "-o", "fast.md", "--judge", "embedded:fast")
+
+    assert command("report", "-o", "own.html", "--judge-card", "own.json").code == 0
+    other = command("report", "-o", "fast.html", "--judge-card", "fast.json")
+
+    page = (tmp_path / "own.html").read_text(encoding="utf-8")
+    assert "The judge: embedded" in page
+    assert "Fingerprint by kind of question" in page
+    assert other.code == 2
+    assert "is the card of another judge" in other.err
+    assert not (tmp_path / "fast.html").exists()
+
+
+def test_a_report_without_a_card_has_no_section_for_it(command, tmp_path: Path) -> None:
+    written(tmp_path / "rows.jsonl", [row(0)])
+    command("evaluate", "rows.jsonl", "--metrics", "groundedness", "--report", "report.html")
+
+    assert "Fingerprint by kind" not in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_wrong_files_are_said(command, tmp_path: Path) -> None:
+    written(tmp_path / "rows.jsonl", [row(0)])
+    command("evaluate", "rows.jsonl", "--metrics", "groundedness")
+    (tmp_path / "list.json").write_text("[1]", encoding="utf-8")
+    (tmp_path / "text.json").write_text("accuracy 0.8", encoding="utf-8")
+    (tmp_path / "object.json").write_text("{}", encoding="utf-8")
+
+    assert "name a .md file" in command("trust", "card", "-o", "card.txt").err
+    assert "can't be read" in command("trust", "card", "--agreement", "nowhere.json").err
+    assert "isn't JSON" in command("trust", "card", "--agreement", "text.json").err
+    assert "holds no JSON object" in command("trust", "card", "--self-test", "list.json").err
+    assert "is no judge card" in command("report", "-o", "r.html", "--judge-card", "object.json").err
