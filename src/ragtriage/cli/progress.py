@@ -21,7 +21,7 @@ class Advance(Protocol):
 
 
 @contextmanager
-def progress(total: int, done: int, note: Callable[[], str] = str, word: str = "evaluating") -> Iterator[Advance]:
+def progress(total: int, done: int, note: Callable[[], str] = str, word: str = "evaluating", unit: str = "cases") -> Iterator[Advance]:
     """Show progress while the block runs.
 
     Args:
@@ -29,6 +29,7 @@ def progress(total: int, done: int, note: Callable[[], str] = str, word: str = "
         done: how many of them were done before.
         note: what else is to be shown, for example what was spent.
         word: what is being done.
+        unit: what is counted.
     """
     if total == done:
         yield lambda: None
@@ -36,7 +37,7 @@ def progress(total: int, done: int, note: Callable[[], str] = str, word: str = "
         with _bar(total, done, note, word) as advance:
             yield advance
     else:
-        yield _Lines(total, done, note, sys.stderr)
+        yield _Lines(total, done, note, unit, sys.stderr)
 
 
 @contextmanager
@@ -66,8 +67,9 @@ def _bar(total: int, done: int, note: Callable[[], str], word: str) -> Iterator[
 
 
 class _Lines:
-    def __init__(self, total: int, done: int, note: Callable[[], str], out: TextIO) -> None:
+    def __init__(self, total: int, done: int, note: Callable[[], str], unit: str, out: TextIO) -> None:
         self._total, self._done, self._before, self._note, self._out = total, done, done, note, out
+        self._unit = unit
         self._started = self._last = time.monotonic()
 
     def __call__(self) -> None:
@@ -79,5 +81,5 @@ class _Lines:
         rate = (self._done - self._before) / (now - self._started)
         left = (self._total - self._done) / rate
         note = f", {self._note()}" if self._note() else ""
-        self._out.write(f"{self._done} of {self._total} cases, {rate:.1f} a second, about {left:.0f} s left{note}\n")
+        self._out.write(f"{self._done} of {self._total} {self._unit}, {rate:.1f} a second, about {left:.0f} s left{note}\n")
         self._out.flush()

@@ -1,4 +1,4 @@
-"""`ragtriage testset`: what a test set with known answers reveals of an application, and of scores."""
+"""`ragtriage testset`: test sets out of databases, and what known answers reveal of an application, and of scores."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from ragtriage.cli.blame_options import BlameFlags, asked_again, found_beyond, p
 from ragtriage.cli.exits import INCOMPLETE
 from ragtriage.cli.judging_options import JudgeFlags, judge_from, with_judge_flags
 from ragtriage.cli.options import Config, Where
+from ragtriage.cli.testset_making import MAKING
 from ragtriage.errors import ConfigError, InputError
 from ragtriage.judges.protocol import Judge
 from ragtriage.report.terminal_blame import print_beyond
@@ -40,6 +41,8 @@ testset = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+for _name, _command in MAKING.items():
+    testset.command(_name)(_command)
 SHOWN = 10
 """Unusable rows that are quoted; all are counted."""
 

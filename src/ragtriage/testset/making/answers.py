@@ -43,34 +43,15 @@ def typed(value: Any, column: ColumnType | None) -> Answer | None:
         value: as the driver gives it.
         column: what kind of column it comes from; None if that isn't known.
     """
-    match value:
-        case None:
-            return None
-        case bool():
-            return Answer(value, "yes/no")
-        case int() if column == "boolean" and value in {0, 1}:
-            return Answer(bool(value), "yes/no")
-        case int():
-            return Answer(value, "number" if column == "number" else "integer")
-        case Decimal() | float():
-            if not math.isfinite(value):
-                return None
-            if value == int(value) and column == "integer":
-                return Answer(int(value), "integer")
-            return Answer(float(value), "number")
-        case datetime():
-            return _moment(value.date().isoformat(), value.time().isoformat("seconds"))
-        case date():
-            return Answer(value.isoformat(), "date")
-        case time():
-            return Answer(value.isoformat("seconds"), "time")
-        case str() if not value.strip():
-            return None
-        case str():
-            day = _DAY.fullmatch(value.strip())
-            return _moment(day[1], day[2] or "") if day else Answer(value, "time" if column == "time" else "text")
-        case _:
-            return None
+    if isinstance(value, bool) or (column == "boolean" and isinstance(value, int) and value in {0, 1}):
+        return Answer(bool(value), "yes/no")
+    if isinstance(value, int | Decimal | float):
+        return _number(value, column)
+    if isinstance(value, datetime):
+        return _moment(value.date().isoformat(), value.time().isoformat("seconds"))
+    if isinstance(value, date | time):
+        return Answer(value.isoformat(), "date" if isinstance(value, date) else "time")
+    return _text(value, column) if isinstance(value, str) and value.strip() else None
 
 
 def storable(value: Any) -> Value | None:
@@ -78,21 +59,31 @@ def storable(value: Any) -> Value | None:
 
     NULL, texts of blanks only and binary values have none: nobody can name them in a question.
     """
-    match value:
-        case bool() | int():
-            return value
-        case float():
-            return value if math.isfinite(value) else None
-        case Decimal():
-            return float(value) if Decimal(repr(float(value))) == value else str(value)
-        case datetime():
-            return value.isoformat(" ")
-        case date() | time():
-            return value.isoformat()
-        case str():
-            return value if value.strip() and "\x00" not in value else None
-        case _:
-            return None
+    if isinstance(value, datetime):
+        return value.isoformat(" ")
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return float(value) if Decimal(repr(float(value))) == value else str(value)
+    if isinstance(value, str):
+        return value if value.strip() and "\x00" not in value else None
+    return value if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)) else None
+
+
+def _number(value: Decimal | float, column: ColumnType | None) -> Answer | None:
+    if not math.isfinite(value):
+        return None
+    whole = isinstance(value, int) or (column == "integer" and value == int(value))
+    if whole:
+        return Answer(int(value), "number" if column == "number" else "integer")
+    return Answer(float(value), "number")
+
+
+def _text(value: str, column: ColumnType | None) -> Answer:
+    day = _DAY.fullmatch(value.strip())
+    if day:
+        return _moment(day[1], day[2] or "")
+    return Answer(value, "time" if column == "time" else "text")
 
 
 def _moment(day: str, clock: str) -> Answer:

@@ -1,4 +1,4 @@
-"""Whether SQL may be a template: parsed in the database's dialect and held against the schema, refused with the reason."""
+"""Whether SQL may be a template: parsed in the database's dialect, held against the schema, refused with the reason."""
 
 from __future__ import annotations
 
@@ -6,22 +6,20 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ragtriage.errors import InputError, MissingExtraError
+from ragtriage.errors import InputError
+from ragtriage.testset.making.packages import SqlglotError, exp, sqlglot, traverse_scope
 from ragtriage.testset.making.schema import Schema, Table
 from ragtriage.testset.making.shaping import shape_of
 from ragtriage.testset.making.sql import SQLGLOT, digest, tables_by_name, template_of
 from ragtriage.testset.making.template import QueryTemplate
 
-if TYPE_CHECKING:
-    from sqlglot import exp
-
 PLACEHOLDER = re.compile(r"\[([^\[\]]+\.[^\[\]]+)\]")
 _IN_SQL = re.compile(r"'\[([^\[\]']+\.[^\[\]']+)\]'|\[([^\[\]]+\.[^\[\]]+)\]")
 _PURE = frozenset(
-    "Abs And Avg Case Cast Ceil Coalesce Concat Count Day Extract Floor If Length Lower Max Min Month Nullif Or Quarter "
-    "Round Substring Sum Trim Upper Week Xor Year".split()
+    "Abs And Avg Case Cast Ceil Coalesce Concat Count Day Extract Floor If Length Lower Max Min Month Nullif Or "
+    "Quarter Round Substring Sum Trim Upper Week Xor Year".split()
 )
 """sqlglot's names of the functions that may stand in a template: they change nothing and give the same every time."""
 
@@ -32,7 +30,7 @@ class Refused(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A template's SQL as a tree, its placeholders being parameters `p0`, `p1`, …"""
+    """A template's SQL as a tree, its placeholders being parameters: `p0` and so on."""
 
     tree: exp.Select
     placeholders: tuple[str, ...]
@@ -53,7 +51,6 @@ def check_template(sql: str, schema: Schema, made_by: str = "written") -> QueryT
 
     Raises:
         Refused: it can't be a template; the sentence says why.
-        MissingExtraError: sqlglot isn't installed.
     """
     parsed = parse_template(sql, schema)
     resolved = _resolved(parsed.tree, schema)
@@ -74,15 +71,7 @@ def parse_template(sql: str, schema: Schema) -> Parsed:
 
     Raises:
         Refused: it isn't one SELECT, or a placeholder isn't a column of the schema.
-        MissingExtraError: sqlglot isn't installed.
     """
-    try:
-        import sqlglot
-        from sqlglot import exp
-        from sqlglot.errors import SqlglotError
-    except ImportError as error:
-        raise MissingExtraError("Test sets", "testset") from error
-
     known = {f"{table.name}.{column.name}".lower(): f"{table.name}.{column.name}"
              for table in schema.tables for column in table.columns}  # fmt: skip
     found: list[str] = []
@@ -104,7 +93,7 @@ def parse_template(sql: str, schema: Schema) -> Parsed:
     if len(statements) != 1 or not isinstance(statements[0], exp.Select):
         raise Refused("it isn't one SELECT")
     tree = statements[0]
-    if any(tree.find(kind) for kind in (exp.Into, exp.Lock, exp.DML, exp.DDL, exp.Command) if kind is not exp.Select):
+    if any(tree.find(kind) for kind in (exp.Into, exp.Lock, exp.Insert, exp.Update, exp.Delete, exp.DDL, exp.Command)):
         raise Refused("it could change something: write a SELECT that only reads")
     if tree.find(exp.Star):
         raise Refused("it has a *: name the column")
@@ -126,10 +115,6 @@ def _resolved(tree: exp.Select, schema: Schema) -> dict[int, tuple[str, str]]:
     Raises:
         Refused: a table or column isn't there, or could be one of several.
     """
-    from sqlglot import exp
-    from sqlglot.errors import SqlglotError
-    from sqlglot.optimizer.scope import traverse_scope
-
     tables = tables_by_name(schema)
     found: dict[int, tuple[str, str]] = {}
     try:
@@ -141,26 +126,31 @@ def _resolved(tree: exp.Select, schema: Schema) -> dict[int, tuple[str, str]]:
         derived: dict[str, set[str]] = {}
         for alias, source in scope.sources.items():
             if isinstance(source, exp.Table):
-                if source.args.get("db") or not isinstance(source.this, exp.Identifier):
-                    raise Refused(f"{source.sql()} is no table of the schema: name tables without their schema")
-                sources[alias.lower()] = _table(source.this, tables, schema.dialect)
+                sources[alias.lower()] = _table(source, tables, schema.dialect)
             else:
+                query: Any = source.expression
                 sources[alias.lower()] = None
-                derived[alias.lower()] = {name.lower() for name in source.expression.named_selects}
+                derived[alias.lower()] = {str(name).lower() for name in query.named_selects}
         for column in scope.columns:
-            owners = [column.table.lower()] if column.table else _owners(column, sources, derived, schema.dialect)
-            if len(owners) != 1 or owners[0] not in sources:
-                what = "could be of several tables: write table.column" if len(owners) > 1 else "is no column there"
-                raise Refused(f"{column.sql()} {what}")
-            table = sources[owners[0]]
+            owner = _owner(column, sources, derived, schema.dialect)
+            table = sources[owner]
             if table is not None:
                 name = _column(column, table, schema.dialect)
                 if name is None:
                     raise Refused(f"the table {table.name} has no column {column.name}")
                 found[id(column)] = (table.name, name)
-            elif column.name.lower() not in derived[owners[0]]:
+            elif column.name.lower() not in derived[owner]:
                 raise Refused(f"{column.sql()} is no column there")
     return found
+
+
+def _owner(column: exp.Column, sources: dict[str, Table | None], derived: dict[str, set[str]], dialect: str) -> str:
+    """What a column belongs to, by the name that it goes by in the query."""
+    owners = [column.table.lower()] if column.table else _owners(column, sources, derived, dialect)
+    if len(owners) != 1 or owners[0] not in sources:
+        what = "could be of several tables: write table.column" if len(owners) > 1 else "is no column there"
+        raise Refused(f"{column.sql()} {what}")
+    return owners[0]
 
 
 def _owners(column: exp.Column, sources: dict[str, Any], derived: dict[str, set[str]], dialect: str) -> list[str]:
@@ -176,8 +166,10 @@ def _exact(identifier: exp.Expression, dialect: str) -> bool:
     return dialect == "postgresql" and bool(identifier.args.get("quoted"))
 
 
-def _table(identifier: exp.Identifier, tables: dict[str, Table], dialect: str) -> Table:
-    name = identifier.name
+def _table(source: exp.Table, tables: dict[str, Table], dialect: str) -> Table:
+    identifier, name = source.this, source.name
+    if source.args.get("db") or not isinstance(identifier, exp.Identifier):
+        raise Refused(f"{source.sql()} is no table of the schema: name tables without their schema")
     matching = [t for t in tables.values() if t.name.lower() == name.lower()]
     if _exact(identifier, dialect):
         matching = [t for t in matching if t.name == name]
@@ -193,12 +185,12 @@ def _table(identifier: exp.Identifier, tables: dict[str, Table], dialect: str) -
 def _column(column: exp.Column, table: Table, dialect: str) -> str | None:
     name = column.name if _exact(column.this, dialect) or dialect != "postgresql" else column.name.lower()
     exact = dialect == "postgresql"
-    return next((c.name for c in table.columns if c.name == name or (not exact and c.name.lower() == name.lower())), None)
+    return next(
+        (c.name for c in table.columns if c.name == name or (not exact and c.name.lower() == name.lower())), None
+    )
 
 
 def _check_functions(tree: exp.Select) -> None:
-    from sqlglot import exp
-
     for call in tree.find_all(exp.Func):
         if type(call).__name__ not in _PURE:
             raise Refused(f"the function {call.sql().split('(')[0]} isn't one that only computes: leave it out")
@@ -206,8 +198,6 @@ def _check_functions(tree: exp.Select) -> None:
 
 def _check_filters(parsed: Parsed, resolved: dict[int, tuple[str, str]]) -> None:
     """Placeholders stand in conditions, and what they are compared with isn't selected."""
-    from sqlglot import exp
-
     where = parsed.tree.args.get("where")
     inside = {id(one) for one in where.find_all(exp.Placeholder)} if where else set()
     joins = {id(one) for join in parsed.tree.find_all(exp.Join, exp.Where) for one in join.find_all(exp.Placeholder)}
@@ -226,8 +216,6 @@ def _check_filters(parsed: Parsed, resolved: dict[int, tuple[str, str]]) -> None
 
 def _compared(tree: exp.Select) -> Iterator[exp.Column]:
     """The columns that stand in a comparison with a placeholder."""
-    from sqlglot import exp
-
     for placeholder in tree.find_all(exp.Placeholder):
         node = placeholder.parent
         while node is not None and not isinstance(node, exp.Predicate | exp.Where):
@@ -238,11 +226,7 @@ def _compared(tree: exp.Select) -> Iterator[exp.Column]:
 
 def _canonical(parsed: Parsed, schema: Schema) -> str:
     """The SQL in one spelling, its placeholders in brackets."""
-    from sqlglot import exp
-
     tree = parsed.tree.copy()
     for one in list(tree.find_all(exp.Placeholder)):
         one.replace(exp.Var(this=f"[{parsed.placeholders[int(str(one.this)[1:])]}]"))
     return tree.sql(dialect=SQLGLOT[schema.dialect], comments=False)
-
-

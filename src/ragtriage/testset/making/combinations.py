@@ -8,18 +8,16 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from ragtriage.testset.making.answers import storable
 from ragtriage.testset.making.binding import Value
 from ragtriage.testset.making.checking import Parsed, parse_template
 from ragtriage.testset.making.database import Database
+from ragtriage.testset.making.packages import exp
 from ragtriage.testset.making.schema import Schema, Table
 from ragtriage.testset.making.sql import SQLGLOT, tables_by_name
 from ragtriage.testset.making.template import QueryTemplate
-
-if TYPE_CHECKING:
-    from sqlglot import exp
 
 LARGE = 100_000
 """Rows: the values of a larger table are drawn by its key, and never all read."""
@@ -151,9 +149,7 @@ class Drawing:
     def _whole(self, parsed: Parsed, columns: dict[int, exp.Column]) -> list[tuple[Any, ...]]:
         return self._database.rows(_without_filters(parsed, columns).distinct().sql(self._dialect))
 
-    def _sampled(
-        self, parsed: Parsed, columns: dict[int, exp.Column], large: str, most: int
-    ) -> list[tuple[Any, ...]]:
+    def _sampled(self, parsed: Parsed, columns: dict[int, exp.Column], large: str, most: int) -> list[tuple[Any, ...]]:
         table = self._tables[large]
         tree = _without_filters(parsed, columns)
         alias = next(str(one.alias_or_name) for one in _tables_of(tree) if one.name.lower() == large.lower())
@@ -178,7 +174,9 @@ class Drawing:
         types = {column.name: column.type for column in table.columns}
         if len(table.primary_key) == 1 and types.get(table.primary_key[0]) == "integer":
             return self._database.quoted(table.primary_key[0])
-        has_row_numbers = self._schema.dialect == "duckdb" or (self._schema.dialect == "sqlite" and not table.primary_key)
+        has_row_numbers = self._schema.dialect == "duckdb" or (
+            self._schema.dialect == "sqlite" and not table.primary_key
+        )
         return "rowid" if has_row_numbers else None
 
     def _drawn(self, table: Table, key: str, most: int) -> list[int]:
@@ -206,8 +204,6 @@ class Drawing:
 
 def _compared(parsed: Parsed) -> dict[int, exp.Column] | None:
     """Parameter → the column that it is equal to; None if a placeholder stands elsewhere."""
-    from sqlglot import exp
-
     found: dict[int, exp.Column] = {}
     for condition in _conditions(parsed):
         number = _number(condition)
@@ -217,18 +213,14 @@ def _compared(parsed: Parsed) -> dict[int, exp.Column] | None:
     return found if len(found) == len(parsed.placeholders) else None
 
 
-def _conditions(parsed: Parsed) -> Iterator[exp.Expression]:
-    from sqlglot import exp
-
+def _conditions(parsed: Parsed) -> Iterator[exp.Expr]:
     where = parsed.tree.args.get("where")
     if where is not None:
         yield from where.this.flatten() if isinstance(where.this, exp.And) else [where.this]
 
 
-def _number(condition: exp.Expression) -> int | None:
+def _number(condition: exp.Expr) -> int | None:
     """Which parameter a condition says a column is equal to."""
-    from sqlglot import exp
-
     if not isinstance(condition, exp.EQ):
         return None
     sides = (condition.left, condition.right)
@@ -248,8 +240,6 @@ def _without_filters(parsed: Parsed, columns: dict[int, exp.Column]) -> exp.Sele
 
 
 def _tables_of(tree: exp.Select) -> Iterator[exp.Table]:
-    from sqlglot import exp
-
     return tree.find_all(exp.Table)
 
 

@@ -229,5 +229,3 @@ def _escaped(sql: str, names: Mapping[str, Any]) -> str:
     known = sorted(names, key=len, reverse=True)
     pattern = rf":(?!(?:{'|'.join(map(re.escape, known))})\b)" if known else ":"
     return re.sub(pattern, r"\\:", sql)
-
-

@@ -48,7 +48,15 @@ def enumerate_templates(schema: Schema, *, aggregates: bool = False, most: int =
         most: how many at most; the least useful are left out.
     """
     tables = tables_by_name(schema)
-    families = [_direct, _referred, _referred_twice, _through_references, _with_reference, _listed, _listed_over_bridges]
+    families = [
+        _direct,
+        _referred,
+        _referred_twice,
+        _through_references,
+        _with_reference,
+        _listed,
+        _listed_over_bridges,
+    ]
     if aggregates:
         families += [_counted, _counted_over_bridges, _counted_by_value]
     found: dict[str, QueryTemplate] = {}
@@ -172,9 +180,7 @@ def _with_reference(table: Table, tables: dict[str, Table]) -> Iterator[Shape]:
     for fk, target in _references(table, tables):
         if table.names and target.names:
             for column in asked(table):
-                yield Shape(
-                    table.name, column.name, (*_names(table, 0), *_names(target, 1)), (_outward(fk, 0),)
-                )
+                yield Shape(table.name, column.name, (*_names(table, 0), *_names(target, 1)), (_outward(fk, 0),))
             return
 
 

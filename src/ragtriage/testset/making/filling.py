@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from ragtriage.errors import InputError
 from ragtriage.testset.making.answers import Answer, Policies, typed
+from ragtriage.testset.making.at_once import Rows, rows_at_once
 from ragtriage.testset.making.binding import Bound, Value, bound
 from ragtriage.testset.making.combinations import Drawing, Kind
 from ragtriage.testset.making.database import Database, TooSlow
@@ -19,6 +20,8 @@ from ragtriage.testset.making.template import QueryTemplate, Shape
 
 PER_TEMPLATE = 100
 """Fillings of a template, by default."""
+LONGEST_LIST = 100
+"""Rows of an answer that is a list; a query with more is dropped as one with several answers."""
 _SPARE = 3
 """Combinations that are tried for one that is wanted, since some have no single answer."""
 
@@ -60,13 +63,13 @@ class FillTerms:
 
     per_template: int = PER_TEMPLATE
     combinations: Kind = "occurring"
-    policies: Policies = Policies()
+    policies: Policies = field(default_factory=Policies)
     seed: int = 0
 
 
-def fill_template(template: QueryTemplate, schema: Schema, drawing: Drawing, database: Database, terms: FillTerms) -> (
-    TemplateFilled
-):
+def fill_template(
+    template: QueryTemplate, schema: Schema, drawing: Drawing, database: Database, terms: FillTerms
+) -> TemplateFilled:
     """The fillings of one template; what the database refuses, or takes too long for, is told in `problem`."""
     counts: Counter[str] = Counter()
     found: list[Filling] = []
@@ -77,9 +80,11 @@ def fill_template(template: QueryTemplate, schema: Schema, drawing: Drawing, dat
         counts.update(occurring=drawn.occurring, product=drawn.product, empty=drawn.skipped)
         sampled = drawn.sampled
         asking = _Asking(template, schema, database, terms.policies)
-        for values in drawn.values:
+        for place, values in enumerate(drawn.values):
             if len(found) == terms.per_template:
                 break
+            if sampled and place % terms.per_template == 0:
+                asking.ask_at_once(drawn.values[place : place + terms.per_template])
             counts["tried"] += 1
             outcome = asking.ask(values)
             if isinstance(outcome, Filling):
@@ -115,19 +120,34 @@ class _Asking:
             if shape.aggregate is None:
                 self._column = next(c.type for c in known[shape.table].columns if c.name == shape.select)
         self._wide = self._widened(shape, schema.dialect)
+        self._dialect = schema.dialect
+        self._known: dict[str, Rows] = {}
+        self._enough = LONGEST_LIST + 1 if policies.several == "list" else 2
+
+    def ask_at_once(self, some: Sequence[Mapping[str, Value]]) -> None:
+        """Ask several combinations with one query, where the template's form allows it."""
+        shape = self._template.shape
+        if shape is None:
+            return
+        columns = []
+        for one in shape.filters:
+            before = f"{quoted(self._aliases[one.occurrence], self._dialect)}." if shape.joined else ""
+            columns.append(before + quoted(one.column, self._dialect))
+        rows = rows_at_once(self._wide, columns, shape, some, self._database)
+        self._known = {_text(some[place]): found for place, found in rows.items()}
 
     def ask(self, values: Mapping[str, Value]) -> Filling | str:
         """The filling, or why there is none: none, several, null."""
         parameters = self._bound.parameters(values)
-        rows = self._database.rows(self._wide, parameters)
+        rows = self._known.get(_text(values))
+        if rows is None:
+            rows = self._database.rows(self._wide, parameters, self._enough)
         outcome = self._counted_answer(rows) if self._counted else self._answer([row[0] for row in rows])
         if isinstance(outcome, str):
             return outcome
         canonical = json.dumps([self._template.sql, sorted(values.items())], ensure_ascii=True)
         keys = self._keys(rows[0]) if len(rows) == 1 and not self._counted else {}
-        return Filling(
-            digest(canonical), self._template.id, dict(values), self._bound.sql, parameters, outcome, keys
-        )
+        return Filling(digest(canonical), self._template.id, dict(values), self._bound.sql, parameters, outcome, keys)
 
     def _answer(self, values: list[Any]) -> Answer | str:
         if not values:
@@ -137,7 +157,7 @@ class _Asking:
             if answers[0] is None:
                 return Answer((), "none") if self._policies.null == "no-answer" else "null"
             return answers[0]
-        if self._policies.several == "drop":
+        if self._policies.several == "drop" or len(values) > LONGEST_LIST:
             return "several"
         single = dict.fromkeys(one.value for one in answers if one and not isinstance(one.value, tuple))
         known = tuple(single)
@@ -172,6 +192,10 @@ class _Asking:
             if table.primary_key:
                 found[alias] = {name: _plain(next(values)) for name in table.primary_key}
         return found
+
+
+def _text(values: Mapping[str, Value]) -> str:
+    return json.dumps(sorted(values.items()), ensure_ascii=True)
 
 
 def _plain(value: Any) -> Any:

@@ -64,7 +64,7 @@ def column_words(name: str, table: str) -> str:
 
 
 def reference_words(columns: Sequence[str], table: str, referred: str) -> str:
-    """What the referred row is to the row that refers: `SupportRepId` is "support representative", `ReportsTo` "manager".
+    """What the referred row is to the one that refers: `RepId` is "representative", `ReportsTo` "manager".
 
     Args:
         columns: those that refer.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import inspect
 from sqlalchemy import types as sa
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import SAWarning, SQLAlchemyError
 
 from ragtriage.errors import ConfigError, InputError
 from ragtriage.testset.making.database import Database
@@ -66,14 +67,16 @@ def reflect(database: Database, tables: Collection[str] = (), exclude: Collectio
         InputError: there is no table, or the database can't be read.
     """
     try:
-        declared = _duckdb(database) if database.dialect == "duckdb" else _reflected(database)
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always", SAWarning)
+            declared = _duckdb(database) if database.dialect == "duckdb" else _reflected(database)
     except SQLAlchemyError as error:
         raise InputError(f"{database.shown}: {str(error).splitlines()[0]}") from error
     if not declared:
         raise InputError(f"{database.shown}: has no table")
     _check_names(declared, tables, exclude)
     kept = {name: raw for name, raw in declared.items() if (not tables or name in tables) and name not in exclude}
-    notes: list[str] = []
+    notes = [f"{database.shown}: {str(one.message).removeprefix('WARNING: ')}" for one in warned]
     made = tuple(_table(name, raw, kept, exclude, notes) for name, raw in kept.items())
     if len(made) > 1 and not any(table.foreign_keys for table in made):
         notes.append(
@@ -110,7 +113,9 @@ def _reflected(database: Database) -> dict[str, _Raw]:
     foreign = inspector.get_multi_foreign_keys()
     unique = inspector.get_multi_unique_constraints()
     indexes = inspector.get_multi_indexes()
-    comments = inspector.get_multi_table_comment() if database.dialect != "sqlite" else {}
+    comments: dict[Any, Any] = {}
+    if database.dialect != "sqlite":
+        comments.update(inspector.get_multi_table_comment())
     found = {}
     for name in names:
         key = (None, name)
@@ -122,12 +127,13 @@ def _reflected(database: Database) -> dict[str, _Raw]:
             and all(index["column_names"])
         ]  # fmt: skip
         comment: Any = comments.get(key) or {}
+        primary: Any = keys.get(key) or {}
         found[name] = _Raw(
             tuple(
                 (c["name"], _type_of(c["type"]), bool(c.get("nullable", True)), str(c.get("comment") or ""))
                 for c in columns[key]
             ),
-            tuple((keys.get(key) or {}).get("constrained_columns") or ()),
+            tuple(primary.get("constrained_columns") or ()),
             tuple(dict.fromkeys(single)),
             tuple(
                 (tuple(fk["constrained_columns"]), fk["referred_table"], tuple(fk["referred_columns"]))
@@ -148,8 +154,8 @@ def _duckdb(database: Database) -> dict[str, _Raw]:
         "ORDER BY table_name, column_index"
     )
     constraints = database.rows(
-        "SELECT table_name, constraint_type, constraint_column_names, referenced_table, referenced_column_names "
-        f"FROM duckdb_constraints() WHERE {here} ORDER BY table_name, constraint_index"  # noqa: S608  # a constant
+        "SELECT table_name, constraint_type, constraint_column_names, referenced_table, referenced_column_names "  # noqa: S608  # a constant
+        f"FROM duckdb_constraints() WHERE {here} ORDER BY table_name, constraint_index"
     )
     return {
         name: _Raw(
@@ -179,9 +185,7 @@ def _type_of(kind: Any) -> ColumnType:
     return next((name for known, name in _TYPES if isinstance(kind, known)), "other")
 
 
-def _table(
-    name: str, raw: _Raw, kept: Mapping[str, _Raw], exclude: Collection[str], notes: list[str]
-) -> Table:
+def _table(name: str, raw: _Raw, kept: Mapping[str, _Raw], exclude: Collection[str], notes: list[str]) -> Table:
     foreign = []
     for columns, target, given in raw.foreign_keys:
         referred = given or (kept[target].primary_key if target in kept else ())

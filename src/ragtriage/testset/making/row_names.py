@@ -62,7 +62,7 @@ def naming_columns(table: Table, database: Database | None = None) -> tuple[str,
 
 
 def _shares(table: Table, columns: list[Column], database: Database) -> dict[str, float]:
-    """How many of the sampled values of a column differ; 0 if they are long or mostly empty, nothing if none is there."""
+    """How many of the sampled values of a column differ, as a share; 0 if they are long, nothing without rows."""
     if not columns:
         return {}
     chosen = ", ".join(database.quoted(column.name) for column in columns)

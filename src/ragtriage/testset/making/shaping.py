@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from ragtriage.testset.making.packages import exp
 from ragtriage.testset.making.schema import Schema, Table
 from ragtriage.testset.making.sql import FUNCTIONS, in_order, tables_by_name
 from ragtriage.testset.making.template import Aggregate, Filter, Joined, Shape
 
-if TYPE_CHECKING:
-    from sqlglot import exp
-
-_CLAUSES = frozenset({"kind", "expressions", "from_", "from", "joins", "where"})
+_Places = Callable[[exp.Expr], tuple[int, str] | None]
+"""Finds the occurrence and the column of a part of the SQL."""
+_CLAUSES = frozenset({"kind", "expressions", "from_", "joins", "where"})
 
 
 def shape_of(
@@ -26,36 +25,14 @@ def shape_of(
         resolved: the identity of each of its columns → table and column.
         schema: where its foreign keys stand.
     """
-    from sqlglot import exp
-
-    if any(value for name, value in tree.args.items() if name not in _CLAUSES):
+    places = _places_in(tree, resolved, schema)
+    if places is None:
         return None
-    start = tree.args.get("from_") or tree.args.get("from")
-    joins = tree.args.get("joins") or []
-    plain = [start.this if start else None, *(join.this for join in joins)]
-    if not all(isinstance(one, exp.Table) and not one.args.get("joins") for one in plain):
-        return None
-    aliases = [str(one.alias_or_name).lower() for one in plain if one is not None]
-    tables = tables_by_name(schema)
-    names = [next((t for t in tables if t.lower() == str(one.name).lower()), "") for one in plain if one is not None]
-    if len(set(aliases)) != len(aliases) or "" in names:
-        return None
-
-    def place_of(column: exp.Expression) -> tuple[int, str] | None:
-        if not isinstance(column, exp.Column) or id(column) not in resolved:
-            return None
-        table, name = resolved[id(column)]
-        alias = column.table.lower()
-        if alias:
-            return aliases.index(alias), name
-        return (names.index(table), name) if table in names else None
-
+    names, place_of = places
     joined = []
-    for number, join in enumerate(joins, 1):
-        if any(join.args.get(part) for part in ("side", "using", "method")) or join.kind not in {"", "INNER"}:
-            return None
+    for number, join in enumerate(tree.args.get("joins") or [], 1):
         pairs = [_pair(condition, place_of) for condition in _conjuncts(join.args.get("on"))]
-        one = _joined(pairs, number, names, tables)
+        one = _joined(pairs, number, names, tables_by_name(schema))
         if one is None:
             return None
         joined.append(one)
@@ -68,9 +45,34 @@ def shape_of(
     return Shape(names[0], place[1], in_order(known, names, schema), tuple(joined), aggregate)
 
 
-def _conjuncts(condition: exp.Expression | None) -> Iterator[exp.Expression]:
-    from sqlglot import exp
+def _places_in(
+    tree: exp.Select, resolved: Mapping[int, tuple[str, str]], schema: Schema
+) -> tuple[list[str], _Places] | None:
+    """The table of each occurrence, and what finds a column's; None if the query is made of more than plain joins."""
+    joins = tree.args.get("joins") or []
+    plain = [tree.args["from_"].this if tree.args.get("from_") else None, *(join.this for join in joins)]
+    other = any(value for name, value in tree.args.items() if name not in _CLAUSES)
+    outer = any(join.args.get(part) for join in joins for part in ("side", "using", "method"))
+    if other or outer or any(join.kind not in {"", "INNER"} for join in joins):
+        return None
+    if not all(isinstance(one, exp.Table) and not one.args.get("joins") for one in plain):
+        return None
+    aliases = [str(one.alias_or_name).lower() for one in plain]
+    tables = {table.name.lower(): table.name for table in schema.tables}
+    names = [tables.get(str(one.name).lower(), "") for one in plain]
+    if len(set(aliases)) != len(aliases) or "" in names:
+        return None
 
+    def place_of(column: exp.Expr) -> tuple[int, str] | None:
+        if not isinstance(column, exp.Column) or id(column) not in resolved:
+            return None
+        table, name = resolved[id(column)]
+        return (aliases.index(column.table.lower()) if column.table else names.index(table)), name
+
+    return names, place_of
+
+
+def _conjuncts(condition: exp.Expr | None) -> Iterator[exp.Expr]:
     match condition:
         case None:
             return
@@ -85,18 +87,14 @@ def _conjuncts(condition: exp.Expression | None) -> Iterator[exp.Expression]:
             yield condition
 
 
-def _selected(one: exp.Expression) -> tuple[exp.Expression, Aggregate | None]:
-    from sqlglot import exp
-
+def _selected(one: exp.Expr) -> tuple[exp.Expr, Aggregate | None]:
     if isinstance(one, exp.Count | exp.Sum | exp.Avg | exp.Min | exp.Max) and one.this is not None:
         name = type(one).__name__.upper()
         return one.this, next((known for known, function in FUNCTIONS.items() if function == name), None)
     return one, None
 
 
-def _pair(condition: exp.Expression, place_of: _Places) -> tuple[tuple[int, str], tuple[int, str]] | None:
-    from sqlglot import exp
-
+def _pair(condition: exp.Expr, place_of: _Places) -> tuple[tuple[int, str], tuple[int, str]] | None:
     if not isinstance(condition, exp.EQ):
         return None
     left, right = place_of(condition.left), place_of(condition.right)
@@ -131,11 +129,7 @@ def _joined(
     return None
 
 
-def _filter(
-    condition: exp.Expression, placeholders: Sequence[str], place_of: _Places, names: Sequence[str]
-) -> Filter | None:
-    from sqlglot import exp
-
+def _filter(condition: exp.Expr, placeholders: Sequence[str], place_of: _Places, names: Sequence[str]) -> Filter | None:
     if not isinstance(condition, exp.EQ):
         return None
     sides = [condition.left, condition.right]
@@ -147,9 +141,3 @@ def _filter(
     if placeholders[int(str(values[0].this)[1:])] != f"{names[occurrence]}.{column}":
         return None
     return Filter(occurrence, column)
-
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    _Places = Callable[[exp.Expression], tuple[int, str] | None]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
 
-from ragtriage.errors import MissingExtraError
+from ragtriage.testset.making.packages import exp
 from ragtriage.testset.making.schema import Schema, Table
 from ragtriage.testset.making.template import Aggregate, Filter, QueryTemplate, Shape
 
@@ -17,15 +17,7 @@ FUNCTIONS: dict[Aggregate, str] = {"count": "COUNT", "sum": "SUM", "average": "A
 
 @lru_cache(maxsize=65_536)
 def quoted(name: str, dialect: str) -> str:
-    """A name as the dialect quotes it.
-
-    Raises:
-        MissingExtraError: sqlglot isn't installed.
-    """
-    try:
-        from sqlglot import exp
-    except ImportError as error:
-        raise MissingExtraError("Test sets", "testset") from error
+    """A name as the dialect quotes it."""
     return exp.to_identifier(name, quoted=True).sql(dialect=SQLGLOT.get(dialect, dialect))
 
 

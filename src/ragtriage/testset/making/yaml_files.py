@@ -9,7 +9,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from ragtriage.errors import InputError, MissingExtraError
+from ragtriage.errors import InputError
+from ragtriage.testset.making.packages import yaml
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +97,7 @@ def read_yaml(path: Path) -> Entry:
 
     Raises:
         InputError: it isn't there, or can't be read.
-        MissingExtraError: PyYAML isn't installed.
     """
-    yaml = _yaml()
     try:
         values = yaml.load(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except FileNotFoundError:
@@ -117,12 +116,7 @@ def read_yaml(path: Path) -> Entry:
 
 
 def yaml_text(values: Mapping[str, Any], header: str) -> str:
-    """Values as YAML under a header of comments; texts of several lines stand as blocks.
-
-    Raises:
-        MissingExtraError: PyYAML isn't installed.
-    """
-    yaml = _yaml()
+    """Values as YAML under a header of comments; texts of several lines stand as blocks."""
 
     class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]  # chosen at run time
         """Blocks for texts of several lines, lists of texts in one line."""
@@ -155,11 +149,3 @@ def write_whole(path: Path, text: str) -> None:
         beside.replace(path)
     except OSError as error:
         raise InputError(f"{path}: can't be written: {error.strerror or error}") from None
-
-
-def _yaml() -> Any:
-    try:
-        import yaml
-    except ImportError as error:
-        raise MissingExtraError("Test sets", "testset") from error
-    return yaml
