@@ -1,0 +1,8 @@
+"""Phrasings of query templates: by rule and by a language model, each verified under its linguistic criterion."""
+
+from __future__ import annotations
+
+from ragtriage.testset.making.phrasing.criteria import CRITERIA, NAMES, Criterion, criteria_named
+from ragtriage.testset.making.phrasing.rules import Phrased, Refused, phrase
+
+__all__ = ["CRITERIA", "NAMES", "Criterion", "Phrased", "Refused", "criteria_named", "phrase"]

@@ -1,0 +1,328 @@
+"""The ways of asking for what a query template selects, before any style: questions, clauses and nouns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ragtriage.testset.making.phrasing.english import article, capital, is_plural, plural
+from ragtriage.testset.making.phrasing.idioms import About, Idiom, idiom_of
+from ragtriage.testset.making.phrasing.naming import STATE, Constraint, Named, Query, Unnameable, joined
+from ragtriage.testset.making.phrasing.nouns import (
+    AGENTS,
+    KINDS,
+    head_of,
+    is_person,
+    names_its_row,
+    preposition,
+    sort_of,
+    words_of,
+)
+from ragtriage.testset.making.schema import Schema
+from ragtriage.testset.making.template import QueryTemplate
+
+TIMES = ("date", "datetime", "time")
+_COUNTED = re.compile(r"(?:number|num|no|count)(?: of)? (?P<of>.+)|(?P<by>.+) (?:count|number total)", re.IGNORECASE)
+_SIZES = frozenset("length size duration distance number weight area depth width amount".split())
+_EXTREMES = {"time": ("earliest", "latest"), "size": ("smallest", "greatest"), "other": ("lowest", "highest")}
+_DONE = re.compile(r"\w+(?:ed|able|ible|ive|al|ing)|open|free|full ?time|part ?time|public|private|new|male|female")
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """One way of asking."""
+
+    direct: str
+    """Without its question mark: "When was Ann hired"."""
+    embedded: str
+    """Behind "I wonder": "when Ann was hired"."""
+    noun: str
+    """What is asked for: "Ann's hire date"; empty where no noun says it (yes or no)."""
+    keys: str
+    """For a search box: "Ann hire date"."""
+    about: About
+
+    @property
+    def told(self) -> str:
+        """Behind "tell me": the noun where the clause would only say "what … is"."""
+        return self.noun if self.noun and self.embedded.startswith("what the ") else self.embedded
+
+
+def wordings_of(schema: Schema, template: QueryTemplate) -> list[Wording]:
+    """All ways of asking, the most natural first, without doubles.
+
+    Raises:
+        Unnameable: the template has no shape, or one that can't be put into English; says why.
+    """
+    if template.shape is None:
+        raise Unnameable("its SQL has no simple shape, so rules can't word it: give --judge, or write it yourself")
+    query = Query(schema, template.shape)
+    found = _aggregated(query) if query.shape.aggregate else _selected(query)
+    distinct = list({one.direct: one for one in found}.values())
+    if not distinct:
+        raise Unnameable("no way of asking for it is known")
+    return distinct
+
+
+def _selected(query: Query) -> Iterator[Wording]:
+    """One column of one row."""
+    column = query.column(0, query.shape.select)
+    words = words_of(query.table, column)
+    rows = list(query.rows())
+    alone = query.table.names == (column.name,) and names_its_row(query.table, column)
+    if (alone or words.lower() == query.table.words.lower()) and not _filtered(query):
+        yield from _which(query, rows)
+        return
+    for row in rows:
+        if column.type == "boolean" or STATE.fullmatch(words):
+            yield _yes_or_no(words, row)
+            continue
+        idiom = idiom_of(words, row.sort, column.type, query.table.words)
+        if idiom:
+            yield from _idiomatic(idiom, words, row)
+            if idiom.noun:
+                continue
+        noun = _noun(words, row)
+        if not query.table.words.lower().endswith(words.lower()):
+            yield from _role(words, row, noun)
+        counted = _COUNTED.fullmatch(words)
+        if (not row.heavy and column.type == "integer") or counted:
+            yield from _how_many(words, row)
+        if not counted:
+            yield _what_is(words, row, noun, "time" if column.type in TIMES else "thing")
+
+
+def _idiomatic(idiom: Idiom, words: str, row: Named) -> Iterator[Wording]:
+    """As people ask for what this column holds."""
+    found = idiom.words.fullmatch(words)
+    fill = {"x": row.text, "c": words} | (found.groupdict() if found else {})
+    noun = idiom.noun.format(**fill) if idiom.noun else _noun(words, row)
+    for direct, embedded in idiom.forms:
+        if row.heavy and not direct.endswith("{x}") and not idiom.noun:
+            continue  # a verb behind a long row isn't understood
+        yield Wording(direct.format(**fill), embedded.format(**fill), noun, f"{row.keys} {words}", idiom.about)
+
+
+def _filtered(query: Query) -> bool:
+    """Whether the row is known by a column of its own."""
+    return any(one.occurrence == 0 for one in query.shape.filters)
+
+
+def _noun(words: str, row: Named) -> str:
+    counted = _COUNTED.fullmatch(words)
+    if counted:
+        return f"the number of {_many(counted)} of {row.text}"
+    thing = words.removesuffix(" name")
+    if thing != words and thing not in {"first", "last", "middle", "full", "family", "given", "short", "local"}:
+        return f"the name of {row.with_noun(thing)}"
+    return row.with_noun(words)
+
+
+def _what_is(words: str, row: Named, noun: str, about: About) -> Wording:
+    verb = "are" if is_plural(words) else "is"
+    return Wording(f"What {verb} {noun}", f"what {noun} {verb}", noun, f"{row.keys} {words}", about)
+
+
+def _role(words: str, row: Named, noun: str) -> Iterator[Wording]:
+    """Somebody who did something: "Who composed …"."""
+    role = words.removesuffix(" name")
+    if not is_person(role) and role.lower() not in AGENTS:
+        return
+    keys = f"{row.keys} {role}"
+    verb = AGENTS.get(role.lower())
+    if verb and row.sort != "person":
+        yield Wording(f"Who {verb} {row.text}", f"who {verb} {row.text}", noun, keys, "person")
+    named = row.with_noun(role)
+    yield Wording(f"Who is {named}", f"who {named} is", named, keys, "person")
+
+
+def _many(counted: re.Match[str]) -> str:
+    noun = counted["of"] or counted["by"]
+    return noun if is_plural(noun) else plural(noun)
+
+
+def _how_many(words: str, row: Named) -> Iterator[Wording]:
+    """Things that the row has a number of."""
+    counted = _COUNTED.fullmatch(words)
+    if not counted and (not is_plural(words) or " " in words or words == "sales"):
+        return
+    noun = _many(counted) if counted else words
+    does = "How many {n} does {x} have", "how many {n} {x} has"
+    direct, embedded = (form.format(n=noun, x=row.text) for form in does)
+    yield Wording(direct, embedded, f"the number of {noun} of {row.text}", f"{row.keys} {noun} count", "amount")
+
+
+def _yes_or_no(words: str, row: Named) -> Wording:
+    """A column that is true or false."""
+    state = STATE.fullmatch(words)
+    verb, rest = (state["verb"].lower(), state["rest"]) if state else ("is", words)
+    keys = f"{row.keys} {rest}"
+    if verb in {"has", "had"}:
+        thing = rest if is_plural(rest) else article(rest)
+        return Wording(f"Does {row.text} have {thing}", f"whether {row.text} has {thing}", "", keys, "thing")
+    if verb not in {"is", "was", "can"} or not (state or _DONE.fullmatch(rest)):
+        rest = f"marked as {rest}"
+        verb = "is"
+    return Wording(f"{capital(verb)} {row.text} {rest}", f"whether {row.text} {verb} {rest}", "", keys, "thing")
+
+
+def _which(query: Query, rows: list[Named]) -> Iterator[Wording]:
+    """The row's own name: "Which album is the track … on", "Who manages …"."""
+    shape = query.shape
+    children = [n for n, joined in enumerate(shape.joined, 1) if joined.to == 0]
+    constraints = query.constraints(0, but=-1)
+    person = sort_of(query.table) == "person"
+    role = query.role(children[0]) if children and not shape.joined[children[0] - 1].outward else ""
+    through = constraints[0].through and constraints[0].text.startswith("with ") if constraints else False
+    if role and len(constraints) == 1 and through and not query.over(children[0]):
+        yield from _which_role(query, role, children[0], rows)
+        return
+    noun = query.table.words
+    text, keys = joined(constraints), " ".join(one.keys for one in constraints)
+    for row in rows:
+        if person:
+            yield Wording(f"Who is {row.text}", f"who {row.text} is", f"the name of {row.text}", row.keys, "person")
+        if constraints[0].role and len(constraints) == 1 and constraints[0].row:
+            has = f"has {constraints[0].row.text} as its {constraints[0].role}".replace(
+                " its ", " their " if person else " its "
+            )
+            yield Wording(f"Which {noun} {has}", f"which {noun} {has}", f"the name of {row.text}", row.keys, "thing")
+        elif not text.startswith(("whose", "of", "for")):
+            keys = f"{keys} {noun}" if noun not in keys.split() else keys
+            asked = f"which {noun}"
+            verb = "has" if text.startswith("with ") else "is"
+            rest = text.removeprefix("with ")
+            yield Wording(
+                f"{capital(asked)} {verb} {rest}", f"{asked} {verb} {rest}",
+                f"the name of {row.text}", keys, "person" if person else "thing",
+            )  # fmt: skip
+        named = f"the name of {row.text}"
+        yield Wording(f"What is {named}", f"what {named} is", named, f"{keys} {noun} name", "thing")
+
+
+def _which_role(query: Query, role: str, child: int, rows: list[Named]) -> Iterator[Wording]:
+    """What a row is to another: "Who manages Ann", "Which album is the track Blue on"."""
+    other = query.named(child)
+    person = is_person(role) or sort_of(query.table) == "person"
+    about: About = "person" if person else "place" if sort_of(query.table) == "place" else "thing"
+    verb, before = AGENTS.get(head_of(role)), preposition(role, other.sort)
+    keys = f"{other.keys} {role}"
+    for row in rows:
+        if person and verb and " " not in role:
+            yield Wording(f"Who {verb} {other.text}", f"who {verb} {other.text}", row.text, keys, about)
+        if person:
+            yield Wording(f"Who is {row.text}", f"who {row.text} is", row.text, keys, about)
+        elif before != "of" and other.sort != "person":
+            yield Wording(
+                f"Which {role} is {other.text} {before}", f"which {role} {other.text} is {before}",
+                row.text, keys, about,
+            )  # fmt: skip
+        if not person:
+            yield Wording(f"What is {row.text}", f"what {row.text} is", row.text, keys, about)
+
+
+def _aggregated(query: Query) -> Iterator[Wording]:
+    """Many rows at once: in all, on average, the most, the least.
+
+    Raises:
+        Unnameable: rows of one name.
+    """
+    aggregate = query.shape.aggregate or "count"
+    constraints = _constraints(query)
+    if aggregate == "count":
+        yield from _counted(query, constraints)
+        return
+    column = query.column(0, query.shape.select)
+    words, time = words_of(query.table, column), column.type in TIMES
+    counted = _COUNTED.fullmatch(words)
+    if counted:
+        words = f"number of {_many(counted)}"
+    elif is_plural(words) and column.type == "integer" and " in " not in words:
+        words = f"number of {words.removeprefix('total ')}"
+    time = time or head_of(words) == "year"
+    lowest, highest = _EXTREMES["time" if time else "size" if words.split()[0] in _SIZES else "other"]
+    how = {"sum": "total", "average": "average", "minimum": lowest, "maximum": highest}[aggregate]
+    bare = words.removeprefix("total ")
+    words = bare if bare != "total" else "amount"
+    noun = plural(query.table.words)
+    keys = f"{' '.join(one.keys for one in constraints)} {query.table.words} {how} {words}"
+    for between in ("of", "among") if aggregate in {"minimum", "maximum"} else ("of",):
+        asked = f"the {how} {words} {between} the {noun} {joined(constraints)}"
+        yield Wording(f"What is {asked}", f"what {asked} is", asked, keys, "time" if time else "amount")
+
+
+def _constraints(query: Query) -> list[Constraint]:
+    """What the rows that are taken together have in common.
+
+    Raises:
+        Unnameable: their own name, or nothing.
+    """
+    table = query.table
+    own = [query.column(0, one.column) for one in query.shape.filters if one.occurrence == 0]
+    if any(one.name in table.names or words_of(table, one).lower() == table.words.lower() for one in own):
+        raise Unnameable("it takes rows of one name together, which nobody asks for")
+    keys = {column for key in table.foreign_keys for column in key.columns}
+    says = {column.name for column in table.columns if not column.surrogate} - keys
+    if query.shape.aggregate == "count" and len(table.foreign_keys) > 1 and not says:
+        raise Unnameable(f"rows of {table.name} only connect others, and nobody counts them")
+    found = query.constraints(0, but=-1)
+    if not found:
+        raise Unnameable("nothing says which rows are meant")
+    return found
+
+
+def _counted(query: Query, constraints: list[Constraint]) -> Iterator[Wording]:
+    noun, text = plural(query.table.words), joined(constraints)
+    keys = f"{' '.join(one.keys for one in constraints)} {query.table.words} count"
+    number = f"the number of {noun} {text}"
+    only = constraints[0] if len(constraints) == 1 else None
+    kind = only is not None and only.row is not None and head_of(_last_noun(query)) in KINDS
+    owns = only and only.row and (only.role or text.startswith(("of ", "with ")) or only.row.sort == "person")
+    if only and owns and not kind and (query.table.names or not text.startswith("of ")):
+        yield from (Wording(d, e, number, keys, "amount") for d, e in _has(query, noun, only))
+    if text.startswith("whose "):
+        there = f"how many {noun} are there {text}"
+        if not (only and only.row):
+            yield Wording(capital(there), f"what the number of {noun} {text} is", number, keys, "amount")
+        return
+    if text.startswith("linked to "):
+        linked = f"how many {noun} are {text}"
+        yield Wording(capital(linked), linked, number, keys, "amount")
+        return
+    if text.startswith("with "):
+        have = f"how many {noun} have {text.removeprefix('with ')}"
+        if not (only and only.row):
+            yield Wording(capital(have), have, number, keys, "amount")
+        return
+    if only and only.row is None and text.startswith("of the "):
+        of = f"how many {noun} are {text}"
+        yield Wording(capital(of), of, number, keys, "amount")
+        return
+    there = text if kind or not text.startswith("of ") else f"for {text.removeprefix('of ')}"
+    direct, embedded = f"How many {noun} are there {there}", f"how many {noun} there are {there}"
+    yield Wording(direct, embedded, number, keys, "amount")
+    if only and only.row and not text.startswith(("of ", "for ", "by ")) and only.row.sort == "thing" and not kind:
+        yield from (Wording(d, e, number, keys, "amount") for d, e in _has(query, noun, only))
+
+
+def _last_noun(query: Query) -> str:
+    """What the table of the only constraint is called."""
+    place = query.over(1) or 1
+    return query.tables[place].words if query.shape.joined else ""
+
+
+def _has(query: Query, noun: str, one: Constraint) -> Iterator[tuple[str, str]]:
+    """Counted from the other side: "How many tracks does the album … have"."""
+    if one.row is None:
+        return
+    other = one.row.text
+    if one.role and one.text.startswith("whose"):
+        has = f"have {other} as their {one.role}"
+        yield f"How many {noun} {has}", f"how many {noun} {has}"
+        return
+    before = preposition(query.table.words, one.row.sort)
+    if one.through and one.text.startswith("with ") and before != "of":
+        yield f"How many {noun} is {other} {before}", f"how many {noun} {other} is {before}"
+        return
+    yield f"How many {noun} does {other} have", f"how many {noun} {other} has"

@@ -1,0 +1,69 @@
+"""The little English grammar that phrasings need: plurals, articles, lists, capitals, contractions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+IRREGULAR = {
+    "person": "people", "man": "men", "woman": "women", "child": "children", "foot": "feet", "analysis": "analyses",
+    "criterion": "criteria", "medium": "media", "half": "halves", "life": "lives", "shelf": "shelves", "mouse": "mice",
+}  # fmt: skip
+UNCOUNTABLE = frozenset(
+    "staff equipment data information series species news furniture luggage personnel software hardware aircraft "
+    "media people children mail music money stock traffic weather research advice".split()
+)
+_CONTRACTIONS = {"What is ": "What's ", "Who is ": "Who's ", "Where is ": "Where's ", "When is ": "When's "}
+
+
+def plural(noun: str) -> str:
+    """The plural of a noun in the singular; only its last word changes ("invoice line" → "invoice lines")."""
+    before, space, last = noun.rpartition(" ")
+    small = last.lower()
+    if small in UNCOUNTABLE:
+        return noun
+    if small in IRREGULAR:
+        return before + space + IRREGULAR[small]
+    if small.endswith("y") and small[-2:-1] not in {"a", "e", "i", "o", "u", ""}:
+        return f"{noun[:-1]}ies"
+    if small.endswith(("s", "x", "z", "ch", "sh")):
+        return f"{noun}es"
+    return f"{noun}s"
+
+
+def is_plural(noun: str) -> bool:
+    """Whether a noun looks like a plural ("credits", not "address")."""
+    last = noun.rpartition(" ")[2].lower()
+    if last in IRREGULAR.values():
+        return True
+    return len(last) > 3 and last.endswith("s") and not last.endswith(("ss", "us", "is", "gps")) and last != "series"
+
+
+def article(noun: str) -> str:
+    """The noun with "a" or "an" before it, by its first letter and the common exceptions."""
+    small = noun.lower()
+    vowel = small[:1] in {"a", "e", "i", "o", "u"} and not small.startswith(("uni", "use", "usa", "eu", "one", "uk"))
+    return f"an {noun}" if vowel or small.startswith(("hour", "honest", "heir")) else f"a {noun}"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Parts as people list them: "a, b and c"."""
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def capital(text: str) -> str:
+    """The text with a capital first letter."""
+    return text[:1].upper() + text[1:]
+
+
+def small(text: str) -> str:
+    """A sentence's text as it stands inside another: its first letter small, unless the word is all capitals or I."""
+    first = text.partition(" ")[0]
+    return text if first.isupper() or first.startswith("I'") else text[:1].lower() + text[1:]
+
+
+def contracted(text: str) -> str:
+    """The question as it is spoken: "What's", "Who's"."""
+    for full, short in _CONTRACTIONS.items():
+        if text.startswith(full):
+            return short + text.removeprefix(full)
+    return text
