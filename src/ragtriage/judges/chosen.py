@@ -25,6 +25,7 @@ from ragtriage.judges.llm.prompts import ASKED, read_prompts
 from ragtriage.judges.llm.providers import model_named
 from ragtriage.judges.llm.tickets import Tickets
 from ragtriage.judges.llm.transport import ModelTransport
+from ragtriage.judges.llm.writing import Writer
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.questions import Kind
 from ragtriage.judges.wrappers import BANDS, AnswerMemory, Band, Cached, Cascade, InMemory, Jury, Recut, Routed
@@ -223,6 +224,26 @@ class Chosen:
         cuts = {kind: cut for kind, cut in self.choice.cuts.items() if cut.judge == name}
         return Recut(judge, cuts) if cuts else judge
 
+    def writer(self, memory: AnswerMemory | None = None, *, tickets: Tickets | None = None) -> Writer:
+        """The one model, to have something written that is no verdict: over the same channel, kept in the same memory.
+
+        Args:
+            memory: what keeps replies; one of its own if None.
+            tickets: see `judge`.
+
+        Raises:
+            ConfigError: not exactly one language model was named.
+        """
+        if len(self.choice.models) != 1 or self.choice.models != self.choice.names or self.choice.cascade is not None:
+            raise ConfigError("one language model writes: name one with --judge PROVIDER:MODEL, without a cascade")
+        (name,) = self.choice.models
+        return Writer(name, self._asking(name, tickets, 0), memory or InMemory(), self._identity(name))
+
+    def _identity(self, name: str) -> str:
+        """What a model's answers depend on beside its name and the prompt."""
+        options = self._options[name]
+        return f"{address_of(name, options) or ''} {options.temperature} {options.reply == 'text'}"
+
     def _own(self, name: str) -> EmbeddedJudge:
         """One of the package's own judges."""
         return self._kept(EmbeddedJudge(fast=name == FAST, any_language=self.choice.any_language))
@@ -266,7 +287,7 @@ class Chosen:
             self._prompts,
             batch_size=options.batch_size,
             price=self._prices[name],
-            identity=f"{address_of(name, options) or ''} {options.temperature} {options.reply == 'text'}",
+            identity=self._identity(name),
         )
         similar = self._embeddings.get(name, local)
         # sentences are split by their marks, in any language

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from ragtriage.judges.questions import Kind, Question
 from ragtriage.verdicts import Answer
@@ -20,7 +20,8 @@ class Remembered:
 
     key: bytes
     """See `Keys`."""
-    kind: Kind
+    kind: Kind | Literal["written"]
+    """What was asked; `written` is a text that a model was asked to write, which is no verdict."""
     fingerprint: str
     """The judge's, for this kind."""
     answer: Answer

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from ragtriage.testset.making.phrasing.criteria import CRITERIA, NAMES, Criterion, criteria_named
 from ragtriage.testset.making.phrasing.rules import Phrased, Refused, phrase
+from ragtriage.testset.making.phrasing.writing import phrase_with
 
-__all__ = ["CRITERIA", "NAMES", "Criterion", "Phrased", "Refused", "criteria_named", "phrase"]
+__all__ = ["CRITERIA", "NAMES", "Criterion", "Phrased", "Refused", "criteria_named", "phrase", "phrase_with"]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from ragtriage.testset.making.phrasing.english import article, capital, is_plural, plural
-from ragtriage.testset.making.phrasing.idioms import About, Idiom, idiom_of
-from ragtriage.testset.making.phrasing.naming import STATE, Constraint, Named, Query, Unnameable, joined
+from ragtriage.testset.making.phrasing.counting import aggregated
+from ragtriage.testset.making.phrasing.english import article, capital, is_plural
+from ragtriage.testset.making.phrasing.idioms import TIMES, About, Idiom, idiom_of
+from ragtriage.testset.making.phrasing.naming import STATE, Named, Query, Unnameable, joined
 from ragtriage.testset.making.phrasing.nouns import (
     AGENTS,
-    KINDS,
+    COUNTED,
+    counted_noun,
     head_of,
     is_person,
     names_its_row,
@@ -19,34 +20,11 @@ from ragtriage.testset.making.phrasing.nouns import (
     sort_of,
     words_of,
 )
+from ragtriage.testset.making.phrasing.wording import Wording
 from ragtriage.testset.making.schema import Schema
 from ragtriage.testset.making.template import QueryTemplate
 
-TIMES = ("date", "datetime", "time")
-_COUNTED = re.compile(r"(?:number|num|no|count)(?: of)? (?P<of>.+)|(?P<by>.+) (?:count|number total)", re.IGNORECASE)
-_SIZES = frozenset("length size duration distance number weight area depth width amount".split())
-_EXTREMES = {"time": ("earliest", "latest"), "size": ("smallest", "greatest"), "other": ("lowest", "highest")}
 _DONE = re.compile(r"\w+(?:ed|able|ible|ive|al|ing)|open|free|full ?time|part ?time|public|private|new|male|female")
-
-
-@dataclass(frozen=True, slots=True)
-class Wording:
-    """One way of asking."""
-
-    direct: str
-    """Without its question mark: "When was Ann hired"."""
-    embedded: str
-    """Behind "I wonder": "when Ann was hired"."""
-    noun: str
-    """What is asked for: "Ann's hire date"; empty where no noun says it (yes or no)."""
-    keys: str
-    """For a search box: "Ann hire date"."""
-    about: About
-
-    @property
-    def told(self) -> str:
-        """Behind "tell me": the noun where the clause would only say "what … is"."""
-        return self.noun if self.noun and self.embedded.startswith("what the ") else self.embedded
 
 
 def wordings_of(schema: Schema, template: QueryTemplate) -> list[Wording]:
@@ -58,7 +36,7 @@ def wordings_of(schema: Schema, template: QueryTemplate) -> list[Wording]:
     if template.shape is None:
         raise Unnameable("its SQL has no simple shape, so rules can't word it: give --judge, or write it yourself")
     query = Query(schema, template.shape)
-    found = _aggregated(query) if query.shape.aggregate else _selected(query)
+    found = aggregated(query) if query.shape.aggregate else _selected(query)
     distinct = list({one.direct: one for one in found}.values())
     if not distinct:
         raise Unnameable("no way of asking for it is known")
@@ -86,7 +64,7 @@ def _selected(query: Query) -> Iterator[Wording]:
         noun = _noun(words, row)
         if not query.table.words.lower().endswith(words.lower()):
             yield from _role(words, row, noun)
-        counted = _COUNTED.fullmatch(words)
+        counted = COUNTED.fullmatch(words)
         if (not row.heavy and column.type == "integer") or counted:
             yield from _how_many(words, row)
         if not counted:
@@ -110,9 +88,9 @@ def _filtered(query: Query) -> bool:
 
 
 def _noun(words: str, row: Named) -> str:
-    counted = _COUNTED.fullmatch(words)
+    counted = COUNTED.fullmatch(words)
     if counted:
-        return f"the number of {_many(counted)} of {row.text}"
+        return f"the number of {counted_noun(counted)} of {row.text}"
     thing = words.removesuffix(" name")
     if thing != words and thing not in {"first", "last", "middle", "full", "family", "given", "short", "local"}:
         return f"the name of {row.with_noun(thing)}"
@@ -137,17 +115,12 @@ def _role(words: str, row: Named, noun: str) -> Iterator[Wording]:
     yield Wording(f"Who is {named}", f"who {named} is", named, keys, "person")
 
 
-def _many(counted: re.Match[str]) -> str:
-    noun = counted["of"] or counted["by"]
-    return noun if is_plural(noun) else plural(noun)
-
-
 def _how_many(words: str, row: Named) -> Iterator[Wording]:
     """Things that the row has a number of."""
-    counted = _COUNTED.fullmatch(words)
+    counted = COUNTED.fullmatch(words)
     if not counted and (not is_plural(words) or " " in words or words == "sales"):
         return
-    noun = _many(counted) if counted else words
+    noun = counted_noun(counted) if counted else words
     does = "How many {n} does {x} have", "how many {n} {x} has"
     direct, embedded = (form.format(n=noun, x=row.text) for form in does)
     yield Wording(direct, embedded, f"the number of {noun} of {row.text}", f"{row.keys} {noun} count", "amount")
@@ -220,109 +193,3 @@ def _which_role(query: Query, role: str, child: int, rows: list[Named]) -> Itera
             )  # fmt: skip
         if not person:
             yield Wording(f"What is {row.text}", f"what {row.text} is", row.text, keys, about)
-
-
-def _aggregated(query: Query) -> Iterator[Wording]:
-    """Many rows at once: in all, on average, the most, the least.
-
-    Raises:
-        Unnameable: rows of one name.
-    """
-    aggregate = query.shape.aggregate or "count"
-    constraints = _constraints(query)
-    if aggregate == "count":
-        yield from _counted(query, constraints)
-        return
-    column = query.column(0, query.shape.select)
-    words, time = words_of(query.table, column), column.type in TIMES
-    counted = _COUNTED.fullmatch(words)
-    if counted:
-        words = f"number of {_many(counted)}"
-    elif is_plural(words) and column.type == "integer" and " in " not in words:
-        words = f"number of {words.removeprefix('total ')}"
-    time = time or head_of(words) == "year"
-    lowest, highest = _EXTREMES["time" if time else "size" if words.split()[0] in _SIZES else "other"]
-    how = {"sum": "total", "average": "average", "minimum": lowest, "maximum": highest}[aggregate]
-    bare = words.removeprefix("total ")
-    words = bare if bare != "total" else "amount"
-    noun = plural(query.table.words)
-    keys = f"{' '.join(one.keys for one in constraints)} {query.table.words} {how} {words}"
-    for between in ("of", "among") if aggregate in {"minimum", "maximum"} else ("of",):
-        asked = f"the {how} {words} {between} the {noun} {joined(constraints)}"
-        yield Wording(f"What is {asked}", f"what {asked} is", asked, keys, "time" if time else "amount")
-
-
-def _constraints(query: Query) -> list[Constraint]:
-    """What the rows that are taken together have in common.
-
-    Raises:
-        Unnameable: their own name, or nothing.
-    """
-    table = query.table
-    own = [query.column(0, one.column) for one in query.shape.filters if one.occurrence == 0]
-    if any(one.name in table.names or words_of(table, one).lower() == table.words.lower() for one in own):
-        raise Unnameable("it takes rows of one name together, which nobody asks for")
-    keys = {column for key in table.foreign_keys for column in key.columns}
-    says = {column.name for column in table.columns if not column.surrogate} - keys
-    if query.shape.aggregate == "count" and len(table.foreign_keys) > 1 and not says:
-        raise Unnameable(f"rows of {table.name} only connect others, and nobody counts them")
-    found = query.constraints(0, but=-1)
-    if not found:
-        raise Unnameable("nothing says which rows are meant")
-    return found
-
-
-def _counted(query: Query, constraints: list[Constraint]) -> Iterator[Wording]:
-    noun, text = plural(query.table.words), joined(constraints)
-    keys = f"{' '.join(one.keys for one in constraints)} {query.table.words} count"
-    number = f"the number of {noun} {text}"
-    only = constraints[0] if len(constraints) == 1 else None
-    kind = only is not None and only.row is not None and head_of(_last_noun(query)) in KINDS
-    owns = only and only.row and (only.role or text.startswith(("of ", "with ")) or only.row.sort == "person")
-    if only and owns and not kind and (query.table.names or not text.startswith("of ")):
-        yield from (Wording(d, e, number, keys, "amount") for d, e in _has(query, noun, only))
-    if text.startswith("whose "):
-        there = f"how many {noun} are there {text}"
-        if not (only and only.row):
-            yield Wording(capital(there), f"what the number of {noun} {text} is", number, keys, "amount")
-        return
-    if text.startswith("linked to "):
-        linked = f"how many {noun} are {text}"
-        yield Wording(capital(linked), linked, number, keys, "amount")
-        return
-    if text.startswith("with "):
-        have = f"how many {noun} have {text.removeprefix('with ')}"
-        if not (only and only.row):
-            yield Wording(capital(have), have, number, keys, "amount")
-        return
-    if only and only.row is None and text.startswith("of the "):
-        of = f"how many {noun} are {text}"
-        yield Wording(capital(of), of, number, keys, "amount")
-        return
-    there = text if kind or not text.startswith("of ") else f"for {text.removeprefix('of ')}"
-    direct, embedded = f"How many {noun} are there {there}", f"how many {noun} there are {there}"
-    yield Wording(direct, embedded, number, keys, "amount")
-    if only and only.row and not text.startswith(("of ", "for ", "by ")) and only.row.sort == "thing" and not kind:
-        yield from (Wording(d, e, number, keys, "amount") for d, e in _has(query, noun, only))
-
-
-def _last_noun(query: Query) -> str:
-    """What the table of the only constraint is called."""
-    place = query.over(1) or 1
-    return query.tables[place].words if query.shape.joined else ""
-
-
-def _has(query: Query, noun: str, one: Constraint) -> Iterator[tuple[str, str]]:
-    """Counted from the other side: "How many tracks does the album … have"."""
-    if one.row is None:
-        return
-    other = one.row.text
-    if one.role and one.text.startswith("whose"):
-        has = f"have {other} as their {one.role}"
-        yield f"How many {noun} {has}", f"how many {noun} {has}"
-        return
-    before = preposition(query.table.words, one.row.sort)
-    if one.through and one.text.startswith("with ") and before != "of":
-        yield f"How many {noun} is {other} {before}", f"how many {noun} {other} is {before}"
-        return
-    yield f"How many {noun} does {other} have", f"how many {noun} {other} has"

@@ -16,6 +16,7 @@ from ragtriage.testset.making.schema import ColumnType
 About = Literal["time", "person", "place", "amount", "thing"]
 NUMBERS: tuple[ColumnType, ...] = ("integer", "number")
 DATES: tuple[ColumnType, ...] = ("date", "datetime")
+TIMES: tuple[ColumnType, ...] = ("date", "datetime", "time")
 WHENS: tuple[ColumnType, ...] = ("date", "datetime", "integer", "text")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from ragtriage.testset.making.phrasing.english import is_plural, plural
 from ragtriage.testset.making.schema import Column, Table
 
 Sort = Literal["person", "place", "thing"]
@@ -117,3 +118,13 @@ def names_its_row(table: Table, column: Column) -> bool:
     words = words_of(table, column).lower()
     is_name = words in {"name", "title", "label", table.words.lower()} or words.endswith(" name") or words == "surname"
     return column.name in table.names and column.type == "text" and is_name
+
+
+COUNTED = re.compile(r"(?:number|num|no|count)(?: of)? (?P<of>.+)|(?P<by>.+) (?:count|number total)", re.IGNORECASE)
+"""A column that holds how many of something there are."""
+
+
+def counted_noun(counted: re.Match[str]) -> str:
+    """What a column counts, in the plural; from a match of `COUNTED`."""
+    noun: str = counted["of"] or counted["by"]
+    return noun if is_plural(noun) else plural(noun)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 
 from ragtriage.errors import ConfigError
@@ -42,8 +42,12 @@ class Phrased:
     texts: tuple[TextTemplate, ...] = ()
     """In the order of the templates, then of the criteria."""
     refused: tuple[Refused, ...] = ()
-    without: tuple[Refused, ...] = field(default=())
+    without: tuple[Refused, ...] = ()
     """Where a template has fewer phrasings under a criterion than were asked for, with the reason."""
+    stopped: str = ""
+    """Why a model was asked no more; empty if it was asked for everything."""
+    failed: int = 0
+    """Templates for which a request to the model failed."""
 
 
 def phrase(

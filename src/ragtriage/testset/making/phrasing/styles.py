@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import TypeVar
 
-from ragtriage.testset.making.phrasing.asking import Wording
 from ragtriage.testset.making.phrasing.circumstances import (
     ASIDES_BEFORE,
     ASIDES_BEHIND,
@@ -18,6 +17,7 @@ from ragtriage.testset.making.phrasing.circumstances import (
 )
 from ragtriage.testset.making.phrasing.english import contracted, small
 from ragtriage.testset.making.phrasing.typos import with_typos
+from ragtriage.testset.making.phrasing.wording import Wording
 
 T = TypeVar("T")
 Style = Callable[[Sequence[Wording], random.Random], Iterator[str]]
