@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,7 +14,6 @@ from rich.console import Console
 from ragtriage.assessment import Assessment, Criteria
 from ragtriage.cli.app_options import (
     COLLECTED_MAP,
-    INTERRUPTED,
     AppFlags,
     answers_collected,
     default_place,
@@ -52,6 +47,7 @@ from ragtriage.cli.options import (
 from ragtriage.cli.plan import answers_in, planned, show_plan
 from ragtriage.cli.progress import progress
 from ragtriage.cli.results import assessed, print_run, report_path, spent_by, spent_in, write_html
+from ragtriage.cli.stopping import INTERRUPTED, stoppable
 from ragtriage.cli.wanting import Wanted, Wanting
 from ragtriage.errors import InputError, Stopped
 from ragtriage.judges.chosen import Chosen
@@ -315,7 +311,7 @@ def _evaluate(run: FileRun, chosen: Chosen, assessment: Assessment) -> str | Non
         return f"{ledger.requests:,} requests{price}" if chosen.paid else ""
 
     try:
-        with _stoppable(chosen), progress(run.survey.selected, run.done, spent) as advance:
+        with stoppable(chosen), progress(run.survey.selected, run.done, spent) as advance:
             for _ in run.records(assessment):
                 advance()
     except KeyboardInterrupt:
@@ -323,43 +319,3 @@ def _evaluate(run: FileRun, chosen: Chosen, assessment: Assessment) -> str | Non
     except Stopped as stop:
         return str(stop)
     return None
-
-
-@contextmanager
-def _stoppable(chosen: Chosen) -> Iterator[None]:
-    """Ctrl-C lets requests in flight come in, since they are paid; a second one doesn't wait for them."""
-    if not chosen.paid or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(*_: object) -> None:
-        signal.signal(signal.SIGINT, leave)
-        _between_steps(begin_to_stop)
-
-    def begin_to_stop() -> None:
-        sys.stderr.write("\nstopping when the requests in flight have come in (Ctrl-C again: don't wait for them)\n")
-        chosen.stop(INTERRUPTED)
-
-    def leave(*_: object) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        _between_steps(_interrupt)
-
-    before = signal.signal(signal.SIGINT, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _between_steps(act: Callable[[], None]) -> None:
-    """Act between two steps of the event loop, since a signal comes in the middle of one; at once where none runs."""
-    try:
-        loop = asyncio.get_running_loop()
-    except RuntimeError:
-        act()
-    else:
-        loop.call_soon_threadsafe(act)
-
-
-def _interrupt() -> None:
-    raise KeyboardInterrupt

@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+from ragtriage.testset.making.phrasing.adding import Added, added, lacking
 from ragtriage.testset.making.phrasing.criteria import CRITERIA, NAMES, Criterion, criteria_named
 from ragtriage.testset.making.phrasing.rules import Phrased, Refused, phrase
 from ragtriage.testset.making.phrasing.writing import phrase_with
 
-__all__ = ["CRITERIA", "NAMES", "Criterion", "Phrased", "Refused", "criteria_named", "phrase", "phrase_with"]
+__all__ = [
+    "CRITERIA",
+    "NAMES",
+    "Added",
+    "Criterion",
+    "Phrased",
+    "Refused",
+    "added",
+    "criteria_named",
+    "lacking",
+    "phrase",
+    "phrase_with",
+]

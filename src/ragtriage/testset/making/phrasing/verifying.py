@@ -121,14 +121,14 @@ def schema_words(schema: Schema) -> frozenset[str]:
 
 def _short(text: str, measures: Mapping[str, float]) -> None:
     if measures["words"] > LONGEST_SHORT:
-        raise Refusal(f"it has {measures['words']:g} words, and short is at most {LONGEST_SHORT}")
+        raise Refusal(f"it has more than {LONGEST_SHORT} words ({measures['words']:g})")
     if m.sentences_in(text) > 1:
         raise Refusal("it has more than one sentence")
 
 
 def _long(text: str, measures: Mapping[str, float]) -> None:  # noqa: ARG001  # every test gets both
     if measures["words"] < SHORTEST_LONG:
-        raise Refusal(f"it has {measures['words']:g} words, and long is at least {SHORTEST_LONG}")
+        raise Refusal(f"it has fewer than {SHORTEST_LONG} words ({measures['words']:g})")
 
 
 def _question(text: str, measures: Mapping[str, float]) -> None:  # noqa: ARG001
@@ -171,7 +171,7 @@ def _keywords(text: str, measures: Mapping[str, float]) -> None:  # noqa: ARG001
 def _typos(text: str, measures: Mapping[str, float]) -> None:  # noqa: ARG001
     edits = measures["edits"]
     if not 1 <= edits <= MOST_EDITS:
-        raise Refusal(f"it differs from the plain question by {edits:g} letters, not by 1 to {MOST_EDITS}")
+        raise Refusal(f"it doesn't differ from the plain question by 1 to {MOST_EDITS} letters ({edits:g})")
 
 
 def _indirect(text: str, measures: Mapping[str, float]) -> None:  # noqa: ARG001

@@ -170,7 +170,7 @@ def _prompt(work: _Work, criteria: Sequence[Criterion]) -> Prompt:
             ]
     parts = [
         f"SQL: {quoted(template.sql)}",
-        "Placeholders: " + ", ".join(f"[{name}]" for name in template.placeholders),
+        "Placeholders: " + ", ".join(quoted(f"[{name}]") for name in template.placeholders),
     ]
     if words:
         parts.append("What the names mean:\n" + "\n".join(words))
@@ -182,7 +182,7 @@ def _prompt(work: _Work, criteria: Sequence[Criterion]) -> Prompt:
     parts.append(f"Write {work.count} under each of these criteria:\n{asked}")
     names = {criterion.name: f"c{number}" for number, criterion in enumerate(criteria, 1)}
     bad = [
-        f"{names[one.criterion]}: {quoted(one.text)}: {one.reason}" for one in work.refused if one.criterion in names
+        f"- {names[one.criterion]}: {quoted(one.text)}: {one.reason}" for one in work.refused if one.criterion in names
     ]
     if bad:
         parts.append("These can't be used; write others:\n" + "\n".join(bad))

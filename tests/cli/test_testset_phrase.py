@@ -1,0 +1,166 @@
+"""`ragtriage testset phrase`: templates of a folder in, phrasings.yaml out."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from cli_models import chats, judging, prompt_in
+
+from ragtriage.testset.making.enumerating import enumerate_templates
+from ragtriage.testset.making.schema import Column, Schema, Table
+from ragtriage.testset.making.schema_file import schema_text
+from ragtriage.testset.making.template_files import read_phrasings, templates_text
+from servers import Heard, Said, Server, chat
+
+SHIP = Table(
+    "ship",
+    "ship",
+    (
+        Column("ship_id", "integer", "ship id", surrogate=True),
+        Column("name", "text", "name"),
+        Column("length", "number", "length"),
+        Column("architect", "text", "architect"),
+        Column("price", "number", "price"),
+    ),
+    ("ship_id",),
+    names=("name",),
+)
+SCHEMA = Schema("sqlite", (SHIP,))
+TEMPLATES = enumerate_templates(SCHEMA).templates
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "schema.yaml").write_text(schema_text(SCHEMA), "utf-8")
+    (tmp_path / "templates.yaml").write_text(templates_text(TEMPLATES), "utf-8")
+    return tmp_path
+
+
+def model(heard: Heard) -> Said:
+    """Writes one phrasing for every criterion, which says which template it is for."""
+    prompt = prompt_in(heard.body)
+    column = re.search(r'SELECT \\*"?(\w+)', prompt.user.replace('\\"', ""))
+    assert column
+    said = {one: [f"What about the {column[1]} of [ship.name]?"] for one in prompt.schema["required"]}
+    return chat(json.dumps(said), usage=(prompt.tokens, 40))
+
+
+def texts(folder: Path) -> list[tuple[str, str, str]]:
+    read = read_phrasings(folder / "phrasings.yaml", TEMPLATES)
+    assert not read.refused
+    return [(one.criterion, one.text, one.made_by) for one in read.phrasings]
+
+
+def test_templates_of_a_folder_are_phrased_by_rule_under_all_criteria(command, folder: Path) -> None:
+    said = command("testset", "phrase", ".")
+    assert said.code == 0
+    assert f"phrasings.yaml: {10 * len(TEMPLATES)} new phrasings, 0 were there" in said.out
+    assert ("short", "How long is the ship [ship.name]?", "rules") in texts(folder)
+
+    again = command("testset", "phrase", "templates.yaml")
+    assert "0 new phrasings" in again.out
+    assert "nothing was missing" in again.out
+
+
+def test_only_what_is_missing_is_made_and_what_a_person_wrote_is_kept(command, folder: Path) -> None:
+    command("testset", "phrase", ".", "--criteria", "short")
+    file = folder / "phrasings.yaml"
+    mine = file.read_text("utf-8").replace("How long is the ship", "What length has the ship")
+    file.write_text(mine.replace("made_by: rules", "made_by: written", 1), "utf-8")
+    more = command("testset", "phrase", ".", "--criteria", "short,long", "--json").json
+    assert (more["new"], more["kept"]) == (len(TEMPLATES), len(TEMPLATES))
+    assert "What length has the ship [ship.name]?" in [text for _, text, _ in texts(folder)]
+
+    anew = command("testset", "phrase", ".", "--criteria", "short,long", "--again", "--json").json
+    assert anew["kept"] == 1
+    assert anew["by_criterion"] == {"short": len(TEMPLATES), "long": len(TEMPLATES)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--criteria", "lnog"], "there is no criterion 'lnog': did you mean long?"),
+        (["--own", " "], "--own is empty"),
+        (["--own", "as a child"], "no phrasing could be made. The first reason: rules can't write it: give --judge"),
+        (["--judge", "embedded"], "one language model writes"),
+        (["--budget", "1"], "--budget is for language models only"),
+    ],
+)
+def test_what_cant_be_is_said(command, folder: Path, arguments: list[str], message: str) -> None:
+    said = command("testset", "phrase", ".", *arguments)
+    assert said.code == 2
+    assert message in " ".join(said.err.split())
+    assert not (folder / "phrasings.yaml").exists()
+
+
+def test_an_entry_that_cant_be_used_isnt_lost(command, folder: Path) -> None:
+    command("testset", "phrase", ".", "--criteria", "short")
+    file = folder / "phrasings.yaml"
+    broken = file.read_text("utf-8").replace("[ship.name]?", "it?", 1)
+    file.write_text(broken, "utf-8")
+    said = command("testset", "phrase", ".", "--criteria", "long")
+    assert said.code == 2
+    assert "phrasings.yaml has 1 entry that can't be used" in " ".join(said.err.split())
+    assert file.read_text("utf-8") == broken
+
+
+def test_a_model_phrases_beside_the_rules(command, folder: Path, openai) -> None:
+    command("testset", "phrase", ".", "--criteria", "short")
+    flags = ("--criteria", "short", "--own", "as a pirate would ask", "--json")
+    with Server(model) as server:
+        said = command("testset", "phrase", ".", *flags, *judging(server, "--price", "1:2"))
+        again = command("testset", "phrase", ".", *flags, "--again", *judging(server, "--price", "1:2"))
+
+    assert said.code == 0
+    assert (said.json["new"], said.json["kept"]) == (2 * len(TEMPLATES), len(TEMPLATES))
+    assert said.json["requests"] == len(chats(server.heard)) == len(TEMPLATES)
+    assert said.json["cost"] > 0
+    assert (again.json["new"], again.json["requests"]) == (2 * len(TEMPLATES), 0)
+    assert ("as a pirate would ask", "What about the length of [ship.name]?", "openai:m") in texts(folder)
+
+
+def test_a_budget_stops_it_and_the_same_command_goes_on(command, folder: Path, openai) -> None:
+    flags = ("--criteria", "short", "--json")
+    with Server(model) as server:
+        said = command("testset", "phrase", ".", *flags, *judging(server, "--max-requests", 1))
+        on = command("testset", "phrase", ".", *flags, *judging(server))
+    assert (said.code, said.json["new"]) == (3, 1)
+    assert "--max-requests" in said.err
+    assert (on.code, on.json["kept"], on.json["new"]) == (0, 1, len(TEMPLATES) - 1)
+    assert len(chats(server.heard)) == len(TEMPLATES)
+
+
+def test_a_killed_command_pays_nothing_twice(command, folder: Path, openai) -> None:
+    asked: list[str] = []
+    killed = threading.Event()
+
+    def stuck_until_killed(heard: Heard) -> Said:
+        asked.append(prompt_in(heard.body).user)
+        return model(heard) if len(asked) == 1 or killed.is_set() else Said(model(heard).body, after=60)
+
+    flags = ["testset", "phrase", ".", "--criteria", "short", "--concurrency", "1"]
+    with Server(stuck_until_killed) as server:
+        run = [sys.executable, "-c", "from ragtriage.cli import main; main()", *flags]
+        process = subprocess.Popen([*run, *map(str, judging(server))], cwd=folder, stderr=subprocess.DEVNULL)
+        until = time.monotonic() + 60
+        while len(asked) < 2 and time.monotonic() < until:
+            time.sleep(0.02)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait(30)
+        killed.set()
+        assert not (folder / "phrasings.yaml").exists()
+
+        again = command(*flags, "--json", *judging(server))
+
+    assert (again.code, again.json["new"]) == (0, len(TEMPLATES))
+    assert again.json["requests"] == len(TEMPLATES) - 1
+    assert asked.count(asked[0]) == 1
