@@ -121,7 +121,9 @@ def _ddl(one: dict[str, Any]) -> str:
                 there = name(one["table_names_original"][columns[target][0]])
                 parts.append(f"FOREIGN KEY ({name(columns[key][1])}) REFERENCES {there} ({name(columns[target][1])})")
     tables = one["table_names_original"]
-    made = {number: parts for number, parts in lines.items() if not tables[number].startswith("sqlite_")}  # SQLite's own
+    made = {
+        number: parts for number, parts in lines.items() if not tables[number].startswith("sqlite_")
+    }  # SQLite's own
     return ";\n".join(f"CREATE TABLE {name(tables[number])} ({', '.join(parts)})" for number, parts in made.items())
 
 

@@ -21,7 +21,9 @@ class Advance(Protocol):
 
 
 @contextmanager
-def progress(total: int, done: int, note: Callable[[], str] = str, word: str = "evaluating", unit: str = "cases") -> Iterator[Advance]:
+def progress(
+    total: int, done: int, note: Callable[[], str] = str, word: str = "evaluating", unit: str = "cases"
+) -> Iterator[Advance]:
     """Show progress while the block runs.
 
     Args:
@@ -81,5 +83,7 @@ class _Lines:
         rate = (self._done - self._before) / (now - self._started)
         left = (self._total - self._done) / rate
         note = f", {self._note()}" if self._note() else ""
-        self._out.write(f"{self._done} of {self._total} {self._unit}, {rate:.1f} a second, about {left:.0f} s left{note}\n")
+        self._out.write(
+            f"{self._done} of {self._total} {self._unit}, {rate:.1f} a second, about {left:.0f} s left{note}\n"
+        )
         self._out.flush()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -115,7 +115,7 @@ def templates(
     _show([make_templates(schema_file, path, aggregates=aggregates, most=most, again=again)], as_json=as_json)
 
 
-def fill(  # noqa: PLR0913  # a command's flags are its arguments
+def fill(  # a command's flags are its arguments
     url: Url,
     folder: Folder = Path("testset"),
     *,
@@ -169,8 +169,9 @@ def build(  # noqa: PLR0913  # a command's flags are its arguments
     criteria: Annotated[str | None, typer.Option(help="Linguistic criteria, by commas [default: all].")] = None,
     per_criterion: Annotated[int, typer.Option(help="Phrasings of a template under each criterion.", min=1)] = 3,
     seconds: Seconds = SECONDS,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Write nothing: count templates × phrasings × fillings.")]
-    = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Write nothing: count templates × phrasings × fillings.")
+    ] = False,
     again: Again = False,
     as_json: AsJson = False,
 ) -> None:
@@ -208,7 +209,7 @@ def build(  # noqa: PLR0913  # a command's flags are its arguments
     _show(steps, as_json=as_json)
 
 
-MAKING = {
+MAKING: dict[str, Callable[..., None]] = {
     "schema": schema,
     "templates": templates,
     "fill": with_flags(fill, "filling", FillFlags),

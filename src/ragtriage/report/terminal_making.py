@@ -84,9 +84,10 @@ def _said(numbers: Any) -> list[str]:
     """A step's numbers in sentences."""
     if "dialect" in numbers:
         return [
-            f"{plural(numbers['tables'], 'table')} of {numbers['dialect']}, {numbers['named_tables']} with columns that "
-            f"name a row; {plural(numbers['columns'], 'column')}, {numbers['asked_about']} of them to ask about; "
-            f"{plural(numbers['foreign_keys'], 'foreign key')}"
+            f"{plural(numbers['tables'], 'table')} of {numbers['dialect']}, "
+            + f"{numbers['named_tables']} with columns that name a row",
+            f"{plural(numbers['columns'], 'column')}, {numbers['asked_about']} of them to ask about; "
+            + plural(numbers["foreign_keys"], "foreign key"),
         ]
     if "joining" in numbers and "questions" not in numbers:
         return [f"{plural(numbers['templates'], 'template')}, {numbers['joining']:,} of them join tables"]
@@ -94,8 +95,10 @@ def _said(numbers: Any) -> list[str]:
         return _filled(numbers)
     if "phrasings" in numbers:
         return [
-            f"{plural(numbers['phrasings'], 'phrasing')} of {plural(numbers['templates'], 'template')} under "
-            f"{plural(len(numbers['criteria']), 'criterion', 'criteria')}; {numbers['refused']:,} refused"
+            (
+                f"{plural(numbers['phrasings'], 'phrasing')} of {plural(numbers['templates'], 'template')} under "
+                f"{plural(len(numbers['criteria']), 'criterion', 'criteria')}; {numbers['refused']:,} refused"
+            )
         ]
     return _sampled(numbers) if "questions" in numbers else []
 
@@ -107,10 +110,14 @@ def _filled(numbers: Any) -> list[str]:
         if numbers[name]
     ]
     lines = [
-        f"{plural(numbers['fillings'], 'filled query', 'filled queries')} with one answer each, of "
-        f"{numbers['filled_templates']:,} of {plural(numbers['templates'], 'template')}",
-        f"values: {numbers['occurring']:,} combinations occur, the blind product would have {numbers['product']:,}; "
-        f"{numbers['tried']:,} tried",
+        (
+            f"{plural(numbers['fillings'], 'filled query', 'filled queries')} with one answer each, of "
+            f"{numbers['filled_templates']:,} of {plural(numbers['templates'], 'template')}"
+        ),
+        (
+            f"values: {numbers['occurring']:,} combinations occur, the blind product would have {numbers['product']:,}; "
+            f"{numbers['tried']:,} tried"
+        ),
     ]
     if dropped:
         lines.append(f"dropped: {', '.join(dropped)}")
@@ -125,12 +132,12 @@ def _sampled(numbers: Any) -> list[str]:
     criteria = ", ".join(name + (f" × {count}" if count > 1 else "") for name, count in numbers["criteria"].items())
     lines = [
         f"{plural(numbers['questions'], 'question')} in {plural(numbers['groups'], 'group')}, each under: {criteria}",
-        f"{plural(numbers['templates'], 'template')}, {numbers['joining']:,} of them join tables; the largest share is "
-        f"{numbers['largest_share']:.1%}",
+        f"{plural(numbers['templates'], 'template')}, {numbers['joining']:,} of them join tables",
+        f"the largest share of a template is {numbers['largest_share']:.1%}",
         f"an accuracy of one criterion will be known to {_points(numbers['half_width'])}",
     ]
     if numbers["unphrased_templates"]:
-        lines.append(f"{plural(numbers['unphrased_templates'], 'template')} left out: a criterion has no phrasing of it")
+        lines.append(f"{plural(numbers['unphrased_templates'], 'template')} left out: some criterion lacks a phrasing")
     if numbers["ambiguous_groups"]:
         lines.append(f"{plural(numbers['ambiguous_groups'], 'group')} left out: another reads the same")
     return lines

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from ragtriage.errors import InputError
-from ragtriage.testset.making.packages import SqlglotError, exp, sqlglot, traverse_scope
+from ragtriage.testset.making.packages import SqlglotError, exp, scopes, sqlglot
 from ragtriage.testset.making.schema import Schema, Table
 from ragtriage.testset.making.shaping import shape_of
 from ragtriage.testset.making.sql import SQLGLOT, digest, tables_by_name, template_of
@@ -117,11 +117,12 @@ def _resolved(tree: exp.Select, schema: Schema) -> dict[int, tuple[str, str]]:
     """
     tables = tables_by_name(schema)
     found: dict[int, tuple[str, str]] = {}
+    settled: set[int] = set()
     try:
-        scopes = traverse_scope(tree)
+        found_scopes = scopes.traverse_scope(tree)
     except SqlglotError as error:
         raise Refused(f"it can't be read as SQL: {error}") from None
-    for scope in scopes:
+    for scope in found_scopes:
         sources: dict[str, Table | None] = {}
         derived: dict[str, set[str]] = {}
         for alias, source in scope.sources.items():
@@ -132,7 +133,12 @@ def _resolved(tree: exp.Select, schema: Schema) -> dict[int, tuple[str, str]]:
                 sources[alias.lower()] = None
                 derived[alias.lower()] = {str(name).lower() for name in query.named_selects}
         for column in scope.columns:
-            owner = _owner(column, sources, derived, schema.dialect)
+            if id(column) in settled:  # a subquery's, which comes before the query around it
+                continue
+            owner = _owner(column, sources, derived, schema.dialect, inner=scope.parent is not None)
+            if owner is None:
+                continue
+            settled.add(id(column))
             table = sources[owner]
             if table is not None:
                 name = _column(column, table, schema.dialect)
@@ -144,13 +150,17 @@ def _resolved(tree: exp.Select, schema: Schema) -> dict[int, tuple[str, str]]:
     return found
 
 
-def _owner(column: exp.Column, sources: dict[str, Table | None], derived: dict[str, set[str]], dialect: str) -> str:
-    """What a column belongs to, by the name that it goes by in the query."""
+def _owner(
+    column: exp.Column, sources: dict[str, Table | None], derived: dict[str, set[str]], dialect: str, *, inner: bool
+) -> str | None:
+    """What a column belongs to, by the name that it goes by in the query; None if the query around may have it."""
     owners = [column.table.lower()] if column.table else _owners(column, sources, derived, dialect)
-    if len(owners) != 1 or owners[0] not in sources:
-        what = "could be of several tables: write table.column" if len(owners) > 1 else "is no column there"
-        raise Refused(f"{column.sql()} {what}")
-    return owners[0]
+    if len(owners) == 1 and owners[0] in sources:
+        return owners[0]
+    if inner and len(owners) <= 1:
+        return None
+    what = "could be of several tables: write table.column" if len(owners) > 1 else "is no column there"
+    raise Refused(f"{column.sql()} {what}")
 
 
 def _owners(column: exp.Column, sources: dict[str, Any], derived: dict[str, set[str]], dialect: str) -> list[str]:

@@ -193,7 +193,7 @@ class Drawing:
     def _large(self, name: str) -> bool:
         if name not in self._is_large:
             of = self._database.quoted(name)
-            sql = f"SELECT COUNT(*) FROM (SELECT 1 FROM {of} LIMIT {self._most + 1}) AS some"  # noqa: S608  # quoted names
+            sql = f"SELECT COUNT(*) FROM (SELECT 1 FROM {of} LIMIT {self._most + 1}) AS counted"  # noqa: S608  # quoted names
             self._is_large[name] = self._database.rows(sql)[0][0] > self._most
         return self._is_large[name]
 

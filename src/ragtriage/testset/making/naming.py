@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_]+")
+_PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+")
 ABBREVIATIONS = {
     "acct": "account", "addr": "address", "amt": "amount", "avg": "average", "bal": "balance", "cat": "category",
     "cnt": "count", "cust": "customer", "dept": "department", "desc": "description", "dest": "destination",

@@ -116,6 +116,7 @@ def _reflected(database: Database) -> dict[str, _Raw]:
     comments: dict[Any, Any] = {}
     if database.dialect != "sqlite":
         comments.update(inspector.get_multi_table_comment())
+    inline = _sqlite_unique(database) if database.dialect == "sqlite" else {}
     found = {}
     for name in names:
         key = (None, name)
@@ -134,7 +135,7 @@ def _reflected(database: Database) -> dict[str, _Raw]:
                 for c in columns[key]
             ),
             tuple(primary.get("constrained_columns") or ()),
-            tuple(dict.fromkeys(single)),
+            tuple(dict.fromkeys([*single, *inline.get(name, ())])),
             tuple(
                 (tuple(fk["constrained_columns"]), fk["referred_table"], tuple(fk["referred_columns"]))
                 for fk in foreign.get(key) or ()
@@ -142,6 +143,22 @@ def _reflected(database: Database) -> dict[str, _Raw]:
             ),
             str(comment.get("text") or ""),
         )
+    return found
+
+
+def _sqlite_unique(database: Database) -> dict[str, list[tuple[str, ...]]]:
+    """What is declared UNIQUE behind a column, which SQLAlchemy's inspector only finds for types without a length."""
+    rows = database.rows(
+        "SELECT t.name, i.name, c.name FROM sqlite_master t, pragma_index_list(t.name) i, pragma_index_info(i.name) c "
+        "WHERE t.type = 'table' AND i.\"unique\" AND NOT i.partial AND i.origin <> 'pk' ORDER BY 1, 2, c.seqno"
+    )
+    indexes: dict[tuple[str, str], list[str]] = {}
+    for table, index, column in rows:
+        indexes.setdefault((table, index), []).append(column)
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for (table, _), columns in indexes.items():
+        if all(columns):
+            found.setdefault(table, []).append(tuple(columns))
     return found
 
 

@@ -9,7 +9,7 @@ from ragtriage.testset.making.schema import Schema, Table
 from ragtriage.testset.making.sql import FUNCTIONS, in_order, tables_by_name
 from ragtriage.testset.making.template import Aggregate, Filter, Joined, Shape
 
-_Places = Callable[[exp.Expr], tuple[int, str] | None]
+_Places = Callable[["exp.Expr"], tuple[int, str] | None]
 """Finds the occurrence and the column of a part of the SQL."""
 _CLAUSES = frozenset({"kind", "expressions", "from_", "joins", "where"})
 
