@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-ODD = "O'Brien \"Bob\"; DROP TABLE author;--"
+ODD = 'O\'Brien "Bob"; DROP TABLE author;--'
 LOOK_ALIKE = "[author.last_name]"
 LINES = "Two\nlines"
 TABLES = """
@@ -19,8 +19,9 @@ CREATE TABLE book (book_id INTEGER PRIMARY KEY, title VARCHAR(80) NOT NULL, page
   in_print BOOLEAN, added TIMESTAMP, author_id INTEGER REFERENCES author(author_id));
 CREATE TABLE shelf (room VARCHAR(20) NOT NULL, number INTEGER NOT NULL, name VARCHAR(40) UNIQUE, colour VARCHAR(20),
   PRIMARY KEY (room, number));
-CREATE TABLE copy (room VARCHAR(20) NOT NULL, number INTEGER NOT NULL, book_id INTEGER NOT NULL REFERENCES book(book_id),
-  copies INTEGER, PRIMARY KEY (room, number, book_id), FOREIGN KEY (room, number) REFERENCES shelf (room, number))
+CREATE TABLE copy (room VARCHAR(20) NOT NULL, number INTEGER NOT NULL, book_id INTEGER NOT NULL
+  REFERENCES book(book_id), copies INTEGER, PRIMARY KEY (room, number, book_id),
+  FOREIGN KEY (room, number) REFERENCES shelf (room, number))
 """
 AUTHORS = [
     (1, "Ada", "Finch", "1950-02-01", None),

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+
 from library_database import sqlite_library
 
 FILES = ["schema.yaml", "templates.yaml", "fillings.jsonl", "phrasings.yaml", "questions.jsonl"]
@@ -225,7 +226,10 @@ def test_one_bad_template_or_filling_does_not_cost_the_others(command, url):
 
 def test_a_template_written_by_hand_is_filled(command, url):
     command("testset", "schema", url, "-o", "set/schema.yaml")
-    sql = "SELECT MAX(price) FROM book WHERE author_id IN (SELECT author_id FROM author WHERE last_name = [author.last_name])"
+    sql = (
+        "SELECT MAX(price) FROM book "
+        "WHERE author_id IN (SELECT author_id FROM author WHERE last_name = [author.last_name])"
+    )
     Path("set/templates.yaml").write_text(yaml.safe_dump({"templates": [{"sql": sql}]}), encoding="utf-8")
     said = command("testset", "fill", url, "set")
 

@@ -98,9 +98,7 @@ def test_templates_that_lack_a_criterion_are_counted():
 
 
 def test_two_groups_never_read_the_same():
-    twins = fillings(1, "t0") + [
-        Filling("twin", "t0", {"a.b": "value 0"}, "SELECT x", {}, Answer(7, "integer"), {}),
-    ]
+    twins = [*fillings(1, "t0"), Filling("twin", "t0", {"a.b": "value 0"}, "SELECT x", {}, Answer(7, "integer"), {})]
     found = drawn(SamplingPlan(size=4, max_share=1), twins)
 
     assert (found.groups, found.ambiguous) == (1, 1)
@@ -110,7 +108,8 @@ def test_a_question_is_a_row():
     row = drawn(SamplingPlan(size=2), fillings(1)).questions[0].row()
 
     assert list(row) == [
-        "id", "group", "cluster", "query", "answer", "answer_type", "sql", "parameters", "template", "criterion", "keys",
+        "id", "group", "cluster", "query", "answer", "answer_type", "sql", "parameters", "template", "criterion",
+        "keys",
     ]  # fmt: skip
     assert row["cluster"] == row["criterion"]
     assert json.loads(json.dumps(row)) == row

@@ -84,8 +84,7 @@ def _said(numbers: Any) -> list[str]:
     """A step's numbers in sentences."""
     if "dialect" in numbers:
         return [
-            f"{plural(numbers['tables'], 'table')} of {numbers['dialect']}, "
-            + f"{numbers['named_tables']} with columns that name a row",
+            f"{plural(numbers['tables'], 'table')}, {numbers['named_tables']} with columns that name a row",
             f"{plural(numbers['columns'], 'column')}, {numbers['asked_about']} of them to ask about; "
             + plural(numbers["foreign_keys"], "foreign key"),
         ]
@@ -115,8 +114,8 @@ def _filled(numbers: Any) -> list[str]:
             f"{numbers['filled_templates']:,} of {plural(numbers['templates'], 'template')}"
         ),
         (
-            f"values: {numbers['occurring']:,} combinations occur, the blind product would have {numbers['product']:,}; "
-            f"{numbers['tried']:,} tried"
+            f"values: {numbers['occurring']:,} combinations occur, {numbers['tried']:,} were tried; "
+            f"the blind product would have {numbers['product']:,}"
         ),
     ]
     if dropped:

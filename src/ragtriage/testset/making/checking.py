@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -123,19 +123,11 @@ def _resolved(tree: exp.Select, schema: Schema) -> dict[int, tuple[str, str]]:
     except SqlglotError as error:
         raise Refused(f"it can't be read as SQL: {error}") from None
     for scope in found_scopes:
-        sources: dict[str, Table | None] = {}
-        derived: dict[str, set[str]] = {}
-        for alias, source in scope.sources.items():
-            if isinstance(source, exp.Table):
-                sources[alias.lower()] = _table(source, tables, schema.dialect)
-            else:
-                query: Any = source.expression
-                sources[alias.lower()] = None
-                derived[alias.lower()] = {str(name).lower() for name in query.named_selects}
+        sources, derived = _sources(scope.sources, tables, schema.dialect)
         for column in scope.columns:
-            if id(column) in settled:  # a subquery's, which comes before the query around it
-                continue
-            owner = _owner(column, sources, derived, schema.dialect, inner=scope.parent is not None)
+            inner = scope.parent is not None
+            # a subquery comes before the query around it, which lists its columns too
+            owner = None if id(column) in settled else _owner(column, sources, derived, schema.dialect, inner=inner)
             if owner is None:
                 continue
             settled.add(id(column))
@@ -148,6 +140,21 @@ def _resolved(tree: exp.Select, schema: Schema) -> dict[int, tuple[str, str]]:
             elif column.name.lower() not in derived[owner]:
                 raise Refused(f"{column.sql()} is no column there")
     return found
+
+
+def _sources(
+    named: Mapping[str, Any], tables: dict[str, Table], dialect: str
+) -> tuple[dict[str, Table | None], dict[str, set[str]]]:
+    """What a query selects from: name → table, None for a subquery; and the columns of the subqueries."""
+    sources: dict[str, Table | None] = {}
+    derived: dict[str, set[str]] = {}
+    for alias, source in named.items():
+        if isinstance(source, exp.Table):
+            sources[alias.lower()] = _table(source, tables, dialect)
+        else:
+            sources[alias.lower()] = None
+            derived[alias.lower()] = {str(name).lower() for name in source.expression.named_selects}
+    return sources, derived
 
 
 def _owner(
