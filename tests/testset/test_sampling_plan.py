@@ -89,6 +89,12 @@ def test_the_same_seed_draws_the_same_and_order_does_not_matter():
     assert one.questions != other.questions
 
 
+def test_a_small_sample_is_not_of_the_first_templates():
+    names = {name for seed in range(5) for name in drawn(SamplingPlan(size=8, seed=seed), fillings(5)).by_template}
+
+    assert len(names) > 8
+
+
 def test_templates_that_lack_a_criterion_are_counted():
     texts = [text for text in phrasings("short", "long") if (text.template, text.criterion) != ("t1", "long")]
     found = drawn(SamplingPlan(size=100), fillings(50), texts)

@@ -122,8 +122,11 @@ def sample(
     chosen = _Chosen(known, by_criterion, criteria, generator)
     most = max(1, _floor(share * (plan.size // each)))
     possible = {name: chosen.groups(found, most) for name, found in waiting.items()}
-    counts, cut = _allotted(possible, known, plan, plan.size // each, share)
-    taken = {name: possible[name][:count] for name, count in counts.items()}
+    order = list(possible)
+    generator.shuffle(order)  # a sample smaller than the templates is of all kinds, not of the first ones
+    shuffled = {name: possible[name] for name in order}
+    counts, cut = _allotted(shuffled, known, plan, plan.size // each, share)
+    taken = {name: groups[: counts[name]] for name, groups in possible.items()}
     total = sum(map(len, taken.values()))
     return Sample(
         questions=tuple(question for groups in taken.values() for group in groups for question in group),
