@@ -128,6 +128,12 @@ def test_a_model_phrases_beside_the_rules(command, folder: Path, openai) -> None
     assert ("as a pirate would ask", "What about the length of [ship.name]?", "openai:m") in texts(folder)
 
 
+def test_a_flag_that_has_no_effect_is_refused(command, folder: Path, openai) -> None:
+    flags = ("--judge", "openai:m", "--embeddings", "openai:text-embedding-3-small")
+    said = command("testset", "phrase", ".", *flags)
+    assert (said.code, "--embeddings is for verdicts" in said.err) == (2, True)
+
+
 def test_a_budget_stops_it_and_the_same_command_goes_on(command, folder: Path, openai) -> None:
     flags = ("--criteria", "short", "--json")
     with Server(model) as server:

@@ -163,6 +163,15 @@ def test_only_one_language_model_can_write() -> None:
         Chosen(Choice(("embedded",))).writer()
 
 
+def test_guidance_stands_behind_the_head_and_is_part_of_what_was_asked() -> None:
+    memory, wanted = InMemory(), criteria_named(["short"])
+    first, second = Pen(known), Pen(known)
+    phrase_with(writer_of(first, memory), SCHEMA, [SHIP], wanted)
+    ask = partial(Channel(LLMOptions(), Ledger()).ask, second)
+    phrase_with(Writer("fake:model", ask, memory, guidance="\n\nWe say vessel."), SCHEMA, [SHIP], wanted)
+    assert second.prompts[0].system == first.prompts[0].system + "\n\nWe say vessel."
+
+
 SQL = {
     "good": "SELECT length FROM ship WHERE name = '[ship.name]'",
     "again": "select s.length from ship s where s.name = '[ship.name]'",

@@ -21,7 +21,7 @@ from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.naming import address_of, at_an_address, meant_by, meant_for, parts_of
 from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.pricing import price_of
-from ragtriage.judges.llm.prompts import ASKED, read_prompts
+from ragtriage.judges.llm.prompts import ASKED, read_guidance, read_prompts
 from ragtriage.judges.llm.providers import model_named
 from ragtriage.judges.llm.tickets import Tickets
 from ragtriage.judges.llm.transport import ModelTransport
@@ -236,8 +236,13 @@ class Chosen:
         """
         if len(self.choice.models) != 1 or self.choice.models != self.choice.names or self.choice.cascade is not None:
             raise ConfigError("one language model writes: name one with --judge PROVIDER:MODEL, without a cascade")
+        options = self.choice.options
+        for flag, given in {"prompts": options.prompts, "embeddings": options.embeddings != EMBEDDED}.items():
+            if given:
+                raise ConfigError(f"--{flag} is for verdicts, and has no effect where a model writes: leave it out")
         (name,) = self.choice.models
-        return Writer(name, self._asking(name, tickets, 0), memory or InMemory(), self._identity(name))
+        guidance = read_guidance(options.guidance)
+        return Writer(name, self._asking(name, tickets, 0), memory or InMemory(), self._identity(name), guidance)
 
     def _identity(self, name: str) -> str:
         """What a model's answers depend on beside its name and the prompt."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ragtriage.judges.llm.channel import GaveUp
@@ -28,15 +29,17 @@ class Writer:
         ask: how a prompt gets its reply, with limits, budget and retries.
         memory: what keeps replies.
         identity: what else they depend on: the server's address, parameters.
+        guidance: what is put behind every head.
 
     Attributes:
         name: as given.
     """
 
-    def __init__(self, name: str, ask: Asking, memory: AnswerMemory, identity: str = "") -> None:
+    def __init__(self, name: str, ask: Asking, memory: AnswerMemory, identity: str = "", guidance: str = "") -> None:
         self.name = name
         self._ask = ask
         self._memory = memory
+        self._guidance = guidance
         self._method = hashlib.blake2b(f"{name}\0{identity}".encode(), digest_size=6).hexdigest()
 
     async def lists(self, prompt: Prompt, members: tuple[str, ...]) -> Lists | Failure:
@@ -50,6 +53,7 @@ class Writer:
             JudgeError: every request would fail, or no further one may be made.
             StoreError: replies can't be read or kept.
         """
+        prompt = replace(prompt, system=prompt.system + self._guidance)
         key = self._key(prompt)
         known = self._memory.recall([key]).get(key)
         if isinstance(known, tuple):

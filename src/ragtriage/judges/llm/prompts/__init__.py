@@ -52,12 +52,21 @@ def read_prompts(folder: Path | None = None, guidance: Path | None = None) -> Pr
     texts = {name: own.get(name) or _text(files(__package__).joinpath(f"{name}.md").read_text("utf-8"), name)
              for name in (HEAD, *ASKED)}  # fmt: skip
     head = texts.pop(HEAD)
-    if guidance:
-        advice = _read(guidance).strip()
-        if not advice:
-            raise ConfigError(f"--guidance {guidance} is empty: write what is essential, what abbreviations mean")
-        head = f"{head}\n\nGuidance from the owner of the application:\n{advice}"
-    return Prompts(head, {kind: texts[kind] for kind in ASKED})
+    return Prompts(head + read_guidance(guidance), {kind: texts[kind] for kind in ASKED})
+
+
+def read_guidance(file: Path | None) -> str:
+    """What is put behind a head: the user's guidance under its own line; nothing without a file.
+
+    Raises:
+        ConfigError: the file can't be read, or is empty.
+    """
+    if file is None:
+        return ""
+    advice = _read(file).strip()
+    if not advice:
+        raise ConfigError(f"--guidance {file} is empty: write what is essential, what abbreviations mean")
+    return f"\n\nGuidance from the owner of the application:\n{advice}"
 
 
 def _own(folder: Path) -> dict[str, str]:

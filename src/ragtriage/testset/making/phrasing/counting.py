@@ -87,9 +87,14 @@ def _counted(query: Query, constraints: list[Constraint]) -> Iterator[Wording]:
         if not (only and only.row):
             yield Wording(capital(have), have, number, keys, "amount")
         return
-    if only and only.row is None and text.startswith("of the "):
+    if only and only.row is None and text.startswith(("of the ", "aged ", "dated ")):
         of = f"how many {noun} are {text}"
         yield Wording(capital(of), of, number, keys, "amount")
+        return
+    done = only and only.row is None and text.split()[1] == "in" and text.split()[0] not in {"from", "in"}
+    if done:
+        said = f"how many {noun} were {text}"
+        yield Wording(capital(said), said, number, keys, "amount")
         return
     there = text if kind or not text.startswith("of ") else f"for {text.removeprefix('of ')}"
     direct, embedded = f"How many {noun} are there {there}", f"how many {noun} there are {there}"

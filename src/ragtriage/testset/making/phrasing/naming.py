@@ -196,7 +196,7 @@ class Query:
         if self._holds(child):
             return Constraint(f"with {row.text}", row.keys, row=row, through=True)
         role, words = self.role(child), self.tables[child].words
-        if role.lower() == words.lower():
+        if words.lower().endswith(role.lower()):
             before = preposition(words, sort)
             if before in {"in", "at"} and head_of(self.tables[self._join(child).to].words) in _LEADING:
                 before = "to"
@@ -275,11 +275,22 @@ def _own(table: Table, column: Column, slot: str) -> Constraint:
     said = {"year": "from", "date": "dated", "age": "aged" if person else ""}.get(words.lower())
     if said:
         return Constraint(f"{said} {slot}", keys)
+    done = _IN_A_YEAR.fullmatch(words)
+    if done:
+        return Constraint(f"{_PARTICIPLES[(done['a'] or done['b']).lower()]} in {slot}", keys)
     if words.lower() in {"author", "artist", "writer"} and not table.words.lower().endswith(words.lower()):
         return Constraint(f"by {slot}", keys)
     return Constraint(f"{'of' if noun in KINDS else 'with'} the {words} {slot}", keys)
 
 
+_PARTICIPLES = {
+    "open": "opened", "opening": "opened", "opened": "opened", "release": "released", "released": "released",
+    "founded": "founded", "founding": "founded", "birth": "born", "publication": "published", "published": "published",
+    "construction": "built", "built": "built", "completion": "completed", "completed": "completed",
+}  # fmt: skip
+_DONE = "|".join(_PARTICIPLES)
+_IN_A_YEAR = re.compile(rf"(?P<a>{_DONE}) year|year (?:of )?(?P<b>{_DONE})", re.IGNORECASE)
+"""A year in which something was done to the row."""
 _WHERE = frozenset("country city town state region province location district continent village".split())
 _IDENTIFIER = re.compile(r"(?<=\w) (?:name|code|id|number|key)$", re.IGNORECASE)
 """How a foreign key may refer, which isn't what it refers to."""

@@ -60,7 +60,7 @@ COMPLETED = {
     "cell": "cell phone number", "email": "email address", "e mail": "email address", "abbrev": "abbreviation",
     "dob": "date of birth", "zip": "zip code", "zip postcode": "postcode", "milliseconds": "length in milliseconds",
     "seconds": "length in seconds", "minutes": "length in minutes", "bytes": "size in bytes",
-    "kilobytes": "size in kilobytes", "megabytes": "size in megabytes",
+    "no": "number", "num": "number", "kilobytes": "size in kilobytes", "megabytes": "size in megabytes",
 }  # fmt: skip
 """A column's name in full, as people say it."""
 _ALWAYS = frozenset("phone telephone fax email abbrev".split())
