@@ -275,6 +275,9 @@ def _own(table: Table, column: Column, slot: str) -> Constraint:
     said = {"year": "from", "date": "dated", "age": "aged" if person else ""}.get(words.lower())
     if said:
         return Constraint(f"{said} {slot}", keys)
+    role = words.removesuffix(" name")
+    if role != words and is_person(role):
+        return Constraint(f"whose {role} is {slot}", f"{role} {slot}")
     done = _IN_A_YEAR.fullmatch(words)
     if done:
         return Constraint(f"{_PARTICIPLES[(done['a'] or done['b']).lower()]} in {slot}", keys)

@@ -15,6 +15,7 @@ LONGEST = 1_500
 """Characters."""
 MOST_EDITS = 8
 """Of a phrasing with typing mistakes: two for each of the four."""
+_IDLE = m.WH | m.AUXILIARIES | m.PRONOUNS | {"a", "an", "the"}
 CONTEXT = 8
 """Words that distracting context has at least."""
 
@@ -58,6 +59,10 @@ class Checked:
             if edits is None:
                 raise Refusal("there is no plain question to measure its typing mistakes against")
             measures["edits"] = edits
+        if criterion.name == "keywords":
+            idle = sorted((set(m.plain_words(text)) & _IDLE) - self.allowed)
+            if idle:
+                raise Refusal(f"it has a word that no search needs: {idle[0]}")
         if criterion.name == "distracting":
             number = next((w for w in m.plain_words(text) if any(c.isdigit() for c in w) and w not in self.allowed), "")
             if number:
@@ -163,9 +168,6 @@ def _casual(text: str, measures: Mapping[str, float]) -> None:  # noqa: ARG001
 def _keywords(text: str, measures: Mapping[str, float]) -> None:  # noqa: ARG001
     if re.search(r"[.?!](?:\s|$)", m.SLOT.sub("x", text)):
         raise Refusal("it has the end of a sentence")
-    whole = sorted(set(m.plain_words(text)) & (m.WH | m.AUXILIARIES | m.PRONOUNS | {"a", "an", "the"}))
-    if whole:
-        raise Refusal(f"it has a word that no search needs: {whole[0]}")
 
 
 def _typos(text: str, measures: Mapping[str, float]) -> None:  # noqa: ARG001
