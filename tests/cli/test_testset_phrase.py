@@ -18,7 +18,7 @@ from cli_models import chats, judging, prompt_in
 from ragtriage.testset.making.enumerating import enumerate_templates
 from ragtriage.testset.making.schema import Column, Schema, Table
 from ragtriage.testset.making.schema_file import schema_text
-from ragtriage.testset.making.template_files import read_phrasings, templates_text
+from ragtriage.testset.making.template_files import read_phrasings, read_templates, templates_text
 from servers import Heard, Said, Server, chat
 
 SHIP = Table(
@@ -170,3 +170,37 @@ def test_a_killed_command_pays_nothing_twice(command, folder: Path, openai) -> N
     assert (again.code, again.json["new"]) == (0, len(TEMPLATES))
     assert again.json["requests"] == len(TEMPLATES) - 1
     assert asked.count(asked[0]) == 1
+
+
+def test_a_model_writes_templates_beside_those_there_are(command, folder: Path, openai) -> None:
+    shorter = templates_text([one for one in TEMPLATES if one.shape and one.shape.select != "length"])
+    (folder / "templates.yaml").write_text(shorter, "utf-8")
+    sql = ["SELECT length FROM ship WHERE name = '[ship.name]'", "SELECT price FROM ship WHERE name = '[ship.name]'",
+           "SELECT deck FROM ship WHERE name = '[ship.name]'"]  # fmt: skip
+
+    with Server(chat(json.dumps({"templates": sql}))) as server:
+        said = command("testset", "write", ".", "--require", "no joins", "--json", *judging(server))
+        again = command("testset", "write", ".", "--require", "no joins", *judging(server))
+
+    assert (said.code, said.json["new"], said.json["kept"], said.json["duplicates"]) == (0, 1, len(TEMPLATES) - 1, 1)
+    assert [one["sql"] for one in said.json["refused"]] == sql[2:]
+    assert "0 new templates, 3 were there, 2 duplicates left out" in again.out
+    assert len(chats(server.heard)) == 1
+    assert "no joins" in prompt_in(chats(server.heard)[0]).user
+    read = read_templates(folder / "templates.yaml", SCHEMA)
+    assert {one.id for one in read.templates} == {one.id for one in TEMPLATES}
+    assert {one.made_by for one in read.templates} == {"enumerated", "openai:m"}
+
+
+def test_writing_templates_needs_a_model(command, folder: Path) -> None:
+    said = command("testset", "write", ".")
+    assert (said.code, "--judge PROVIDER:MODEL" in said.err) == (2, True)
+
+
+def test_a_stop_keeps_the_templates_there_are(command, folder: Path, openai) -> None:
+    before = (folder / "templates.yaml").read_text("utf-8")
+    with Server(model) as server:
+        said = command("testset", "write", ".", *judging(server, "--max-requests", 0))
+    assert said.code == 3
+    assert "--max-requests" in said.err
+    assert (folder / "templates.yaml").read_text("utf-8") == before

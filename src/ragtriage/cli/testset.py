@@ -20,6 +20,7 @@ from ragtriage.cli.judging_options import JudgeFlags, judge_from, with_judge_fla
 from ragtriage.cli.options import Config, Where
 from ragtriage.cli.testset_making import MAKING
 from ragtriage.cli.testset_phrase import phrase_templates
+from ragtriage.cli.testset_write import write_by_model
 from ragtriage.errors import ConfigError, InputError
 from ragtriage.judges.protocol import Judge
 from ragtriage.report.terminal_blame import print_beyond
@@ -45,6 +46,7 @@ testset = typer.Typer(
 for _name, _command in MAKING.items():
     testset.command(_name)(_command)
     if _name == "templates":
+        testset.command("write")(write_by_model)
         testset.command("phrase")(phrase_templates)
 SHOWN = 10
 """Unusable rows that are quoted; all are counted."""

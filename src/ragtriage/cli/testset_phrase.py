@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,6 +22,7 @@ from ragtriage.judges.llm.ledger import Ledger, dollars
 from ragtriage.report.terminal_phrasings import print_phrasings, print_refused
 from ragtriage.report.words import plural
 from ragtriage.store import open_store
+from ragtriage.testset.making.filling_files import read_fillings
 from ragtriage.testset.making.phrasing import (
     NAMES,
     Added,
@@ -70,8 +71,9 @@ def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
 ) -> None:
     """Put query templates into words: by rule, or with --judge PROVIDER:MODEL by a language model.
 
-    What the file has already is kept, and only what is missing is made. Exit codes: 0; 2 usage or input; 3 incomplete
-    (the model failed or was stopped; the same command goes on).
+    No value of fillings.jsonl may stand in a phrasing, if that file is there. What phrasings.yaml has already is kept,
+    and only what is missing is made. Exit codes: 0; 2 usage or input; 3 incomplete (the model failed or was stopped;
+    the same command goes on).
     """
     wanted = criteria_named([name.strip() for name in criteria.split(",")] if criteria else (), own or ())
     folder, file = (templates, templates / "templates.yaml") if templates.is_dir() else (templates.parent, templates)
@@ -86,11 +88,12 @@ def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
     if again:
         names = {one.name for one in wanted}
         there = [one for one in there if not (one.made_by == maker and one.criterion in names)]
+    values = _values(folder / "fillings.jsonl", read.templates)
     open_ones = lacking(read.templates, wanted, there, maker, per_criterion)
     if chosen:
-        phrased = _by_model(chosen, schema, open_ones, wanted, per_criterion, seed, place_of(store))
+        phrased = _by_model(chosen, schema, open_ones, wanted, per_criterion, seed, values, place_of(store))
     else:
-        phrased = phrase(schema, open_ones, wanted, per_criterion=per_criterion, seed=seed)
+        phrased = phrase(schema, open_ones, wanted, per_criterion=per_criterion, seed=seed, values=values)
     found = added(read.templates, wanted, there, phrased.texts, per_criterion)
     if not found.texts:
         first = f" The first reason: {phrased.without[0].reason}" if phrased.without else ""
@@ -119,6 +122,24 @@ def _there(path: Path, templates: Sequence[QueryTemplate]) -> list[TextTemplate]
     return list(read.phrasings)
 
 
+def _values(path: Path, templates: Sequence[QueryTemplate]) -> Mapping[str, Sequence[str]]:
+    """The values that will be filled in and the answers, where they are known already; none if there is no file.
+
+    Raises:
+        InputError: the file can't be read, or holds nothing that can be used.
+    """
+    found: dict[str, dict[str, None]] = {}
+    selected = {one.id: f"{one.shape.table}.{one.shape.select}" for one in templates if one.shape}
+    if path.exists():
+        for filling in read_fillings(path, templates).fillings:
+            answer = filling.answer.value
+            said = {selected.get(filling.template, ""): answer, **filling.values}
+            for name, value in said.items():
+                if isinstance(value, str | int | float) and not isinstance(value, bool):
+                    found.setdefault(name, {})[str(value)] = None
+    return {name: tuple(some) for name, some in found.items()}
+
+
 def _by_model(  # what a model needs to know
     chosen: Chosen,
     schema: Schema,
@@ -126,6 +147,7 @@ def _by_model(  # what a model needs to know
     criteria: Sequence[Criterion],
     count: int,
     seed: int,
+    values: Mapping[str, Sequence[str]],
     place: str | None,
 ) -> Phrased:
     """Phrasings by the model that was named; its replies are kept in the store as they come."""
@@ -140,6 +162,7 @@ def _by_model(  # what a model needs to know
             criteria,
             per_criterion=count,
             seed=seed,
+            values=values,
             together=chosen.choice.options.batch_size,
         )
         chosen.settle()
