@@ -61,7 +61,7 @@ def test_what_fulfils_its_criterion_is_measured(name: str, text: str) -> None:
         ("formal", "Could you tell me what's the length of [ship.name]?", "a contraction"),
         ("formal", PLAIN, "no polite word"),
         ("casual", PLAIN, "neither a contraction nor a casual word"),
-        ("keywords", PLAIN, "end of a sentence"),
+        ("keywords", "[ship.name] length?", "end of a sentence"),
         ("keywords", "length of the ship [ship.name]", "no search needs: the"),
         ("typos", PLAIN, r"by 1 to 8 letters \(0\)"),
         ("typos", "What length has got the big old ship [ship.name]?", "by 1 to 8 letters"),

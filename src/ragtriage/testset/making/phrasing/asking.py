@@ -62,8 +62,9 @@ def _selected(query: Query) -> Iterator[Wording]:
             if idiom.noun:
                 continue
         noun = _noun(words, row)
-        if not query.table.words.lower().endswith(words.lower()):
-            yield from _role(words, row, noun)
+        if is_role(words) and not query.table.words.lower().endswith(words.lower()):
+            yield from _role(words, row)
+            continue
         counted = COUNTED.fullmatch(words)
         if (not row.heavy and column.type == "integer") or counted:
             yield from _how_many(words, row)
@@ -102,16 +103,20 @@ def _what_is(words: str, row: Named, noun: str, about: About) -> Wording:
     return Wording(f"What {verb} {noun}", f"what {noun} {verb}", noun, f"{row.keys} {words}", about)
 
 
-def _role(words: str, row: Named, noun: str) -> Iterator[Wording]:
+def is_role(words: str) -> bool:
+    """Whether the column holds somebody in a role."""
+    role = words.removesuffix(" name")
+    return is_person(role) or role.lower() in AGENTS
+
+
+def _role(words: str, row: Named) -> Iterator[Wording]:
     """Somebody who did something: "Who composed …"."""
     role = words.removesuffix(" name")
-    if not is_person(role) and role.lower() not in AGENTS:
-        return
     keys = f"{row.keys} {role}"
     verb = AGENTS.get(role.lower())
-    if verb and row.sort != "person":
-        yield Wording(f"Who {verb} {row.text}", f"who {verb} {row.text}", noun, keys, "person")
     named = row.with_noun(role)
+    if verb and row.sort != "person":
+        yield Wording(f"Who {verb} {row.text}", f"who {verb} {row.text}", named, keys, "person")
     yield Wording(f"Who is {named}", f"who {named} is", named, keys, "person")
 
 

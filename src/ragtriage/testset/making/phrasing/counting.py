@@ -91,7 +91,7 @@ def _counted(query: Query, constraints: list[Constraint]) -> Iterator[Wording]:
         of = f"how many {noun} are {text}"
         yield Wording(capital(of), of, number, keys, "amount")
         return
-    done = only and only.row is None and text.split()[1] == "in" and text.split()[0] not in {"from", "in"}
+    done = only and only.row is None and text.split()[1] in {"in", "by"} and text.split()[0] not in {"from", "in"}
     if done:
         said = f"how many {noun} were {text}"
         yield Wording(capital(said), said, number, keys, "amount")

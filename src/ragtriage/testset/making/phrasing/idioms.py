@@ -60,7 +60,9 @@ def _done(words: str, participle: str, *, sorts: tuple[Sort, ...] = ("person", "
     in_year = (f"In which year was {{x}} {participle}", f"in which year {{x}} was {participle}")
     on_day = (f"On what date was {{x}} {participle}", f"on what date {{x}} was {participle}")
     return (
-        _idiom(year, "time", *when, *in_year, sorts=sorts, types=WHENS),
+        _idiom(
+            year, "time", *when, *in_year, sorts=sorts, types=WHENS, noun=f"the year in which {{x}} was {participle}"
+        ),
         _idiom(day, "time", *when, *on_day, sorts=sorts, types=DATES),
     )
 
@@ -77,8 +79,8 @@ IDIOMS: tuple[Idiom, ...] = (
     *_done("released?", "released", sorts=("thing",)),
     *_done("publication|published|publish", "published", sorts=("thing",)),
     *_done("founded|foundation|founding|established|establishment|foundation", "founded", sorts=("place", "thing")),
-    *_done("built|construction|completed|completion", "built", sorts=("place",)),
-    *_done("completed|completion", "completed", sorts=("thing",)),
+    *_done("built|construction", "built", sorts=("place", "thing")),
+    *_done("completed|completion", "completed", sorts=("place", "thing")),
     *_done("created|creation", "created", sorts=("thing",)),
     *_done("last updated|updated|modified|update", "last updated", sorts=("thing",)),
     *_done("sold|sale", "sold", sorts=("thing", "place")),
@@ -140,6 +142,8 @@ IDIOMS: tuple[Idiom, ...] = (
     _idiom("country", "place", "Which country is {x} from", "which country {x} is from", sorts=("person",)),
     _idiom("country|continent|region|county|province|district", "place", "Which {c} is {x} in", "which {c} {x} is in",
            sorts=("place",)),
+    _idiom("(?:born|birth) (?P<b>state|city|country|town)", "place", "In which {b} was {x} born",
+           "in which {b} {x} was born", sorts=("person",), noun="the {b} in which {x} was born"),
     _idiom("home ?town|birth ?place|place of birth", "place", "Where was {x} born", "where {x} was born",
            sorts=("person",), types=("text",)),
     _idiom("city|town|state", "place", "Which {c} does {x} live in", "which {c} {x} lives in", sorts=("person",)),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from ragtriage.testset.making.phrasing.english import listed
 from ragtriage.testset.making.phrasing.nouns import (
     KINDS,
+    WORKED_ON,
     Sort,
     head_of,
     is_person,
@@ -272,17 +273,21 @@ def _own(table: Table, column: Column, slot: str) -> Constraint:
         raise Unnameable(f"its condition on {table.name}.{column.name} is a yes or a no, which has no value to name")
     if words.lower() in _WHERE:
         return Constraint(f"from {slot}" if person else f"in {slot}", slot)
-    said = {"year": "from", "date": "dated", "age": "aged" if person else ""}.get(words.lower())
+    done = _IN_A_YEAR.fullmatch(words)
+    said = {"year": "from", "date": "dated", "age": "aged" if person else ""}.get(words.lower(), "")
+    if done:
+        said = f"{_PARTICIPLES[(done['a'] or done['b']).lower()]} in"
+    elif words.lower().endswith("ed by"):
+        said = words
+    elif words.lower() in WORKED_ON and not person and not table.words.lower().endswith(words.lower()):
+        said = f"{WORKED_ON[words.lower()]} by"
+    elif words.lower() in {"author", "artist", "writer"} and not table.words.lower().endswith(words.lower()):
+        said = "by"
     if said:
         return Constraint(f"{said} {slot}", keys)
     role = words.removesuffix(" name")
     if role != words and is_person(role):
         return Constraint(f"whose {role} is {slot}", f"{role} {slot}")
-    done = _IN_A_YEAR.fullmatch(words)
-    if done:
-        return Constraint(f"{_PARTICIPLES[(done['a'] or done['b']).lower()]} in {slot}", keys)
-    if words.lower() in {"author", "artist", "writer"} and not table.words.lower().endswith(words.lower()):
-        return Constraint(f"by {slot}", keys)
     return Constraint(f"{'of' if noun in KINDS else 'with'} the {words} {slot}", keys)
 
 

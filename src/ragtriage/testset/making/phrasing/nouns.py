@@ -35,7 +35,7 @@ PREPOSITIONS = {
     "class course building room area division collection series league industry club museum stadium hospital "
     "neighbourhood neighborhood village document book order cinema theater theatre folder directory chapter library "
     "warehouse competition tournament race match dormitory dorm zone world family faculty programme program major "
-    "language currency concert show film movie play election campaign project household",
+    "language currency election campaign project household",
     "by": "artist author composer director producer manufacturer publisher maker writer painter singer musician "
     "designer photographer architect creator supplier vendor airline",
     "at": "hotel school college university airport station company restaurant shop store office branch site event "
@@ -53,6 +53,8 @@ AGENTS = {
 """Somebody's role → what somebody in it did or does, as a verb."""
 ENSEMBLES = frozenset("band orchestra choir ensemble quartet".split())
 """People are in them, works are by them."""
+WORKS = frozenset("concert show film movie play opera musical".split())
+"""People are in them; all else is of them."""
 KINDS = frozenset("type kind format status sort class category genre".split())
 """What rows are of; nobody says that a kind has rows."""
 COMPLETED = {
@@ -65,7 +67,18 @@ COMPLETED = {
 """A column's name in full, as people say it."""
 _ALWAYS = frozenset("phone telephone fax email abbrev".split())
 """Of those, the ones that are completed behind other words too."""
+WORKED_ON = {
+    "composer": "composed", "director": "directed", "producer": "produced", "publisher": "published",
+    "architect": "designed", "designer": "designed", "editor": "edited", "developer": "developed",
+    "manufacturer": "made", "maker": "made", "founder": "founded", "inventor": "invented", "builder": "built",
+}  # fmt: skip
+"""Somebody's role → what was done to a thing by them, as a participle."""
 _BY_NOUN = {noun: preposition for preposition, nouns in PREPOSITIONS.items() for noun in nouns.split()}
+_MEASURED = re.compile(
+    r"(length|height|width|depth|weight|area|size|distance|duration|speed) (met(?:er|re)s|feet|inches|miles|km|cm|mm|m|"
+    r"kilomet(?:er|re)s|kg|kilograms|pounds|tons|hours|minutes|seconds|days|knots)",
+    re.IGNORECASE,
+)
 _ASIDE = re.compile(r"\s*\([^)]*\)")
 
 
@@ -97,6 +110,8 @@ def preposition(words: str, belongs: Sort = "thing") -> str:
     noun = head_of(words)
     if noun in ENSEMBLES:
         return "in" if belongs == "person" else "by"
+    if noun in WORKS and belongs == "person":
+        return "in"
     return _BY_NOUN.get(noun, "of")
 
 
@@ -107,6 +122,9 @@ def words_of(table: Table, column: Column) -> str:
         words = words[len(own) + 1 :]
     if words.lower() == "title" and sort_of(table) == "person":
         return "job title"
+    measured = _MEASURED.fullmatch(words)
+    if measured:
+        return f"{measured[1]} in {measured[2]}"
     if words.lower() in COMPLETED:
         return COMPLETED[words.lower()]
     before, space, last = words.rpartition(" ")

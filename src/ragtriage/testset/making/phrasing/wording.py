@@ -24,4 +24,5 @@ class Wording:
     @property
     def told(self) -> str:
         """Behind "tell me": the noun where the clause would only say "what … is"."""
-        return self.noun if self.noun and self.embedded.startswith("what the ") else self.embedded
+        plain = self.embedded.startswith("what ") and self.embedded.endswith((" is", " are"))
+        return self.noun if self.noun and plain else self.embedded
