@@ -67,10 +67,17 @@ def _done(words: str, participle: str, *, sorts: tuple[Sort, ...] = ("person", "
     )
 
 
-def _did(words: str, verb: str, past: str, *, sorts: tuple[Sort, ...] = ("person", "place", "thing")) -> Idiom:
-    """A moment at which the row did something."""
-    pattern = rf"(?:date |year |time )?(?:{words})(?: date| year| day| time| at)?"
-    return _idiom(pattern, "time", f"When did {{x}} {verb}", f"when {{x}} {past}", sorts=sorts, types=WHENS)
+def _did(
+    words: str, verb: str, past: str, *, sorts: tuple[Sort, ...] = ("person", "place", "thing")
+) -> tuple[Idiom, ...]:
+    """A moment, or a year, at which the row did something."""
+    when = (f"When did {{x}} {verb}", f"when {{x}} {past}")
+    noun = f"the year in which {{x}} {past}"
+    day = rf"(?:date |time )?(?:{words})(?: date| day| time| at)?"
+    return (
+        _idiom(rf"(?:{words}) year|year (?:{words})", "time", *when, sorts=sorts, types=WHENS, noun=noun),
+        _idiom(day, "time", *when, sorts=sorts, types=WHENS),
+    )
 
 
 IDIOMS: tuple[Idiom, ...] = (
@@ -92,14 +99,14 @@ IDIOMS: tuple[Idiom, ...] = (
     *_done("enroll?ed|enroll?ment", "enrolled", sorts=("person",)),
     *_done("first registered|registered|registration", "registered"),
     *_done("elected|election", "elected", sorts=("person",)),
-    _did("joined|joining|join", "join", "joined", sorts=("person",)),
-    _did("left|leaving|departure", "leave", "left", sorts=("person",)),
-    _did("died|death", "die", "died", sorts=("person",)),
-    _did("graduated|graduation", "graduate", "graduated", sorts=("person",)),
-    _did("open|opened|opening", "open", "opened", sorts=("place", "thing")),
-    _did("closed|closing", "close", "closed", sorts=("place", "thing")),
-    _did("start|started|begin|starting|from", "start", "started"),
-    _did("end|ended|ending|to", "end", "ended", sorts=("thing",)),
+    *_did("joined|joining|join", "join", "joined", sorts=("person",)),
+    *_did("left|leaving|departure", "leave", "left", sorts=("person",)),
+    *_did("died|death", "die", "died", sorts=("person",)),
+    *_did("graduated|graduation", "graduate", "graduated", sorts=("person",)),
+    *_did("open|opened|opening", "open", "opened", sorts=("place", "thing")),
+    *_did("closed|closing", "close", "closed", sorts=("place", "thing")),
+    *_did("start|started|begin|starting|from", "start", "started"),
+    *_did("end|ended|ending|to", "end", "ended", sorts=("thing",)),
     _idiom("departure|departure time", "time", "When does {x} depart", "when {x} departs", sorts=("thing",)),
     _idiom("arrival|arrival time", "time", "When does {x} arrive", "when {x} arrives", sorts=("thing",)),
     _idiom("date|day", "time", "When was {x}", "when {x} was", sorts=("thing",), types=DATES,

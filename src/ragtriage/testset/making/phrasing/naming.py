@@ -277,7 +277,7 @@ def _own(table: Table, column: Column, slot: str) -> Constraint:
     said = {"year": "from", "date": "dated", "age": "aged" if person else ""}.get(words.lower(), "")
     if done:
         said = f"{_PARTICIPLES[(done['a'] or done['b']).lower()]} in"
-    elif words.lower().endswith("ed by"):
+    elif re.fullmatch(r"\w+(?:ed|en|t) by", words, re.IGNORECASE):
         said = words
     elif words.lower() in WORKED_ON and not person and not table.words.lower().endswith(words.lower()):
         said = f"{WORKED_ON[words.lower()]} by"
