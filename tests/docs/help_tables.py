@@ -16,7 +16,7 @@ from ragtriage.cli import app
 from ragtriage.cli.app import COMMANDS
 
 PAGE = Path(__file__).parents[2] / "docs" / "commands.md"
-_PLACE = re.compile(r"(<!-- help: ([a-z ]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+_PLACE = re.compile(r"(<!-- help: ([a-z0-9 ]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 
 def commands() -> dict[str, Any]:
