@@ -184,12 +184,13 @@ def _wanted(step: Match, components: Components, steps: Mapping[str, Known]) -> 
     for condition in conditions(step):
         earlier = steps[str(condition.step)]
         best = earlier.best() if isinstance(earlier, Verdicts) else ()
-        wanted = [so_far and _holds(condition, cell) for so_far, cell in zip(wanted, best, strict=True)]
+        found = zip(wanted, components, best, strict=True)
+        wanted = [so_far and _holds(condition, component, cell) for so_far, component, cell in found]
     return wanted
 
 
-def _holds(condition: OnlyWhere, cell: Cell) -> bool:
-    """Whether a condition holds of a component whose best verdict is this."""
+def _holds(condition: OnlyWhere, component: Component, cell: Cell) -> bool:
+    """Whether a condition holds of a component, whose best verdict is this."""
     match condition.holds:
         case "lacks yes":
             return not (isinstance(cell, Verdict) and cell.value == "yes")
@@ -197,6 +198,8 @@ def _holds(condition: OnlyWhere, cell: Cell) -> bool:
             return isinstance(cell, Verdict) and cell.value == "yes"
         case "wasn't asked":
             return cell is None
+        case "names sources":
+            return all(citation.sources for citation in component.citations)
         case _:
             assert_never(condition.holds)
 

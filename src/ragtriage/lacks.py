@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import assert_never
 
 from ragtriage.case import Case
-from ragtriage.citations.segments import segments_of
+from ragtriage.citations.segments import Why, why_uncut
 from ragtriage.metric import ORDER
 from ragtriage.planning import Plan, closure
 from ragtriage.steps import Decompose, Field, Match, Step
@@ -20,6 +20,18 @@ NO_SAMPLES = Missing("the case has no samples of the response", "samples")
 NO_RELEVANT = Missing("the case names no relevant sources", "relevant ids")
 NO_CONVERSATION = Missing("no conversation went before the query", "query")
 CITES_NOTHING = Missing("the response cites nothing", "response")
+CITES_AS_A_WHOLE = Missing("the response cites only as a whole: no mark stands behind what it says", "response")
+UNREAD_MARKS = Missing(
+    "the response has no mark that is known: if its bracketed or raised numbers cite, say so with --citation-mark",
+    "response",
+)
+UNCUT: Mapping[Why, Missing | None] = {
+    "": None,
+    "nothing": CITES_NOTHING,
+    "whole": CITES_AS_A_WHOLE,
+    "unread": UNREAD_MARKS,
+}
+"""Why a response isn't cut by its marks."""
 
 _GIVE = "give ids as source_ids, or sources as objects with an id"
 NO_IDS = Missing(f"the sources have no ids: {_GIVE}", "sources")
@@ -28,6 +40,8 @@ LACKS = frozenset(
     missing.reason
     for missing in (
         CITES_NOTHING,
+        CITES_AS_A_WHOLE,
+        UNREAD_MARKS,
         NO_RESPONSE,
         EMPTY,
         NO_SOURCES,
@@ -45,9 +59,7 @@ LACKS = frozenset(
 def absent(step: Decompose, case: Case) -> Missing | None:
     """Why the case can't be broken into these components; None if it can."""
     missing = _not_given(case, step.of)
-    if missing is None and step.into == "segments" and segments_of(case) is None:
-        return CITES_NOTHING
-    return missing
+    return UNCUT[why_uncut(case)] if missing is None and step.into == "segments" else missing
 
 
 def _not_given(case: Case, field: Field) -> Missing | None:  # noqa: PLR0911  # one for each field

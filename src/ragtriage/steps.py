@@ -122,8 +122,9 @@ class OnlyWhere:
     """A condition on an earlier step's outcome: ask only about the components of which it holds."""
 
     step: Match
-    holds: Literal["lacks yes", "has yes", "wasn't asked"] = "lacks yes"
-    """What is to hold of a component's best verdict there."""
+    holds: Literal["lacks yes", "has yes", "wasn't asked", "names sources"] = "lacks yes"
+    """What is to hold of a component's best verdict there; `names sources`: of the component itself, that all that it
+    cites is a source."""
     also: OnlyWhere | None = None
     """A further condition."""
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ragtriage.diagnosis import KINDS, NONE, RULES, UNDETERMINED, Finding, Rule, diagnose, headline
-from ragtriage.lacks import CITES_NOTHING
+from ragtriage.lacks import CITES_AS_A_WHOLE, CITES_NOTHING, UNREAD_MARKS
 from ragtriage.metric import Better, Metric
 from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.record import Record
@@ -243,7 +243,7 @@ def _cites(record: Record) -> bool | None:
     """Whether the response cites something; None if nobody looked, or there is no response."""
     known = record.steps.get(str(SEGMENTS))
     if isinstance(known, Missing):
-        return False if known == CITES_NOTHING else None
+        return False if known in (CITES_NOTHING, CITES_AS_A_WHOLE, UNREAD_MARKS) else None
     return known is not None or None
 
 

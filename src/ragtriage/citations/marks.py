@@ -1,37 +1,35 @@
 """Citation marks in a text: where they stand and which names they hold.
 
-`[1]`, `[1, 3]`, `[1][2]`, `[2-4]`, `[^1]`, `【1】`, `【1†source】`, ids in brackets, or a pattern of the user's own.
+`[1]`, `[1, 3]`, `[1 and 3]`, `[1][2]`, `[2-4]`, `[1]-[3]`, `[^1]`, `[Source 1]`, `[1, p. 3]`, `[[1]](https://…)`, `【1】`,
+`【1†source】`, ids in brackets, or a pattern of the user's own.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+import unicodedata
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from ragtriage.citations.hidden import LINK, covered, hidden_spans
+from ragtriage.citations.ids import Ids
 from ragtriage.errors import ConfigError
-from ragtriage.judges.embedded.decompose.blocks import blocks
+from ragtriage.judges.embedded.decompose.brackets import is_index, numbers_in
 
-MOST = 50
-"""Names that a range may stand for; a longer one is no mark."""
+FAR = 2
+"""How many times as large as the number of sources a number is that hardly means one of them."""
 
-Span = tuple[int, int]
-
-_INLINE_CODE = re.compile(r"(?<!`)(`{1,2})(?!`)[^\n]{1,500}?(?<!`)\1(?!`)")
-_LINK = re.compile(
-    r"!?\[(?:[^\[\]\n]|\\?\[[^\[\]\n]{0,200}\]){0,300}\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"\n]*\")?\)"
-)
-_TASK = re.compile(r"^[ \t>]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(\[[ xX]\])(?=[ \t])", re.MULTILINE)
 _SQUARE = re.compile(r"\\?\[(\^?)([^\[\]\n]{1,200}?)\\?\]")
 _LENTICULAR = re.compile(r"【([^【】\n]{1,200})】")
-_NUMBERS = re.compile(r"\d{1,3}(?:\s?[-–—]\s?\d{1,3})?(?:\s?[,;&]\s?\^?\d{1,3}(?:\s?[-–—]\s?\d{1,3})?){0,20}", re.ASCII)
-_RANGE = re.compile(r"(\d+)\s?[-–—]\s?(\d+)")
-_SEPARATOR = re.compile(r"\s*[,;&]\s*\^?")
-_WORD_BEFORE = re.compile(r"(?<!\w)\w{1,40}$")
-_INDEXED = frozenset("arr array argv args idx nums vec".split())
-_CODE_BEHIND = re.compile(r"\s?(?:=(?!\s*\[)|\+=|-=|\+\+)|\.(?=[a-z_]\w*\()|\((?!\()|\[(?!\^?\d)")
-_DIGITS = re.compile(r"\d+")
+_TO = re.compile(r"\s?[-–—]\s?")
+_SAID_BEFORE = re.compile(
+    r"\b(?:between|from|in|of|range|ranges|interval|within|to|is|are|was|were|at|by|for|vector|list|array|values?)\s*\(?$",
+    re.IGNORECASE,
+)
+_SAID_BEHIND = re.compile(r"\s+[a-z]")
+_ADDRESS = re.compile(r"\]?\(")
+_UNREAD = re.compile(r"\[[^\[\]\n]*\d[^\[\]\n]*\]|[⁰¹²³⁴-⁹]+|<sup>[^<\n]*\d[^<\n]*</sup>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,111 +60,113 @@ def pattern_of(own: str) -> re.Pattern[str]:
     return found
 
 
-def find_marks(text: str, ids: Collection[str] = (), own: str | None = None) -> tuple[Mark, ...]:
+def find_marks(text: str, ids: Sequence[str | None] = (), own: str | None = None) -> tuple[Mark, ...]:
     """The marks of a text, in its order.
 
-    Code, links, checkboxes, indexes (`a[1]`), years (`[1990-1995]`) and intervals that hold a 0 are none. A text in
-    brackets that is no number is a mark only if it is an id of a source, or looks like one: `[doc-9]` beside `doc-1`.
+    Code, links, checkboxes, indexes (`x = a[1]`), years (`[1990-1995]`), intervals that hold a 0 and numbers in mid-
+    sentence far beyond the number of sources are none. A text in brackets that is no number is a mark only if it is an
+    id of a source, or looks like one: `[doc-9]` beside `doc-1`, `[pets.md]` beside `fares.md`, `[Doc-1]`.
 
     Args:
         text: a response.
-        ids: of the sources.
+        ids: one a source, None where it has none.
         own: the user's own pattern, which stands instead of the usual ones.
 
     Raises:
         ConfigError: `own` is no regular expression.
     """
-    hidden = _hidden(text)
-    found = _own(text, pattern_of(own), ids) if own else (*_squares(text, ids), *_lenticulars(text, ids))
-    return tuple(sorted((m for m in found if not _covered(m, hidden)), key=lambda m: m.start))
+    known = Ids(ids)
+    if own:
+        hidden = hidden_spans(text, own=True)
+        found = [_with_link(text, mark) for mark in _own(text, pattern_of(own), known)]
+    else:
+        hidden = hidden_spans(text)
+        found = [*_squares(text, known), *_lenticulars(text, known)]
+    shown = sorted((m for m in found if not covered(m.start, m.end, hidden)), key=lambda m: m.start)
+    apart = [m for at, m in enumerate(shown) if not at or shown[at - 1].end <= m.start]
+    return tuple(_ranges(text, apart))
 
 
-def _hidden(text: str) -> list[Span]:
-    """Where no mark can stand: code, links and checkboxes."""
-    found = [(b.start, b.end) for b in blocks(text) if b.shape == "code"] if "```" in text or "~~~" in text else []
-    found += [m.span() for m in _INLINE_CODE.finditer(text)]
-    found += [m.span() for m in _LINK.finditer(text)]
-    return found + [m.span(1) for m in _TASK.finditer(text)]
+def unread(text: str, marks: Sequence[Mark]) -> tuple[str, ...]:
+    """What looks as if it might cite and isn't among the marks: numbers in brackets or raised, as they are written."""
+    at, left = 0, []
+    for start, end in sorted([*((mark.start, mark.end) for mark in marks), *hidden_spans(text, own=True)]):
+        left.append(text[at : max(at, start)])
+        at = max(at, end)
+    return tuple(m[0] for m in _UNREAD.finditer("\n".join([*left, text[at:]])))
 
 
-def _covered(mark: Mark, hidden: Collection[Span]) -> bool:
-    return any(start < mark.end and mark.start < end for start, end in hidden)
-
-
-def _squares(text: str, ids: Collection[str]) -> Iterator[Mark]:
-    shapes = _shapes(ids)
+def _squares(text: str, ids: Ids) -> Iterator[Mark]:
     for m in _SQUARE.finditer(text):
-        names = _named(m[2].strip(), ids, shapes)
-        if names and not (m[1] == "" and _is_index(text, m)):
-            yield Mark(m.start(), m.end(), names, label=len(names) == 1)
+        names = ids.named(m[2].strip())
+        if names and not (m[1] == "" and (is_index(text, *m.span()) or _far(text, m, names, ids))):
+            yield _doubled(text, Mark(m.start(), m.end(), names, label=len(names) == 1))
         elif m[1] and re.fullmatch(r"[\w.-]{1,40}", m[2]):  # a footnote of any name, which its definition may explain
             yield Mark(m.start(), m.end(), (m[2],), label=True)
 
 
-def _lenticulars(text: str, ids: Collection[str]) -> Iterator[Mark]:
+def _far(text: str, found: re.Match[str], names: Sequence[str], ids: Ids) -> bool:
+    """Whether numbers in mid-sentence can hardly mean sources: "between [10, 20] years" beside five of them."""
+    numbers = [int(name) for name in names if name.isdigit()]
+    if not ids.count or len(numbers) < len(names) or ids.holds_any(names):
+        return False
+    if min(numbers) <= ids.count or max(numbers) < FAR * ids.count:
+        return False
+    before = _SAID_BEFORE.search(text[max(0, found.start() - 20) : found.start()])
+    return before is not None or (len(numbers) > 1 and _SAID_BEHIND.match(text, found.end()) is not None)
+
+
+def _doubled(text: str, mark: Mark) -> Mark:
+    """The mark with brackets around it, and the link that these are: `[[1]]`, `[[1]](https://…)`."""
+    if not mark.start or text[mark.start - 1] != "[" or text[mark.end : mark.end + 1] != "]":
+        return mark
+    link = LINK.match(text, mark.start - 1)
+    return replace(mark, start=mark.start - 1, end=link.end() if link else mark.end + 1)
+
+
+def _lenticulars(text: str, ids: Ids) -> Iterator[Mark]:
     """`【1】` and `【1†source】`. `【4:0†file】` counts its own way: only a file that is an id tells what it names."""
-    shapes = _shapes(ids)
     for m in _LENTICULAR.finditer(text):
         number, _, named = (part.strip() for part in m[1].partition("†"))
-        names = (named,) if named and named in ids else _named(number, ids, shapes)
+        names = (named,) if named and ids.holds_any([named]) else ids.named(number)
         if names:
             yield Mark(m.start(), m.end(), names)
 
 
-def _own(text: str, pattern: re.Pattern[str], ids: Collection[str]) -> Iterator[Mark]:
-    shapes = _shapes(ids)
+def _own(text: str, pattern: re.Pattern[str], ids: Ids) -> Iterator[Mark]:
     group: str | int = "name" if "name" in pattern.groupindex else min(1, pattern.groups)
     for m in pattern.finditer(text):
         said = (m[group] or "").strip()
         if said and m.end() > m.start():
-            names = _named(said, ids, shapes) or tuple(filter(None, _SEPARATOR.split(said)))
-            yield Mark(m.start(), m.end(), names or (said,))
+            yield Mark(m.start(), m.end(), ids.named(said) or ids.named(_digits(said)) or ids.parts(_digits(said)))
 
 
-def _named(said: str, ids: Collection[str], shapes: Collection[str]) -> tuple[str, ...]:
-    """The names that a bracket holds; none if it is no mark."""
-    if said in ids:
-        return (said,)
-    if _NUMBERS.fullmatch(said):
-        return _numbers(said)
-    parts = tuple(part for part in _SEPARATOR.split(said) if part)
-    if parts and all(part in ids or _shape(part) in shapes for part in parts):
-        return tuple(dict.fromkeys(parts))
-    return ()
+def _digits(said: str) -> str:
+    """A name with its digits as they are usually written: ² and ② are 2."""
+    return "".join(str(unicodedata.digit(c, c)) for c in said)
 
 
-def _numbers(said: str) -> tuple[str, ...]:
-    """The numbers of a mark, ranges written out; none where it is an interval or a range that runs backwards."""
-    found: list[int] = []
-    for part in _SEPARATOR.split(said):
-        between = _RANGE.fullmatch(part)
-        if between is None:
-            found.append(int(part))
-            continue
-        low, high = int(between[1]), int(between[2])
-        if not low < high <= low + MOST:
-            return ()
-        found += range(low, high + 1)
-    if 0 in found and len(found) > 1:
-        return ()
-    return tuple(dict.fromkeys(map(str, found)))
+def _with_link(text: str, mark: Mark) -> Mark:
+    """A mark that is the whole of a link's text, with the link's address."""
+    if _ADDRESS.match(text, mark.end):
+        for start in (mark.start, mark.start - 1):
+            link = LINK.match(text, start) if start >= 0 else None
+            if link and link.end() > mark.end:
+                return replace(mark, start=start, end=link.end())
+    return mark
 
 
-def _shapes(ids: Collection[str]) -> frozenset[str]:
-    """What ids with numbers in them look like, so that one that no source has is seen as such."""
-    return frozenset(_shape(name) for name in ids if _DIGITS.search(name) and not name.isdigit())
-
-
-def _shape(name: str) -> str:
-    return _DIGITS.sub("#", name)
-
-
-def _is_index(text: str, found: re.Match[str]) -> bool:
-    """Whether a bracket is an index into something: `a[1]`, `my_list[2]`, `rows[1].id()`; `as shown[1].` is none."""
-    before = _WORD_BEFORE.search(text, max(0, found.start() - 41), found.start())
-    if before is None:
-        return False
-    word = before[0]
-    if (len(word) == 1 and word.isalpha()) or "_" in word or word.lower() in _INDEXED:
-        return True
-    return _CODE_BEHIND.match(text, found.end()) is not None
+def _ranges(text: str, marks: Sequence[Mark]) -> Iterator[Mark]:
+    """The marks, with `[1]-[3]` as the range that it is."""
+    held: Mark | None = None
+    for mark in marks:
+        if held and mark.label and held.label and _TO.fullmatch(text, held.end, mark.start):
+            between = numbers_in(f"{held.names[0]}-{mark.names[0]}")
+            if between:
+                held = Mark(held.start, mark.end, between)
+                continue
+        if held:
+            yield held
+        held = mark
+    if held:
+        yield held

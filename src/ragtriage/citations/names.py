@@ -15,6 +15,7 @@ def sources_named(
 
     Names are ids, if every name of the response is one; else numbers are positions, counted from 1. A response in which
     no number is a position, but some are ids, is read by ids all the same: one wrong id must not make all others wrong.
+    An id in other letters, `[Doc-1]`, names the one source whose id differs in nothing else.
     A label whose footnote names one source by its id stands for that one.
 
     Args:
@@ -27,6 +28,8 @@ def sources_named(
         if name:
             by_id[name] = (*by_id.get(name, ()), at)
     names = list(dict.fromkeys(name for mark in marks for name in mark.names))
+    alike = {name: [known for known in by_id if known.casefold() == name.casefold()] for name in names}
+    by_id |= {name: by_id[known[0]] for name, known in alike.items() if name not in by_id and len(known) == 1}
     explained = {name: named for name in names if (named := _explained(meanings.get(name, ""), by_id))}
     left = [name for name in names if name not in explained]
     positions = {name: _position(name, len(ids)) for name in left}

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ragtriage.citations.marks import Mark, Span
+from ragtriage.citations.hidden import Span
+from ragtriage.citations.marks import Mark
+from ragtriage.judges.embedded.decompose import split_claims
+
+CLOSING = 6
+"""How many lines at the end are looked at for a greeting behind the list of references."""
 
 _DEFINITION = re.compile(r"^[ \t]{0,3}\[\^?([^\[\]\n]{1,60})\]:[ \t]*(.*(?:\n(?:[ \t]{2,}|\t)\S.*)*)$", re.MULTILINE)
 _NAMES = (
@@ -16,6 +21,7 @@ _NAMES = (
 _TITLE = re.compile(rf"[ \t>#*_]*{_NAMES}[ \t*_]*:?[ \t*_]*\r?$", re.IGNORECASE)
 _IN_LINE = re.compile(rf"[ \t>#*_-]*{_NAMES}[ \t*_]*:[ \t*_]*", re.IGNORECASE)
 _ENTRY = re.compile(r"[ \t>]*(?:[-*+•][ \t]+)?(?:(\d{1,3})[.)][ \t]+)?")
+_TITLE_LINE = re.compile(r"[ \t]{0,3}#{1,6}[ \t]")
 _LINE = re.compile(r"[^\n]+")
 
 
@@ -32,7 +38,8 @@ class References:
 def find_references(text: str, marks: Sequence[Mark]) -> References:
     """Footnotes (`[^1]: …`), and the list at the end under a title like "Sources:", or in a paragraph of its own.
 
-    A line that ends with a mark says something and cites it, so a list that holds such a line is none of references.
+    Behind the list nothing may stand but remarks ("let me know if you need more"). Footnotes that are all that a
+    response says are none. A line that ends with a mark says something and cites it, so a list that holds such a line is none of references.
 
     Args:
         text: a response.
@@ -43,13 +50,26 @@ def find_references(text: str, marks: Sequence[Mark]) -> References:
         found.spans.append(m.span())
         found.meanings.setdefault(m[1].strip(), m[2].strip())
     lines = [m.span() for m in _LINE.finditer(text) if m[0].strip() and not _within(m.span(), found.spans)]
-    first = _listed(text, lines, marks)
-    if first is not None:
-        found.spans.append((lines[first][0], len(text)))
-        found.spans = [span for span in found.spans if span[0] <= lines[first][0]]
-        for start, end in lines[first:]:
-            _explain(text, start, end, marks, found)
+    if not any(any(c.isalnum() for c in text[a:b]) and not _TITLE_LINE.match(text, a, b) for a, b in lines):
+        return References()  # what looks like footnotes is all that the response says
+    for last in _lasts(text, lines):
+        first = _listed(text, lines[:last], marks)
+        if first is not None:
+            start, end = lines[first][0], lines[last - 1][1]
+            found.spans = [span for span in found.spans if not start <= span[0] < end] + [(start, end)]
+            for line in lines[first:last]:
+                _explain(text, *line, marks, found)
+            break
     return found
+
+
+def _lasts(text: str, lines: Sequence[Span]) -> Iterator[int]:
+    """Where a list of references may end: with the last line, or before closing lines that claim nothing."""
+    for last in range(len(lines), max(0, len(lines) - CLOSING), -1):
+        yield last
+        said = text[slice(*lines[last - 1])]
+        if any(not c.remark for c in split_claims(said)):
+            return
 
 
 def _listed(text: str, lines: Sequence[Span], marks: Sequence[Mark]) -> int | None:

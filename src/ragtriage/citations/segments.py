@@ -6,14 +6,17 @@ references are none; list items and table rows are paragraphs of their own. Rule
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
 from ragtriage.case import Case
-from ragtriage.citations.marks import Mark, Span, find_marks
+from ragtriage.citations.bare import Bare
+from ragtriage.citations.cuts import Cut, cuts_of
+from ragtriage.citations.lines import line_breaks
+from ragtriage.citations.marks import Mark, find_marks, unread
 from ragtriage.citations.names import sources_named
 from ragtriage.citations.references import find_references
 from ragtriage.judges.embedded.decompose import split_claims
@@ -21,8 +24,8 @@ from ragtriage.judges.embedded.decompose.blocks import Block, blocks
 from ragtriage.judges.embedded.decompose.sentences import sentences_of
 from ragtriage.verdicts import Citation, Component, Components
 
-_EMPTIED = re.compile(r"[ \t]*(?:\([\s,;]*\)|\[[\s,;]*\])")
-"""Brackets of which nothing is left without their marks."""
+Why = Literal["", "nothing", "unread", "whole"]
+"""Why a response isn't cut; see `why_uncut`."""
 
 
 def segments_of(case: Case) -> Components | None:
@@ -36,58 +39,60 @@ def segments_of(case: Case) -> Components | None:
     Raises:
         ConfigError: the case's `citation_mark` is no regular expression.
     """
-    return _segments(case.response or "", tuple(source.id for source in case.sources), case.citation_mark)
+    return _of(case).segments
+
+
+def why_uncut(case: Case) -> Why:
+    """Why a case's response isn't cut; empty if it is.
+
+    `nothing`: no mark stands in it. `unread`: none that is known, but numbers in brackets or raised ones, which may cite
+    in a way that the user has to tell. `whole`: marks stand in a list at its end and nowhere else.
+    """
+    return _of(case).why
+
+
+def unread_marks(case: Case) -> tuple[str, ...]:
+    """Numbers in brackets or raised in a case's response that weren't read as marks, as they are written."""
+    return _of(case).unread
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """What was found out about one response."""
+
+    segments: Components | None
+    why: Why
+    unread: tuple[str, ...]
+
+
+def _of(case: Case) -> _Cut:
+    return _cut(case.response or "", tuple(source.id for source in case.sources), case.citation_mark)
 
 
 @lru_cache(256)  # a case is read by the evaluation, and again where it is rehearsed
-def _segments(text: str, ids: tuple[str | None, ...], own: str | None) -> Components | None:
-    marks = find_marks(text, frozenset(filter(None, ids)), own)
+def _cut(text: str, ids: tuple[str | None, ...], own: str | None) -> _Cut:
+    marks = find_marks(text, ids, own)
     references = find_references(text, marks)
     inside = [m for m in marks if not any(start <= m.start < end for start, end in references.spans)]
     named = sources_named(inside, ids, references.meanings)
     # a footnote that explains something, and names no source, is no citation
     cited = [m for m in inside if named[m.names[0]] or m.names[0].isdigit() or m.names[0] not in references.meanings]
-    bare = _Bare(text, [*((m.start, m.end) for m in inside), *references.spans])
+    cuts = [*cuts_of(text, inside), *(Cut(start, end) for start, end in references.spans)]
+    bare = Bare(text, cuts)
+    if breaks := line_breaks(bare, inside):
+        bare = Bare(text, cuts, breaks)
     drafts = _drafts(bare, cited)
+    left = unread(text, marks)
     if not any(draft.marks for draft in drafts):
-        return None
-    claims = sorted((c.span[0], c.text) for c in split_claims(bare.text) if c.span and not c.remark)
-    return tuple(_component(draft, bare, claims, named) for draft in drafts)
+        listed = len(inside) < len(marks) and any(_listed(m, ids) for m in marks)
+        return _Cut(None, "whole" if listed else "unread" if left else "nothing", left)
+    claims = sorted((c.span[0], c.text) for c in split_claims(bare.text, marked=False) if c.span and not c.remark)
+    return _Cut(tuple(_component(draft, bare, claims, named) for draft in drafts), "", left)
 
 
-class _Bare:
-    """A text without some of its stretches and the blanks before them, and where each place of it comes from."""
-
-    def __init__(self, text: str, without: Iterable[Span]) -> None:
-        self._starts: list[int] = []
-        """Where each kept piece begins in the bare text."""
-        self._origins: list[int] = []
-        """Where it begins in the original."""
-        self._cuts: list[tuple[int, int]] = []
-        """(Where a stretch begins in the original, where it would be in the bare text)."""
-        pieces, at, length = [], 0, 0
-        for start, end in sorted(without):
-            kept = text[at:start].rstrip(" \t") if start > at else ""
-            if kept:
-                self._starts.append(length)
-                self._origins.append(at)
-                pieces.append(kept)
-                length += len(kept)
-            self._cuts.append((start, length))
-            at = max(at, end)
-        self._starts.append(length)
-        self._origins.append(at)
-        self.original = text
-        self.text = "".join([*pieces, text[at:]])
-
-    def place(self, mark: Mark) -> int:
-        """Where a stretch that was left out would stand in the bare text."""
-        return self._cuts[bisect_right(self._cuts, (mark.start, len(self.original))) - 1][1]
-
-    def origin(self, at: int) -> int:
-        """Where a character of the bare text stands in the original."""
-        piece = bisect_right(self._starts, at) - 1
-        return self._origins[piece] + at - self._starts[piece]
+def _listed(mark: Mark, ids: Sequence[str | None]) -> bool:
+    """Whether a mark in a list at the end names a source."""
+    return any(sources_named([mark], ids, {}).values())
 
 
 @dataclass(slots=True)
@@ -102,19 +107,23 @@ class _Draft:
     """Those of the words before its list, if it has none of its own."""
 
 
-def _drafts(bare: _Bare, marks: Sequence[Mark]) -> list[_Draft]:
-    """The segments of a text: sentences put together, each with its marks."""
+def _drafts(bare: Bare, marks: Sequence[Mark]) -> list[_Draft]:
+    """The segments of a text: sentences put together, each with its marks.
+
+    Where marks lead (`[1] Adults pay. [2] Kids pay.`), what has none of its own goes with what stands before it.
+    """
     sentences = [(span, block) for block in _paragraphs(bare.text) for span in sentences_of(bare.text, block)]
-    owned = _owners(bare, [span for span, _ in sentences], marks)
+    leading = _led(bare, marks)
+    owned = _owners(bare, sentences, marks, leading)
     found: list[_Draft] = []
     goes_on = False
     for i, (span, block) in enumerate(sentences):
-        if goes_on and found[-1].block is block:
+        if goes_on and found[-1].block is block and not (block.start in leading and owned[i]):
             found[-1].sentences.append(span)
             found[-1].marks += owned[i]
         else:
             found.append(_Draft(block, [span], list(owned[i])))
-        goes_on = not found[-1].marks
+        goes_on = block.start in leading or not found[-1].marks
     _inherit(bare.text, found)
     return found
 
@@ -123,30 +132,48 @@ def _paragraphs(text: str) -> list[Block]:
     return [block for block in blocks(text) if block.shape not in {"heading", "header"}]
 
 
-def _owners(bare: _Bare, sentences: Sequence[Span], marks: Sequence[Mark]) -> list[list[Mark]]:
+def _led(bare: Bare, marks: Sequence[Mark]) -> set[int]:
+    """Where paragraphs begin in which marks stand before what they belong to: with a mark, and they don't end with one."""
+    places = [bare.place(mark.start) for mark in marks]
+    found = set()
+    for block in _paragraphs(bare.text):
+        first, behind = bisect_left(places, block.start - 1), bisect_right(places, block.end)
+        if first < behind and _leads(bare, marks[first], block.start):
+            if any(c.isalnum() for c in bare.text[places[behind - 1] : block.end]):
+                found.add(block.start)
+    return found
+
+
+def _owners(
+    bare: Bare, blocked: Sequence[tuple[tuple[int, int], Block]], marks: Sequence[Mark], leading: Collection[int]
+) -> list[list[Mark]]:
     """The marks of each sentence.
 
-    A mark belongs to the sentence in which, or behind which, it stands; one that begins a line to what follows on it.
-    Those in a heading belong to none.
+    A mark belongs to the sentence in which, or behind which, it stands; one that begins a line to what follows on it, and
+    where marks lead also one behind a stop. Those in a heading belong to none.
     """
+    sentences = [span for span, _ in blocked]
     found: list[list[Mark]] = [[] for _ in sentences]
     dropped = [block for block in blocks(bare.text) if block.shape in {"heading", "header"}]
     starts = [start for start, _ in sentences]
     for mark in marks:
-        at = bare.place(mark)
+        at = bare.place(mark.start)
         before = bisect_right(starts, at) - 1
         if any(block.start <= at <= block.end for block in dropped) or not sentences:
             continue
         inside = before >= 0 and sentences[before][0] < at <= sentences[before][1]
         following = before if before >= 0 and sentences[before][0] == at else before + 1
-        if not inside and following < len(sentences) and _leads(bare, mark, sentences[following][0]):
+        behind_stop = inside and at == sentences[before][1] and following < len(sentences)
+        if behind_stop and blocked[before][1].start in leading and blocked[following][1] is blocked[before][1]:
+            found[following].append(mark)
+        elif not inside and following < len(sentences) and _leads(bare, mark, sentences[following][0]):
             found[following].append(mark)
         else:
             found[max(0, before)].append(mark)
     return found
 
 
-def _leads(bare: _Bare, mark: Mark, start: int) -> bool:
+def _leads(bare: Bare, mark: Mark, start: int) -> bool:
     """Whether a mark begins the line on which the sentence at `start` begins, list markers and other marks apart."""
     text = bare.original
     line = text[text.rfind("\n", 0, mark.start) + 1 : mark.start]
@@ -166,12 +193,12 @@ def _inherit(text: str, drafts: Sequence[_Draft]) -> None:
 
 
 def _component(
-    draft: _Draft, bare: _Bare, claims: Sequence[tuple[int, str]], named: dict[str, tuple[int, ...]]
+    draft: _Draft, bare: Bare, claims: Sequence[tuple[int, str]], named: dict[str, tuple[int, ...]]
 ) -> Component:
     """The segment of a draft; `claims` are those of the whole response, each with its place, in order."""
     start, end = draft.sentences[0][0], draft.sentences[-1][1]
     said = [text for _, text in claims[bisect_left(claims, (start, "")) : bisect_left(claims, (end, ""))]]
-    text = _EMPTIED.sub("", " ".join(said)).strip()
+    text = " ".join(said).strip()
     marks = draft.marks or draft.inherited
     claimless = not any(c.isalnum() for c in text) or (draft.block.shape == "code" and not marks)
     shown = text if not claimless else bare.text[start:end]

@@ -140,6 +140,17 @@ RULES: tuple[Rule, ...] = (
         faults=("misattributed",),
     ),
     Rule(
+        "missing_citations",
+        "quality",
+        {"citation_groundedness": "low"},
+        "the sources support what the response says, but it cites nothing for it",
+        "prompt",
+        "Ask for a citation behind every statement that rests on a source, also in the first and the last paragraph.",
+        ("citation_groundedness",),
+        ("citation_recall",),
+        faults=("unattributed",),
+    ),
+    Rule(
         "extraneous_information",
         "quality",
         {"response_precision": "low", "source_precision": "high"},

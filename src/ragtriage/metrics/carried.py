@@ -10,7 +10,7 @@ from ragtriage.citations.marks import find_marks
 
 
 def _cites(case: Case) -> bool:
-    ids = frozenset(source.id for source in case.sources if source.id)
+    ids = [source.id for source in case.sources]
     return bool(case.sources) and bool(find_marks(case.response or "", ids, case.citation_mark))
 
 

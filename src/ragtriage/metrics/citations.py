@@ -15,8 +15,14 @@ ROUND_ONE = Match(SEGMENTS, "supported", "cited sources")
 """Each segment with marks against what it cites, taken together."""
 ROUND_TWO = Match(SEGMENTS, "supported", "true segments", OnlyWhere(ROUND_ONE, "wasn't asked"))
 """Each segment without marks against the segments that round one found true."""
-ELSEWHERE = Match(SEGMENTS, "supported", "sources", only_where_not(ROUND_ONE, only_where_not(ROUND_TWO)))
-"""Tells a false segment that the sources support from one that nothing does; no score depends on it."""
+ELSEWHERE = Match(
+    SEGMENTS,
+    "supported",
+    "sources",
+    only_where_not(ROUND_ONE, only_where_not(ROUND_TWO, OnlyWhere(ROUND_ONE, "names sources"))),
+)
+"""Tells a false segment that the sources support from one that nothing does; no score depends on it. Of one that cites
+what doesn't exist the reason is known."""
 EACH_ALONE = Match(SEGMENTS, "supported", "each citation")
 WITHOUT_EACH = Match(
     SEGMENTS, "supported", "other citations", OnlyWhere(ROUND_ONE, "has yes", only_where_not(EACH_ALONE))
@@ -27,6 +33,7 @@ FALSE = MappingProxyType(
     {
         "unsupported": "not supported by what it cites",
         "misattributed": "supported by a source that it doesn't cite",
+        "unattributed": "cites nothing, though a source supports it",
         "uncited": "cites nothing, and nothing that is cited bears it out",
         "dangling": "cites what doesn't exist",
     }
@@ -104,9 +111,10 @@ def kind_of(segment: Component, cell: Cell, elsewhere: Cell) -> str:
         return ""
     if any(not citation.sources for citation in segment.citations):
         return "dangling"
-    if _is(elsewhere, "yes"):
-        return "misattributed"
-    return "unsupported" if segment.citations else "uncited"
+    found = _is(elsewhere, "yes")
+    if segment.citations:
+        return "misattributed" if found else "unsupported"
+    return "unattributed" if found else "uncited"
 
 
 def _needed(together: Cell, own: Cell, others: Cell, best: Cell) -> Cell:

@@ -15,7 +15,13 @@ from ragtriage.report.plain import Span, one_line
 from ragtriage.verdicts import Verdict
 
 KINDS: Mapping[str, Look] = MappingProxyType(
-    {"unsupported": "unsupported", "misattributed": "misattributed", "uncited": "uncited", "dangling": "dangling"}
+    {
+        "unsupported": "unsupported",
+        "misattributed": "misattributed",
+        "unattributed": "unattributed",
+        "uncited": "uncited",
+        "dangling": "dangling",
+    }
 )
 """How a segment of each kind of `FALSE` is shown."""
 SUPPORTED = "supported by what it cites"
@@ -24,6 +30,7 @@ SEGMENT_WORDS: Mapping[Look, str] = MappingProxyType(
     {
         "unsupported": FALSE["unsupported"],
         "dangling": FALSE["dangling"],
+        "unattributed": FALSE["unattributed"],
         "uncited": FALSE["uncited"],
         "misattributed": FALSE["misattributed"],
         "check": "check this: perhaps false",

@@ -32,6 +32,7 @@ LOOK_STYLE: Mapping[Look, str] = MappingProxyType(
         "dangling": "bold red",
         "uncited": "bold red",
         "misattributed": "bold yellow",
+        "unattributed": "bold yellow",
         "check": "yellow",
         "unknown": "magenta",
         "extraneous": "cyan",

@@ -17,6 +17,11 @@ _ITEM = re.compile(
 )
 _RULE = re.compile(r"[ \t]{0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,}|={3,})[ \t\r]*$")
 _DELIMITER = re.compile(r"[ \t|:-]*-{2,}[ \t|:-]*\r?$")
+_FAR = 100
+"""Lines above indented ones among which a list may begin that they go on with."""
+_INDENTED = re.compile(r"(?: {4,}|\t)[ \t]*\S")
+_CODE_SIGN = re.compile(r"[=<>{}()\[\];$|]|^\s*(?:#|//|--|>>>|import\b|def\b|return\b)|\w\.\w")
+_PROSE = re.compile(r"[^\W\d_]{2,} [^\W\d_]{2,} [^\W\d_]{2,}.*[.!?]\s*$")
 _QUOTE = re.compile(r"(?:[ \t]{0,3}>[ \t]?)+")
 
 
@@ -85,6 +90,31 @@ class _Reader:
             yield from self.block("code", self.lines[first][0], self.lines[self.at - 1][1])
         self.at += 1
 
+    def indented(self) -> bool:
+        """Whether code begins here that is set off by four spaces, as Markdown has it, behind a blank line.
+
+        Much text is indented that is none, so each line must have a sign of code and none be a sentence; what goes on
+        with a list item isn't code either.
+        """
+        if not _INDENTED.match(self.line(self.at)) or (self.at and self.line(self.at - 1).strip()):
+            return False
+        before = self.at - 1
+        while before >= max(0, self.at - _FAR) and (not self.line(before).strip() or self.line(before)[0] in " \t"):
+            if _ITEM.match(self.line(before)):
+                return False
+            before -= 1
+        if before < self.at - _FAR or (before >= 0 and _ITEM.match(self.line(before))):
+            return False
+        lines = [self.line(at) for at in range(self.at, self._dedent())]
+        return all(_CODE_SIGN.search(x) and not _PROSE.search(x) and not _ITEM.match(x) for x in lines)
+
+    def _dedent(self) -> int:
+        """The first line behind this one that isn't indented."""
+        at = self.at
+        while at < len(self.lines) and _INDENTED.match(self.line(at)):
+            at += 1
+        return at
+
     def table(self) -> Iterator[Block]:
         """One line of a table."""
         start, end = self.lines[self.at]
@@ -116,6 +146,8 @@ class _Reader:
     def ends(self, at: int) -> bool:
         """Whether this line can't go on a paragraph or a list item."""
         line = self.line(at)
+        quoted = _QUOTE.match(line)
+        line = line[quoted.end() :] if quoted else line
         return (
             not line.strip()
             or _ITEM.match(line) is not None
@@ -153,6 +185,10 @@ class _Reader:
                 self.at += 1
             elif fence := _FENCE.match(line):
                 yield from self.code(fence[1][:3])
+            elif self.indented():
+                end_line = self._dedent()
+                yield from self.block("code", start, self.lines[end_line - 1][1])
+                self.at = end_line
             elif self.in_table():
                 yield from self.table()
             elif heading := _HEADING.match(line):

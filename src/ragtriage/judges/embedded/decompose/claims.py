@@ -37,19 +37,24 @@ _LONG_LEAD = 160
 class _Reader:
     """Goes through the blocks of one response and remembers what a later sentence may lean on."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, marked: bool) -> None:
         self.text = text
+        self.marked = marked
         self.topic: Subject | None = None
         self.lead = ""
         self.opening = True
         self.behind: Remark = ""
         """The kind of the sentence before: behind a remark about the sources, "they" are the sources."""
 
+    def plain(self, text: str) -> str:
+        """The words of a part of the text."""
+        return plain(text, marked=self.marked)
+
     def _claims(self, start: int, end: int, *, cut_off: bool) -> Iterator[Component]:
         """The claims of a sentence, or of what is left of it without a remark at its beginning."""
         found_clauses = clauses(self.text[start:end])
         for clause in found_clauses:
-            said = upper(plain(clause.text)) if cut_off else plain(clause.text)
+            said = upper(self.plain(clause.text)) if cut_off else self.plain(clause.text)
             if len(found_clauses) > 1 and said[-1:] not in ".!?…。":
                 said += "."
             resolved = resolve(said, self.topic)
@@ -68,13 +73,13 @@ class _Reader:
         for a, b, kind in pieces:
             if kind:
                 self.topic = None
-                yield Component(plain(raw[a:b]), (start + a, start + b), remark=True)
+                yield Component(self.plain(raw[a:b]), (start + a, start + b), remark=True)
             else:
                 yield from self._claims(start + a, start + b, cut_off=a > 0)
 
     def lead_in(self, start: int, end: int) -> Iterator[Component]:
         """A sentence with a colon before a list: a remark, unless it says something by itself."""
-        raw = plain(self.text[start:end])
+        raw = self.plain(self.text[start:end])
         kind = remark(raw)
         said = _HERE.sub("", raw)
         self.lead = said[:1].upper() + said[1:] if kind in {"", "lead-in"} and len(said) <= _LONG_LEAD else ""
@@ -89,7 +94,7 @@ class _Reader:
         self.topic = None
         spans = sentences_of(self.text, block)
         for number, (start, end) in enumerate(spans):
-            said = plain(self.text[start:end])
+            said = self.plain(self.text[start:end])
             whole = said.endswith((".", "!")) and said.count(" ") > 1
             fragment = number == 0 and self.lead and (said[:1].islower() or not (whole or _VERB.search(said)))
             if fragment and not remark(said):
@@ -101,9 +106,9 @@ class _Reader:
         """The components of one block."""
         if block.shape in {"heading", "header"}:
             self.lead, self.topic = "", None
-            yield Component(plain(self.text[block.start : block.end]), (block.start, block.end), remark=True)
+            yield Component(self.plain(self.text[block.start : block.end]), (block.start, block.end), remark=True)
         elif block.shape == "row":
-            yield Component(row_text(self.text, block), (block.start, block.end))
+            yield Component(row_text(self.text, block, marked=self.marked), (block.start, block.end))
         elif block.shape == "code":
             yield Component(self.text[block.start : block.end], (block.start, block.end))
         elif block.shape == "item":
@@ -120,16 +125,17 @@ class _Reader:
 
 
 @lru_cache(256)  # asked for the claims, for whether it declines and for what it answers
-def split_claims(text: str, query: str = "") -> Components:
+def split_claims(text: str, query: str = "", *, marked: bool = True) -> Components:
     """Break a response into stand-alone claims, in its order; remarks are marked as such.
 
     Clauses are split off with their subject where rules find it surely, pronouns replaced by the subject of the
     sentence before, list items read with the words before the list, citation marks left out; spans cover the text's own
-    words. Headings, questions, courtesies and what is said about the sources are remarks.
+    words. Headings, questions, courtesies and what is said about the sources are remarks. Where `marked` is False the
+    marks were cut already, and what stands in brackets is text.
     """
     del query  # kept in the signature: a judge may need it to tell a remark from a claim
     found = blocks(text)
-    reader = _Reader(text)
+    reader = _Reader(text, marked=marked)
     components: list[Component] = []
     for number, block in enumerate(found):
         following = found[number + 1].shape if number + 1 < len(found) else ""

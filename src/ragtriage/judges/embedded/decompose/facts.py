@@ -14,14 +14,14 @@ _LINE = re.compile(r"[^\s{}\[\],](?:[^\n]*[^\s{}\[\],])?")
 _FIELD = re.compile(r"^[ \t]*[{\[(,]*[ \t]*\"?[\w][\w .()/%#-]{0,40}\"?[ \t]*[:=][ \t]*\S.*$", re.MULTILINE)
 
 
-def row_text(text: str, block: Block) -> str:
+def row_text(text: str, block: Block, *, marked: bool = True) -> str:
     """A table's row read with its header: "Model: S2; Run time: 40 min"."""
     values = cells(text[block.start : block.end])
     if not block.header:
-        return plain("; ".join(value for value in values if value))
+        return plain("; ".join(value for value in values if value), marked=marked)
     names = (*block.header, *("" for _ in values[len(block.header) :]))
     pairs = ((name, value) for name, value in zip(names, values, strict=False) if value)
-    return plain("; ".join(f"{name}: {value}" if name else value for name, value in pairs))
+    return plain("; ".join(f"{name}: {value}" if name else value for name, value in pairs), marked=marked)
 
 
 def _fields(text: str, block: Block) -> list[tuple[int, int]]:

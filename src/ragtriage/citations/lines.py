@@ -1,0 +1,63 @@
+"""Line ends that end a segment, though Markdown would run the lines together."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from ragtriage.citations.bare import Bare
+from ragtriage.citations.marks import Mark
+from ragtriage.judges.embedded.decompose.blocks import Block, blocks
+
+_BEHIND = re.compile(r"[.,;:!?…)\"”’»*_]*[ \t]*\r?(?=\n)")
+_LEAD = re.compile(r"\n[ \t>]*(?:[-*+•][ \t]+)?$")
+_NEXT = re.compile(r"\r?\n[ \t>]*([^\s])")
+_REST = re.compile(r"[ \t:]*[^\s\[]")
+
+
+def line_breaks(bare: Bare, marks: Sequence[Mark]) -> list[int]:
+    """The line ends of the original behind a mark, before a mark that begins a line, and before lines led by a sign (✅).
+
+    A line behind a mark that goes on in lower case goes on with the sentence, if the paragraph didn't begin so.
+
+    Args:
+        bare: the text without its marks, not yet broken.
+        marks: in their order.
+    """
+    text = bare.original
+    if "\n" not in text:
+        return []
+    running = [(b, bare.origin(b.start)) for b in blocks(bare.text) if b.shape in {"paragraph", "item"}]
+    starts = [block.start for block, _ in running]
+    found: set[int] = set()
+    for mark in marks:
+        place = bare.place(mark.start)
+        at = max(0, bisect_right(starts, place + 1) - 1)
+        if not running or not running[at][0].start - 1 <= place <= running[at][0].end + 1:
+            continue
+        behind = _BEHIND.match(text, mark.end)
+        if behind and not _goes_on(text, behind.end(), text[running[at][1]]):
+            found.add(behind.end())
+        lead = _LEAD.search(text, max(0, mark.start - 20), mark.start)
+        if lead and _REST.match(text, mark.end):
+            found.add(lead.start())
+    for block, _ in running:
+        found.update(_led_by_signs(bare, block))
+    return sorted(at - 1 if at and text[at - 1] == "\r" else at for at in found)
+
+
+def _goes_on(text: str, at: int, first: str) -> bool:
+    """Whether the line behind the line end at `at` goes on with the sentence before it."""
+    following = _NEXT.match(text, at)
+    return following is not None and following[1].islower() and not first.islower()
+
+
+def _led_by_signs(bare: Bare, block: Block) -> list[int]:
+    """The line ends before lines that begin with a sign, in a block in which several do."""
+    found = []
+    for m in _NEXT.finditer(bare.text, block.start, block.end):
+        if unicodedata.category(m[1]) == "So":
+            found.append(bare.origin(m.start()))
+    return found
