@@ -24,7 +24,8 @@ def export_cases(path: Path, metrics: Sequence[str], rules: Sequence[Rule], case
     """Write one row a case; the format follows the file's ending.
 
     JSONL: `id`, `tags`, `scores` {metric: number or null}, `undefined` {metric: reason}, `component`, `findings`; where
-    a response was checked by its citations also `segments`, each with what it `cites` (sources counted from 1).
+    a response was checked by its citations also `segments`, each with what it `cites` and was `checked_against`
+    (sources counted from 1, or "segments"), and what was said of all sources together (`elsewhere`).
     CSV and Parquet: `id`, a column a metric under its name (empty where undefined), `component`, `findings` (the
     rules' names); CSV has a column `tag.NAME` for every tag, Parquet one map column `tags`.
 
@@ -97,9 +98,27 @@ def _segment(checked: CheckedSegment) -> dict[str, Any]:
         "cites": [{"name": c.name, "sources": [at + 1 for at in c.sources]} for c in segment.citations],
         "verdict": judged.value if judged else None,
         "kind": checked.kind or None,
+        "checked_against": _against(checked),
+        "elsewhere": _elsewhere(checked),
         "sure": judged.sure if judged else None,
         "explanation": cell.cause if isinstance(cell, Failure) else judged.explanation if judged else "",
     }
+
+
+def _against(checked: CheckedSegment) -> str | list[int] | None:
+    """The sources, from 1; "segments" for the true ones of the response; None where it wasn't held against anything."""
+    cited = checked.segment.citations
+    if checked.segment.remark or checked.cell is None or any(not c.sources for c in cited):
+        return None
+    return sorted({at + 1 for c in cited for at in c.sources}) or "segments"
+
+
+def _elsewhere(checked: CheckedSegment) -> dict[str, Any] | None:
+    """What was said of all sources together, and which of them supports it (None where that isn't known)."""
+    if not isinstance(checked.elsewhere, Verdict):
+        return None
+    source = None if checked.supported_by is None else checked.supported_by + 1
+    return {"verdict": checked.elsewhere.value, "source": source, "explanation": checked.elsewhere.explanation}
 
 
 def _scores(record: Record, metrics: Sequence[str]) -> dict[str, float | None]:

@@ -14,7 +14,7 @@ class Bare:
     Args:
         text: the original.
         cuts: what is left out, in any order; a cut that begins inside an earlier one begins behind it.
-        breaks: line ends of the original that end a paragraph, by their places.
+        breaks: places of the original where a paragraph ends.
     """
 
     def __init__(self, text: str, cuts: Iterable[Cut], breaks: Iterable[int] = ()) -> None:
@@ -28,7 +28,7 @@ class Bare:
         self._pieces: list[str] = []
         self._length = 0
         at = 0
-        for cut in sorted([*cuts, *(Cut(place, place, "\n") for place in breaks)], key=lambda c: (c.start, c.end)):
+        for cut in sorted([*cuts, *(Cut(place, place, "\n\n") for place in breaks)], key=lambda c: (c.start, c.end)):
             kept = text[at : cut.start]
             self._add(kept if cut.instead else kept.rstrip(" \t"), at, max(at, cut.start))
             self._cuts.append((cut.start, self._length))
@@ -46,7 +46,7 @@ class Bare:
 
     def place(self, at: int) -> int:
         """Where a stretch that was left out, and begins at or before `at`, would stand in the bare text."""
-        return self._cuts[bisect_right(self._cuts, (at, len(self.original))) - 1][1]
+        return self._cuts[bisect_right(self._cuts, (at + 1,)) - 1][1]
 
     def origin(self, at: int) -> int:
         """Where a character of the bare text stands in the original."""

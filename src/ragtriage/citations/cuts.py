@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from ragtriage.citations.marks import Mark
 
 _BETWEEN = re.compile(r"(?:[ \t]*[,;&/+][ \t]*(?:and[ \t]+|&[ \t]*)?|[ \t]+(?:and|&)[ \t]+|[ \t]*[-–][ \t]*|[ \t]*)")
-_SEE = r"(?:(?:see(?:[ \t]+also)?|cf\.?|compare|from|in|e\.g\.,?|refs?\.?|sources?|references?|citations?)[ \t]*:?[ \t]*)"
+_SEE = (
+    r"(?:(?:see(?:[ \t]+also)?|cf\.?|compare|from|in|e\.g\.,?|refs?\.?|sources?|references?|citations?)[ \t]*:?[ \t]*)"
+)
 _OPENED = re.compile(rf"[ \t]*[(\[][ \t]*{_SEE}{{0,2}}$", re.IGNORECASE)
 _POINTED = re.compile(
     r"[ \t]*,?[ \t]*\b(?:(?:see(?:[ \t]+also)?|cf\.?)[ \t]*:?|(?:sources?|references?|citations?|refs?)[ \t]*:)[ \t]*$",
@@ -24,13 +26,14 @@ _OVER = re.compile(r"[ \t]*(?:[.!?;:,)*_]|\r?\n|$)")
 _ENDED = re.compile(r"(?:^|[.!?…\n])[ \t]*$")
 _STOP = re.compile(r"[ \t]*\.(?=\s|$)")
 _SAYS = re.compile(
-    r"[ \t]+(?:(?:also|only|clearly|explicitly|both|all) )?(?:says?|states?|notes?|shows?|reports?|explains?|gives?|lists?|"
-    r"names?|mentions?|confirms?|adds?|suggests?|indicates?|describes?|does|do|doesn['’]t|don['’]t|is|are|has|have|agrees?|"
-    r"disagrees?|contradicts?|covers?|puts?|claims?|tells?|makes?|points?|recommends?|warns?|defines?)\b"
+    r"[ \t]+(?:(?:also|only|clearly|explicitly|both|all) )?(?:says?|states?|notes?|shows?|reports?|explains?|gives?|"
+    r"lists?|names?|mentions?|confirms?|adds?|suggests?|indicates?|describes?|does|do|doesn['’]t|don['’]t|is|are|has|have|"
+    r"agrees?|disagrees?|contradicts?|covers?|puts?|claims?|tells?|makes?|points?|recommends?|warns?|defines?)\b"
 )
 """Behind a mark that does something, and so stands for its source."""
 _JOINS = re.compile(
-    r"\b(?:as|than|both|while|whereas|and|or|but|that|if|because|since|although|though|where|only)[ \t]+$", re.IGNORECASE
+    r"\b(?:as|than|both|while|whereas|and|or|but|that|if|because|since|although|though|where|only)[ \t]+$",
+    re.IGNORECASE,
 )
 _OF = re.compile(
     r"\b(?:according to|as per|per|unlike|(?:stated|described|shown|found|listed|given|stands?|reported|confirmed|"
@@ -39,6 +42,8 @@ _OF = re.compile(
     re.IGNORECASE,
 )
 _IN = re.compile(r"(?:^|[.!?…][\"”’)]?[ \t]+|\n)(?:As |Also )?(?:in|from|by|like)[ \t]+$", re.IGNORECASE)
+_POINTS = re.compile(r"\b(?:see(?: also)?|cf\.?|compare)[ \t]+$", re.IGNORECASE)
+_WORD = re.compile(r"[ \t]+(?!and\b|or\b)\w")
 _COMMA = re.compile(r"[ \t]*,")
 _BEGINS = re.compile(r"(?:^|[.!?…][\"”’)]?[ \t]+|\n)[ \t>]*(?:(?:[-*+•]|\d{1,3}[.)])[ \t]+)?$")
 _COLON = re.compile(r"[ \t]*:(?=[ \t])")
@@ -88,6 +93,7 @@ def _as_words(text: str, run: Sequence[Mark], least: int) -> list[Cut]:
     says = _SAYS.match(behind) is not None
     subject = says and _BEGINS.search(before) is not None
     part = _OF.search(before) or (_IN.search(before) and _COMMA.match(behind)) or (says and _JOINS.search(before))
+    part = part or (_POINTS.search(before) and _WORD.match(behind))
     if not subject and not part:
         return []
     return [

@@ -1,4 +1,4 @@
-"""Line ends that end a segment, though Markdown would run the lines together."""
+"""Places that end a segment, though Markdown or the rules for sentences would run it on."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ from ragtriage.citations.marks import Mark
 from ragtriage.judges.embedded.decompose.blocks import Block, blocks
 
 _BEHIND = re.compile(r"[.,;:!?…)\"”’»*_]*[ \t]*\r?(?=\n)")
+_LETTER = re.compile(r"([.!?])(?=[ \t]+[A-Z])")
+_ALONE = re.compile(r"(?:^|[\s(°])[A-Za-z]$")
 _LEAD = re.compile(r"\n[ \t>]*(?:[-*+•][ \t]+)?$")
 _NEXT = re.compile(r"\r?\n[ \t>]*([^\s])")
 _REST = re.compile(r"[ \t:]*[^\s\[]")
 
 
 def line_breaks(bare: Bare, marks: Sequence[Mark]) -> list[int]:
-    """The line ends of the original behind a mark, before a mark that begins a line, and before lines led by a sign (✅).
+    """The line ends of the original behind a mark, before one that begins a line, and before lines led by a sign.
 
+    A sign is one like ✅. Also the stops behind a letter alone and its mark, which else would pass for an initial:
+    "vitamin C[1]. Plan B[2]."
     A line behind a mark that goes on in lower case goes on with the sentence, if the paragraph didn't begin so.
 
     Args:
@@ -27,11 +31,13 @@ def line_breaks(bare: Bare, marks: Sequence[Mark]) -> list[int]:
         marks: in their order.
     """
     text = bare.original
+    found = {
+        m.end(1) for mark in marks if (m := _LETTER.match(text, mark.end)) and _ALONE.search(text[: mark.start][-3:])
+    }
     if "\n" not in text:
-        return []
+        return sorted(found)
     running = [(b, bare.origin(b.start)) for b in blocks(bare.text) if b.shape in {"paragraph", "item"}]
     starts = [block.start for block, _ in running]
-    found: set[int] = set()
     for mark in marks:
         place = bare.place(mark.start)
         at = max(0, bisect_right(starts, place + 1) - 1)
@@ -55,9 +61,6 @@ def _goes_on(text: str, at: int, first: str) -> bool:
 
 
 def _led_by_signs(bare: Bare, block: Block) -> list[int]:
-    """The line ends before lines that begin with a sign, in a block in which several do."""
-    found = []
-    for m in _NEXT.finditer(bare.text, block.start, block.end):
-        if unicodedata.category(m[1]) == "So":
-            found.append(bare.origin(m.start()))
-    return found
+    """The line ends before lines of a block that begin with a sign."""
+    lines = _NEXT.finditer(bare.text, block.start, block.end)
+    return [bare.origin(m.start()) for m in lines if unicodedata.category(m[1]) == "So"]

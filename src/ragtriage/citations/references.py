@@ -39,7 +39,8 @@ def find_references(text: str, marks: Sequence[Mark]) -> References:
     """Footnotes (`[^1]: …`), and the list at the end under a title like "Sources:", or in a paragraph of its own.
 
     Behind the list nothing may stand but remarks ("let me know if you need more"). Footnotes that are all that a
-    response says are none. A line that ends with a mark says something and cites it, so a list that holds such a line is none of references.
+    response says are none. A line that ends with a mark says something and cites it, so a list that holds such a line
+    is none of references.
 
     Args:
         text: a response.

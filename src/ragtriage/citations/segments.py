@@ -15,6 +15,7 @@ from typing import Literal
 from ragtriage.case import Case
 from ragtriage.citations.bare import Bare
 from ragtriage.citations.cuts import Cut, cuts_of
+from ragtriage.citations.hidden import Span
 from ragtriage.citations.lines import line_breaks
 from ragtriage.citations.marks import Mark, find_marks, unread
 from ragtriage.citations.names import sources_named
@@ -45,8 +46,8 @@ def segments_of(case: Case) -> Components | None:
 def why_uncut(case: Case) -> Why:
     """Why a case's response isn't cut; empty if it is.
 
-    `nothing`: no mark stands in it. `unread`: none that is known, but numbers in brackets or raised ones, which may cite
-    in a way that the user has to tell. `whole`: marks stand in a list at its end and nowhere else.
+    `nothing`: no mark stands in it. `unread`: none that is known, but numbers in brackets or raised ones, which may
+    cite in a way that the user has to tell. `whole`: marks stand in a list at its end and nowhere else.
     """
     return _of(case).why
 
@@ -133,24 +134,26 @@ def _paragraphs(text: str) -> list[Block]:
 
 
 def _led(bare: Bare, marks: Sequence[Mark]) -> set[int]:
-    """Where paragraphs begin in which marks stand before what they belong to: with a mark, and they don't end with one."""
+    """Where paragraphs begin in which marks stand before what they belong to: one begins it, and none ends it."""
     places = [bare.place(mark.start) for mark in marks]
     found = set()
     for block in _paragraphs(bare.text):
         first, behind = bisect_left(places, block.start - 1), bisect_right(places, block.end)
-        if first < behind and _leads(bare, marks[first], block.start):
-            if any(c.isalnum() for c in bare.text[places[behind - 1] : block.end]):
-                found.add(block.start)
+        if first == behind or bare.origin(block.start) < marks[first].end:  # the latter stands for words
+            continue
+        ends = not any(c.isalnum() for c in bare.text[places[behind - 1] : block.end])
+        if not ends and _leads(bare, marks[first], block.start):
+            found.add(block.start)
     return found
 
 
 def _owners(
-    bare: Bare, blocked: Sequence[tuple[tuple[int, int], Block]], marks: Sequence[Mark], leading: Collection[int]
+    bare: Bare, blocked: Sequence[tuple[Span, Block]], marks: Sequence[Mark], leading: Collection[int]
 ) -> list[list[Mark]]:
     """The marks of each sentence.
 
-    A mark belongs to the sentence in which, or behind which, it stands; one that begins a line to what follows on it, and
-    where marks lead also one behind a stop. Those in a heading belong to none.
+    A mark belongs to the sentence in which, or behind which, it stands; one that begins a line to what follows on it,
+    and where marks lead also one behind a stop. Those in a heading belong to none.
     """
     sentences = [span for span, _ in blocked]
     found: list[list[Mark]] = [[] for _ in sentences]
@@ -164,12 +167,9 @@ def _owners(
         inside = before >= 0 and sentences[before][0] < at <= sentences[before][1]
         following = before if before >= 0 and sentences[before][0] == at else before + 1
         behind_stop = inside and at == sentences[before][1] and following < len(sentences)
-        if behind_stop and blocked[before][1].start in leading and blocked[following][1] is blocked[before][1]:
-            found[following].append(mark)
-        elif not inside and following < len(sentences) and _leads(bare, mark, sentences[following][0]):
-            found[following].append(mark)
-        else:
-            found[max(0, before)].append(mark)
+        led = behind_stop and blocked[before][1].start in leading and blocked[following][1] is blocked[before][1]
+        begins = not inside and following < len(sentences) and _leads(bare, mark, sentences[following][0])
+        found[following if led or begins else max(0, before)].append(mark)
     return found
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
+from ragtriage.case import Case
 from ragtriage.metrics.citations import (
     EACH_ALONE,
     ELSEWHERE,
@@ -16,7 +18,10 @@ from ragtriage.metrics.citations import (
 from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.record import Record
 from ragtriage.steps import Match
-from ragtriage.verdicts import Cell, Component, Verdicts, highest
+from ragtriage.verdicts import Cell, Component, Verdict, Verdicts, highest
+
+_QUOTE = re.compile(r"“([^“”]{8,})”")
+_ELLIPSIS = re.compile(r"\s*(?:…|\.\.\.)\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +35,9 @@ class CheckedSegment:
     """Why it is false, a key of `ragtriage.metrics.citations.FALSE`; empty if it isn't."""
     elsewhere: Cell = None
     """Against all sources together; None where that wasn't asked."""
+    supported_by: int | None = None
+    """The source, by position from 0, in which alone the words stand that the judge quotes for a yes against all of
+    them; None where the quotes don't tell."""
     needed: tuple[Cell, ...] = ()
     """On each of its citations, in their order; empty where that wasn't asked."""
 
@@ -43,10 +51,34 @@ def checked_segments(record: Record) -> tuple[CheckedSegment, ...]:
     one, two, elsewhere = (_cells(record, step, len(judged)) for step in (ROUND_ONE, ROUND_TWO, ELSEWHERE))
     needed = _needed(record, len(judged))
     checked = iter(
-        CheckedSegment(segment, cell := highest(pair), kind_of(segment, cell, other), other, own)
+        CheckedSegment(
+            segment, cell := highest(pair), kind_of(segment, cell, other), other, source_quoted(record.case, other), own
+        )
         for segment, pair, other, own in zip(judged, zip(one, two, strict=True), elsewhere, needed, strict=True)
     )
     return tuple(CheckedSegment(segment) if segment.remark else next(checked) for segment in listed)
+
+
+def source_quoted(case: Case, cell: Cell) -> int | None:
+    """The one source, by position from 0, in which stands what a judge quotes for its yes; None where that isn't one.
+
+    Case and spaces apart; a quote of which pieces stand in several sources doesn't tell, and neither do two quotes from
+    different ones.
+    """
+    if not isinstance(cell, Verdict) or cell.value != "yes":
+        return None
+    texts = [_folded(source.text) for source in case.sources]
+    found: set[int] = set()
+    for quote in _QUOTE.findall(cell.explanation):
+        pieces = [piece for part in _ELLIPSIS.split(quote) if (piece := _folded(part))]
+        holding = [at for at, text in enumerate(texts) if pieces and all(piece in text for piece in pieces)]
+        if len(holding) == 1:
+            found.add(holding[0])
+    return found.pop() if len(found) == 1 else None
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def _cells(record: Record, step: Match, count: int) -> tuple[Cell, ...]:

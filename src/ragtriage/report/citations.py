@@ -74,6 +74,8 @@ class SegmentView:
     """The judge's explanation, or why it couldn't be judged."""
     elsewhere: str
     """What the judge said of all sources together, where that tells more; else empty."""
+    supported_by: int | None
+    """The source that supports it though it isn't cited, by number from 1; None where that isn't known."""
     confidence: float | None
 
     @property
@@ -105,9 +107,10 @@ def _segment(number: int, checked: CheckedSegment) -> SegmentView:
         look,
         _said(checked, look),
         _citations(checked),
-        "" if segment.remark else _against(checked),
+        "" if segment.remark else checked_against(checked),
         place.note,
-        elsewhere.note if checked.kind == "misattributed" else "",
+        elsewhere.note if checked.kind in ("misattributed", "unattributed") else "",
+        None if checked.supported_by is None or not checked.kind else checked.supported_by + 1,
         cell.confidence if isinstance(cell, Verdict) else None,
     )
 
@@ -151,8 +154,8 @@ def _citations(checked: CheckedSegment) -> tuple[CitationView, ...]:
     )
 
 
-def _against(checked: CheckedSegment) -> str:
-    """What the verdict rests on; a segment of which a mark names nothing wasn't held against anything."""
+def checked_against(checked: CheckedSegment) -> str:
+    """What the verdict rests on, in words; a segment of which a mark names nothing wasn't held against anything."""
     cited = checked.segment.citations
     if any(not citation.sources for citation in cited):
         return ""

@@ -27,6 +27,8 @@ def segment_lines(view: CaseView, signs: Signs) -> Iterator[Text]:
         yield line
     if view.segments_left_out:
         yield Text(f"{plural(view.segments_left_out, 'more segment')} not listed", style="dim")
+    if view.unread:
+        yield Text(f"not read as citation marks: {view.unread}", style="dim")
 
 
 def _cited(citation: CitationView, signs: Signs) -> str:
@@ -40,4 +42,7 @@ def _told(segment: SegmentView) -> str:
     """What it was checked against, and what was said of it."""
     said = f"; checked against {segment.against}" if segment.against else ""
     said += f": {segment.note}" if segment.note else ""
-    return said + (f"; against all sources: {segment.elsewhere}" if segment.elsewhere else "")
+    if not segment.elsewhere and segment.supported_by is None:
+        return said
+    told = "against all sources" if segment.supported_by is None else f"source {segment.supported_by} supports it"
+    return f"{said}; {told}: {segment.elsewhere}" if segment.elsewhere else f"{said}; {told}"

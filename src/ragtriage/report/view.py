@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ragtriage.citations.segments import unread_marks
 from ragtriage.diagnosis import Finding
 from ragtriage.evaluation import STANDALONE
 from ragtriage.metric import Better, Metric
@@ -86,6 +87,8 @@ class CaseView:
     segments: tuple[SegmentView, ...]
     """By citation marks; empty where no citation metric was computed, or the response cites nothing."""
     segments_left_out: int
+    unread: str
+    """What looks as if it might cite and wasn't read as a mark; empty if nothing does."""
     cited_response: tuple[Piece, ...]
     """The response with its segments marked."""
     sources: tuple[SourceView, ...]
@@ -161,6 +164,7 @@ def case_view(
         len(claims) - len(kept),
         listed,
         len(segments) - len(listed),
+        one_line(", ".join(dict.fromkeys(unread_marks(case))), 200) if segments else "",
         pieces(case.response or "", [mark for segment in listed if (mark := segment.mark)], MOST_RESPONSE)
         if listed
         else (),

@@ -143,7 +143,10 @@ def _verdict(question: Question, said: Any, name: str) -> Verdict:
     flag = ""
     if value == "yes" and quote.strip() and not stands_in(quote, question.evidence):
         flag = f"the quote is not in the text: “{_short(quote)}”"
-    return Verdict(value, explanation=visible(why).strip(), flag=flag)
+    said_why = visible(why).strip()
+    if value == "yes" and question.kind == "supported" and len(question.evidence) > 1 and quote.strip() and not flag:
+        said_why = f"{said_why} (“{_short(quote)}”)".strip()  # tells which of several texts supports it
+    return Verdict(value, explanation=said_why, flag=flag)
 
 
 def stands_in(quote: str, texts: Sequence[str]) -> bool:

@@ -17,7 +17,7 @@ _ITEM = re.compile(
 )
 _RULE = re.compile(r"[ \t]{0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,}|={3,})[ \t\r]*$")
 _DELIMITER = re.compile(r"[ \t|:-]*-{2,}[ \t|:-]*\r?$")
-_FAR = 100
+_FAR = 30
 """Lines above indented ones among which a list may begin that they go on with."""
 _INDENTED = re.compile(r"(?: {4,}|\t)[ \t]*\S")
 _CODE_SIGN = re.compile(r"[=<>{}()\[\];$|]|^\s*(?:#|//|--|>>>|import\b|def\b|return\b)|\w\.\w")

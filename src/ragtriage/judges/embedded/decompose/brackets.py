@@ -31,8 +31,8 @@ _SENTENCE_BEHIND = re.compile(r"[.,](?![a-z_]\w*\()|[ \t]*(?:\r?\n|$)|\s+[A-Z]")
 def numbers_in(said: str) -> tuple[str, ...]:
     """The numbers that a bracket's text names, ranges written out; none where it is something else.
 
-    `1`, `1, 3`, `1 and 3`, `2-4`, `2 to 4`, `Source 1`, `1, p. 3`. An interval that holds a 0 is none, and so is a range
-    that runs backwards; years have too many digits.
+    `1`, `1, 3`, `1 and 3`, `2-4`, `2 to 4`, `Source 1`, `1, p. 3`. An interval that holds a 0 is none, and so is a
+    range that runs backwards; years have too many digits.
     """
     said = _PAGE.sub("", _NAMED.sub("", said.strip(), count=1) if _NAMED.match(said.strip()) else said.strip())
     said = _TO.sub("-", _AND.sub(", ", said))
@@ -74,6 +74,6 @@ def numbered(text: str) -> Iterator[tuple[int, int]]:
     code = [m.span() for m in INLINE_CODE.finditer(text)] if "`" in text else []
     for m in _BRACKET.finditer(text):
         named = bool(m[1]) and re.fullmatch(r"[\w-]{1,40}", m[2]) is not None
-        if (named or numbers_in(m[2])) and (m[1] or not is_index(text, *m.span())):
-            if not any(a < m.end() and m.start() < b for a, b in code):
-                yield m.span()
+        inside = any(a < m.end() and m.start() < b for a, b in code)
+        if not inside and (named or numbers_in(m[2])) and (m[1] or not is_index(text, *m.span())):
+            yield m.span()
