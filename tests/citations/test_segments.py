@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragtriage import Case, Component, ConfigError, Source
-from ragtriage.citations.segments import segments_of
+from ragtriage.citations.segments import segments_of, unread_marks, why_uncut
 
 TABLE = Path(__file__).parent / "segments.jsonl"
 ROWS = [json.loads(line) for line in TABLE.read_text(encoding="utf-8").splitlines()]
@@ -113,3 +113,20 @@ def test_long_texts_are_cut_quickly(piece: str) -> None:
     segments_of(case_of(piece * (40_000 // len(piece)) + " Apples are red [1]."))
 
     assert time.perf_counter() - started < 10
+
+
+@pytest.mark.parametrize(
+    ("text", "why", "left"),
+    [
+        ("Apples are red.", "nothing", ()),
+        ("The flat has 50 m² and 10⁶ stones, says `a[1]`.", "nothing", ()),
+        ("Apples are red.¹", "unread", ("¹",)),
+        ("Apples are red [1](https://a.example).", "unread", ("[1]",)),
+        ("Apples are red.\n\nSources: [1], [2]", "whole", ()),
+        ("Apples are red [1], from [1990-1995].", "", ("[1990-1995]",)),
+    ],
+)
+def test_it_is_told_why_a_response_is_not_cut_and_what_was_not_read(text: str, why: str, left: tuple[str, ...]) -> None:
+    case = case_of(text)
+
+    assert (why_uncut(case), unread_marks(case)) == (why, left)

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from ragtriage import Case, FakeJudge, Record, Score, Source, Undefined, Verdict, evaluate_sync, plan
+from ragtriage.diagnosis.citations import checked_segments
+from ragtriage.exporting import json_row
 from ragtriage.judges.questions import Question
 from ragtriage.metrics import CITATIONS, GROUPS, metrics_named
 from ragtriage.metrics.citations import FALSE, citation_precision
@@ -188,3 +190,33 @@ def test_a_citation_counts_if_it_supports_alone_or_is_needed(together, alone, ot
     )
 
     assert (outcome.value if isinstance(outcome, Score) else None) == expected
+
+
+def test_what_cites_what_does_not_exist_is_not_held_against_all_sources() -> None:
+    judge = judge_of(SOURCES, [])
+
+    record_of("Apples are red [9]. Pears are green [1].", SOURCES, judge)
+
+    assert [q.subject for q in judge.asked if len(q.evidence) == 5] == ["Pears are green."]
+
+
+@pytest.mark.parametrize(
+    ("explanation", "supported_by"),
+    [
+        ("it says so (“the text of source 2.”)", 1),
+        ("closest passage: “The text of source 3 …”", 2),
+        ("“The text of source”", None),
+        ("“The text of source 1.” and “The text of source 4.”", None),
+        ("it says so", None),
+    ],
+)
+def test_the_source_is_named_in_which_alone_the_quoted_words_stand(explanation: str, supported_by: int | None) -> None:
+    def answer(question: Question) -> Answer:
+        return Verdict("yes", explanation=explanation) if len(question.evidence) == 5 else Verdict("no")
+
+    (checked,) = checked_segments(record_of("Pears are green [5].", SOURCES, FakeJudge(answer)))
+
+    assert (checked.kind, checked.supported_by) == ("misattributed", supported_by)
+    row = json.loads(json_row(record_of("Pears are green [5].", SOURCES, FakeJudge(answer)), (), [], ()))
+    assert row["segments"][0]["checked_against"] == [5]
+    assert row["segments"][0]["elsewhere"]["source"] == (None if supported_by is None else supported_by + 1)

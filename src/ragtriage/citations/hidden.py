@@ -23,6 +23,11 @@ def code_blocks(text: str) -> Iterator[Span]:
         yield from ((b.start, b.end) for b in blocks(text) if b.shape == "code")
 
 
+def code_spans(text: str) -> list[Span]:
+    """All code, in blocks and in lines."""
+    return [*code_blocks(text), *(m.span() for m in INLINE_CODE.finditer(text))]
+
+
 def hidden_spans(text: str, *, own: bool = False) -> list[Span]:
     """Where no mark stands. A pattern of the user's own (`own`) says what a mark is, and may mean links or inline code.
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from ragtriage.citations.hidden import LINK, covered, hidden_spans
+from ragtriage.citations.hidden import LINK, code_spans, covered, hidden_spans
 from ragtriage.citations.ids import Ids
 from ragtriage.errors import ConfigError
 from ragtriage.judges.embedded.decompose.brackets import is_index, numbers_in
@@ -29,7 +29,10 @@ _SAID_BEFORE = re.compile(
 )
 _SAID_BEHIND = re.compile(r"\s+[a-z]")
 _ADDRESS = re.compile(r"\]?\(")
-_UNREAD = re.compile(r"\[[^\[\]\n]*\d[^\[\]\n]*\]|[⁰¹²³⁴-⁹]+|<sup>[^<\n]*\d[^<\n]*</sup>")
+_UNREAD = re.compile(
+    r"\[[^\[\]\n]*\d[^\[\]\n]*\]|(?:(?<=[^\W\d_]{3})|(?<=[.,;:!?”\"»)]))(?:[⁰¹²³⁴-⁹]+|<sup>[^<\n]*\d[^<\n]*</sup>)"
+)
+"""Raised numbers behind a unit or a digit are exponents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,7 @@ def find_marks(text: str, ids: Sequence[str | None] = (), own: str | None = None
 def unread(text: str, marks: Sequence[Mark]) -> tuple[str, ...]:
     """What looks as if it might cite and isn't among the marks: numbers in brackets or raised, as they are written."""
     at, left = 0, []
-    for start, end in sorted([*((mark.start, mark.end) for mark in marks), *hidden_spans(text, own=True)]):
+    for start, end in sorted([*((mark.start, mark.end) for mark in marks), *code_spans(text)]):
         left.append(text[at : max(at, start)])
         at = max(at, end)
     return tuple(m[0] for m in _UNREAD.finditer("\n".join([*left, text[at:]])))
