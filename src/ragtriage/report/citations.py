@@ -136,6 +136,8 @@ def _said(checked: CheckedSegment, look: Look) -> str:
     match look:
         case "supported":
             return SUPPORTED if checked.segment.citations else BORNE_OUT
+        case "check" if checked.kind == "unattributed":
+            return "check this: it cites nothing, and perhaps should: a source supports it"
         case "check":
             return f"check this: perhaps {FALSE[checked.kind]}"
         case "unknown":
