@@ -46,8 +46,11 @@ def test_red_is_only_what_is_surely_unsupported(probability: float, table: bool,
     assert verdict.confidence == max(probability, 1 - probability)
 
 
-@pytest.mark.parametrize(("probability", "value", "score"), [(0.9, "unknown", 0.5), (0.2, "no", 0.2)])
-def test_a_foreign_number_leaves_no_yes(probability: float, value: str, score: float) -> None:
-    verdict = verdict_of(SUPPORTED, Scored(probability, "It is 12.", foreign=("15",)), CUTS)
-    assert (verdict.value, verdict.score) == (value, score)
+@pytest.mark.parametrize(
+    ("probability", "table", "value", "score", "sure"),
+    [(0.9, False, "no", 0.4, False), (0.9, True, "unknown", 0.5, True), (0.2, False, "no", 0.2, True)],
+)
+def test_a_foreign_number_leaves_no_yes(probability: float, table: bool, value: str, score: float, sure: bool) -> None:
+    verdict = verdict_of(SUPPORTED, Scored(probability, "It is 12.", table=table, foreign=("15",)), CUTS)
+    assert (verdict.value, verdict.score, verdict.sure) == (value, score, sure)
     assert verdict.explanation == "closest passage: “It is 12.”; nothing there accounts for 15"

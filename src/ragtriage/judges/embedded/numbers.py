@@ -2,7 +2,7 @@
 
 A number is accounted for if it stands in the evidence or the query in any way of writing it, if it is one of theirs
 rounded, or if it can be had from two of them by one step of arithmetic. What remains was taken from elsewhere, or is a
-count; so it is a reason not to be sure, and none to call the claim wrong.
+count; so it is a reason to look at the claim, and none to be sure that it is wrong.
 """
 
 from __future__ import annotations

@@ -46,7 +46,8 @@ def verdict_of(question: Question, found: Scored, cuts: Cuts) -> Verdict:
         sure = found.probability <= cuts.sure and not found.table
     chance = _without_lean(found)
     if value == "yes" and found.foreign:
-        value, chance = "unknown", min(chance, 0.5)
+        # most often the number is wrong; over rows and fields it is as often one that was worked out from them
+        value, chance, sure = ("unknown", min(chance, 0.5), True) if found.table else ("no", min(chance, 0.4), False)
     confidence = {"yes": chance, "no": 1.0 - chance, "unknown": max(chance, 1.0 - chance)}[value]
     return Verdict(value, chance, confidence, _explained(question, found), sure)
 
