@@ -21,8 +21,8 @@ from ragtriage.config import Settings
 from ragtriage.errors import ConfigError
 from ragtriage.evaluation import evaluate_sync
 from ragtriage.readers import open_cases
-from ragtriage.readers.files import open_bytes, records
-from ragtriage.readers.problems import Limits, Rejected
+from ragtriage.readers.lines import first_line
+from ragtriage.readers.problems import Rejected
 from ragtriage.report.terminal_agreement import print_agreements
 from ragtriage.trust.agreement import Agreement, agreement_of
 from ragtriage.trust.case_labels import PREFIX, held, label_columns, read_cases
@@ -104,9 +104,7 @@ def _are_cases(path: str) -> bool:
     """Whether a file holds cases with labels, rather than rows of a task."""
     if not path.endswith(_LINES):
         return True
-    first = next(records(path, open_bytes(path), "jsonl", Limits()), None)
-    values = first.values if first else None
-    return any(name.startswith(PREFIX) for name in values or ())
+    return any(name.startswith(PREFIX) for name in first_line(path) or ())
 
 
 def _of_cases(  # what the command was given

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ragtriage.errors import InputError
-from ragtriage.readers.files import STDIN, open_bytes, records
+from ragtriage.readers.lines import values_in
 from ragtriage.readers.names import ALIASES
-from ragtriage.readers.problems import Limits, Rejected, RowProblem
+from ragtriage.readers.problems import Rejected, RowProblem
 from ragtriage.readers.texts import shown
 
 Truth = str | int | float | bool | tuple[str | int | float | bool, ...]
@@ -66,21 +65,7 @@ def read_rows(path: str) -> RowsRead:
     Raises:
         InputError: the file can't be read, or no row of it can be used.
     """
-    rows: list[Row] = []
-    rejected: list[Rejected] = []
-    shown_path = "standard input" if path == STDIN else path
-    for record in records(path, open_bytes(path), "jsonl", Limits()):
-        problem = RowProblem(None, record.problem or "can't be read")
-        if record.values is not None:
-            try:
-                rows.append(row_of(record.values, str(record.row)))
-                continue
-            except RowProblem as found:
-                problem = found
-        rejected.append(Rejected(record.row, problem.field, problem.reason, record.line, shown_path, record.ends))
-    if not rows:
-        first = f" The first: {rejected[0]}" if rejected else " It is empty."
-        raise InputError(f"{shown_path}: no row can be used.{first}")
+    rows, rejected = values_in(path, row_of)
     return RowsRead(tuple(rows), tuple(rejected), tuple(_notes(rows)))
 
 

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ragtriage.errors import InputError
-from ragtriage.readers.files import open_bytes, records
-from ragtriage.readers.problems import Limits
+from ragtriage.readers.lines import lines_by_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +28,7 @@ def read_scores(path: Path) -> ScoreFile:
         InputError: it can't be read, a row is broken or has no `id`, or an id comes twice.
     """
     found: dict[str, Mapping[str, Any]] = {}
-    for record in records(str(path), open_bytes(str(path)), "jsonl", Limits()):
-        place = f"{path}, row {record.row}"
-        if record.values is None:
-            raise InputError(f"{place}: {record.problem}")
-        key = record.values.get("id")
-        if key is None or isinstance(key, dict | list):
-            raise InputError(f"{place}, field 'id': is missing: give every row the id of its answer")
-        if str(key) in found:
-            raise InputError(f"{place}, field 'id': {str(key)!r} comes twice: a score can't be told from the other")
-        scores = record.values.get("scores")
-        found[str(key)] = scores if isinstance(scores, dict) else record.values
+    for _, key, values in lines_by_id(path):
+        scores = values.get("scores")
+        found[key] = scores if isinstance(scores, dict) else values
     return ScoreFile(found)

@@ -10,8 +10,9 @@ from typing import Any, Literal, get_args
 
 from ragtriage.errors import ConfigError, InputError
 from ragtriage.judges.rows import TASKS, Task
-from ragtriage.readers.files import STDIN, open_bytes, records
-from ragtriage.readers.problems import Limits, Rejected, RowProblem
+from ragtriage.readers.files import STDIN
+from ragtriage.readers.lines import lines_by_id, values_in
+from ragtriage.readers.problems import Rejected, RowProblem
 from ragtriage.readers.texts import shown
 from ragtriage.trust.preferences import preference_of
 from ragtriage.verdicts import Answered
@@ -87,28 +88,27 @@ def read_labelled(path: str, kind: Kind | None = None) -> LabelledRows:
     Raises:
         InputError: the file can't be read, no row can be used, or it isn't told what they are.
     """
-    rows: list[LabelledRow] = []
-    rejected: list[Rejected] = []
-    name = "standard input" if path == STDIN else path
-    for record in records(path, open_bytes(path), "jsonl", Limits()):
-        problem = RowProblem(None, record.problem or "can't be read")
-        if record.values is not None:
-            if kind is None and (kind := kind_of(record.values)) is None:
-                raise InputError(
-                    f"{name}, row {record.row}: its fields ({', '.join(list(record.values)[:8])}) are those of no task "
-                    f"({', '.join(KINDS)}), and none is named label_METRIC: say what the labels are about with "
-                    "--label COLUMN=METRIC, for example --label human=groundedness"
-                )
-            try:
-                rows.append(_row(record.values, kind, str(record.row)))
-                continue
-            except RowProblem as found:
-                problem = found
-        rejected.append(Rejected(record.row, problem.field, problem.reason, record.line, name, record.ends))
-    if kind is None or not rows:
-        first = f" The first: {rejected[0]}" if rejected else " It is empty."
-        raise InputError(f"{name}: no row can be used.{first}")
-    return LabelledRows(kind, tuple(rows), tuple(rejected))
+    found: list[Kind] = [kind] if kind else []
+
+    def row(values: Mapping[str, Any], number: str) -> LabelledRow:
+        if not found:
+            found.append(_told(values, path, number))
+        return _row(values, found[0], number)
+
+    rows, rejected = values_in(path, row)
+    return LabelledRows(found[0], tuple(rows), tuple(rejected))
+
+
+def _told(values: Mapping[str, Any], path: str, number: str) -> Kind:
+    """What a file's rows are, by the first of them."""
+    kind = kind_of(values)
+    if kind is None:
+        raise InputError(
+            f"{'standard input' if path == STDIN else path}, row {number}: its fields ({', '.join(list(values)[:8])}) "
+            f"are those of no task ({', '.join(KINDS)}), and none is named label_METRIC: say what the labels are about "
+            "with --label COLUMN=METRIC, for example --label human=groundedness"
+        )
+    return kind
 
 
 def read_predictions(path: Path) -> dict[str, Prediction]:
@@ -118,17 +118,9 @@ def read_predictions(path: Path) -> dict[str, Prediction]:
         InputError: the file can't be read, a line is broken or has no id, or an id comes twice.
     """
     found: dict[str, Prediction] = {}
-    for record in records(str(path), open_bytes(str(path)), "jsonl", Limits()):
-        place = f"{path}, row {record.row}"
-        if record.values is None:
-            raise InputError(f"{place}: {record.problem}")
-        key = record.values.get("id")
-        if key is None or isinstance(key, dict | list):
-            raise InputError(f"{place}, field 'id': is missing: give every line the id of its row")
-        if str(key) in found:
-            raise InputError(f"{place}, field 'id': {str(key)!r} comes twice: take one of the lines out")
+    for place, key, values in lines_by_id(path):
         try:
-            found[str(key)] = prediction_of(record.values)
+            found[key] = prediction_of(values)
         except RowProblem as problem:
             raise InputError(f"{place}, field {problem.field!r}: {problem.reason}") from None
     if not found:

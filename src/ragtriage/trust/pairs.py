@@ -12,8 +12,8 @@ from typing import Any
 from ragtriage.case import Case, Source, Turn
 from ragtriage.errors import InputError
 from ragtriage.metrics import metric_named
-from ragtriage.readers.files import STDIN, open_bytes, records
-from ragtriage.readers.problems import Limits, Rejected, RowProblem
+from ragtriage.readers.lines import first_line, values_in
+from ragtriage.readers.problems import Rejected, RowProblem
 
 SHORT: Mapping[str, str] = MappingProxyType(
     {
@@ -80,32 +80,13 @@ def read_pairs(path: str) -> PairsRead:
     Raises:
         InputError: the file can't be read, or no row of it can be used.
     """
-    pairs: list[Pair] = []
-    rejected: list[Rejected] = []
-    shown = "standard input" if path == STDIN else path
-    for record in records(path, open_bytes(path), "jsonl", Limits()):
-        problem = RowProblem(None, record.problem or "can't be read")
-        if record.values is not None:
-            try:
-                pairs.append(pair_of(record.values, str(record.row)))
-                continue
-            except RowProblem as found:
-                problem = found
-        rejected.append(Rejected(record.row, problem.field, problem.reason, record.line, shown, record.ends))
-    if not pairs:
-        first = f" The first: {rejected[0]}" if rejected else " It is empty."
-        raise InputError(f"{shown}: no row can be used as a pair.{first}")
+    pairs, rejected = values_in(path, pair_of)
     return PairsRead(tuple(pairs), tuple(rejected))
 
 
 def holds_pairs(path: str) -> bool:
     """Whether a file's first row is a pair rather than a case; False where it can't be told."""
-    try:
-        for record in records(path, open_bytes(path), "jsonl", Limits()):
-            return record.values is not None and {"better", "worse"} <= record.values.keys()
-    except (InputError, UnicodeDecodeError):
-        return False
-    return False
+    return {"better", "worse"} <= (first_line(path) or {}).keys()
 
 
 def pair_of(values: Mapping[str, Any], name: str) -> Pair:
