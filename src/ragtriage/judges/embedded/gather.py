@@ -33,13 +33,18 @@ class _Queue:
         futures: list[asyncio.Future[Answer]] = [loop.create_future() for _ in questions]
         self._waiting += zip(questions, futures, strict=True)
         if len(self._tasks) < _AT_ONCE:
-            task = loop.create_task(self._work())
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._tasks.add(loop.create_task(self._work()))
         return futures
 
     async def _work(self) -> None:
         """Answer batch after batch until nothing waits."""
+        try:
+            await self._answer()
+        finally:
+            # At once, and not when the loop comes to it: whoever asks in between would find everybody at work.
+            self._tasks.discard(asyncio.current_task())
+
+    async def _answer(self) -> None:
         while self._waiting:
             await asyncio.sleep(_PAUSE)
             batch, self._waiting = self._waiting[:_BATCH], self._waiting[_BATCH:]
