@@ -314,7 +314,7 @@ def test_rows_of_the_other_tasks(judge: EmbeddedJudge) -> None:
     first, second = asyncio.run(predict(judge, "similar", rows))
     assert first["verdict"] == "yes"
     assert first["score"] > 0.5
-    assert second == {"id": 2, "verdict": "no", "confidence": None, "score": 0.0}
+    assert second == {"id": 2, "verdict": "no", "confidence": None, "score": 0.0, "sure": True}
 
 
 def test_products_in_parts_are_products() -> None:
@@ -359,7 +359,7 @@ def test_without_a_text_a_row_is_no_as_in_an_evaluation(
 ) -> None:
     (found,) = asyncio.run(predict(judge, task, [{"id": 1, **row}]))
 
-    assert found == {"id": 1, "verdict": "no", "confidence": 1.0, "score": 0.0}
+    assert found == {"id": 1, "verdict": "no", "confidence": 1.0, "score": 0.0, "sure": True}
 
 
 def test_an_empty_claim_says_nothing_that_is_not_supported(judge: EmbeddedJudge) -> None:
