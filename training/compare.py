@@ -23,6 +23,8 @@ import fuse
 import numpy as np
 from packed import Packed
 
+from ragtriage.judges.embedded.attribution import bare
+from ragtriage.judges.embedded.numbers import foreign_numbers
 from ragtriage.judges.embedded.scorer import Model, fused_inputs
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
@@ -67,8 +69,20 @@ def applied(fusion: dict[str, Any], odds: np.ndarray, logits: np.ndarray) -> np.
     return np.asarray(fused_inputs(odds, logits) @ np.array(fusion["weights"]) + fusion["bias"])
 
 
+def states_foreign_number(row: Mapping[str, Any]) -> bool:
+    """Whether a claim has a number that nothing accounts for, of which the judge never says yes."""
+    texts = [source if isinstance(source, str) else source["text"] for source in row["sources"]]
+    return bool(foreign_numbers(bare(row["claim"]), (), [*texts, row.get("query") or ""]))
+
+
 def write_predictions(
-    work: Path, out: Path, rows: Packed, logits: np.ndarray, models: Mapping[str, Any], fusions: Mapping[str, Any]
+    work: Path,
+    data: Path,
+    out: Path,
+    rows: Packed,
+    logits: np.ndarray,
+    models: Mapping[str, Any],
+    fusions: Mapping[str, Any],
 ) -> None:
     """One file a set, as `bench/agreement.py` writes them."""
     for path in sorted((work / "rows").glob("agreement-*.pkl")):
@@ -86,11 +100,15 @@ def write_predictions(
             of_item = found.setdefault(item, {})
             of_item[number] = max(p, of_item.get(number, 0.0))
         worst = columns["set"][0].startswith("supported")
+        set_path = next(data.glob(f"{columns['set'][0]}.jsonl*"))
+        by_id = {row["id"]: row for row in agreement.rows_of(set_path)} if worst else {}
         target = out / f"{columns['set'][0]}.jsonl"
         target.parent.mkdir(parents=True, exist_ok=True)
         with target.open("w", encoding="utf-8") as lines:
             for item, chances in found.items():
                 p = min(chances.values()) if worst else max(chances.values())
+                if worst and p >= 0.5 and item in by_id and states_foreign_number(by_id[item]):
+                    p = fuse.UNSURE
                 verdict = "yes" if p >= 0.5 else "unknown" if worst and p > fuse.UNSURE else "no"
                 lines.write(json.dumps({"id": item, "score": p, "verdict": verdict}) + "\n")
 
@@ -136,7 +154,7 @@ def main() -> None:
         models = {task: Model(model) for task, (model, _) in fitted.items()}
         models["similar"] = Model(fuse.similar_model())
         columns[name] = args.work / "compared" / name
-        write_predictions(args.work, columns[name], packed, logits, models, fusions)
+        write_predictions(args.work, args.agreement, columns[name], packed, logits, models, fusions)
     print("\n| held-out domains | " + " | ".join(columns) + " |\n|---|" + "---|" * len(columns))
     for task, by_run in table.items():
         cells = [", ".join(f"{what} {value:.3f}" for what, value in by_run[name].items()) for name in columns]
