@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -172,9 +173,23 @@ def test_gap_groups_are_looked_for_in_the_corpus(command) -> None:
     text = " ".join(said.out.split())
     assert "Gap groups against the corpus (1 document) 1 in no single document" in text
     assert "1 in a document that was never retrieved" in text
-    assert "When did Old Pier open? pier" in text
+    listed = text.split("questions whose answer a document states", 1)[1]
+    assert re.match(r" (\S+) these documents: When did Old Pier open\? \1 pier", listed)
     assert (found["opened"]["presence"], found["opened"]["documents"]) == ("found", ["pier"])
     assert found["fee"]["presence"] == "absent"
+
+
+def test_of_many_found_gaps_some_are_named_and_the_rest_counted(command) -> None:
+    rows = [
+        row(f"{n}", f"g{n}", "short", f"When did Old Pier open in {n}?", "I don't know.", answer="2019-03-03")
+        for n in range(7)
+    ]
+    Path("rows.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
+
+    text = " ".join(command("testset", "score", "rows.jsonl", "--corpus", "docs", "--typed-only").out.split())
+
+    assert text.count("When did Old Pier open in") == 5
+    assert "and 2 more such questions, which --report and --json list" in text
 
 
 def test_a_run_of_the_same_cases_stands_beside(command) -> None:

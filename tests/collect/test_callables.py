@@ -190,3 +190,27 @@ def test_a_function_that_cannot_be_found_is_told(
         callable_named(spec)
 
     assert told in str(raised.value)
+
+
+def test_only_what_the_module_itself_defines_is_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = (
+        "from collections import Counter",
+        "from functools import partial",
+        "from textwrap import dedent",
+        "from typing import Any, Callable, Optional",
+        "def respond(query): return query",
+        "chain = partial(respond)",
+    )
+    Path("mine.py").write_text("\n".join(lines), encoding="utf-8")
+    Path("bare.py").write_text("\n".join(lines[:4]), encoding="utf-8")
+
+    for spec, told in (
+        ("mine.py:nope", "It has respond, chain."),
+        ("mine.py:dednt", "It has dedent."),
+        ("mine.py:respond.nope", "It has no function of its own."),
+        ("bare.py:nope", "It has no function of its own."),
+    ):
+        with pytest.raises(ConfigError) as raised:
+            callable_named(spec)
+        assert str(raised.value).endswith(told)

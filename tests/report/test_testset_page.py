@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ragtriage.report.terminal_testset import difference_of
 from ragtriage.report.testset_html import write_testset_report
 from ragtriage.report.testset_view import REASONS, group_views
 from ragtriage.testset.beyond import Beyond
 from ragtriage.testset.both_blames import Component, both_blames
+from ragtriage.testset.comparison import Difference
 from ragtriage.testset.corpus import GapFound
 from ragtriage.testset.correctness import Again, Decision, decide
 from ragtriage.testset.groups import RULES, tag_rows
@@ -79,6 +81,27 @@ def test_it_shows_every_phrasing_with_all_that_is_known_of_it(tmp_path: Path) ->
         "blamed on retrieval 0 1 0 0 0", "3 documents searched",
     ):  # fmt: skip
         assert part in text, part
+
+
+def test_both_averages_are_in_the_table(tmp_path: Path) -> None:
+    text = text_of(written(tmp_path / "page.html"))
+
+    assert "Accuracy undef. 0.50 0.50 Accuracy over groups undef. 0.50 0.50" in text
+    assert "Robustness without LM errors over groups undef. 0.50 1.00" in text
+
+
+@pytest.mark.parametrize(
+    ("difference", "low", "high", "shown"),
+    [
+        (-0.004, -0.251, 0.001, "0.00 [-0.25, 0.00]"),
+        (0.254, 0.0, 0.5, "+0.25 [0.00, +0.50]"),
+        (-0.5, None, None, "-0.50"),
+    ],
+)
+def test_a_difference_that_rounds_to_nothing_has_no_sign(
+    difference: float, low: float | None, high: float | None, shown: str
+) -> None:
+    assert difference_of(Difference(difference, low, high, None, None, 0)) == shown
 
 
 def test_the_most_telling_groups_come_first() -> None:

@@ -36,6 +36,18 @@ def test_another_value_is_absent(answer: Any) -> None:
     assert found(answer, REPORT).presence == "absent"
 
 
+@pytest.mark.parametrize(
+    ("text", "presence"),
+    [
+        ("# Old Pier\n\nIt opened on 3 March 2019 at 10:30 am.", "found"),
+        ("# Old Pier\n\nIt opened on 3 March 2019 at 11:30.", "absent"),
+        ("# Old Pier\n\nIt opened on 3 March 2019.", "absent"),
+    ],
+)
+def test_a_date_with_a_time_of_day_is_found_with_it(text: str, presence: str) -> None:
+    assert found("2019-03-03 10:30:00", text).presence == presence
+
+
 def test_a_value_beside_something_else_is_absent() -> None:
     assert found("Ada Finch", "# New Quay\n\nThe manager is Ada Finch.").presence == "absent"
 

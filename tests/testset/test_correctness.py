@@ -29,6 +29,16 @@ def test_what_the_typed_match_tells_is_not_asked() -> None:
     assert [(d.correct, d.by) for d in decide([TOLD], no_judge)] == [(True, "typed match")]
 
 
+def test_what_the_row_says_of_the_answer_is_heeded() -> None:
+    phone = Row("phone", "g", query="Which number?", answer="5550100", response="It is 5.55 million.")
+    rows = [
+        phone,
+        Row("text", "g", query="Which number?", answer="5550100", response=phone.response, answer_type="text"),
+    ]
+
+    assert [(d.correct, d.by) for d in decide(rows, no_judge)] == [(True, "typed match"), (False, "typed match")]
+
+
 def test_the_rest_goes_to_the_judge() -> None:
     judge = FakeJudge(lambda _: Verdict("yes", explanation="the same person"))
 

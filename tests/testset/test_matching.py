@@ -22,12 +22,15 @@ DATES = [
     ("2009-03-25", "on 26.3.2009", NO),
     ("2009-03-04", "on 3 March 2009", NO),
     ("2009-03-04", "2009/03/04, 10:00", YES),
+    ("25-03-2009", "on 25 March 2009", YES),
+    ("25-03-2009", "on 5 June 2009", NO),
     ("2009-03-04", "in March 2009", NO),
     ("March 2009", "on 4 March 2009", YES),
     ("2009-03-04", "ordered on 1 March 2009, issued on 4 March 2009", OPEN),
     ("2009-03-04", "shortly after the flood", OPEN),
     ("1990", "It opened in 1990.", YES),
     ("1990", "It opened in 1991.", NO),
+    ("1990", "It opened in the 1990s.", OPEN),
 ]
 NUMBERS = [
     (25, "Twenty-five tracks.", YES),
@@ -156,3 +159,99 @@ def test_a_text_is_a_number_or_a_date_only_as_a_whole() -> None:
     assert date_in("The May 1990 issue") is None
     assert date_in("31 February 2001") is None
     assert moments("30/2/2001 at 10:00") == []
+
+
+AT = "2024-01-01 10:30:00"
+TIMES = [
+    (AT, "It was placed on 1 January 2024, 23:59.", NO),
+    (AT, "On 1 January 2024.", NO),
+    (AT, "On 1 January 2024 at 10:30.", YES),
+    (AT, "2024-01-01T10:30:00", YES),
+    (AT, "On 1 January 2024 at 10.30 am", YES),
+    (AT, "At 10:30 in the morning of 1 January 2024", YES),
+    (AT, "On 1 January 2024 at 10:30 pm", NO),
+    (AT, "On 1 January 2024 at 10:30:15", NO),
+    (AT, "On 2 January 2024 at 10:30.", NO),
+    (AT, "On 1 January 2024 at half past ten.", OPEN),
+    (AT, "On the evening of 1 January 2024 at 10:30", OPEN),
+    (AT, "On 1 January 2024 at 10:30, and it was paid at 18:45.", OPEN),
+    (AT, "At 18:45.", NO),
+    (AT, "shortly after the flood", OPEN),
+    ("2024-01-01 18:45:59", "1 January 2024, 6:45 p.m.", YES),
+    ("2024-01-01 18:45:59", "1 January 2024, 6:45", OPEN),
+    ("2024-01-01 18:45:59", "1 January 2024, 06:45", NO),
+    ("2024-01-01 10:30:00+00:00", "1 January 2024, 10:30 UTC", YES),
+    ("2024-01-01 10:30:00+00:00", "1 January 2024, 11:30 CET", OPEN),
+    ("2024-01-01 00:00:00", "On 1 January 2024.", YES),
+    ("10:30:00", "At 10:30.", YES),
+    ("10:30:00", "At 10:30 a.m.", YES),
+    ("10:30:00", "At half past ten.", OPEN),
+    ("10:30:00", "At 11:45.", NO),
+    ("10:30:00", "Between 10:30 and 11:45.", OPEN),
+    ("12:00:00", "At noon.", YES),
+    ("17:00", "At 5 pm", YES),
+    ("17:00", "At 5 o'clock", OPEN),
+    (("10:30:00", "11:45:00"), "10:30 and 11:45", YES),
+    ((AT, "2024-01-02"), "1 January 2024 and 2 January 2024", NO),
+]
+
+
+@pytest.mark.parametrize(("answer", "response", "expected"), TIMES)
+def test_a_time_of_day_must_be_the_true_one(answer: Any, response: str, expected: str) -> None:
+    verdict = typed_match("When was the order of Ann placed?", answer, response)
+
+    assert verdict.value == expected, verdict.explanation
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "response", "expected"),
+    [
+        ("01234", None, "Her postal code is 1234.", NO),
+        ("01234", "text", "Her postal code is 1234.", NO),
+        ("01234", "text", "Her postal code is 01234.", YES),
+        ("01234", "text", "Her postal code is 012345.", NO),
+        ("01234", "text", "Her postal code is 01235.", NO),
+        ("53703", "text", "53703-1234", OPEN),
+        ("5550100", "text", "It is 5.55 million.", NO),
+        ("5550100", "text", "It is 555-0100.", YES),
+        ("5550100", "text", "It is (555) 0100.", YES),
+        ("5550100", "text", "It is +1 555-0100.", OPEN),
+        ("5550100", "text", "It is 555-0199.", NO),
+        ("+1 (403) 262-3443", "text", "14032623443", YES),
+        ("+1 (403) 262-3443", "text", "403-262-3443", OPEN),
+        ("5550100", None, "It is 5.55 million.", YES),
+        ("1200000", "text", "1.2 million", OPEN),
+        ("1.10", "text", "version 1.1", OPEN),
+        ("3-4", "text", "3-4", YES),
+        ("3-4", "text", "34", OPEN),
+        ("192.168.1.1", "text", "192.16.81.1", OPEN),
+        ("Seven", "text", "Seven", YES),
+        ("Seven", "text", "7", OPEN),
+        ("2009-01-01", "text", "on 1 January 2009", YES),
+        ("01-02-2003", None, "on 1 February 2003", OPEN),
+        (1, "yes/no", "Yes, she is.", YES),
+    ],
+)
+def test_digits_that_are_a_text_are_compared_one_by_one(answer: Any, kind: Any, response: str, expected: str) -> None:
+    verdict = typed_match("What is it for Ann?", answer, response, kind=kind)
+
+    assert verdict.value == expected, verdict.explanation
+
+
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        ("Yes and no.", OPEN),
+        ("Yes… I mean no", OPEN),
+        ("Yes, or rather not.", OPEN),
+        ("Yes — no, she left.", OPEN),
+        ("No. Well, yes.", OPEN),
+        ("True and false.", OPEN),
+        ("Yes, no doubt about it.", YES),
+        ("Yes, she is, and has no other post.", YES),
+        ("No, that is not right.", NO),
+        ("No, it isn't true that she is.", NO),
+    ],
+)
+def test_a_yes_that_is_taken_back_tells_nothing(response: str, expected: str) -> None:
+    assert typed_match("Is Ann active?", True, response).value == expected

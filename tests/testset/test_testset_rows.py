@@ -39,6 +39,17 @@ def test_what_is_left_out_has_its_default() -> None:
     assert (row.id, row.cluster, row.correct, row.retrieved, row.response) == ("12", "all", False, None, None)
 
 
+def test_what_the_answer_is_is_read_and_what_is_not_known_is_told(tmp_path: Path) -> None:
+    kinds = ["text", "datetime", "boolean", None, "string"]
+
+    read = read_rows(written(tmp_path / "rows.jsonl", [GOOD | {"id": str(k), "answer_type": k} for k in kinds]))
+
+    assert [row.answer_type for row in read.rows] == ["text", "datetime", "yes/no", None, None]
+    assert (
+        "1 row has an `answer_type` that isn't known, such as a text ('string'): the answer itself tells" in read.notes
+    )
+
+
 @pytest.mark.parametrize(
     ("change", "field", "told"),
     [

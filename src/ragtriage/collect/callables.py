@@ -85,9 +85,8 @@ def callable_named(spec: str, *, give_sources: bool = False) -> CallableApplicat
     found: Any = module
     for part in name.split("."):
         if not hasattr(found, part):
-            known = [other for other, value in vars(found).items() if callable(value) and not other.startswith("_")]
-            close = get_close_matches(part, known, 3) or known[:10]
-            hint = f" It has {', '.join(close)}." if close else " It has no function at all."
+            close = get_close_matches(part, _callables(found), 3) or _callables(found, own=module.__name__)[:10]
+            hint = f" It has {', '.join(close)}." if close else " It has no function of its own."
             raise ConfigError(f"--app {spec}: {where} has no {part!r}.{hint}")
         found = getattr(found, part)
     if not callable(found) or isinstance(found, type):
@@ -95,6 +94,23 @@ def callable_named(spec: str, *, give_sources: bool = False) -> CallableApplicat
             f"--app {spec}: {name!r} is a {type(found).__name__}, not a function: name what is to be called"
         )
     return CallableApplication(spec, found, give_sources=give_sources)
+
+
+def _callables(place: Any, own: str = "") -> list[str]:
+    """The names in a module or class that can be called; with `own`, only what this module or a part of it defines.
+
+    An object has no place of its own where it is made, so it counts as the module's, but for those of `typing`.
+    """
+    found = []
+    for name, value in getattr(place, "__dict__", {}).items():
+        if name.startswith("_") or not callable(value) or isinstance(value, type):
+            continue
+        is_function = inspect.isroutine(value) and not isinstance(value, staticmethod | classmethod)
+        origin = (getattr(value, "__module__", None) or "") if is_function else type(value).__module__
+        imported = not f"{origin}.".startswith(f"{own}.") if is_function else origin == "typing"
+        if not (own and imported):
+            found.append(name)
+    return found
 
 
 def _module(spec: str, name: str) -> ModuleType:

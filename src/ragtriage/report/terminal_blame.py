@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from ragtriage.report.plain import one_line
-from ragtriage.report.terminal_style import heading, say, table
+from ragtriage.report.terminal_style import heading, say, signs_of, table
 from ragtriage.report.words import plural
 from ragtriage.testset.beyond import Beyond
 from ragtriage.testset.both_blames import SIDES, VERDICTS, BothBlames
@@ -81,11 +81,17 @@ def _print_gaps(console: Console, gaps: Sequence[GapFound], documents: int) -> N
         grid.add_row(f"{counts[kind]:,}", words)
     console.print(grid)
     named = [gap for gap in gaps if gap.presence == "found"]
+    if not named:
+        return
+    arrow = signs_of(console).arrow
+    say(console, Text(f"questions whose answer a document states {arrow} these documents:", style="dim"), 0, 2)
     for gap in named[:SHOWN]:
         where = ", ".join(gap.documents[:3]) + (", …" if len(gap.documents) > 3 else "")
-        say(console, Text(f"{one_line(gap.question or gap.group, 90)} {one_line(where, 120)}", style="dim"), 0, 2)
+        told = f"{one_line(gap.question or gap.group, 90)} {arrow} {one_line(where, 120)}"
+        say(console, Text(told, style="dim"), 2, 4)
     if len(named) > SHOWN:
-        say(console, Text(f"and {len(named) - SHOWN:,} more", style="dim"), 0, 2)
+        more = plural(len(named) - SHOWN, "more such question")
+        say(console, Text(f"and {more}, which --report and --json list", style="dim"), 2, 4)
 
 
 def _print_blames(console: Console, found: BothBlames) -> None:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from ragtriage.report.plain import one_line
 from ragtriage.report.terminal_style import heading, say, signs_of, table
-from ragtriage.report.words import plural
+from ragtriage.report.words import plural, two_places
 from ragtriage.testset.comparison import Comparison, Difference
 from ragtriage.testset.correctness import Decision, MatcherCheck
 from ragtriage.testset.groups import RULES, TAGS, Rule
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 _LONGEST = 12
 """Characters of a cluster's name in the head of a column."""
-_OTHER: dict[Average, Average] = {"rows": "groups", "groups": "rows"}
+OTHER_AVERAGE: dict[Average, Average] = {"rows": "groups", "groups": "rows"}
+"""What is shown beside the average that was chosen."""
 
 
 def print_scores(
@@ -142,7 +143,7 @@ def _print_pair(
                 for metric, label in zip(metrics, (name, f"{name}, without LM errors"), strict=True):
                     _add(grid, label, metric, own, found, scores.terms.average)
         for metric, label in zip(metrics, ("", ", without LM errors"), strict=True):
-            other = _OTHER[scores.terms.average]
+            other = OTHER_AVERAGE[scores.terms.average]
             grid.add_row(f"  over {other}{label}", *(number_of(c.values[other][metric]) for c in clusters))
     console.print()
     console.print(grid)
@@ -222,8 +223,13 @@ def difference_of(found: Difference) -> str:
     """A difference with its sign and interval."""
     if found.difference is None:
         return ""
-    ends = "" if found.low is None or found.high is None else f" [{found.low:+.2f}, {found.high:+.2f}]"
-    return f"{found.difference:+.2f}{ends}"
+    ends = "" if found.low is None or found.high is None else f" [{_signed(found.low)}, {_signed(found.high)}]"
+    return f"{_signed(found.difference)}{ends}"
+
+
+def _signed(value: float) -> str:
+    """With its sign; what rounds to nothing has none."""
+    return f"{'+' if round(value, 2) > 0 else ''}{two_places(value)}"
 
 
 def p_of(value: float | None) -> str:

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from ragtriage.report.templating import asset, environment, policy
 from ragtriage.report.terminal_blame import PRESENCE_WORDS, SIDE_WORDS, VERDICT_WORDS, kind_of
-from ragtriage.report.terminal_testset import difference_of, number_of, p_of, terms_of
+from ragtriage.report.terminal_testset import OTHER_AVERAGE, difference_of, number_of, p_of, terms_of
 from ragtriage.report.testset_view import BLAME_WORDS, TAG_LOOK, TAG_WORDS, GroupView, group_views
 from ragtriage.testset.beyond import Beyond
 from ragtriage.testset.both_blames import SIDES, VERDICTS, BothBlames
@@ -137,6 +137,7 @@ class _Groups:
 
 
 def _score_rows(scores: ModularScores, even: ModularScores | None, names: Sequence[str]) -> Iterator[ScoreRow]:
+    """Every metric as given, balanced, and averaged the other way; the difference is that of the chosen average."""
     for metric in METRICS:
         for sample, found in (("as given", scores), ("balanced", even)):
             if found is None:
@@ -145,6 +146,9 @@ def _score_rows(scores: ModularScores, even: ModularScores | None, names: Sequen
             difference = found.comparison.metrics[metric] if found.comparison else None
             told = difference_of(difference) if difference else ""
             yield ScoreRow(_METRIC_WORDS[metric], sample, cells, told, p_of(difference.p) if difference else "")
+        other = OTHER_AVERAGE[scores.terms.average]
+        cells = tuple(number_of(scores.clusters[name].values[other][metric]) for name in names)
+        yield ScoreRow(_METRIC_WORDS[metric], f"over {other}", cells, "", "")
 
 
 def _shares(views: Sequence[GroupView]) -> list[dict[str, object]]:

@@ -14,6 +14,7 @@ from ragtriage.errors import InputError
 from ragtriage.judges.embedded.lexicon import OPENERS, STOP, fold, tokens
 from ragtriage.readers.files import open_bytes, records
 from ragtriage.readers.problems import Limits
+from ragtriage.testset.clocks import clock_beside, clock_in, clocks
 from ragtriage.testset.rows import Row
 from ragtriage.testset.values import date_in, figures, moments, number_in
 
@@ -168,6 +169,11 @@ def _is_common(value: object) -> bool:
 def _stands(value: object, text: str) -> bool:
     """Whether a text holds a value, in whatever form a date or a number is written."""
     written = str(value)
+    if time := clock_in(written) or (clock_beside(written) if date_in(written) else None):
+        if not any(one.is_same(time) for one in _clocks(text)):
+            return False
+        if not date_in(written):
+            return True
     if day := date_in(written):
         return any(all(day[0] <= first and last <= day[1] for first, last in one) for one in _moments(text))
     if (number := number_in(written)) is not None:
@@ -179,6 +185,7 @@ def _stands(value: object, text: str) -> bool:
     )
 
 
+_clocks = lru_cache(maxsize=20_000)(clocks)
 _moments = lru_cache(maxsize=20_000)(moments)
 _figures = lru_cache(maxsize=20_000)(figures)
 
@@ -190,7 +197,8 @@ def _folded(text: str) -> tuple[str, ...]:
 
 def _candidates(about: Sequence[str], index: Mapping[str, set[int]]) -> set[int]:
     """Documents that have every word of what the question is about; dates and numbers are told later."""
-    words = {fold(word) for one in about if not date_in(one) and number_in(one) is None for word in tokens(one)}
+    named = (one for one in about if not date_in(one) and not clock_in(one) and number_in(one) is None)
+    words = {fold(word) for one in named for word in tokens(one)}
     if not words:
         return set().union(*index.values())
     return set.intersection(*(index.get(word, set()) for word in words))

@@ -74,7 +74,7 @@ def _without_judge(row: Row, tolerance: float) -> Decision | None:
         return Decision(None, "nobody", "The application gave no response.")
     if row.answer is None:
         return Decision(None, "nobody", "The true answer isn't known.")
-    verdict = typed_match(row.query, row.answer, row.response, tolerance)
+    verdict = typed_match(row.query, row.answer, row.response, tolerance, row.answer_type)
     if verdict.value == "unknown":
         return None
     return Decision(verdict.value == "yes", "typed match", verdict.explanation)
@@ -111,7 +111,7 @@ def check_matcher(rows: Sequence[Row], tolerance: float = TOLERANCE) -> MatcherC
     """Hold the typed match against `correct`, on the rows that have it beside an answer and a response."""
     return MatcherCheck(
         Counter(
-            (row.correct, typed_match(row.query, row.answer, row.response, tolerance).value)
+            (row.correct, typed_match(row.query, row.answer, row.response, tolerance, row.answer_type).value)
             for row in rows
             if row.correct is not None and row.answer is not None and row.response is not None
         )

@@ -1,4 +1,4 @@
-"""Does a response give the true answer? What can be told by its type: date, number, yes or no, list, name.
+"""Does a response give the true answer? What can be told by its type: date, time, number, yes or no, list, name.
 
 A typed match says yes or no only where the texts leave no room. All else is unknown, which a judge may decide.
 """
@@ -12,7 +12,9 @@ from typing import TypeVar
 from ragtriage.judges.embedded.answers import Span
 from ragtriage.judges.embedded.decompose.declines import declines
 from ragtriage.judges.embedded.lexicon import MONTHS, NEGATIONS, OPENERS, STOP, fold, tokens
-from ragtriage.testset.rows import Truth
+from ragtriage.testset.clocks import Clock, clock_beside, clock_in, clocks, is_spoken
+from ragtriage.testset.codes import holds_code, is_code, may_be_code, without_code
+from ragtriage.testset.rows import Kind, Truth
 from ragtriage.testset.values import Figure, Moment, date_in, figures, moments, number_in
 from ragtriage.verdicts import Verdict
 
@@ -26,10 +28,21 @@ _BEGINNING = re.compile(r"^\W*\w+\W*")
 _OTHER_UNIT = re.compile(r"\bcents?\b|¢|%|\bper ?cent\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+|\n+")
 _LINKING = frozenset("and plus well follow following list include includes including total answer".split())
-_Found = TypeVar("_Found", Figure, Moment)
+_ALONE = r"(?=\W*(?:$|[.,;:!?…)]|\s[-–—]|(?:and|or|but|depending)\b))"
+_OTHER_SIDE = {
+    True: re.compile(rf"\b(?:no|nope|(?:or|rather|perhaps|maybe) not|true and false|right and wrong)\b{_ALONE}"),
+    False: re.compile(rf"\b(?:yes|yeah|yep|(?:or|rather|perhaps|maybe) so|false and true|wrong and right)\b{_ALONE}"),
+}
+"""Behind a first word of this side: the other one said as well, not merely a word of it ("Yes, no doubt")."""
+_TAKEN_BACK = re.compile(
+    r"\b(?:i mean|scratch that|correction|(?:that['’]s|that is|i['’]m|i was) (?:wrong|mistaken))\b"
+)
+_Found = TypeVar("_Found", Figure, Moment, Clock)
 
 
-def typed_match(query: str, answer: Truth, response: str, tolerance: float = TOLERANCE) -> Verdict:
+def typed_match(
+    query: str, answer: Truth, response: str, tolerance: float = TOLERANCE, kind: Kind | None = None
+) -> Verdict:
     """Yes if a response gives the true answer, no if it doesn't, unknown where its type doesn't tell.
 
     The rules, in their order: an empty response and one that declines are wrong (where there is no answer, declining is
@@ -44,6 +57,8 @@ def typed_match(query: str, answer: Truth, response: str, tolerance: float = TOL
         answer: the true answer; `()` if there is none.
         response: what the application answered.
         tolerance: for numbers.
+        kind: what the true answer is, where that is known; else the answer itself tells. Digits are a number unless
+            this says `text` or they have a leading zero.
     """
     if not response.strip():
         return Verdict("no", explanation="The response is empty.")
@@ -54,10 +69,10 @@ def typed_match(query: str, answer: Truth, response: str, tolerance: float = TOL
         return Verdict("no", explanation="The response declines to answer.")
     if isinstance(answer, tuple):
         return _list(query, answer, response, tolerance)
-    side = _yes_or_no(answer)
+    side = _yes_or_no(answer, kind)
     if side is not None:
         return _first_word(query, response, truth=side)
-    return _echo(query, str(answer), response) or _single(query, answer, response, tolerance)
+    return _echo(query, str(answer), response) or _single(query, answer, response, tolerance, kind)
 
 
 def truths_for_judge(answer: Truth) -> tuple[str, ...]:
@@ -78,10 +93,13 @@ def _nothing_to_find(response: str, *, declined: bool) -> Verdict:
     return Verdict("no", explanation="There is no answer, but the response gives one.")
 
 
-def _yes_or_no(answer: Truth) -> bool | None:
+def _yes_or_no(answer: Truth, kind: Kind | None) -> bool | None:
     if isinstance(answer, bool):
         return answer
-    return {"yes": True, "true": True, "no": False, "false": False}.get(str(answer).strip().lower())
+    words = {"yes": True, "true": True, "no": False, "false": False}
+    if kind == "yes/no":
+        words |= {"1": True, "0": False}
+    return words.get(str(answer).strip().lower())
 
 
 def _first_word(query: str, response: str, *, truth: bool) -> Verdict:
@@ -91,6 +109,8 @@ def _first_word(query: str, response: str, *, truth: bool) -> Verdict:
     if declines(query, _BEGINNING.sub("", response)).value == "yes":
         return Verdict("no", explanation="Behind its first word the response declines to answer.")
     said = words[0] in _YES
+    if _OTHER_SIDE[said].search(response.lower()) or _TAKEN_BACK.search(response.lower()):
+        return Verdict("unknown", explanation="It begins with one of yes and no, and says the other too.")
     return Verdict("yes" if said == truth else "no", explanation=f"It says {'yes' if said else 'no'}.")
 
 
@@ -107,17 +127,23 @@ def _echo(query: str, truth: str, response: str) -> Verdict | None:
     return Verdict("unknown", explanation="The true answer stands in the question too.")
 
 
-def _single(query: str, answer: object, response: str, tolerance: float) -> Verdict:
-    day = date_in(str(answer))
+def _single(query: str, answer: object, response: str, tolerance: float, kind: Kind | None) -> Verdict:
+    text = str(answer)
+    if is_code(text, declared=kind == "text"):
+        return _code(query, text, response)
+    if (time := clock_in(text)) is not None:
+        return _time(time, query, response)
+    day = date_in(text)
     if day is not None:
-        return _date(day, query, response)
-    number = number_in(str(answer))
-    if number is None:
-        return _name(query, str(answer), response)
+        at = clock_beside(text)
+        return _date(day, query, response) if at is None else _date_and_time(day, at, query, response)
+    number = number_in(text)
+    if number is None or (kind == "text" and not any(letter.isdigit() for letter in text)):
+        return _name(query, text, response)
     asked = figures(query)
     own = [one for one in figures(response) if one.is_same(number, tolerance)]
     others = [one for one in figures(response) if one not in own and not _among(one, asked)]
-    if others and not own and _OTHER_UNIT.search(response) and not _OTHER_UNIT.search(str(answer)):
+    if others and not own and _OTHER_UNIT.search(response) and not _OTHER_UNIT.search(text):
         return Verdict("unknown", explanation="The number may be the true one in another unit.")
     return _weighed("number", own, others, response)
 
@@ -136,6 +162,37 @@ def _date(truth: Span, query: str, response: str) -> Verdict:
     if not own and any(first <= truth[0] and truth[1] <= last for one in others for first, last in one):
         return Verdict("no", explanation="The date is less exact than the true one.")
     return _weighed("date", own, others, response)
+
+
+def _time(truth: Clock, query: str, response: str) -> Verdict:
+    said, asked = clocks(response), clocks(query)
+    own = [one for one in said if one.is_same(truth)]
+    doubtful = [one for one in said if one not in own and one.may_be(truth)]
+    if doubtful and not own:
+        return Verdict("unknown", explanation="A time of day is written in a way that can be read as two times.")
+    if not said and is_spoken(response):
+        return Verdict("unknown", explanation="A time of day is written in words.")
+    others = [one for one in said if one not in own and one not in doubtful and one not in asked]
+    return _weighed("time of day", own, others, response)
+
+
+def _date_and_time(day: Span, at: Clock, query: str, response: str) -> Verdict:
+    """A date with its time of day: both must be there."""
+    date, time = _date(day, query, response), _time(at, query, response)
+    if "no" in {date.value, time.value}:
+        return date if date.value == "no" else time
+    if date.value == "yes" and not clocks(response) and not is_spoken(response):
+        return Verdict("no", explanation="The date is there, but not its time of day.")
+    return date if date.value == "unknown" else time
+
+
+def _code(query: str, code: str, response: str) -> Verdict:
+    rest = without_code(code, response)
+    own = figures(response) if holds_code(code, response) else []
+    others = [one for one in figures(rest) if not _among(one, figures(query))]
+    if others and not own and may_be_code(code, response):
+        return Verdict("unknown", explanation="Its digits may be the true ones, written otherwise.")
+    return _weighed("code", own, others, response)
 
 
 def _weighed(kind: str, own: Sequence[_Found], others: Sequence[_Found], response: str) -> Verdict:
@@ -172,18 +229,21 @@ def _name(query: str, truth: str, response: str) -> Verdict:
 
 def _list(query: str, answer: Sequence[object], response: str, tolerance: float) -> Verdict:
     """Every value must be there, and nothing left that could be one more."""
-    said, texts = _folded(response), [_said(value) for value in answer]
+    texts = [_said(value) for value in answer]
     days = [day for text in texts if (day := date_in(text))]
+    times = [at for text in texts if (at := clock_in(text) or (clock_beside(text) if date_in(text) else None))]
     numbers = [number for text in texts if not date_in(text) and (number := number_in(text)) is not None]
-    dated, counted = moments(response), figures(response)
-    lacks = [text for text in texts if not _holds(text, said, dated, counted, tolerance)]
+    said, dated, counted = _folded(response), moments(response), figures(response)
+    lacks = [text for text in texts if not _holds(text, response, said, dated, counted, tolerance)]
     exact = [text for text in lacks if date_in(text) or number_in(text) is not None]
-    if exact:
+    if exact and not (times and is_spoken(response)):
         return Verdict("no", explanation=f"It lacks {', '.join(exact)}.")
     if lacks:
         return Verdict("unknown", explanation=f"It lacks the words {', '.join(lacks)}.")
     known = set(_folded(" ".join([query, *texts]))) | _LINKING | (MONTHS if days else frozenset())
-    more: list[object] = [word for word in _content(said) - known if not word[0].isdigit()]
+    more: list[object] = [word for word in _content(_folded(response)) - known if not word[0].isdigit()]
+    if times:
+        more += [one for one in clocks(response) if not any(one.is_same(at) for at in times)]
     if days:
         more += [one for one in dated if not any(_lies_in(day, one) for day in days) and one not in moments(query)]
     elif numbers:
@@ -195,11 +255,22 @@ def _list(query: str, answer: Sequence[object], response: str, tolerance: float)
 
 
 def _holds(
-    text: str, said: Sequence[str], dated: Sequence[Moment], counted: Sequence[Figure], tolerance: float
+    text: str,
+    response: str,
+    said: Sequence[str],
+    dated: Sequence[Moment],
+    counted: Sequence[Figure],
+    tolerance: float,
 ) -> bool:
     """Whether one value of a list is there."""
+    if is_code(text, declared=False):
+        return holds_code(text, response)
     if day := date_in(text):
-        return any(_lies_in(day, one) for one in dated)
+        at = clock_beside(text)
+        timed = at is None or any(one.is_same(at) for one in clocks(response))
+        return timed and any(_lies_in(day, one) for one in dated)
+    if at := clock_in(text):
+        return any(one.is_same(at) for one in clocks(response))
     number = number_in(text)
     if number is not None:
         return any(one.is_same(number, tolerance) for one in counted)

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, get_args
 
 from ragtriage.readers.lines import values_in
 from ragtriage.readers.names import ALIASES
@@ -15,6 +15,9 @@ from ragtriage.readers.texts import shown
 
 Truth = str | int | float | bool | tuple[str | int | float | bool, ...]
 """What a database says: one value, or the values of a list, which is compared as a set."""
+
+Kind = Literal["text", "integer", "number", "date", "datetime", "time", "yes/no", "list", "none"]
+"""What a true answer is, as `ragtriage testset build` writes it beside it; `boolean` is read as `yes/no`."""
 
 ALONE = "all"
 """The cluster of rows that name none."""
@@ -42,6 +45,8 @@ class Row:
     """Ids of the documents that the answer needs, where they are known."""
     columns: Mapping[str, Any] = field(default_factory=dict)
     """The row as it stands in the file."""
+    answer_type: Kind | None = None
+    """What the true answer is, where the file says so: digits of a `text` are no number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +104,7 @@ def row_of(values: Mapping[str, Any], name: str) -> Row:
         correct=correct,
         retrieved=_ids("retrieved", values.get("retrieved")),
         relevant_ids=_ids("relevant_ids", gold),
+        answer_type=_kind(values.get("answer_type")),
         columns=values,
     )
 
@@ -109,6 +115,10 @@ def _notes(rows: list[Row]) -> Iterator[str]:
         yield f"{again:,} rows have the id of another row of their group and cluster: each is counted"
     if unlisted := sum(row.retrieved is None for row in rows):
         yield f"{unlisted:,} of {len(rows):,} rows don't say what was retrieved (field `retrieved`)"
+    if strange := [row for row in rows if row.answer_type is None and row.columns.get("answer_type") is not None]:
+        told = shown(strange[0].columns["answer_type"])
+        have = "1 row has" if len(strange) == 1 else f"{len(strange):,} rows have"
+        yield f"{have} an `answer_type` that isn't known, such as {told}: the answer itself tells"
 
 
 def _name(values: Mapping[str, Any], field_name: str) -> str | None:
@@ -148,6 +158,11 @@ def _truth(value: Any) -> Truth | None:
             return tuple(value)
         case _:
             raise RowProblem("answer", f"is {shown(value)}: write a text, a number, true or false, or a list of these")
+
+
+def _kind(value: Any) -> Kind | None:
+    named = "yes/no" if value == "boolean" else value
+    return next((kind for kind in get_args(Kind) if kind == named), None)
 
 
 def _ids(field_name: str, value: Any) -> tuple[str, ...] | None:

@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from ragtriage.judges.embedded.answers import Span, dates, plainly
 from ragtriage.judges.embedded.lexicon import MONTHS
+from ragtriage.testset.clocks import without_clocks
 
 _SMALL = {
     word: value
@@ -26,13 +27,13 @@ _WORDS = re.compile(rf"(?<![\w.])(?:{_WORD})(?:(?:[\s-]+and[\s-]+|[\s-]+)(?:{_WO
 _FIGURES = re.compile(
     r"(?<![\w.,])(?P<sign>[-−](?=[\d.]))?"
     r"(?P<body>\d{1,3}(?:,\d{3})++(?:\.\d++)?|\d++,\d{1,2}(?![\d,])|\d++(?:\.\d++)?|\.\d++)"
+    r"(?!(?<=\d\d\d0)['’]?s\b)"  # a decade is no number
     r"(?:\s?(?P<scale>hundred|thousand|million|billion|trillion|mn|bn|k)\b)?",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"(?:[$€£¥]|[A-Z]{3} )?\s*(?P<number>.+?)\s*(?:[$€£¥%]| percent| [A-Z]{3})?")
-_SLASHED = re.compile(r"(?<![\d/.])(\d{1,2})([/.])(\d{1,2})\2(1\d{3}|20\d\d)(?![\d/])")
+_SLASHED = re.compile(r"(?<![\d/.-])(\d{1,2})([/.-])(\d{1,2})\2(1\d{3}|20\d\d)(?![\d/])")
 _YEAR_FIRST = re.compile(r"(?<![\d/.])(1\d{3}|20\d\d)[/.](\d\d)[/.](\d\d)(?![\d/])")
-_CLOCK = re.compile(r"(?<=\d)[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?")
 _DATE_WORD = re.compile(rf"\d{{1,4}}(?:st|nd|rd|th)?|of|{'|'.join(f'{m}|{m[:3]}' for m in MONTHS)}", re.IGNORECASE)
 
 
@@ -78,9 +79,14 @@ def figures(text: str) -> list[Figure]:
 
 
 def number_in(text: str) -> Decimal | None:
-    """The number that a whole text is, a sign of currency or a percent sign aside; None if it is something else."""
+    """The number that a whole text is, a sign of currency or a percent sign aside; None if it is something else.
+
+    Digits with a leading zero are something else: 01234 is a code.
+    """
     inner = _NUMBER.fullmatch(text.strip())
     number = inner["number"] if inner else ""
+    if re.match(r"0\d", number):
+        return None
     if _FIGURES.fullmatch(number) or _WORDS.fullmatch(number):
         return figures(number)[0].value
     return None
@@ -93,13 +99,13 @@ def moments(text: str) -> list[Moment]:
         both = {_day(year, month, day) for month, day in ((first, second), (second, first))}
         if known := tuple(sorted((day, day) for day in both if day)):
             readings.append(known)
-    rest = _CLOCK.sub(" ", _YEAR_FIRST.sub(r"\1-\2-\3", _SLASHED.sub(" ", text)))
+    rest = without_clocks(_YEAR_FIRST.sub(r"\1-\2-\3", _SLASHED.sub(" ", text)))
     return readings + [(span,) for span in dates(plainly(rest))]
 
 
 def date_in(text: str) -> Span | None:
     """The date that a whole text is, a time of day aside; None if it is something else or only a year."""
-    bare = _CLOCK.sub("", text.strip())
+    bare = without_clocks(text.strip()).strip(" ,")
     words = re.findall(r"[^\s,./-]+", bare)
     if len(words) < 2 or number_in(bare) is not None or not all(_DATE_WORD.fullmatch(word) for word in words):
         return None
