@@ -101,6 +101,21 @@ def test_an_example_can_be_asked_and_scored_at_once(command) -> None:
     assert scored.json["second_run"]["asked"] > 0
 
 
+def test_long_phrasings_are_harder_and_less_so_where_rare_words_weigh_more(command) -> None:
+    """What the docs say of the example, without its figures: these change with every phrasing that does."""
+    command("testset", "example", "firm")
+    command("testset", "build", "sqlite:///firm/company.db", "-o", "set", "--criteria", "short,long", "--size", "120")
+
+    lost = {}
+    for name in ("answer", "answer_by_bm25"):
+        command("collect", "set/questions.jsonl", "--app", f"firm/app.py:{name}", "-o", f"{name}.jsonl")
+        clusters = command("testset", "score", f"{name}.jsonl", "--typed-only", "--json").json["clusters"]
+        lost[name] = clusters["short"]["robustness"] - clusters["long"]["robustness"]
+
+    assert lost["answer"] > 0.2
+    assert lost["answer_by_bm25"] < lost["answer"]
+
+
 def test_wrong_answers_are_asked_again_and_blamed_by_what_comes(command) -> None:
     said = command("testset", "score", "rows.jsonl", "--app", "app.py:answer", "--typed-only")
 

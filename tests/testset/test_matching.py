@@ -173,6 +173,8 @@ TIMES = [
     (AT, "On 1 January 2024 at 10:30:15", NO),
     (AT, "On 2 January 2024 at 10:30.", NO),
     (AT, "On 1 January 2024 at half past ten.", OPEN),
+    (AT, "On 1 January 2024, 10.30", OPEN),
+    (AT, "On 01.01.2024.", NO),
     (AT, "On the evening of 1 January 2024 at 10:30", OPEN),
     (AT, "On 1 January 2024 at 10:30, and it was paid at 18:45.", OPEN),
     (AT, "At 18:45.", NO),

@@ -25,7 +25,7 @@ _NAMED = {"noon": 12, "midday": 12, "midnight": 0}
 _HOUR = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 _SPOKEN = re.compile(
     rf"\b(?:half|quarter|minutes|ten|twenty|five|\d{{1,2}}) (?:past|to|after) (?:{_HOUR}|\d{{1,2}})\b"
-    r"|\bo['’]?\s?clock\b"
+    r"|\bo['’]?\s?clock\b|(?<![\d.,])\d{1,2}(?:\.|\s?h\s?)[0-5]\d\b(?!\.\d)"
     rf"|\b(?:at|around|about) (?:{_HOUR})\b|\b(?:{_HOUR})[\s-]+(?:thirty|fifteen|[ap]\.?m\b|(?:in|on) the )",
     re.IGNORECASE,
 )
@@ -93,7 +93,7 @@ def clock_beside(text: str) -> Clock | None:
 
 
 def is_spoken(text: str) -> bool:
-    """Whether a text seems to have a time of day in words: half past ten."""
+    """Whether a text may have a time of day in words, or in figures of another form: half past ten, 10h30."""
     return bool(_SPOKEN.search(text))
 
 

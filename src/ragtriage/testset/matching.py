@@ -171,7 +171,7 @@ def _time(truth: Clock, query: str, response: str) -> Verdict:
     if doubtful and not own:
         return Verdict("unknown", explanation="A time of day is written in a way that can be read as two times.")
     if not said and is_spoken(response):
-        return Verdict("unknown", explanation="A time of day is written in words.")
+        return Verdict("unknown", explanation="A time of day may be there, in words or written like something else.")
     others = [one for one in said if one not in own and one not in doubtful and one not in asked]
     return _weighed("time of day", own, others, response)
 
