@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 from ragtriage.testset.making.template import QueryTemplate
 
+_MIDNIGHT = re.compile(r"(\d{4}-\d\d-\d\d)[ T]00:00(?::00(?:\.0+)?)?")
+"""A day as databases store it in a column of moments."""
+
 Value = str | int | float | bool
 """What a placeholder stands for, as JSON can hold it."""
 
@@ -44,12 +47,13 @@ def filled(text: str, template: QueryTemplate, values: Mapping[str, Value]) -> s
 
 
 def shown_value(value: Value) -> str:
-    """A value as a person writes it in a question."""
+    """A value as a person writes it in a question: a day without its midnight, a whole number without its point."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
-    return str(value)
+    midnight = _MIDNIGHT.fullmatch(value) if isinstance(value, str) else None
+    return midnight[1] if midnight else str(value)
 
 
 def _pattern(template: QueryTemplate) -> re.Pattern[str]:

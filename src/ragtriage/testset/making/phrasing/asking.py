@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ragtriage.testset.making.phrasing.counting import aggregated
 from ragtriage.testset.making.phrasing.english import article, capital, is_plural
+from ragtriage.testset.making.phrasing.happenings import is_done, noun_of, year_of
 from ragtriage.testset.making.phrasing.idioms import TIMES, About, Idiom, idiom_of
 from ragtriage.testset.making.phrasing.naming import STATE, Named, Query, Unnameable, joined
 from ragtriage.testset.making.phrasing.nouns import (
@@ -15,6 +16,7 @@ from ragtriage.testset.making.phrasing.nouns import (
     counted_noun,
     head_of,
     is_person,
+    may_be_person,
     names_its_row,
     preposition,
     sort_of,
@@ -46,7 +48,9 @@ def wordings_of(schema: Schema, template: QueryTemplate) -> list[Wording]:
 def _selected(query: Query) -> Iterator[Wording]:
     """One column of one row."""
     column = query.column(0, query.shape.select)
-    words = words_of(query.table, column)
+    words = year_of(words_of(query.table, column), column.type)
+    type_ = "date" if column.type == "text" and is_done(words) else column.type
+    said = noun_of(words, column.type, query.table.words)
     rows = list(query.rows())
     alone = query.table.names == (column.name,) and names_its_row(query.table, column)
     if (alone or words.lower() == query.table.words.lower()) and not _filtered(query):
@@ -56,12 +60,12 @@ def _selected(query: Query) -> Iterator[Wording]:
         if column.type == "boolean" or STATE.fullmatch(words):
             yield _yes_or_no(words, row)
             continue
-        idiom = idiom_of(words, row.sort, column.type, query.table.words)
+        idiom = idiom_of(words, row.sort, type_, query.table.words)
         if idiom:
-            yield from _idiomatic(idiom, words, row)
+            yield from _idiomatic(idiom, words, said, row)
             if idiom.noun:
                 continue
-        noun = _noun(words, row)
+        noun = _noun(said, row)
         if is_role(words) and not query.table.words.lower().endswith(words.lower()):
             yield from _role(words, row)
             continue
@@ -69,18 +73,18 @@ def _selected(query: Query) -> Iterator[Wording]:
         if (not row.heavy and column.type == "integer") or counted:
             yield from _how_many(words, row)
         if not counted:
-            yield _what_is(words, row, noun, "time" if column.type in TIMES else "thing")
+            yield _what_is(said, row, noun, "time" if type_ in TIMES else "thing")
 
 
-def _idiomatic(idiom: Idiom, words: str, row: Named) -> Iterator[Wording]:
-    """As people ask for what this column holds."""
+def _idiomatic(idiom: Idiom, words: str, said: str, row: Named) -> Iterator[Wording]:
+    """As people ask for what this column holds; `said` are its words as a noun."""
     found = idiom.words.fullmatch(words)
     fill = {"x": row.text, "c": words} | (found.groupdict() if found else {})
-    noun = idiom.noun.format(**fill) if idiom.noun else _noun(words, row)
+    noun = idiom.noun.format(**fill) if idiom.noun else _noun(said, row)
     for direct, embedded in idiom.forms:
         if row.heavy and not direct.endswith("{x}") and not idiom.noun:
             continue  # a verb behind a long row isn't understood
-        yield Wording(direct.format(**fill), embedded.format(**fill), noun, f"{row.keys} {words}", idiom.about)
+        yield Wording(direct.format(**fill), embedded.format(**fill), noun, f"{row.keys} {said}", idiom.about)
 
 
 def _filtered(query: Query) -> bool:
@@ -106,7 +110,7 @@ def _what_is(words: str, row: Named, noun: str, about: About) -> Wording:
 def is_role(words: str) -> bool:
     """Whether the column holds somebody in a role."""
     role = words.removesuffix(" name")
-    return is_person(role) or role.lower() in AGENTS
+    return may_be_person(role) or role.lower() in AGENTS
 
 
 def _role(words: str, row: Named) -> Iterator[Wording]:
@@ -189,12 +193,12 @@ def _which_role(query: Query, role: str, child: int, rows: list[Named]) -> Itera
     for row in rows:
         if person and verb and " " not in role:
             yield Wording(f"Who {verb} {other.text}", f"who {verb} {other.text}", row.text, keys, about)
-        if person:
+        if person or may_be_person(role):
             yield Wording(f"Who is {row.text}", f"who {row.text} is", row.text, keys, about)
         elif before != "of" and other.sort != "person":
             yield Wording(
                 f"Which {role} is {other.text} {before}", f"which {role} {other.text} is {before}",
                 row.text, keys, about,
             )  # fmt: skip
-        if not person:
+        if not (person or may_be_person(role)):
             yield Wording(f"What is {row.text}", f"what {row.text} is", row.text, keys, about)

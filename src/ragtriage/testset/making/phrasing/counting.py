@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ragtriage.testset.making.phrasing.english import capital, is_plural, plural
+from ragtriage.testset.making.phrasing.happenings import noun_of
 from ragtriage.testset.making.phrasing.idioms import TIMES
 from ragtriage.testset.making.phrasing.naming import Constraint, Query, Unnameable, joined
 from ragtriage.testset.making.phrasing.nouns import COUNTED, KINDS, counted_noun, head_of, preposition, words_of
@@ -27,6 +28,7 @@ def aggregated(query: Query) -> Iterator[Wording]:
         return
     column = query.column(0, query.shape.select)
     words, time = words_of(query.table, column), column.type in TIMES
+    words = noun_of(words, column.type, query.table.words)
     counted = COUNTED.fullmatch(words)
     if counted:
         words = f"number of {counted_noun(counted)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 IRREGULAR = {
@@ -12,11 +13,15 @@ UNCOUNTABLE = frozenset(
     "staff equipment data information series species news furniture luggage personnel software hardware aircraft "
     "media people children mail music money stock traffic weather research advice".split()
 )
+_PREPOSITION = re.compile(r"(?<=\w) (?:in|of|per|by|for|from|to|at|on|with) ", re.IGNORECASE)
 _CONTRACTIONS = {"What is ": "What's ", "Who is ": "Who's ", "Where is ": "Where's ", "When is ": "When's "}
 
 
 def plural(noun: str) -> str:
-    """The plural of a noun in the singular; only its last word changes ("invoice line" → "invoice lines")."""
+    """The plural of a noun in the singular: "invoice line" → "invoice lines", "head of state" → "heads of state"."""
+    head, behind = _split(noun)
+    if behind:
+        return plural(head) + behind
     before, space, last = noun.rpartition(" ")
     small = last.lower()
     if small in UNCOUNTABLE:
@@ -31,11 +36,17 @@ def plural(noun: str) -> str:
 
 
 def is_plural(noun: str) -> bool:
-    """Whether a noun looks like a plural ("credits", not "address")."""
-    last = noun.rpartition(" ")[2].lower()
+    """Whether a noun looks like a plural: "credits", "hours per week"; not "address", nor "fee in euros"."""
+    last = _split(noun)[0].rpartition(" ")[2].lower()
     if last in IRREGULAR.values():
         return True
     return len(last) > 3 and last.endswith("s") and not last.endswith(("ss", "us", "is", "gps")) and last != "series"
+
+
+def _split(noun: str) -> tuple[str, str]:
+    """What the noun is about, and the rest from its preposition on: "fee", " in euros"."""
+    found = _PREPOSITION.search(noun)
+    return (noun[: found.start()], noun[found.start() :]) if found else (noun, "")
 
 
 def article(noun: str) -> str:

@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ragtriage.testset.making.phrasing.english import listed
+from ragtriage.testset.making.phrasing.happenings import is_done
 from ragtriage.testset.making.phrasing.nouns import (
     KINDS,
     WORKED_ON,
     Sort,
     head_of,
     is_person,
+    may_be_person,
     names_its_row,
     preposition,
     sort_of,
@@ -277,6 +279,8 @@ def _own(table: Table, column: Column, slot: str) -> Constraint:
     said = {"year": "from", "date": "dated", "age": "aged" if person else ""}.get(words.lower(), "")
     if done:
         said = f"{_PARTICIPLES[(done['a'] or done['b']).lower()]} in"
+    elif column.type in {"date", "datetime"} and is_done(words):
+        said = f"{words} on"
     elif re.fullmatch(r"\w+(?:ed|en|t) by", words, re.IGNORECASE):
         said = words
     elif words.lower() in WORKED_ON and not person and not table.words.lower().endswith(words.lower()):
@@ -286,7 +290,7 @@ def _own(table: Table, column: Column, slot: str) -> Constraint:
     if said:
         return Constraint(f"{said} {slot}", keys)
     role = words.removesuffix(" name")
-    if role != words and is_person(role):
+    if role != words and may_be_person(role):
         return Constraint(f"whose {role} is {slot}", f"{role} {slot}")
     return Constraint(f"{'of' if noun in KINDS else 'with'} the {words} {slot}", keys)
 

@@ -11,16 +11,21 @@ from ragtriage.testset.making.schema import Column, Table
 Sort = Literal["person", "place", "thing"]
 
 PERSONS = frozenset(
-    "person people employee customer client student teacher instructor professor lecturer staff user member player "
+    "person people employee student teacher instructor professor lecturer staff user member player "
     "singer actor actress director author writer artist musician composer doctor physician nurse patient pilot driver "
     "captain coach manager supervisor advisor tutor candidate applicant owner guest visitor passenger host contact "
     "agent representative rep judge referee politician president editor reviewer reader subscriber worker scientist "
     "researcher engineer consultant analyst assistant secretary officer tenant resident contestant competitor athlete "
     "swimmer wrestler gymnast climber conductor lawyer architect photographer buyer seller individual mother father "
     "parent child spouse salesperson cashier librarian chef entrepreneur head chief leader founder dean schooler "
-    "journalist technician mechanic dentist veterinarian vet sponsor inspector investigator performer dancer producer "
+    "journalist technician mechanic dentist veterinarian vet inspector investigator performer dancer producer "
     "debater rider racer trainee trainer colleague boss mayor governor principal beneficiary participant treasurer "
-    "partner therapist midwife surgeon volunteer donor artisan skipper starter delegate senator recipient".split()
+    "therapist midwife surgeon volunteer artisan skipper starter delegate senator recipient".split()
+)
+COMPANIES = frozenset("customer client partner sponsor donor".split())
+"""Persons where their table says something of them that only persons have; often companies."""
+_OF_PERSONS = re.compile(
+    r"(?:.* )?(?:(?:first|last|middle|given|family) name|surname|gender|sex|age|(?:date of )?birth(?: ?da(?:te|y))?|born)"
 )
 PLACES = frozenset(
     "city country town village state region province county district continent island station airport port stadium "
@@ -92,10 +97,17 @@ def is_person(words: str) -> bool:
     return head_of(words) in PERSONS
 
 
+def may_be_person(words: str) -> bool:
+    """Whether these words name a person, or a company that is spoken of like one ("Who is the client of …?")."""
+    return is_person(words) or head_of(words) in COMPANIES
+
+
 def sort_of(table: Table) -> Sort:
     """What a row of the table is."""
     calls = {column.words.lower() for column in table.columns if column.name in table.names}
     if is_person(table.words) or any(name.endswith(("first name", "last name", "surname")) for name in calls):
+        return "person"
+    if head_of(table.words) in COMPANIES and any(_OF_PERSONS.fullmatch(one.words.lower()) for one in table.columns):
         return "person"
     return "place" if head_of(table.words) in PLACES else "thing"
 
