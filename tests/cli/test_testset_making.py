@@ -261,3 +261,38 @@ def test_a_missing_package_is_named(process, url):
     assert said.code == 2
     assert "pip install 'ragtriage[testset]'" in said.err
     assert process("testset", "score", "--help", without="sqlglot").code == 0
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--size", "3"], "--size 3: one group has 10 questions"),
+        (["--max-share", "2"], "--max-share 2: use a share above 0"),
+        (["--criteria", "short", "--criterion", "long=1"], "there are no phrasings of the criterion 'long'"),
+    ],
+)
+@pytest.mark.parametrize("more", [[], ["--dry-run"]])
+def test_a_wrong_plan_is_told_before_anything_is_written(command, url, flags, message, more):
+    said = command("testset", "build", url, "-o", "set", *flags, *more)
+
+    assert (said.code, Path("set").exists()) == (2, False)
+    assert message in said.err
+
+
+def same_words(values: Any) -> None:
+    """Put the words of every short phrasing into those of the criterion `question`."""
+    short = {one["template"]: one["text"] for one in values["phrasings"] if one["criterion"] == "short"}
+    for one in values["phrasings"]:
+        if one["criterion"] in {"short", "question"} and one["template"] in short:
+            one["text"] = short[one["template"]]
+
+
+def test_questions_in_the_words_of_another_are_counted(command, url):
+    assert command("testset", "build", url, "-o", "set", "--size", "100").code == 0
+    edit("set/phrasings.yaml", same_words)
+    said = command("testset", "sample", "set", "--size", "100", "--json").json["questions"]
+    texts = [(row["group"], row["query"]) for row in rows("set/questions.jsonl")]
+
+    assert said["repeated_questions"] == len(texts) - len(set(texts)) > 0
+    again = command("testset", "sample", "set", "--size", "100", "--again")
+    assert "in the words of another one of their group" in " ".join(again.out.split())

@@ -128,6 +128,26 @@ def test_a_model_phrases_beside_the_rules(command, folder: Path, openai) -> None
     assert ("as a pirate would ask", "What about the length of [ship.name]?", "openai:m") in texts(folder)
 
 
+@pytest.mark.parametrize("what", ["phrase", "write"])
+def test_without_a_price_no_amount_is_told(command, folder: Path, openai, what: str) -> None:
+    flags = ("--criteria", "short") if what == "phrase" else ()
+    written = chat(json.dumps({"templates": []}), usage=(500, 40))
+    with Server(model if what == "phrase" else written) as server:
+        free = command("testset", what, ".", *flags, *judging(server))
+        priced = command(
+            "testset", what, ".", *flags, "--store", "other", *judging(server, "--price", "1:2", model="openai:n")
+        )
+
+    assert re.search(r"^\d+ requests?$", free.out, re.MULTILINE)
+    assert re.search(r"^\d+ requests?, \$0\.\d+$", priced.out, re.MULTILINE)
+
+
+def test_a_folder_that_isnt_there_is_named(command, folder: Path) -> None:
+    said = command("testset", "phrase", "nodir")
+    assert said.code == 2
+    assert "nodir: there is no such folder or file" in " ".join(said.err.split())
+
+
 def test_a_flag_that_has_no_effect_is_refused(command, folder: Path, openai) -> None:
     flags = ("--judge", "openai:m", "--embeddings", "openai:text-embedding-3-small")
     said = command("testset", "phrase", ".", *flags)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -244,3 +245,50 @@ def test_a_wrong_address_is_told(url, says, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises((ConfigError, InputError), match=says), Database(url):
         pass
+
+
+def test_a_yes_or_a_no_is_never_a_list(database):
+    sql = (
+        "SELECT in_print FROM book JOIN author ON book.author_id = author.author_id "
+        "WHERE first_name = [author.first_name]"
+    )
+    found = fill(database, sql, policies=Policies(several="list"))
+
+    assert answers(found) == {("Bo",): True, ("Cyd",): True}
+    assert found.counts["several"] == 2
+
+
+def test_a_question_never_holds_its_answer(database):
+    sql = "SELECT colour FROM shelf WHERE name = [shelf.name] AND room = [shelf.room]"
+    assert fill(database, sql).counts.get("echo", 0) == 0
+    sql = (
+        "SELECT author_2.last_name FROM author JOIN author author_2 ON author.author_id = author_2.author_id "
+        "WHERE author.last_name = [author.last_name]"
+    )
+    found = fill(database, sql)
+
+    assert (len(found.fillings), found.counts["echo"]) == (0, 4)
+
+
+@pytest.mark.parametrize("large", [100_000, 2])
+def test_what_a_name_says_alone_isnt_told_apart(database, large):
+    schema = schema_of(database)
+    template = next(
+        one
+        for one in enumerate_templates(schema).templates
+        if one.placeholders == ("book.title", "author.first_name", "author.last_name")
+        and 'SELECT "book"."price"' in one.sql
+    )
+    drawing = Drawing(database, schema, large=large)
+    found = fill_template(template, schema, drawing, database, FillTerms())
+
+    assert {one.values["book.title"] for one in found.fillings} == {"Twice"}
+    assert found.counts["needless"] == found.counts["occurring"] - 2
+    written = fill_template(replace(template, made_by="written"), schema, drawing, database, FillTerms())
+    assert len(written.fillings) == found.counts["occurring"]
+
+
+def test_values_of_the_blind_product_are_counted_apart(database):
+    found = fill(database, "SELECT MAX(price) FROM book WHERE pages < [book.pages]")
+    assert (found.counts["occurring"], found.counts["blind"]) == (0, found.counts["tried"])
+    assert fill(database, "SELECT colour FROM shelf WHERE name = [shelf.name]").counts.get("blind", 0) == 0

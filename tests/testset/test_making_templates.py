@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
@@ -127,7 +128,7 @@ REFUSED = {
     "DELETE FROM book WHERE title = [book.title]": "isn't one SELECT",
     "SELECT pages FROM book WHERE title = [book.title]; DROP TABLE book": "isn't one SELECT",
     "SELECT * FROM book WHERE title = [book.title]": "has a *",
-    "SELECT COUNT(*) FROM book WHERE title = [book.title]": "has a *",
+    "SELECT pages FROM book WHERE title = [book.title] AND EXISTS (SELECT * FROM shelf)": "has a \\*",
     "SELECT pages, price FROM book WHERE title = [book.title]": "selects 2 columns",
     "SELECT pages FROM book": "no placeholder",
     "SELECT pages FROM book WHERE title = 'x'": "no placeholder",
@@ -153,6 +154,38 @@ REFUSED = {
 def test_sql_is_refused_with_the_reason(schema, sql):
     with pytest.raises(Refused, match=REFUSED[sql]):
         check_template(sql, schema)
+
+
+def test_rows_may_be_counted_by_a_star(schema):
+    one = check_template(
+        "SELECT COUNT(*) FROM book JOIN author ON book.author_id = author.author_id "
+        "WHERE author.last_name = [author.last_name]",
+        schema,
+    )
+    assert one.shape is not None
+    assert (one.shape.aggregate, one.shape.select) == ("count", "book_id")
+    assert 'COUNT("book"."book_id")' in one.sql
+    grouped = check_template("SELECT COUNT(*) FROM book WHERE pages > [book.pages]", schema)
+    assert (grouped.shape, grouped.placeholders) == (None, ("book.pages",))
+
+
+def test_no_template_comes_back_to_what_it_filters_on(tmp_path):
+    path = tmp_path / "heads.sqlite"
+    connection = sqlite3.connect(path)
+    connection.executescript(
+        "CREATE TABLE department (department_id INTEGER PRIMARY KEY, name TEXT, floor TEXT, head_id INTEGER "
+        "REFERENCES employee(employee_id));"
+        "CREATE TABLE employee (employee_id INTEGER PRIMARY KEY, name TEXT, department_id INTEGER "
+        "REFERENCES department(department_id), manager_id INTEGER REFERENCES employee(employee_id));"
+    )
+    connection.close()
+    with Database(f"sqlite:///{path}") as database:
+        found = enumerate_templates(reflect(database).schema).templates
+    said = [(f"{one.shape.table}.{one.shape.select}", one.placeholders) for one in found if one.shape]
+
+    assert ("department.name", ("department.name",)) not in said
+    assert ("employee.name", ("employee.name",)) in said  # somebody's manager
+    assert ("department.name", ("employee.name",)) in said
 
 
 def test_sql_of_another_form_is_taken_without_a_shape(schema):

@@ -76,6 +76,8 @@ def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
     the same command goes on).
     """
     wanted = criteria_named([name.strip() for name in criteria.split(",")] if criteria else (), own or ())
+    if not templates.exists():
+        raise InputError(f"{templates}: there is no such folder or file: `ragtriage testset templates` writes one")
     folder, file = (templates, templates / "templates.yaml") if templates.is_dir() else (templates.parent, templates)
     schema = read_schema(folder / "schema.yaml")
     read = read_templates(file, schema)
@@ -181,7 +183,8 @@ def _report(path: Path, found: Added, phrased: Phrased, ledger: Ledger | None, *
             console.print()
         print_refused(console, phrased)
         if ledger:
-            sys.stdout.write(f"{plural(ledger.requests, 'request')}, {dollars(ledger.cost)}\n")
+            price = f", {dollars(ledger.cost)}" if ledger.cost else ""  # of a model without a price nothing is known
+            sys.stdout.write(f"{plural(ledger.requests, 'request')}{price}\n")
     if phrased.stopped:
         sys.stderr.write(f"{phrased.stopped}\n")
 

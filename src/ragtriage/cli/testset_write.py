@@ -81,7 +81,8 @@ def write_by_model(
         sys.stdout.write(json.dumps(numbers, ensure_ascii=False) + "\n")
     else:
         _show(target, len(new), len(there), numbers["duplicates"], written)
-        sys.stdout.write(f"{plural(chosen.ledger.requests, 'request')}, {dollars(chosen.ledger.cost)}\n")
+        price = f", {dollars(chosen.ledger.cost)}" if chosen.ledger.cost else ""  # without a price nothing is known
+        sys.stdout.write(f"{plural(chosen.ledger.requests, 'request')}{price}\n")
     for sentence in (*written.failed, written.stopped):
         if sentence:
             sys.stderr.write(f"{sentence}\n")

@@ -23,6 +23,16 @@ QUOTED = 5
 """Refused entries that are quoted; all are counted."""
 
 
+_DROPPED = (
+    ("several", "with several answers"),
+    ("null", "with an empty answer"),
+    ("none", "with none"),
+    ("echo", "whose question holds the answer"),
+    ("needless", "that say more of a row than its name needs"),
+)
+"""Why combinations of values are dropped."""
+
+
 def print_steps(console: Console, steps: Sequence[Step]) -> None:
     """Print a paragraph a step: the file, its numbers, and what a reader should know."""
     for step in steps:
@@ -103,20 +113,17 @@ def _said(numbers: Any) -> list[str]:
 
 
 def _filled(numbers: Any) -> list[str]:
-    dropped = [
-        f"{numbers[name]:,} {what}"
-        for name, what in (("several", "with several answers"), ("null", "with an empty answer"), ("none", "with none"))
-        if numbers[name]
-    ]
+    dropped = [f"{numbers[name]:,} {what}" for name, what in _DROPPED if numbers.get(name)]
+    tried = f"{numbers['occurring']:,} combinations occur, {numbers['tried']:,} were tried"
+    if blind := numbers.get("blind", 0):
+        tried = f"{numbers['occurring']:,} combinations occur, {numbers['tried'] - blind:,} of them were tried"
+        tried += f" and {blind:,} of the blind product"
     lines = [
         (
             f"{plural(numbers['fillings'], 'filled query', 'filled queries')} with one answer each, of "
             f"{numbers['filled_templates']:,} of {plural(numbers['templates'], 'template')}"
         ),
-        (
-            f"values: {numbers['occurring']:,} combinations occur, {numbers['tried']:,} were tried; "
-            f"the blind product would have {numbers['product']:,}"
-        ),
+        f"values: {tried}; the blind product would have {numbers['product']:,}",
     ]
     if dropped:
         lines.append(f"dropped: {', '.join(dropped)}")
@@ -139,4 +146,7 @@ def _sampled(numbers: Any) -> list[str]:
         lines.append(f"{plural(numbers['unphrased_templates'], 'template')} left out: some criterion lacks a phrasing")
     if numbers["ambiguous_groups"]:
         lines.append(f"{plural(numbers['ambiguous_groups'], 'group')} left out: another reads the same")
+    if numbers.get("repeated_questions"):
+        repeated = plural(numbers["repeated_questions"], "question")
+        lines.append(f"{repeated} in the words of another one of their group: the template has no other phrasing")
     return lines

@@ -57,15 +57,15 @@ def rows_at_once(
     for row in found:
         key = tuple(storable(value) for value in row[: len(columns)])
         exact[key].append(row[len(columns) :])
-        alike[_folded(key)] += 1
+        alike[folded(key)] += 1
     keys = [tuple(one[name] for name in names) for one in some]
     return {
-        place: exact[key] for place, key in enumerate(keys) if key in exact and alike[_folded(key)] == len(exact[key])
+        place: exact[key] for place, key in enumerate(keys) if key in exact and alike[folded(key)] == len(exact[key])
     }
 
 
-def _folded(key: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Without what a collation may overlook: case, accents, blanks around."""
+def folded(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Values without what a collation may overlook: case, accents, blanks around."""
     return tuple(_bare(value) if isinstance(value, str) else value for value in key)
 
 

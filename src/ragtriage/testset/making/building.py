@@ -18,7 +18,7 @@ from ragtriage.testset.making.filling import Filling, FillTerms
 from ragtriage.testset.making.filling_files import read_fillings
 from ragtriage.testset.making.phrasing import criteria_named, phrase
 from ragtriage.testset.making.reflecting import reflect
-from ragtriage.testset.making.sampling import SamplingPlan, half_width
+from ragtriage.testset.making.sampling import SamplingPlan, check_shares, check_size, criteria_of, half_width
 from ragtriage.testset.making.schema_file import read_schema
 from ragtriage.testset.making.stamps import Stamps, digest_of
 from ragtriage.testset.making.steps import (
@@ -89,7 +89,7 @@ def build(
         ConfigError: a term is wrong.
         InputError: the database or a file can't be read or written, or nothing can be asked.
     """
-    criteria_named(terms.criteria)
+    check_terms(terms, folder)
     seed = terms.plan.seed
     steps = [make_schema(database, folder / SCHEMA, terms.tables, terms.exclude, again=again)]
     steps.append(
@@ -99,6 +99,23 @@ def build(
     steps.append(make_phrasings(folder, terms.criteria, terms.per_criterion, seed, again=again))
     steps.append(make_questions(folder, terms.plan, again=again))
     return steps
+
+
+def check_terms(terms: BuildTerms, folder: Path | None = None) -> None:
+    """Whether the terms can be fulfilled, as far as that is known before anything is read or written.
+
+    Args:
+        terms: of the build.
+        folder: where phrasings may be that somebody edited; then what criteria there are isn't known yet.
+
+    Raises:
+        ConfigError: there is no such criterion, a share is out of its range, or the size is below one group.
+    """
+    names = [one.name for one in criteria_named(terms.criteria)]
+    check_shares(terms.plan)
+    if folder is not None and (folder / PHRASINGS).exists():
+        names = list(terms.plan.criteria)
+    check_size(terms.plan, criteria_of(terms.plan, names))
 
 
 def make_phrasings(
@@ -153,6 +170,7 @@ def count(database: Database, terms: BuildTerms) -> list[Counted]:
         ConfigError: a term is wrong.
         InputError: the database can't be read.
     """
+    check_terms(terms)
     schema = reflect(database, terms.tables, terms.exclude).schema
     templates = enumerate_templates(schema, aggregates=terms.aggregates, most=terms.most).templates
     phrased = phrase(

@@ -84,10 +84,21 @@ def asked(table: Table) -> list[Column]:
 
 
 def _allowed(shape: Shape) -> bool:
-    """Not what it filters on, and no placeholder that would mean two things."""
+    """Not what it filters on, no way that comes back to it, and no placeholder that would mean two things."""
     filtered = {(f.occurrence, f.column) for f in shape.filters}
+    if any(_comes_back(shape, one) for one in shape.filters):
+        return False
     placeholders = [(shape.table_of(f.occurrence), f.column) for f in shape.filters]
     return (0, shape.select) not in filtered and len(set(placeholders)) == len(placeholders)
+
+
+def _comes_back(shape: Shape, one: Filter) -> bool:
+    """Whether a filter is on the selected column, over other tables: the department of the head of a department.
+
+    A reference of a table to itself leads to another row: the manager of an employee.
+    """
+    same = one.occurrence and (shape.table_of(one.occurrence), one.column) == (shape.table, shape.select)
+    return bool(same) and shape.joined[one.occurrence - 1].to != 0
 
 
 def _names(table: Table, at: int) -> tuple[Filter, ...]:

@@ -11,9 +11,10 @@ from typing import Any
 from ragtriage.errors import InputError
 from ragtriage.testset.making.answers import Answer, Policies, typed
 from ragtriage.testset.making.at_once import Rows, rows_at_once
-from ragtriage.testset.making.binding import Bound, Value, bound
+from ragtriage.testset.making.binding import Bound, Value, bound, shown_value
 from ragtriage.testset.making.combinations import Drawing, Kind
 from ragtriage.testset.making.database import Database, TooSlow
+from ragtriage.testset.making.needless import SPARE, needed, says_more
 from ragtriage.testset.making.schema import ColumnType, Schema, Table
 from ragtriage.testset.making.sql import aliases_of, digest, quoted, tables_by_name
 from ragtriage.testset.making.template import QueryTemplate, Shape
@@ -50,8 +51,9 @@ class TemplateFilled:
     template: str
     fillings: tuple[Filling, ...]
     counts: Mapping[str, int]
-    """`occurring` and `product` combinations, those that were `tried`, and why some were dropped: `none`, `several`,
-    `null`, `empty` (a value to ask with is missing)."""
+    """`occurring` and `product` combinations, those that were `tried` (`blind` of them are of the blind product),
+    and why some were dropped: `none`, `several`, `null`, `echo` (the question holds its answer), `needless` (the name
+    alone says which row is meant, and the question says more), `empty` (a value to ask with is missing)."""
     sampled: bool = False
     problem: str = ""
     """Why nothing, or not all, could be had."""
@@ -76,16 +78,21 @@ def fill_template(
     problem = ""
     sampled = False
     try:
-        drawn = drawing.combinations(template, terms.per_template * _SPARE, terms.combinations)
+        more = says_more(template, schema)
+        most = terms.per_template * _SPARE * (SPARE if more else 1)
+        drawn = drawing.combinations(template, most, terms.combinations)
         counts.update(occurring=drawn.occurring, product=drawn.product, empty=drawn.skipped)
         sampled = drawn.sampled
+        chosen = needed(template, schema, database, drawn.values) if more else drawn.values
+        counts["needless"] += len(drawn.values) - len(chosen)
         asking = _Asking(template, schema, database, terms.policies)
-        for place, values in enumerate(drawn.values):
+        for place, values in enumerate(chosen):
             if len(found) == terms.per_template:
                 break
             if sampled and place % terms.per_template == 0:
-                asking.ask_at_once(drawn.values[place : place + terms.per_template])
+                asking.ask_at_once(chosen[place : place + terms.per_template])
             counts["tried"] += 1
+            counts["blind"] += not drawn.occurring or terms.combinations == "product"
             outcome = asking.ask(values)
             if isinstance(outcome, Filling):
                 found.append(outcome)
@@ -137,7 +144,7 @@ class _Asking:
         self._known = {_text(some[place]): found for place, found in rows.items()}
 
     def ask(self, values: Mapping[str, Value]) -> Filling | str:
-        """The filling, or why there is none: none, several, null."""
+        """The filling, or why there is none: none, several, null, echo."""
         parameters = self._bound.parameters(values)
         rows = self._known.get(_text(values))
         if rows is None:
@@ -145,6 +152,8 @@ class _Asking:
         outcome = self._counted_answer(rows) if self._counted else self._answer([row[0] for row in rows])
         if isinstance(outcome, str):
             return outcome
+        if not self._counted and _echoes(outcome, values):
+            return "echo"
         canonical = json.dumps([self._template.sql, sorted(values.items())], ensure_ascii=True)
         keys = self._keys(rows[0]) if len(rows) == 1 and not self._counted else {}
         return Filling(digest(canonical), self._template.id, dict(values), self._bound.sql, parameters, outcome, keys)
@@ -159,6 +168,8 @@ class _Asking:
             return answers[0]
         if self._policies.several == "drop" or len(values) > LONGEST_LIST:
             return "several"
+        if any(one and one.type == "yes/no" for one in answers):
+            return "several"  # "yes and no" answers nothing
         single = dict.fromkeys(one.value for one in answers if one and not isinstance(one.value, tuple))
         known = tuple(single)
         return Answer(known, "list") if known else "null"
@@ -196,6 +207,14 @@ class _Asking:
 
 def _text(values: Mapping[str, Value]) -> str:
     return json.dumps(sorted(values.items()), ensure_ascii=True)
+
+
+def _echoes(answer: Answer, values: Mapping[str, Value]) -> bool:
+    """Whether the question holds its answer; a yes or a no it can't hold."""
+    if answer.type == "yes/no" or isinstance(answer.value, tuple):
+        return False
+    said = shown_value(answer.value).casefold().strip()
+    return any(said == shown_value(value).casefold().strip() for value in values.values())
 
 
 def _plain(value: Any) -> Any:

@@ -73,6 +73,8 @@ class Sample:
     """Templates that lack a phrasing of some criterion."""
     ambiguous: int
     """Groups left out, since another asks the same in the same words."""
+    repeated: int
+    """Questions whose words another of their group has: there is no other phrasing of the template."""
     max_share: float
     """What it was in the end: with few templates more than was asked for."""
     notes: tuple[str, ...] = ()
@@ -102,7 +104,7 @@ def sample(
     by_criterion: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for one in phrasings:
         by_criterion[one.template][one.criterion].append(one.text)
-    criteria = _criteria(plan, by_criterion)
+    criteria = criteria_of(plan, list(dict.fromkeys(name for texts in by_criterion.values() for name in texts)))
     known = {template.id: template for template in templates}
     complete = [name for name in known if all(len(by_criterion[name][c]) >= count for c, count in criteria.items())]
     by_template: dict[str, list[Filling]] = defaultdict(list)
@@ -115,9 +117,7 @@ def sample(
         found.sort(key=lambda filling: filling.group)
         generator.shuffle(found)
     _check_quotas(plan, known)
-    each = sum(criteria.values())
-    if plan.size < each:
-        raise ConfigError(f"--size {plan.size}: one group has {each} questions, so ask for at least {each}")
+    each = check_size(plan, criteria)
     share = max(plan.max_share, 1 / len(waiting)) if waiting else plan.max_share
     chosen = _Chosen(known, by_criterion, criteria, generator)
     most = max(1, _floor(share * (plan.size // each)))
@@ -135,6 +135,7 @@ def sample(
         by_template={name: len(groups) for name, groups in taken.items() if groups},
         unphrased=len(filled_ones - set(complete)),
         ambiguous=chosen.ambiguous,
+        repeated=sum(_repeats(group) for groups in taken.values() for group in groups),
         max_share=share,
         notes=tuple(_notes(plan, waiting, share, each, total, cut=cut)),
     )
@@ -189,8 +190,20 @@ class _Chosen:
         return sorted(order, key=lambda text: text in used)[:count]
 
 
-def _criteria(plan: SamplingPlan, found: Mapping[str, Mapping[str, list[str]]]) -> dict[str, int]:
-    present = list(dict.fromkeys(criterion for texts in found.values() for criterion in texts))
+def _repeats(group: Sequence[Question]) -> int:
+    return len(group) - len({one.query for one in group})
+
+
+def criteria_of(plan: SamplingPlan, present: Sequence[str]) -> dict[str, int]:
+    """Phrasings of each criterion in every group.
+
+    Args:
+        plan: what is wanted.
+        present: the criteria that there are.
+
+    Raises:
+        ConfigError: the plan names another one, or asks for none of it.
+    """
     if not plan.criteria:
         return dict.fromkeys(present, 1)
     for name, count in plan.criteria.items():
@@ -201,15 +214,37 @@ def _criteria(plan: SamplingPlan, found: Mapping[str, Mapping[str, list[str]]]) 
     return dict(plan.criteria)
 
 
-def _check_quotas(plan: SamplingPlan, templates: Mapping[str, QueryTemplate]) -> None:
-    tables = {table for template in templates.values() for table in template.tables}
+def check_size(plan: SamplingPlan, criteria: Mapping[str, int]) -> int:
+    """The questions of one group.
+
+    Raises:
+        ConfigError: the size is below one group.
+    """
+    each = sum(criteria.values())
+    if plan.size < each:
+        raise ConfigError(f"--size {plan.size}: one group has {each} questions, so ask for at least {each}")
+    return each
+
+
+def check_shares(plan: SamplingPlan) -> None:
+    """Whether all shares are ones.
+
+    Raises:
+        ConfigError: one is out of its range.
+    """
     for name, share in plan.quotas.items():
-        if name not in tables and name not in templates:
-            raise ConfigError(f"--quota {name}: is neither a table nor a template's id")
         if not 0 <= share <= 1:
             raise ConfigError(f"--quota {name}={share:g}: use a share from 0 to 1")
     if not 0 < plan.max_share <= 1:
         raise ConfigError(f"--max-share {plan.max_share:g}: use a share above 0, up to 1")
+
+
+def _check_quotas(plan: SamplingPlan, templates: Mapping[str, QueryTemplate]) -> None:
+    tables = {table for template in templates.values() for table in template.tables}
+    for name in plan.quotas:
+        if name not in tables and name not in templates:
+            raise ConfigError(f"--quota {name}: is neither a table nor a template's id")
+    check_shares(plan)
 
 
 def _allotted(

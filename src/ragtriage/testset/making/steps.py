@@ -173,6 +173,7 @@ def make_questions(folder: Path, plan: SamplingPlan, *, again: bool = False) -> 
         "half_width": half_width(found.groups),
         "unphrased_templates": found.unphrased,
         "ambiguous_groups": found.ambiguous,
+        "repeated_questions": found.repeated,
     }
     stamps.write(path, "".join(json_line(one.row()) for one in found.questions), inputs, numbers)
     refused = (*templates.refused, *phrasings.refused, *fillings.refused)
@@ -197,14 +198,16 @@ def _as_it_stands(stamps: Stamps, path: Path, *, needed: bool) -> tuple[str, ...
 def _nothing(results: Collection[TemplateFilled]) -> str:
     totals = _totals(results)
     problem = next((one.problem for one in results if one.problem), "")
-    why = ", ".join(f"{count:,} {name}" for name, count in totals.items() if name in {"none", "several", "null"})
+    why = ", ".join(
+        f"{count:,} {name}" for name, count in totals.items() if name in {"none", "several", "null", "echo", "needless"}
+    )
     return (
         f"no query gives a single answer ({why or 'no values'}).{' The first problem: ' + problem if problem else ''}"
     )
 
 
 def _totals(results: Collection[TemplateFilled]) -> dict[str, int]:
-    names = ("occurring", "product", "tried", "none", "several", "null", "empty")
+    names = ("occurring", "product", "tried", "blind", "none", "several", "null", "echo", "needless", "empty")
     return {name: sum(one.counts.get(name, 0) for one in results) for name in names}
 
 

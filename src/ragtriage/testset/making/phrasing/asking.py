@@ -61,7 +61,7 @@ def _selected(query: Query) -> Iterator[Wording]:
             yield _yes_or_no(words, row)
             continue
         idiom = idiom_of(words, row.sort, type_, query.table.words)
-        if idiom:
+        if idiom and not (row.heavy and idiom.about == "place"):
             yield from _idiomatic(idiom, words, said, row)
             if idiom.noun:
                 continue

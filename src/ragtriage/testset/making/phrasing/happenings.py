@@ -11,7 +11,8 @@ _BASES = frozenset("open close start begin end join leave from to".split())
 """Words for a moment that are no participle."""
 _NOUNS = {
     "born": "date of birth", "died": "date of death", "founded": "founding date", "established": "founding date",
-    "released": "release date", "published": "publication date", "launched": "launch date", "built": "construction date",
+    "released": "release date", "published": "publication date", "launched": "launch date",
+    "built": "construction date",
     "constructed": "construction date", "completed": "completion date", "created": "creation date",
     "updated": "date of the last update", "last updated": "date of the last update",
     "modified": "date of the last change", "last modified": "date of the last change", "sold": "sale date",
@@ -22,12 +23,14 @@ _NOUNS = {
     "employed": "date of employment", "joined": "joining date", "join": "joining date", "left": "leaving date",
     "leave": "leaving date", "graduated": "graduation date", "retired": "retirement date", "opened": "opening date",
     "open": "opening date", "closed": "closing date", "close": "closing date", "started": "start date",
-    "begin": "start date", "from": "start date", "ended": "end date", "to": "end date", "cancelled": "cancellation date",
+    "begin": "start date", "from": "start date", "ended": "end date", "to": "end date",
+    "cancelled": "cancellation date",
     "canceled": "cancellation date", "signed": "date of signature", "approved": "approval date",
     "departed": "departure date", "arrived": "arrival date", "expired": "expiry date",
 }  # fmt: skip
 _AROUND = re.compile(
-    r"(?:(?:date|time|day|year) (?:(?:it|they|he|she) )?(?:was |were )?)?(?P<verb>.+?)(?: (?:date|day|time|year|at|on))?"
+    r"(?:(?:date|time|day|year) (?:(?:it|they|he|she) )?(?:was |were )?)?(?P<verb>.+?)"
+    r"(?: (?:date|day|time|year|at|on))?"
 )
 
 

@@ -80,6 +80,7 @@ def _did(
     )
 
 
+_LIVES = ("In which {c} does {x} live", "in which {c} {x} lives")
 IDIOMS: tuple[Idiom, ...] = (
     *_done("hired?|hiring|employed|employment", "hired", sorts=("person",)),
     *_done("birth|born|birthday|birth ?date|dob|date of birth", "born", sorts=("person",)),
@@ -149,18 +150,24 @@ IDIOMS: tuple[Idiom, ...] = (
     _idiom("budget", "amount", "How large is the budget of {x}", "how large the budget of {x} is", types=NUMBERS),
     _idiom("nationality", "thing", "What is the nationality of {x}", "what the nationality of {x} is"),
     _idiom("country|city|town|state", "place", "Which {c} is {x} based in", "which {c} {x} is based in",
-           sorts=("place", "thing"),
-           table="customer|client|donor|subscriber|account|partner|supplier|vendor"),
-    _idiom("country", "place", "Which country does {x} live in", "which country {x} lives in", sorts=("person",),
+           "In which {c} is {x} based", "in which {c} {x} is based", sorts=("place", "thing"),
+           table="customer|client|donor|subscriber|account|partner|supplier|vendor|company|firm|organi[sz]ation|agency",
+           noun="the {c} in which {x} is based"),
+    _idiom("country", "place", "Which country does {x} live in", "which country {x} lives in", *_LIVES,
+           sorts=("person",), noun="the country in which {x} lives",
            table="employee|tenant|patient|resident|user|contact|staff|visitor|customer|client|donor|subscriber|partner"),
     _idiom("country", "place", "Which country is {x} from", "which country {x} is from", sorts=("person",)),
+    _idiom("country|city|town|village", "place", "Which {c} is {x} in", "which {c} {x} is in", "In which {c} is {x}",
+           "in which {c} {x} is", sorts=("thing",), noun="the {c} in which {x} is",
+           table="project|bridge|building|house|property|apartment|monument|station|garden|festival|plant"),
     _idiom("country|continent|region|county|province|district", "place", "Which {c} is {x} in", "which {c} {x} is in",
            sorts=("place",)),
     _idiom("(?:born|birth) (?P<b>state|city|country|town)", "place", "In which {b} was {x} born",
            "in which {b} {x} was born", sorts=("person",), noun="the {b} in which {x} was born"),
     _idiom("home ?town|birth ?place|place of birth", "place", "Where was {x} born", "where {x} was born",
            sorts=("person",), types=("text",)),
-    _idiom("city|town|state", "place", "Which {c} does {x} live in", "which {c} {x} lives in", sorts=("person",)),
+    _idiom("city|town|state", "place", "Which {c} does {x} live in", "which {c} {x} lives in", *_LIVES,
+           sorts=("person",), noun="the {c} in which {x} lives"),
     _idiom("city|town|state", "place", "Which {c} is {x} in", "which {c} {x} is in", sorts=("place",)),
     _idiom("location|headquarters?", "place", "Where is {x}", "where {x} is", sorts=("place",)),
     _idiom("location|venue|place", "place", "Where was {x} held", "where {x} was held", sorts=("thing",),

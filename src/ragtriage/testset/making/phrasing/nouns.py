@@ -25,7 +25,7 @@ PERSONS = frozenset(
 COMPANIES = frozenset("customer client partner sponsor donor".split())
 """Persons where their table says something of them that only persons have; often companies."""
 _OF_PERSONS = re.compile(
-    r"(?:.* )?(?:(?:first|last|middle|given|family) name|surname|gender|sex|age|(?:date of )?birth(?: ?da(?:te|y))?|born)"
+    r"(?:.* )?(?:(?:first|last|middle|given|family) name|surname|gender|sex|age|birth(?: ?da(?:te|y))?|born)"
 )
 PLACES = frozenset(
     "city country town village state region province county district continent island station airport port stadium "

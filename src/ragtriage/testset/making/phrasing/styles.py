@@ -25,7 +25,6 @@ Style = Callable[[Sequence[Wording], random.Random], Iterator[str]]
 
 FEW = 11
 """Words of a clause up to which it may end with its verb."""
-QUESTION = ("{question}",)
 DIRECTIVE = (
     "Tell me {told}.", "Find out {told}.", "Please tell me {told}.", "Look up {told}.", "Let me know {told}.",
 )  # fmt: skip
@@ -77,6 +76,13 @@ def _short(wordings: Sequence[Wording], chance: random.Random) -> Iterator[str]:
     yield from sorted(others, key=len)
 
 
+def _question(wordings: Sequence[Wording], chance: random.Random) -> Iterator[str]:  # noqa: ARG001  # nothing to choose
+    """The plain questions; where there is but one, which a short phrasing has too, one more."""
+    yield from (f"{wording.direct}?" for wording in wordings)
+    if len(wordings) == 1:
+        yield f"Can you tell me {wordings[0].told}?"
+
+
 def _keywords(wordings: Sequence[Wording], chance: random.Random) -> Iterator[str]:
     for keys in dict.fromkeys(wording.keys for wording in wordings):
         yield keys
@@ -117,7 +123,7 @@ def _distracting(wordings: Sequence[Wording], chance: random.Random) -> Iterator
 STYLES: Mapping[str, Style] = {
     "short": _short,
     "long": _long,
-    "question": _framed(*QUESTION),
+    "question": _question,
     "directive": _framed(*DIRECTIVE, *DIRECTIVE_NOUN),
     "formal": _framed(*FORMAL, *FORMAL_NOUN),
     "casual": _casual,
