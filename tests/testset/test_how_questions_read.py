@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from ferry_schema import SCHEMA as FERRIES
+from ferry_schema import TEMPLATES
 
 from ragtriage.testset.making.binding import shown_value
 from ragtriage.testset.making.enumerating import enumerate_templates
-from ragtriage.testset.making.phrasing import phrase
+from ragtriage.testset.making.phrasing import criteria_named, phrase
 from ragtriage.testset.making.phrasing.asking import wordings_of
 from ragtriage.testset.making.phrasing.english import is_plural, plural
 from ragtriage.testset.making.phrasing.nouns import sort_of
@@ -101,3 +105,18 @@ def test_no_phrasing_has_a_verb_where_a_noun_belongs():
     texts = [one.text for one in phrase(schema, enumerate_templates(schema).templates, per_criterion=6).texts]
     assert len(texts) > 80
     assert not [text for text in texts if "the founded" in text or "the placed" in text or "founded of" in text]
+
+
+def test_nobody_is_given_a_person_and_no_clause_ends_far_behind_its_subject():
+    texts = [
+        one.text
+        for one in phrase(
+            FERRIES, TEMPLATES, criteria_named(["directive", "formal", "indirect"]), per_criterion=8
+        ).texts
+    ]
+    assert any("the name of" in text for text in texts)
+    assert not [
+        text for text in texts if re.search(r"(?:Give me|Show me|State|provide) [^ ]+(?: \S+)?'s manager[.?]", text)
+    ]
+    assert not [text for text in texts if re.search(r"\bwho the \w+ whose .* is[.?]$", text)]
+    assert not [text for text in texts if "inform me" in text]

@@ -30,7 +30,7 @@ DIRECTIVE = (
 )  # fmt: skip
 DIRECTIVE_NOUN = ("Give me {noun}.", "Show me {noun}.", "State {noun}.")
 FORMAL = (
-    "Could you please inform me {told}?",
+    "Could you please let me know {told}?",
     "I would be grateful if you could tell me {told}.",
     "Would you be so kind as to tell me {told}?",
     "I would appreciate it if you could tell me {told}.",
@@ -139,19 +139,17 @@ def _fits(frame: str, wording: Wording) -> bool:
     """Whether the frame has what it needs, and doesn't leave a lonely "is" behind a long noun."""
     if "{noun}" in frame:
         return wording.noun != ""
-    trailing = wording.embedded.startswith("what ") and wording.embedded.endswith((" is", " are"))
-    return "{embedded}" not in frame or not trailing or len(wording.embedded.split()) <= FEW
+    long = len(wording.embedded.split()) > FEW or " whose " in wording.embedded
+    return "{embedded}" not in frame or not wording.trailing or not long
 
 
 def _fill(frame: str, wording: Wording, *, spoken: bool = False) -> str:
     direct = contracted(wording.direct) if spoken else wording.direct
     embedded = wording.embedded
     told = wording.told
-    if frame.startswith("Could you please inform me"):
-        told = f"of {told}" if told == wording.noun else told
     fill = {"question": f"{direct}?", "small": f"{small(direct)}?", "embedded": embedded, "told": told}
     # one pass: a placeholder can look like anything, but never like a field of a frame
-    return frame.format(noun=wording.noun, **fill)
+    return frame.format(noun=wording.given, **fill)
 
 
 def _shuffled(items: Sequence[T], chance: random.Random) -> list[T]:

@@ -22,7 +22,18 @@ class Wording:
     about: About
 
     @property
+    def trailing(self) -> bool:
+        """Whether the clause ends with a verb far behind its subject: "what the length of the track Blue is"."""
+        about = self.embedded.startswith("what ") or (self.embedded.startswith("who ") and " whose " in self.embedded)
+        return about and self.embedded.endswith((" is", " are"))
+
+    @property
+    def given(self) -> str:
+        """Behind "give me": the noun, of a person the name."""
+        person = self.about == "person" and self.noun and not self.noun.startswith("the name of ")
+        return f"the name of {self.noun}" if person else self.noun
+
+    @property
     def told(self) -> str:
         """Behind "tell me": the noun where the clause would only say "what … is"."""
-        plain = self.embedded.startswith("what ") and self.embedded.endswith((" is", " are"))
-        return self.noun if self.noun and plain else self.embedded
+        return self.given if self.noun and self.trailing else self.embedded
