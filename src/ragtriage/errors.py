@@ -8,6 +8,7 @@ RagtriageError
 ├── JudgeError            a judge can't work at all (one failed question is a `Failure`, not an exception)
 │   └── Stopped           a judge stopped on purpose before it was done; the same evaluation can be continued
 └── StoreError            a run can't be read or written
+    └── NotStoredError    a store, a run or a case isn't there, so giving the same command again doesn't help
 """
 
 from __future__ import annotations
@@ -52,3 +53,7 @@ class Stopped(JudgeError):
 
 class StoreError(RagtriageError):
     """A run can't be read or written."""
+
+
+class NotStoredError(StoreError):
+    """A store, a run, or what was asked of a run isn't there: a wrong name, not a store that can't be used."""

@@ -114,6 +114,7 @@ def test_several_metrics_are_told_apart(keys) -> None:
         (("--pick", "mine"), "--pick mine: use random or disagreements"),
         (("--against", "1"), "--against goes with --pick disagreements"),
         (("-o", "labels.csv"), "ends in .jsonl"),
+        (("42",), "there is no run 42"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(keys, arguments: tuple[str, ...], sentence: str) -> None:

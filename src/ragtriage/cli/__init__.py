@@ -8,7 +8,7 @@ import sys
 
 from ragtriage.cli.app import app
 from ragtriage.cli.exits import INCOMPLETE, USAGE
-from ragtriage.errors import ApplicationError, JudgeError, RagtriageError, StoreError
+from ragtriage.errors import ApplicationError, JudgeError, NotStoredError, RagtriageError, StoreError
 
 CTRL_C = 130
 """What typer exits with after Ctrl-C, where a command didn't see to it itself."""
@@ -31,7 +31,8 @@ def main() -> None:
             sys.stdout.flush()
     except RagtriageError as error:
         sys.stderr.write(f"ragtriage: {error}\n")
-        sys.exit(INCOMPLETE if isinstance(error, StoreError | JudgeError | ApplicationError) else USAGE)
+        later = isinstance(error, StoreError | JudgeError | ApplicationError) and not isinstance(error, NotStoredError)
+        sys.exit(INCOMPLETE if later else USAGE)
     except (BrokenPipeError, SystemExit) as end:
         # The reader of a pipe (`| head`) has gone: nothing is wrong, and nothing more may be written. Where typer sees
         # it first it exits with 1, which would say that a gate failed.

@@ -15,7 +15,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-from ragtriage.errors import StoreError
+from ragtriage.errors import NotStoredError, StoreError
 
 FOLDER = ".ragtriage"
 FILE = "runs.sqlite"
@@ -61,7 +61,8 @@ def connect(address: str, *, create: bool, wait: float = WAIT, fixed: bool | Non
         fixed: it may only be read, as on a read-only file system; None finds out.
 
     Raises:
-        StoreError: it isn't there, or can't be opened.
+        NotStoredError: it isn't there, and isn't to be made.
+        StoreError: it can't be opened.
     """
     with speaking(shown(address)):
         if "://" in address:
@@ -69,7 +70,7 @@ def connect(address: str, *, create: bool, wait: float = WAIT, fixed: bool | Non
         path = Path(address)
         if not path.exists():
             if not create:
-                raise StoreError(f"there is no store at {path}: evaluate a file first, or {_ELSEWHERE}")
+                raise NotStoredError(f"there is no store at {path}: evaluate a file first, or {_ELSEWHERE}")
             made = not path.parent.is_dir()
             path.parent.mkdir(parents=True, exist_ok=True)
             ignore = path.parent / ".gitignore"

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Row, select
 
 from ragtriage.case import Case, Source, Turn
-from ragtriage.errors import StoreError
+from ragtriage.errors import NotStoredError
 from ragtriage.metrics import metric_named
 from ragtriage.record import Record
 from ragtriage.store.codec import DELETED, decode_steps
@@ -84,13 +84,14 @@ class StoredRun:
         """One case's record.
 
         Raises:
-            StoreError: the run holds no such case, or the store can't be read.
+            NotStoredError: the run holds no such case.
+            StoreError: the store can't be read.
         """
         with reading(self._engine, self._where) as connection:
             here = (cases.c.run == self.number) & (cases.c.id_digest == digest(case_id))
             rows = connection.execute(select(cases).where(here)).all()
             if not rows:
-                raise StoreError(f"run {self.number} holds no case {case_id!r}")
+                raise NotStoredError(f"run {self.number} holds no case {case_id!r}")
             return _records(connection, self.info, rows)[0]
 
     def rows(self) -> Iterator[StoredRow]:
@@ -115,10 +116,11 @@ class StoredRun:
         """One metric's outcome on every case as (case id, outcome without parts), in the order of the input.
 
         Raises:
-            StoreError: the run doesn't have the metric, or the store can't be read.
+            NotStoredError: the run doesn't have the metric.
+            StoreError: the store can't be read.
         """
         if metric not in self.info.metrics:
-            raise StoreError(f"run {self.number} has no metric {metric!r}; it has {', '.join(self.info.metrics)}")
+            raise NotStoredError(f"run {self.number} has no metric {metric!r}; it has {', '.join(self.info.metrics)}")
         return ((row.id, row.outcomes[metric]) for row in self.rows() if metric in row.outcomes)
 
     def rejected(self) -> list[RejectedRow]:
@@ -141,7 +143,8 @@ def read_run_at(engine: Engine, where: str, which: int | str) -> StoredRun:
     """The run with this number, or the `last`.
 
     Raises:
-        StoreError: there is no such run, or the store can't be read.
+        NotStoredError: there is no such run.
+        StoreError: the store can't be read.
     """
     with reading(engine, where) as connection:
         return StoredRun(engine, where, read_run(connection, which))

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 
 from sqlalchemy import Connection, Row, case, func, select
 
-from ragtriage.errors import StoreError
+from ragtriage.errors import NotStoredError
 from ragtriage.store.schema import cases, rejected, runs
 
 State = Literal["running", "finished", "interrupted"]
@@ -145,11 +145,11 @@ def read_run(connection: Connection, which: int | str) -> RunInfo:
         which: its number, also as a text, or `last`: the newest, or the first run of the newest repeated evaluation.
 
     Raises:
-        StoreError: there is no such run; says which there are.
+        NotStoredError: there is no such run; says which there are.
     """
     text = str(which).strip()
     if text != "last" and not text.isdecimal():
-        raise StoreError(f"{text!r} is no run: give its number, or last")
+        raise NotStoredError(f"{text!r} is no run: give its number, or last")
     number = _last(connection) if text == "last" else int(text)
     found = read_runs(connection, number) if number else []
     if found:
@@ -158,8 +158,8 @@ def read_run(connection: Connection, which: int | str) -> RunInfo:
         str(n) for n in connection.execute(select(runs.c.number).order_by(runs.c.number.desc()).limit(10)).scalars()
     ]
     if not there:
-        raise StoreError("the store holds no run yet: evaluate a file first")
-    raise StoreError(f"there is no run {text}; the newest are {', '.join(there)}")
+        raise NotStoredError("the store holds no run yet: evaluate a file first")
+    raise NotStoredError(f"there is no run {text}; the newest are {', '.join(there)}")
 
 
 def _last(connection: Connection) -> int | None:

@@ -176,7 +176,8 @@ class Store:
             number: its number, also as a text, or `last`.
 
         Raises:
-            StoreError: there is no such run (says which there are), or the store can't be read.
+            NotStoredError: there is no such run; says which there are.
+            StoreError: the store can't be read.
         """
         return read_run_at(self._engine, self.where, number)
 
