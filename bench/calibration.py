@@ -1,9 +1,9 @@
 """How often the 95 % interval of a corrected mean holds the truth, by simulation.
 
-    python bench/calibration.py [--repetitions 2000]
+    python bench/calibration.py [--repetitions 2000] [--only TEXT]
 
 Every repetition draws new cases, each with a truth of its own (beta-distributed with the given correlation between its
-components), 1 to 8 components a case, the judge's verdicts with the given errors, and labels: at random, or nos and
+components), 1 to 8 components a case or as many as said, the judge's verdicts with the given errors, and labels: at random, or nos and
 unknowns three times as likely as yes. The truth is the mean over all cases that could be drawn.
 """
 
@@ -35,6 +35,9 @@ class Setting:
     unknown: float = 0.0
     even: bool = True
     """Whether every component is as likely to be labelled."""
+    fewest: int = 1
+    """Components of a case, at least."""
+    most: int = 8
 
 
 SETTINGS = (
@@ -42,6 +45,8 @@ SETTINGS = (
     Setting("clustered, 50 labels", 200, 50, 0.3, 0.9, 0.7, 0.05),
     Setting("clustered, 60 labels, nos drawn thrice as often", 200, 60, 0.3, 0.9, 0.7, 0.05, even=False),
     Setting("few cases, 100 labels", 60, 100, 0.5, 0.9, 0.6),
+    Setting("30 cases of 4 to 8, 150 labels", 30, 150, 0.2, 0.85, 0.8, fewest=4),
+    Setting("20 cases of 4 to 8, 100 labels", 20, 100, 0.2, 0.85, 0.8, fewest=4),
     Setting("clustered, good judge, 200 labels", 300, 200, 0.3, 0.95, 0.9),
     Setting("judge that always says yes, 50 labels", 200, 50, 0.1, 1.0, 0.0),
 )
@@ -49,7 +54,7 @@ SETTINGS = (
 
 def drawn(setting: Setting, truth: float, random: np.random.Generator) -> Sample:
     """One run with labels."""
-    sizes = random.integers(1, 9, setting.cases)
+    sizes = random.integers(setting.fewest, setting.most + 1, setting.cases)
     case = np.repeat(np.arange(setting.cases), sizes)
     each = np.full(setting.cases, truth)
     if setting.alike:
@@ -62,9 +67,10 @@ def drawn(setting: Setting, truth: float, random: np.random.Generator) -> Sample
     said = np.where(yes, YES, NO)
     said[random.random(len(case)) < setting.unknown] = UNKNOWN
     if setting.even:
-        chance = np.full(len(case), setting.labels / len(case))
+        labels = min(setting.labels, len(case))
+        chance = np.full(len(case), labels / len(case))
         labelled = np.zeros(len(case), bool)
-        labelled[random.choice(len(case), setting.labels, replace=False)] = True
+        labelled[random.choice(len(case), labels, replace=False)] = True
     else:
         wanted = np.where(said == YES, 1.0, 3.0)
         chance = np.minimum(1.0, wanted * setting.labels / wanted.sum())
@@ -103,9 +109,11 @@ def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repetitions", type=int, default=2000)
-    repetitions = parser.parse_args().repetitions
+    parser.add_argument("--only", default="", help="settings whose name holds this text")
+    options = parser.parse_args()
+    repetitions = options.repetitions
     every = []
-    for setting in SETTINGS:
+    for setting in (one for one in SETTINGS if options.only in one.name):
         print(setting.name)
         for truth in TRUTHS:
             held, width, mean, usual = coverage(setting, truth, repetitions)

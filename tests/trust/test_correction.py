@@ -139,3 +139,35 @@ def test_intervals_hold_the_truth(truth: float) -> None:
         held += found is not None and found.low <= truth <= found.high
 
     assert 0.92 <= held / 500 <= 0.985
+
+
+@pytest.mark.parametrize("truth", [0.3, 0.7])
+def test_intervals_hold_the_truth_of_few_cases_that_are_mostly_labelled(truth: float) -> None:
+    # the choice of cases is nearly all that is unsure here; without what labels say of the cases it would be .92
+    random = np.random.default_rng(7)
+    held = 0
+    for _ in range(2000):
+        case = np.repeat(np.arange(30), 6)
+        is_so = random.random(180) < random.beta(truth * 4, (1 - truth) * 4, 30)[case]
+        said = np.where(random.random(180) < np.where(is_so, 0.85, 0.2), YES, NO)
+        told = np.full(180, np.nan)
+        drawn = random.choice(180, 150, replace=False)
+        told[drawn] = is_so[drawn]
+        found = corrected(Sample(case, np.full(180, 1 / 6), said, told, np.full(180, 150 / 180)), 0.0)
+        held += found is not None and found.low <= truth <= found.high
+
+    assert 0.93 <= held / 2000 <= 0.97
+
+
+def test_few_cases_make_it_wider_than_many_that_lie_as_far_apart() -> None:
+    def width(cases: int) -> float:
+        size = 800 // cases  # three quarters of every second case are right, of the others one quarter
+        high, low = [*[YES] * (3 * size // 4), *[NO] * (size // 4)], [*[NO] * (3 * size // 4), *[YES] * (size // 4)]
+        said = np.array((high + low) * (cases // 2))
+        found = corrected(Sample(np.repeat(np.arange(cases), size), np.ones(800), said, said * 1.0, np.ones(800)), 0.5)
+        assert found is not None
+        return found.high - found.low
+
+    # half a width is the quantile of Student's t with n - 1 degrees of freedom, times .25 / sqrt(n - 1)
+    assert width(4) == pytest.approx(2 * 3.182 * 0.25 / 3**0.5, rel=0.01)
+    assert width(200) == pytest.approx(2 * 1.972 * 0.25 / 199**0.5, rel=0.05)

@@ -106,10 +106,9 @@ def corrected(sample: Sample, raw: float) -> Correction | None:
     right = np.bincount(group, drawn * truth, 3) / np.where(mass > 0, mass, 1.0)
     mean = min(1.0, max(0.0, float(share @ right)))
 
-    spread = _between_cases(sample.case, weight, right[said], mean)
     errors = share[group] * drawn / mass[group] * (truth - right[group])
     effect = _clustering(sample.case[told], errors)
-    below = above = (_Z * spread) ** 2
+    below = above = _between_cases(sample.case, weight, right[said] - mean, told, errors) ** 2
     for verdict in np.flatnonzero(mass):
         own = drawn[group == verdict]
         low, high = _wilson(float(right[verdict]), _effective(own, float(right[verdict])) / effect)
@@ -129,13 +128,37 @@ def _grouped(said: Numbers, told: Numbers) -> Numbers:
     return said
 
 
-def _between_cases(case: Numbers, weight: Numbers, expected: Numbers, mean: float) -> float:
-    """The standard error that comes from the choice of cases: how far their expected scores lie apart."""
+def _between_cases(case: Numbers, weight: Numbers, beyond: Numbers, told: Numbers, errors: Numbers) -> float:
+    """Half the interval that comes from the choice of cases.
+
+    A case counts with its expected score beyond the mean, and with how the errors of its labelled components go with
+    that: where people found more than the verdicts say, in cases that stand high anyway, scores lie further apart than
+    expected ones. That part can only widen. The quantile is Student's, by the effective number of cases (Kish 1965).
+    """
     count = int(case.max()) + 1
     if count == 1:
         return 0.0
-    residual = np.bincount(case, weight * (expected - mean), count)
-    return math.sqrt(float(residual @ residual) * count / (count - 1))
+    expected = np.bincount(case, weight * beyond, count)
+    found = np.bincount(case[told], errors, count)
+    variance = float(expected @ expected) + max(0.0, 2 * float(expected @ found))
+    heavy = np.bincount(case, weight, count)
+    freedom = float(heavy.sum() ** 2 / (heavy @ heavy)) - 1
+    return _student(freedom) * math.sqrt(variance * count / (count - 1))
+
+
+def _student(freedom: float) -> float:
+    """The .975 quantile of Student's t, by the expansion of Cornish and Fisher (Abramowitz and Stegun 26.7.5).
+
+    From 2 degrees of freedom on it is right to a hundredth; fewer than 1 count as 1.
+    """
+    z, n = _Z, max(1.0, freedom)
+    return (
+        z
+        + (z**3 + z) / (4 * n)
+        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * n**2)
+        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * n**3)
+        + (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / (92160 * n**4)
+    )
 
 
 def _clustering(case: Numbers, errors: Numbers) -> float:
