@@ -142,6 +142,21 @@ def test_few_labels_give_no_numbers_but_the_reason(command, labelled) -> None:
     assert "corrected" not in command("show").out
 
 
+def test_labels_of_one_metric_leave_what_others_corrected(command, labelled) -> None:
+    assert command("trust", "calibrate", labelled()).code == 0
+    kept = command("show", "--json").json["metrics"]["groundedness"]["corrected"]
+
+    few = labelled(lambda row: row if row["case"] in {"c1", "c2"} else None)
+    said = command("trust", "calibrate", few, "--json")
+
+    assert said.json["earlier"] == ["groundedness"]
+    assert "note: kept with the run by other labels, and left as it was: groundedness" in said.err
+    assert command("show", "--json").json["metrics"]["groundedness"]["corrected"] == kept
+    most = labelled(lambda row: row if row["component"] < 2 else None)
+    assert command("trust", "calibrate", most, "--json").json["earlier"] == []
+    assert command("show", "--json").json["metrics"]["groundedness"]["corrected"]["labels"] == 120
+
+
 def test_picked_labels_are_counted_and_not_used(command, labelled) -> None:
     path = labelled(lambda row: row | ({"chance": None, "pick": "disagreements"} if row["component"] == 0 else {}))
 

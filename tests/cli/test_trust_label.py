@@ -98,6 +98,25 @@ def test_picked_items_are_marked_in_the_file_and_on_screen(keys) -> None:
     assert {(one["pick"], one["chance"]) for one in labels("picked.jsonl")} == {("disagreements", None)}
 
 
+def test_what_is_said_of_picked_items_fits_into_eighty_columns(keys) -> None:
+    said = keys("y\ny\n", "--n", 2, "--pick", "disagreements", "-o", "picked.jsonl")
+
+    assert max(map(len, said.out.splitlines())) <= 80
+
+
+def test_a_smaller_n_changes_no_label_and_another_draw_is_refused(keys) -> None:
+    assert keys("y\ny\n", "--n", 2).code == 0
+    before = Path("labels.jsonl").read_bytes()
+    assert keys("", "--n", 1).code == 0
+
+    for further in (("--seed", 1), ("--metric", "all")):
+        said = keys("", "--n", 3, *further)
+        assert said.code == 2
+        assert "go on with the same --metric and --seed, or name another file with -o" in said.err
+    assert Path("labels.jsonl").read_bytes() == before
+    assert keys("y\n", "--n", 1, "--metric", "self_distinctness").code == 0
+
+
 def test_several_metrics_are_told_apart(keys) -> None:
     said = keys("y\n" * 6, "--n", 6, "--metric", "all")
 

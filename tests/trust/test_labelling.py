@@ -11,7 +11,7 @@ from ragtriage.errors import ConfigError
 from ragtriage.record import Record
 from ragtriage.trust.items import Drawn, Item, draw, items_of, labelled_metrics, pick
 from ragtriage.trust.label_files import LabelFile, read_labels
-from ragtriage.trust.labelling import Session, compare
+from ragtriage.trust.labelling import Session, compare, draw_name
 from ragtriage.trust.labels import Label
 from ragtriage.trust.screen import screen
 from ragtriage.verdicts import Answered, Component, Failure, Part, Score, Undefined, Verdict
@@ -175,11 +175,38 @@ def test_a_larger_sample_raises_the_chance_of_what_is_labelled(tmp_path: Path) -
     assert [(one.label, one.chance) for one in read_labels(path).labels] == [(True, 1.0)] * 3
 
 
+def test_a_smaller_sample_of_the_same_draw_takes_no_chance_away(tmp_path: Path) -> None:
+    path, small = tmp_path / "labels.jsonl", [Drawn(one.item, 0.2) for one in SAMPLE]
+    name = draw_name(["groundedness"], 6, 0)
+    with LabelFile(path) as file:
+        assert not Session(file, "7", SAMPLE, draw=name).work(keys("yq", []))
+        before = path.read_bytes()
+        smaller = Session(file, "7", small[:2], draw=name)
+        assert path.read_bytes() == before
+        assert smaller.work(lambda *_: "n")  # what it adds belongs to the larger draw, too
+    assert [(one.case, one.chance, one.draw) for one in read_labels(path).labels] == [("a", 0.5, name), ("b", 0.5, name)]
+
+
+@pytest.mark.parametrize("other", [draw_name(["groundedness"], 6, 1), draw_name(["groundedness", "x"], 6, 0)])
+def test_another_draw_into_the_same_file_is_refused(tmp_path: Path, other: str) -> None:
+    path, name = tmp_path / "labels.jsonl", draw_name(["groundedness"], 6, 0)
+    further = [Drawn(item("z"), 0.5)]  # not even an item that both have
+    with LabelFile(path) as file:
+        assert Session(file, "7", SAMPLE, draw=name).work(keys("yyy", []))
+        with pytest.raises(ConfigError, match=r"another draw \(groundedness; 6 items; seed 0\).*name another file with -o"):
+            Session(file, "7", further, draw=other)
+        assert Session(file, "7", further, "Ben", draw=other).labels == ()
+        precision = [Drawn(Item("z", "response_precision", 0, "It is so.", "yes", 0.9, 0.9, sure=True), 0.5)]
+        assert Session(file, "7", precision, draw=draw_name(["response_precision"], 9, 3)).labels == ()
+
+
 def test_picked_and_drawn_labels_stay_apart(tmp_path: Path) -> None:
     with LabelFile(tmp_path / "labels.jsonl") as file:
         assert Session(file, "7", SAMPLE).work(keys("yyy", []))
         with pytest.raises(ConfigError, match="drawn at random: name another file"):
             Session(file, "7", [Drawn(one.item, None) for one in SAMPLE])
+        with pytest.raises(ConfigError, match="drawn at random: name another file"):
+            Session(file, "7", [Drawn(item("z"), None)])
 
 
 def test_both_are_compared_where_both_said_something() -> None:

@@ -61,9 +61,14 @@ def calibrate(
         if write is not None and found.changes:
             write_settings(write, found.changes)
         corrections = {name: one.as_json() for name, one in found.corrections().items()}
-        there.keep_beside(stored.number, KEPT, corrections)
+        before = stored.info.configuration.get(KEPT, {})
+        there.keep_beside(stored.number, KEPT, {**before, **corrections})
+    earlier = [name for name in before if name not in corrections]
+    if earlier:
+        sys.stderr.write(f"note: kept with the run by other labels, and left as it was: {', '.join(earlier)}\n")
     if as_json:
-        sys.stdout.write(json.dumps({"run": stored.number, **found.as_json()}, ensure_ascii=False) + "\n")
+        more = {**found.as_json(), "earlier": earlier}
+        sys.stdout.write(json.dumps({"run": stored.number, **more}, ensure_ascii=False) + "\n")
     else:
         print_calibration(Console(), found, f"run {stored.number}", str(labels), None if write is None else str(write))
     if too_many(read.rejected, len(read.labels)):

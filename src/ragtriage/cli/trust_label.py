@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+import textwrap
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -23,9 +24,9 @@ from ragtriage.store import Store, StoredRun, open_store
 from ragtriage.trust.items import Drawn, Item, draw, items_of, labelled_metrics
 from ragtriage.trust.items import pick as pick_items
 from ragtriage.trust.label_files import LabelFile
-from ragtriage.trust.labelling import Ask, Session, compare
+from ragtriage.trust.labelling import Ask, Session, compare, draw_name
 from ragtriage.trust.labels import Label
-from ragtriage.trust.screen import KEYS, LINES, screen
+from ragtriage.trust.screen import KEYS, LINES, WIDTH, screen
 
 _CLEAR = "\x1b[2J\x1b[H"
 _WORDS = {"yes": "y", "no": "n", "skip": "s", "back": "b", "everything": "e", "quit": "q"}
@@ -72,11 +73,11 @@ def label(  # noqa: PLR0913  # a command's flags are its arguments
         if not items:
             raise InputError(f"run {stored.number} shows no component of {', '.join(metrics)}: nothing can be labelled")
         if pick == "random":
-            sample = draw(items, n, seed)
+            sample, drawn = draw(items, n, seed), draw_name(metrics, len(items), seed)
         else:
-            sample = pick_items(items, n, seed, _other(there, against, metrics))
-            shown.write(f"{PICKED}\n")
-        session = Session(file, str(stored.number), sample, by)
+            sample, drawn = pick_items(items, n, seed, _other(there, against, metrics)), ""
+            shown.write(f"{textwrap.fill(PICKED, WIDTH)}\n")
+        session = Session(file, str(stored.number), sample, by, drawn)
         before = len(session.labels)
         if len(sample) < n:
             shown.write(f"run {stored.number} has {len(sample)} such items: all of them are asked\n")

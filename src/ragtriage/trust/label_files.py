@@ -173,6 +173,7 @@ def _label(line: bytes) -> Label:
         chance=_chance(row),
         pick=_one_of(row, "pick", get_args(Pick)),
         by=_text(row, "by", ""),
+        draw=_text(row, "draw", ""),
     )
 
 

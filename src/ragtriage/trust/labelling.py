@@ -51,36 +51,54 @@ class Compared:
 class Session:
     """The labels of a sample in a file, with what is left to ask.
 
+    Samples of one draw lie within each other: with a larger n further items come. The largest that was ever asked for
+    gives all of them their chance, so a smaller one after it changes nothing.
+
     Args:
         file: where labels go.
         run: the run's number.
         sample: what is to be labelled.
         by: who labels.
+        draw: which draw the sample is of, see `draw_name`.
 
     Raises:
-        ConfigError: the file holds items of this run that were picked, and these are drawn, or the other way round.
+        ConfigError: the file holds labels of the same metrics, run and person that were picked, and these are drawn,
+            or the other way round; or labels of another draw: items of both would have had other chances.
     """
 
-    def __init__(self, file: LabelFile, run: str, sample: Sequence[Drawn], by: str = "") -> None:
+    def __init__(self, file: LabelFile, run: str, sample: Sequence[Drawn], by: str = "", draw: str = "") -> None:
         self._file = file
         self._run = run
         self._by = by
-        self.sample = tuple(sample)
-        own = {_key(one): one for one in file.labels if (one.run, one.by) == (run, by)}
+        self._draw = draw
+        metrics = {drawn.item.metric for drawn in sample}
+        mine = [one for one in file.labels if (one.run, one.by) == (run, by) and one.metric in metrics]
+        largest = max((one.chance for one in [*mine, *sample] if one.chance is not None), default=None)
+        for label in mine:
+            self._must_fit(label, picked=largest is None or any(one.chance is None for one in sample))
+        self.sample = tuple(one if one.chance in {None, largest} else replace(one, chance=largest) for one in sample)
+        own = {_key(one): one for one in mine}
         self._labels: dict[int, Label] = {}
         for at, drawn in enumerate(self.sample):
             label = own.get(_key_of(drawn.item))
             if label is None:
                 continue
-            if (label.chance is None) != (drawn.chance is None):
-                raise ConfigError(
-                    f"{file.path}: holds labels that were {'picked' if label.chance is None else 'drawn at random'}: "
-                    "name another file with -o, so that they stay apart"
-                )
             if label.chance != drawn.chance:
                 label = replace(label, chance=drawn.chance)
                 file.add(label)  # of a larger sample: every item of it had the larger chance
             self._labels[at] = label
+
+    def _must_fit(self, label: Label, *, picked: bool) -> None:
+        if (label.chance is None) != picked:
+            raise ConfigError(
+                f"{self._file.path}: holds labels that were {'drawn at random' if picked else 'picked'}: "
+                "name another file with -o, so that they stay apart"
+            )
+        if label.draw and self._draw and label.draw != self._draw:
+            raise ConfigError(
+                f"{self._file.path}: holds labels of another draw ({label.draw}), and this one is of {self._draw}: "
+                "go on with the same --metric and --seed, or name another file with -o"
+            )
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -126,12 +144,21 @@ class Session:
             drawn.chance,
             "random" if drawn.chance is not None else "disagreements",
             self._by,
+            self._draw if drawn.chance is not None else "",
         )
         self._file.add(label)
         self._labels[at] = label
 
     def _next(self, start: int) -> int | None:
         return next((at for at in range(start, len(self.sample)) if at not in self._labels), None)
+
+
+def draw_name(metrics: Sequence[str], items: int, seed: int) -> str:
+    """What tells one draw from another, whatever its n: `groundedness; 99 items; seed 0`.
+
+    The number of items is in it, as a run that was gone on with is drawn from anew.
+    """
+    return f"{', '.join(sorted(metrics))}; {items} items; seed {seed}"
 
 
 def compare(labels: Sequence[Label]) -> Compared:

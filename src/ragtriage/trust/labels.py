@@ -31,3 +31,5 @@ class Label:
     pick: Pick = "random"
     by: str = ""
     """Who labelled it, where that was given."""
+    draw: str = ""
+    """Which draw the chance is of, as `draw_name` writes it; empty where that isn't known, or nothing was drawn."""
