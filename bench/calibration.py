@@ -3,8 +3,8 @@
     python bench/calibration.py [--repetitions 2000] [--only TEXT]
 
 Every repetition draws new cases, each with a truth of its own (beta-distributed with the given correlation between its
-components), 1 to 8 components a case or as many as said, the judge's verdicts with the given errors, and labels: at random, or nos and
-unknowns three times as likely as yes. The truth is the mean over all cases that could be drawn.
+components), 1 to 8 components a case or as many as said, the judge's verdicts with the given errors, and labels: at
+random, or nos and unknowns three times as likely as yes. The truth is the mean over all cases that could be drawn.
 """
 
 from __future__ import annotations

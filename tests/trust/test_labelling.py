@@ -105,6 +105,19 @@ def test_a_screen_has_24_lines_of_80_and_the_nearest_passage_first_and_no_verdic
         assert "Passage 39" in "\n".join(screen(asked, case, "3 of 20", whole=True))
 
 
+def test_a_row_of_a_table_is_shown_below_the_names_of_its_columns() -> None:
+    rows = "".join(f"| week {i} | {i} euros | zone {i} |\n" for i in range(40))
+    table = f"Prices of 2024.\n\n| ticket | price | where |\n|---|---|---|\n| day pass | 12 euros | all |\n{rows}"
+    asked = Item("q1", "groundedness", 0, "A day pass costs 12 euros in zone 7.", "no", 0.01, 0.9, sure=True)
+
+    lines = screen(asked, record(sources=(table,)), "3 of 20")
+
+    at = next(i for i, line in enumerate(lines) if "day pass | 12 euros" in line)
+    assert lines[at - 1] == "  ticket | price | where"
+    assert "".join(lines).count("ticket | price | where") == 1
+    assert len(lines) + 2 <= 24
+
+
 def test_escape_sequences_of_a_text_do_not_reach_the_terminal() -> None:
     case = record(sources=("Ferries \x1b[2J run daily.",))
     assert "\x1b" not in "".join(screen(ITEMS[0], case, "1 of 1"))
@@ -184,7 +197,10 @@ def test_a_smaller_sample_of_the_same_draw_takes_no_chance_away(tmp_path: Path) 
         smaller = Session(file, "7", small[:2], draw=name)
         assert path.read_bytes() == before
         assert smaller.work(lambda *_: "n")  # what it adds belongs to the larger draw, too
-    assert [(one.case, one.chance, one.draw) for one in read_labels(path).labels] == [("a", 0.5, name), ("b", 0.5, name)]
+    assert [(one.case, one.chance, one.draw) for one in read_labels(path).labels] == [
+        ("a", 0.5, name),
+        ("b", 0.5, name),
+    ]
 
 
 @pytest.mark.parametrize("other", [draw_name(["groundedness"], 6, 1), draw_name(["groundedness", "x"], 6, 0)])
@@ -193,7 +209,9 @@ def test_another_draw_into_the_same_file_is_refused(tmp_path: Path, other: str) 
     further = [Drawn(item("z"), 0.5)]  # not even an item that both have
     with LabelFile(path) as file:
         assert Session(file, "7", SAMPLE, draw=name).work(keys("yyy", []))
-        with pytest.raises(ConfigError, match=r"another draw \(groundedness; 6 items; seed 0\).*name another file with -o"):
+        with pytest.raises(
+            ConfigError, match=r"another draw \(groundedness; 6 items; seed 0\).*name another file with -o"
+        ):
             Session(file, "7", further, draw=other)
         assert Session(file, "7", further, "Ben", draw=other).labels == ()
         precision = [Drawn(Item("z", "response_precision", 0, "It is so.", "yes", 0.9, 0.9, sure=True), 0.5)]

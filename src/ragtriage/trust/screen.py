@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ragtriage.judges.embedded.decompose import split_sentences
+from ragtriage.judges.embedded.decompose.blocks import blocks
 from ragtriage.record import Record
 from ragtriage.trust.floors import words
 from ragtriage.trust.items import ASKING, Item, title_of
@@ -16,6 +17,8 @@ LINES = 24
 WIDTH = 80
 _QUERY, _COMPONENT = 3, 5
 """Lines that the query, and the component, may take on a screen."""
+_COLUMNS = 1
+"""Lines that the names of a table's columns may take above its rows."""
 _LEFT = 6
 """Lines of a screen that the head, blank lines and the keys take."""
 KEYS = "y yes · n no · s skip · b back · e everything · q quit"
@@ -84,11 +87,12 @@ def _whole(texts: Sequence[tuple[str, str]]) -> list[str]:
 def _nearest(item: Item, texts: Sequence[tuple[str, str]], lines: int) -> list[str]:
     """The passages that share most with the component, the nearest first, as many as there is room for.
 
-    By rare words alone, and never by what the judge has found: a passage that the judge chose would give it away.
+    By rare words alone, and never by what the judge has found: a passage that the judge chose would give it away. Above
+    a table's row stand the names of its columns.
     """
     if not texts:
         return []
-    passages = [(name, at, one.text) for name, text in texts for at, one in enumerate(split_sentences(text))]
+    passages = [passage for name, text in texts for passage in _passages(name, text)]
     counts = Counter(word for *_, text in passages for word in set(words(text)))
     wanted = set(words(item.text))
 
@@ -99,14 +103,26 @@ def _nearest(item: Item, texts: Sequence[tuple[str, str]], lines: int) -> list[s
     shown: list[str] = []
     taken = 0
     for i in order:
-        name, _, text = passages[i]
-        head = name if taken == 0 or name != passages[order[taken - 1]][0] else ""
-        block = [*([head] if head else []), *_wrapped(text, None)]
+        name, columns, text = passages[i]
+        last = passages[order[taken - 1]] if taken else ("", "", "")
+        block = [name] if name != last[0] else []
+        if columns and (name, columns) != last[:2]:
+            block += _wrapped(columns, _COLUMNS)
+        block += _wrapped(text, None)
         if taken and len(shown) + len(block) > lines - 1:
             break
-        shown += block[: max(2, lines - 1)]
+        shown += block[: max(_COLUMNS + 2, lines - 1)]
         taken += 1
     left = len(passages) - taken
     if left:
         shown.append(f"({left} more sentence{'s' if left > 1 else ''}: e shows everything)")
     return shown or ["(nothing to hold it against)"]
+
+
+def _passages(name: str, text: str) -> Iterator[tuple[str, str, str]]:
+    """(the text's name, the columns of the table that it is a row of, itself) of every sentence and row."""
+    rows = [block for block in blocks(text) if block.shape == "row" and any(block.header)]
+    for one in split_sentences(text):
+        at = one.span[0] if one.span else -1
+        columns = next((row.header for row in rows if row.start <= at < row.end), ())
+        yield name, " | ".join(columns), one.text
