@@ -73,20 +73,21 @@ class Session:
         self._draw = draw
         metrics = {drawn.item.metric for drawn in sample}
         mine = [one for one in file.labels if (one.run, one.by) == (run, by) and one.metric in metrics]
-        largest = max((one.chance for one in [*mine, *sample] if one.chance is not None), default=None)
         for label in mine:
-            self._must_fit(label, picked=largest is None or any(one.chance is None for one in sample))
+            self._must_fit(label, picked=any(one.chance is None for one in sample))
+        chances = (*(one.chance for one in mine), *(one.chance for one in sample))
+        largest = max((chance for chance in chances if chance is not None), default=None)
         self.sample = tuple(one if one.chance in {None, largest} else replace(one, chance=largest) for one in sample)
         own = {_key(one): one for one in mine}
         self._labels: dict[int, Label] = {}
         for at, drawn in enumerate(self.sample):
-            label = own.get(_key_of(drawn.item))
-            if label is None:
+            said = own.get(_key_of(drawn.item))
+            if said is None:
                 continue
-            if label.chance != drawn.chance:
-                label = replace(label, chance=drawn.chance)
-                file.add(label)  # of a larger sample: every item of it had the larger chance
-            self._labels[at] = label
+            if said.chance != drawn.chance:
+                said = replace(said, chance=drawn.chance)
+                file.add(said)  # of a larger sample: every item of it had the larger chance
+            self._labels[at] = said
 
     def _must_fit(self, label: Label, *, picked: bool) -> None:
         if (label.chance is None) != picked:
