@@ -13,7 +13,8 @@ from ragtriage.case import Case, Source
 from ragtriage.judges.embedded.decompose import split_sentences
 from ragtriage.trust.pairs import SHORT, Pair
 from ragtriage.trust.perturb import PERTURBATIONS, Perturbed, perturb
-from ragtriage.trust.perturb.paraphrase import paraphrased, reworded
+from ragtriage.trust.perturb.bounds import bounded
+from ragtriage.trust.perturb.paraphrase import copied, paraphrased, reworded
 from ragtriage.trust.wording import content, numbers
 
 
@@ -234,3 +235,138 @@ def test_what_is_removed_is_what_the_change_says() -> None:
         for sentence in filter(None, pair.change.before.split("\n")):
             texts = [*(s.text for s in pair.better.sources), pair.better.response or ""]
             assert any(sentence in [one.text for one in split_sentences(text)] for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "detail"),
+    [
+        ("Who is 120 minutes or more late gets half.", "120"),
+        ("Children aged 5 to 15 pay half.", "5"),
+        ("Children aged 5 to 15 pay half.", "15"),
+        ("Ask within 14 days.", "14"),
+        ("Ask within the next 14 days.", "14"),
+        ("It costs less than 40 euros.", "40"),
+        ("It costs less than €40.00.", "40.00"),
+        ("Bags under 90 centimetres are free.", "90"),
+        ("A car of up to 5 m is small.", "5"),
+        ("Amounts below €3.00 are not paid.", "3.00"),
+        ("The room seats 40 people at most.", "40"),
+        ("Passengers aged 65 and over pay less.", "65"),
+        ("The fare is 10-20 euros.", "10"),
+        ("The fare is 10–20 euros.", "20"),
+        ("Be there 48 hours before departure.", "48"),
+        ("Pay until 31 December 2026.", "31"),
+        ("Pay until 31 December 2026.", "2026"),
+        ("It is open from Monday to Friday.", "Friday"),
+        ("It is open from Monday to Friday.", "Monday"),
+        ("It was finished by March 1908.", "March"),
+        ("The maximum is 90 kilograms.", "90"),
+        ("If you are 20 minutes late, call.", "20"),
+        ("It isn't kept for 14 days.", "14"),
+        ("It is done in 3 days.", "3"),
+        ("They may swim from the age of 9.", "9"),
+        ("Use 5+ letters.", "5"),
+    ],
+)
+def test_a_bound_is_left_alone_since_what_is_changed_may_still_follow(sentence: str, detail: str) -> None:
+    start = sentence.index(detail)
+
+    assert bounded(sentence, (start, start + len(detail)))
+    kiosk = case("kiosk", "What about it?", sentence, sentence)
+    for seed in range(5):
+        for pair in perturb([kiosk], seed, ["groundedness"]).pairs:
+            assert detail in (pair.worse.response or "")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "detail"),
+    [
+        ("The pier opened on 12 May 1901.", "12"),
+        ("The pier opened on 12 May 1901.", "1901"),
+        ("It costs €4.00 a day.", "4.00"),
+        ("Bread is baked at a temperature of 240 degrees.", "240"),
+        ("Its first station opened in 1908.", "1908"),
+        ("The kiosk opens on Monday.", "Monday"),
+    ],
+)
+def test_what_is_exact_is_no_bound(sentence: str, detail: str) -> None:
+    start = sentence.index(detail)
+
+    assert not bounded(sentence, (start, start + len(detail)))
+
+
+def altered_of(sentence: str, source: str = "") -> set[str]:
+    kiosk = case("kiosk", "What about it?", sentence, source or sentence)
+    found = [pair for seed in range(60) for pair in perturb([kiosk], seed, ["groundedness"]).pairs]
+    return {(pair.change.after if pair.change else "") for pair in found}
+
+
+def test_an_altered_day_is_one_that_every_month_has() -> None:
+    for sentence in ("The kiosk opened on 12 May.", "The kiosk opened on May 12."):
+        days = {int(re.search(r"\d+", text)[0]) for text in altered_of(sentence)}  # type: ignore[index]
+
+        assert len(days) > 5
+        assert max(days) <= 28
+
+
+def test_hours_and_percentages_stay_possible() -> None:
+    for sentence, most in (("The kiosk opens at 9 am.", 12), ("The kiosk sold 94 percent of its tea.", 100)):
+        found = {int(re.search(r"\d+", text)[0]) for text in altered_of(sentence)}  # type: ignore[index]
+
+        assert found
+        assert max(found) <= most
+
+
+def test_of_what_somebody_may_take_only_more_is_unsupported() -> None:
+    found = {int(re.search(r"\d+", text)[0]) for text in altered_of("Guests may bring 20 lanterns.")}  # type: ignore[index]
+
+    assert found
+    assert min(found) > 20
+
+
+def test_a_number_that_the_source_says_of_something_else_is_left_alone() -> None:
+    source = "The kiosk sells drinks and cakes on the pier. A ticket for the museum of clocks costs 7 euros."
+
+    assert altered_of("The kiosk on the pier sells 7 cakes.", source) == set()
+    assert altered_of("The kiosk on the pier sells 7 cakes.", "On the pier the kiosk sells 7 cakes and tea.")
+
+
+def test_a_sentence_with_a_number_or_name_of_its_own_is_left_alone() -> None:
+    source = "On 12 May 1901 the kiosk on the pier opened."
+
+    assert altered_of("The kiosk on the pier opened on 12 May 1901 at 9.", source) == set()
+    assert altered_of("The kiosk on the pier opened on 12 May 1901 by Ada Finch.", source) == set()
+
+
+def test_of_a_table_no_empty_row_is_left() -> None:
+    asked = case("check", "How many minutes before departure must vehicles check in?",
+                 "Vehicles must check in 60 minutes before departure.",
+                 "| Who | Time |\n|---|---|\n| Walkers | 10 min |\n| Vehicles check in before departure | 60 min |\n\n"
+                 "Engines stay off.")  # fmt: skip
+
+    (pair,) = only(asked, "source_query_coverage").pairs
+
+    assert pair.worse.sources[0].text == "| Who | Time |\n|---|---|\n| Walkers | 10 min |\n\nEngines stay off."
+
+
+def test_sources_that_hold_nothing_of_what_is_asked_are_no_base_for_pairs_about_sources() -> None:
+    ferry = case("wifi", "Is there Wi-Fi on the ferry to Fenholm?", "Yes, on the ferry to Fenholm there is Wi-Fi.",
+                 "Dogs may travel on the ferry to Fenholm. There is a lounge, yes.")  # fmt: skip
+
+    for metric in ("source_precision", "fact_precision"):
+        assert "can't be told by rules that the response answers" in reason(ferry, metric, BREAD, CHESS)
+
+
+def test_a_repeat_that_no_rule_has_other_words_for_is_named_a_copy() -> None:
+    same = case(
+        "same", "How long is the pier?", "The Wexley pier is 80 metres long.", "The Wexley pier is 80 metres long."
+    )
+    other = replace(same, response="The Wexley pier was built in 1901.")
+
+    changes = [pair.change for one in (same, other) for pair in only(one, "self_distinctness").pairs]
+
+    assert [change.what for change in changes if change] == [
+        "a repeat in the same words added to the response",
+        "a paraphrased repeat added to the response",
+    ]
+    assert [copied(change.before, change.after) for change in changes if change] == [True, False]

@@ -87,3 +87,10 @@ def test_a_paraphrase_keeps_what_counts(text: str, says: str) -> None:
 def test_an_altered_claim_changes_what_can_be_checked(text: str, says: str) -> None:
     assert says in not_something_else(SENTENCE, text, CASE)
     assert bool(says) == bool(not_something_else(SENTENCE, text, CASE))
+
+
+def test_an_altered_claim_moves_no_bound() -> None:
+    sentence = "The Wexley pier refunds tickets within 14 days."
+    case = Case("refund", "When?", (Source(sentence),), sentence)
+
+    assert "a bound" in not_something_else(sentence, "The Wexley pier refunds tickets within 30 days.", case)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -53,11 +53,25 @@ def print_self_test(console: Console, found: SelfTest, judge: str, file: str, sh
         if said:
             why = f" ({one_line(one.agreement.reason, 200)})" if one.agreement.reason else ""
             say(console, Text(f"{title_of(one.metric)}: {said}{why}"), 0, 2)
+        for line in _apart(one):
+            say(console, Text(f"{title_of(one.metric)}: {line}"), 0, 2)
     _print_below(console, found.metrics)
     _print_skipped(console, found)
     if found.stability:
         _print_stability(console, found.stability)
     _print_failures(console, found.metrics, show)
+
+
+def _apart(one: MetricTest) -> Iterator[str]:
+    """What of a metric's pairs says less than the others."""
+    if one.copies:
+        others = f"{one.agreement.agreed - one.copies_agreed:,} of {one.agreement.n - one.copies:,}"
+        yield (
+            f"{one.copies:,} of {plural(one.agreement.n, 'repeat')} in the same words, as the rules have no others; "
+            f"{one.copies_agreed:,} of these agree, and {others} reworded ones"
+        )
+    if one.zeros:
+        yield f"{plural(one.zeros, 'tie')} at 0 against 0: by this judge none of these sources answers the question"
 
 
 def _print_below(console: Console, metrics: Sequence[MetricTest]) -> None:

@@ -10,8 +10,11 @@ from ragtriage.case import Case
 from ragtriage.trust.baselines import agreement_by_length, agreement_by_overlap
 from ragtriage.trust.pairs import Pair, as_row
 from ragtriage.trust.pairwise import Agreement, ScoredPair, agreement_of, by_metric
+from ragtriage.trust.perturb.paraphrase import copied
 from ragtriage.trust.stability import Stability
 from ragtriage.verdicts import Undefined
+
+_OF_SOURCES = ("source_precision", "fact_precision")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,12 @@ class MetricTest:
     """What word overlap alone would have got, in [0, 1]; None for a metric without a form in words."""
     failures: tuple[ScoredPair, ...]
     """The pairs whose better version doesn't score higher, in the order of the file; not those the judge failed on."""
+    copies: int = 0
+    """Of `agreement.n`, repeats in the very words of the sentence: no rule has others, and they're easy to find."""
+    copies_agreed: int = 0
+    """Of `copies`, those that agree."""
+    zeros: int = 0
+    """Of `agreement.ties`, sources by which the judge finds nothing of use in either version: 0 against 0."""
 
     def as_json(self) -> dict[str, Any]:
         """The stable form for machines."""
@@ -33,7 +42,14 @@ class MetricTest:
             {"better_score": _value(one.better), "worse_score": _value(one.worse), **as_row(one.pair)}
             for one in self.failures
         ]
-        found = {"length": self.length, "overlap": self.overlap, "failures": failures}
+        found = {
+            "length": self.length,
+            "overlap": self.overlap,
+            "copies": self.copies,
+            "copies_agreed": self.copies_agreed,
+            "zeros": self.zeros,
+            "failures": failures,
+        }
         return {**self.agreement.as_json(), **found}
 
 
@@ -83,7 +99,13 @@ def self_test_of(
         counted = [one.pair for one in some if not one.failed]
         failures = tuple(one for one in some if not one.agrees and not one.failed)
         lexical = agreement_by_length(counted), agreement_by_overlap(counted)
-        tests.append(MetricTest(name, agreement_of(some, seed), *lexical, failures))
+        copies = [one for one in some if not one.failed and _copy(one.pair)]
+        zeros = sum(one.better == one.worse == 0 for one in some) if name in _OF_SOURCES else 0
+        tests.append(
+            MetricTest(
+                name, agreement_of(some, seed), *lexical, failures, len(copies), sum(c.agrees for c in copies), zeros
+            )
+        )
     return SelfTest(tuple(tests), skipped, stability)
 
 
@@ -99,6 +121,10 @@ def bases_of(pairs: Sequence[Pair]) -> list[Case]:
             number = taken[pair.group]
             found[key] = replace(case, id=pair.group if number == 1 else f"{pair.group} ({number})")
     return list(found.values())
+
+
+def _copy(pair: Pair) -> bool:
+    return pair.change is not None and copied(pair.change.before, pair.change.after)
 
 
 def _value(value: float | Undefined) -> float | None:

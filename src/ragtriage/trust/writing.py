@@ -10,11 +10,11 @@ from types import MappingProxyType
 
 from ragtriage.case import Case
 from ragtriage.judges import questions as ask
-from ragtriage.judges.embedded.lexicon import NEGATIONS, fold, tokens
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.questions import Question
 from ragtriage.trust.pairs import Change, Pair
-from ragtriage.trust.wording import content, names, numbers
+from ragtriage.trust.perturb.bounds import bounded, negated
+from ragtriage.trust.wording import NUMBER, content, names, numbers
 from ragtriage.verdicts import Answer, Failure, Verdict
 
 WRITES: Mapping[str, Callable[[str], Question]] = MappingProxyType(
@@ -89,7 +89,7 @@ def not_the_same(sentence: str, other: str, case: Case) -> str:  # noqa: ARG001 
         return "a paraphrase has other numbers"
     if _named(sentence) - set(content(other)) or _named(other) - set(content(sentence)):
         return "a paraphrase has other names"
-    if _negated(sentence) != _negated(other):
+    if negated(sentence) != negated(other):
         return "a paraphrase has other negations"
     if not len(sentence) / _LONGER <= len(other) <= len(sentence) * _LONGER:
         return "a paraphrase is much longer or shorter"
@@ -103,9 +103,11 @@ def not_something_else(sentence: str, other: str, case: Case) -> str:
         return "of an altered claim more than a detail is changed"
     there = {word for source in case.sources for word in content(source.text)}
     details = (numbers(other) | _named(other)) - before
+    if any(numbers(m[0]) - numbers(other) and bounded(sentence, m.span()) for m in NUMBER.finditer(sentence)):
+        return "an altered claim moves a bound, so that it may still follow"
     if details and not details & there:
         return ""
-    if not details and _negated(sentence) != _negated(other) and len(after - before) <= 1:
+    if not details and negated(sentence) != negated(other) and len(after - before) <= 1:
         return ""
     if details:
         return "the new detail of an altered claim stands in the sources"
@@ -134,7 +136,3 @@ def _with(pair: Pair, text: str, by: str) -> Pair:
 
 def _named(text: str) -> set[str]:
     return {word for name in names(text) for word in content(name)}
-
-
-def _negated(text: str) -> int:
-    return sum(fold(token) in NEGATIONS or fold(token).endswith("n't") for token in tokens(text))

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from ragtriage.case import Case
 from ragtriage.judges.embedded.decompose import split_sentences
-from ragtriage.judges.embedded.lexicon import NEGATIONS, fold, tokens
 from ragtriage.trust.pairs import Change
+from ragtriage.trust.perturb.bounds import DAYS, LAST_DAY, MONTHS, accounted_for, bounded, highest, negated, only_larger
 from ragtriage.trust.perturb.surroundings import Made, Skipped, Surroundings, covered
 from ragtriage.trust.wording import NUMBER, content, names, numbers
 
@@ -17,11 +17,6 @@ SURE = 0.6
 """The share of a sentence's content words that one source has to hold, so that it was surely supported before."""
 SURER = 0.8
 """The same where no value but a negation or a direction is changed: of one sentence of a source."""
-_MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
-    "December",
-)  # fmt: skip
-_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _COUNTS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _OPPOSITES: tuple[tuple[str, str], ...] = (
     ("before", "after"), ("above", "below"), ("increases", "decreases"), ("increased", "decreased"),
@@ -40,10 +35,11 @@ Alteration = tuple[str, str, str]
 def claim_altered(case: Case, around: Surroundings) -> Made | Skipped:
     """Change one detail of a sentence that a source surely supports, so that no source supports it any more.
 
-    Tried in this order: a number, a month or day, a number in words, a name, a direction, a negation.
+    Tried in this order: a number, a month or day, a number in words, a name, a direction, a negation. A number, month
+    or day is only changed where a source holds it beside the same words, and where it is no bound (see `bounded`).
     """
     sentences = [one for one in split_sentences(case.response or "") if not one.text.rstrip().endswith("?")]
-    sure = [one for one in sentences if _supporting(one.text, case) >= SURE]
+    sure = [one for one in sentences if _supporting(one.text, case) >= SURE and _all_there(one.text, case)]
     if not sure:
         return Skipped("no sentence of the response is surely supported")
     ways: tuple[Callable[[str, Case, Surroundings], Iterator[Alteration]], ...] = (
@@ -64,6 +60,13 @@ def _supporting(sentence: str, case: Case) -> float:
     return max((covered(sentence, source.text) for source in case.sources), default=0.0)
 
 
+def _all_there(sentence: str, case: Case) -> bool:
+    """Whether every number and name of a sentence stands in the sources or the query; else it may be unsupported."""
+    there = set(content(" ".join([*(source.text for source in case.sources), case.query])))
+    named = {word for name in names(sentence) for word in content(name)}
+    return numbers(re.sub(r"\[[^\]]*\]", "", sentence)) | named <= there
+
+
 def _numbers(sentence: str, case: Case, around: Surroundings) -> Iterator[Alteration]:
     """Numbers that stand in the sources, not in the query, changed into ones that stand nowhere."""
     there, asked = _numbers_of_sources(case), numbers(case.query)
@@ -73,10 +76,39 @@ def _numbers(sentence: str, case: Case, around: Surroundings) -> Iterator[Altera
         cited = after.startswith("]") or (match.start() == 0 and after.startswith((". ", ") ")))
         if value not in there or value in asked or cited or match[0].startswith("0"):
             continue
-        for other in _other_numbers(match[0], around.lot(case.id, sentence, match[0])):
+        if not _free(sentence, match.span(), case):
+            continue
+        others = _other_numbers(match[0], around.lot(case.id, sentence, match[0]))
+        for other in _fitting(others, sentence, match.span()):
             if not numbers(other) & (there | asked | numbers(case.response or "")):
                 yield _put(sentence, match.span(), other)
                 break
+
+
+def _free(sentence: str, span: tuple[int, int], case: Case) -> bool:
+    """Whether a detail may be changed: it is no bound, and a source surely says it of the same."""
+    sources = [source.text for source in case.sources]
+    return not bounded(sentence, span) and accounted_for(sentence, sentence[slice(*span)], sources)
+
+
+def _fitting(others: Iterator[str], sentence: str, span: tuple[int, int]) -> Iterator[str]:
+    """Those of other numbers that can stand there and surely don't follow."""
+    written, most = sentence[slice(*span)], highest(sentence, span)
+    larger = only_larger(sentence, span) and not _dated(written, most)
+    for other in others:
+        value, before = _leading(other), _leading(written)
+        if value >= 1 and not (larger and value <= before) and not (most and before <= most < value):
+            yield other
+
+
+def _dated(written: str, most: int | None) -> bool:
+    """Whether a number is a time (a day, an hour, a year), which isn't more or less of anything."""
+    return most in {LAST_DAY, 12} or ":" in written or re.fullmatch(r"1\d{3}|20\d\d", written) is not None
+
+
+def _leading(written: str) -> int:
+    head = re.match(r"\d+", written)
+    return int(head[0]) if head else 0
 
 
 def _numbers_of_sources(case: Case) -> set[str]:
@@ -103,8 +135,8 @@ def _other_numbers(written: str, lot: bytes) -> Iterator[str]:
 
 def _dates(sentence: str, case: Case, around: Surroundings) -> Iterator[Alteration]:
     """Months and days of the week that stand in the sources, not in the query."""
-    yield from _from_list(sentence, case, around, _MONTHS)
-    yield from _from_list(sentence, case, around, _DAYS)
+    yield from _from_list(sentence, case, around, MONTHS)
+    yield from _from_list(sentence, case, around, DAYS)
 
 
 def _counts(sentence: str, case: Case, around: Surroundings) -> Iterator[Alteration]:
@@ -115,14 +147,15 @@ def _counts(sentence: str, case: Case, around: Surroundings) -> Iterator[Alterat
 def _from_list(sentence: str, case: Case, around: Surroundings, words: tuple[str, ...]) -> Iterator[Alteration]:
     texts = " ".join([*(source.text for source in case.sources), case.query, case.response or ""])
     there = set(content(texts))
-    for match in re.finditer(rf"\b(?:{'|'.join(words)})s?\b", sentence):
+    for match in re.finditer(rf"\b({'|'.join(words)})s?\b", sentence):
         if match[0] == "May" and not re.search(
             r"(?:\d|in|of|since|until|mid|early|late) ?$", sentence[: match.start()]
         ):
             continue  # the verb at the beginning of a question or wish
-        held = any(set(content(match[0])) & set(content(source.text)) for source in case.sources)
         free = [word for word in words if not set(content(word)) & there]
-        if held and free and not set(content(match[0])) & set(content(case.query)):
+        if words is _COUNTS and only_larger(sentence, match.span()):
+            free = [word for word in free if words.index(word) > words.index(match[1])]
+        if free and _free(sentence, match.span(), case) and not set(content(match[0])) & set(content(case.query)):
             other = free[around.lot(case.id, sentence, match[0])[0] % len(free)]
             yield _put(
                 sentence, match.span(), other + ("s" if match[0].endswith("s") and match[0] not in words else "")
@@ -148,7 +181,12 @@ def _names(sentence: str, case: Case, around: Surroundings) -> Iterator[Alterati
 
 
 def _directions(sentence: str, case: Case, around: Surroundings) -> Iterator[Alteration]:  # noqa: ARG001  # see `ways`
-    """Words that have an opposite, where one sentence of a source says nearly the same with the same word."""
+    """Words that have an opposite, where one sentence of a source says nearly the same with the same word.
+
+    Not where something is denied: "nothing is paid" and "nothing is free" don't exclude each other.
+    """
+    if negated(sentence):
+        return
     source = _nearest(sentence, case)
     for one, other in (*_OPPOSITES, *((b, a) for a, b in _OPPOSITES)):
         match = re.search(rf"\b{one}\b", sentence)
@@ -159,12 +197,12 @@ def _directions(sentence: str, case: Case, around: Surroundings) -> Iterator[Alt
 def _negations(sentence: str, case: Case, around: Surroundings) -> Iterator[Alteration]:  # noqa: ARG001  # see `ways`
     """A negation taken out or put in, where one sentence of a source says nearly the same."""
     source = _nearest(sentence, case)
-    if not source or _negated(source) != _negated(sentence) or _negated(sentence) > 1:
+    if not source or negated(source) != negated(sentence) or negated(sentence) > 1:
         return
-    if negated := _NOT.search(sentence):
-        if negated[2]:
-            yield _put(sentence, negated.span(2), "")
-    elif not _negated(sentence) and (found := _AUX.search(sentence)):
+    if denied := _NOT.search(sentence):
+        if denied[2]:
+            yield _put(sentence, denied.span(2), "")
+    elif not negated(sentence) and (found := _AUX.search(sentence)):
         yield _put(sentence, found.span(), f"{found[0]} not")
 
 
@@ -173,10 +211,6 @@ def _nearest(sentence: str, case: Case) -> str:
     all_of = [one.text for source in case.sources for one in split_sentences(source.text)]
     best = max(all_of, key=lambda text: covered(sentence, text), default="")
     return best if covered(sentence, best) >= SURER else ""
-
-
-def _negated(text: str) -> int:
-    return sum(fold(token) in NEGATIONS or token.lower().endswith(("n't", "n’t")) for token in tokens(text))
 
 
 def _put(sentence: str, span: tuple[int, int], other: str) -> Alteration:

@@ -47,6 +47,7 @@ _SWAPS: tuple[tuple[str, str], ...] = (
     (r"\bis called\b", "is named"),
 )
 """Pattern → words that say the same. Each is tried on the words as they stood, so that none undoes another."""
+OPENING = "In other words: "
 _LEADING = re.compile(r"^((?:In|On|At|During|Since|After|Before|From|By) [^,;:]{3,60}), (.+)\.$", re.DOTALL)
 _TRAILING = re.compile(r"^(.{12,}?) ((?:in|since|during) (?:\d{4}|[A-Z][a-z]+ \d{4}|\d{1,2} [A-Z][a-z]+ \d{4}))\.$")
 _LOWERED = re.compile(
@@ -72,7 +73,12 @@ def reworded(sentence: str) -> str:
 
 def paraphrased(sentence: str) -> str:
     """The sentence said once more, in other words as far as rules have any, with an opening that says so."""
-    return f"In other words: {reworded(sentence) or sentence}"
+    return f"{OPENING}{reworded(sentence) or sentence}"
+
+
+def copied(sentence: str, again: str) -> bool:
+    """Whether a repeat has the very words of the sentence, since no rule has others."""
+    return bool(sentence) and again.removeprefix(OPENING) == sentence
 
 
 def _exchanged(text: str) -> str:

@@ -76,7 +76,8 @@ def repeat_added(case: Case, around: Surroundings) -> Made | Skipped:
         return Skipped("no sentence of the response stands by itself and surely repeats no other")
     # one that rules have other words for goes first
     sentence = min(sentences, key=lambda one: (not reworded(one), around.lot(case.id, one)))
-    return _appended(case, paraphrased(sentence), "a paraphrased repeat added to the response", sentence)
+    kind = "paraphrased repeat" if reworded(sentence) else "repeat in the same words"
+    return _appended(case, paraphrased(sentence), f"a {kind} added to the response", sentence)
 
 
 def _appended(case: Case, sentence: str, what: str, of: str = "") -> Made:

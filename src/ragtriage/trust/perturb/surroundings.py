@@ -32,6 +32,7 @@ _BOUND = re.compile(
     r"former|latter|following|above))\b",
     re.IGNORECASE,
 )
+_EMPTY_ROW = re.compile(r"[|\s]*\|[|\s]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,15 +120,21 @@ def takes_up(case: Case) -> bool:
 def answers(case: Case) -> int | None:
     """The place of the source that visibly serves a response which visibly takes up the query; None if none does.
 
-    Served must be the sentence of the response that shares most with the query: the others may be beside the point.
+    Served must be the sentence of the response that shares most with the query: the others may be beside the point. And
+    the sources together must hold what the query is about, word for word: a source about the ferry doesn't answer what
+    is asked about its Wi-Fi.
     """
     said = [one.text for one in split_sentences(case.response or "")]
-    if not said or not takes_up(case):
+    if not said or not takes_up(case) or covered(case.query, _joined(case)) < TAKEN_UP:
         return None
     answering = max(said, key=lambda sentence: covered(case.query, sentence))
     shares = [covered(answering, source.text) for source in case.sources]
     best = max(range(len(shares)), key=lambda i: (shares[i], -i), default=None)
     return best if best is not None and shares[best] >= SERVES else None
+
+
+def _joined(case: Case) -> str:
+    return "\n".join(source.text for source in case.sources)
 
 
 def standing_alone(text: str) -> list[str]:
@@ -160,10 +167,11 @@ def key_of(case: Case) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def without(text: str, removed: Iterable[Component]) -> str:
-    """A text without some of its sentences."""
+    """A text without some of its sentences, and without the rows of a table that are empty then."""
     kept = text
     for one in sorted(removed, key=lambda c: c.span or (0, 0), reverse=True):
         start, end = one.span or (0, 0)
         kept = kept[:start] + kept[end:]
     lines = (re.sub(r"[ \t]{2,}", " ", line).strip(" \t") for line in kept.split("\n"))
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+    full = (line for line in lines if not _EMPTY_ROW.fullmatch(line))
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(full)).strip()
