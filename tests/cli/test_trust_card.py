@@ -52,13 +52,34 @@ def test_it_gathers_runs_and_given_figures(command, tmp_path: Path) -> None:
 
     assert said.code == 0
     assert "| mine | 120 | auc | 0.81 (0.75–0.87) | 0.66 (0.60–0.70) | 0.5 |" in text
-    assert "| groundedness | 20 | 0.9 | 0.5 | 0.6 |" in text
+    assert "| groundedness | 20 | 0.9 (0.80–1.00) | 0.5 | 0.6 |" in text
     assert "Verdicts that move when the sources are reordered: 0.05 of 40." in text
-    assert "By its file, of embedded:fast." in text
+    assert "By its file, of embedded:fast. It holds no fingerprint" in text
     assert "6 cases in 2 runs" in text
     assert card["repeatability"]["trials"] == 2
     assert text.count("Unknown: ") == 1
     assert "private" not in text + json.dumps(card)
+
+
+def test_figures_of_another_judge_are_refused(command, tmp_path: Path) -> None:
+    lines = [
+        {"id": str(i), "claim": f"It is {i}.", "sources": [f"It is {i + i % 2}."], "label": 1 - i % 2} for i in range(4)
+    ]
+    written(tmp_path / "rows.jsonl", [row(i) for i in range(3)])
+    written(tmp_path / "lines.jsonl", lines)
+    (tmp_path / "test.json").write_text(command("trust", "test", "rows.jsonl", "--json").out, encoding="utf-8")
+    (tmp_path / "agr.json").write_text(
+        command("trust", "agreement", "lines.jsonl", "--task", "supported", "--json").out, encoding="utf-8"
+    )
+
+    own = command("trust", "card", "--self-test", "test.json", "--agreement", "agr.json")
+    for flag, file in (("--self-test", "test.json"), ("--agreement", "agr.json")):
+        other = command("trust", "card", "--judge", "embedded:fast", flag, file)
+
+        assert (other.code, other.out) == (2, "")
+        assert "these figures are another judge's (" in other.err
+    assert own.code == 0
+    assert own.out.count("Of this very judge, by its fingerprints.") == 2
 
 
 def test_runs_of_another_judge_are_left_out(command, tmp_path: Path) -> None:

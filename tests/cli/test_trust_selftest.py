@@ -83,6 +83,23 @@ def test_a_dry_run_makes_the_pairs_and_asks_nothing(command, openai) -> None:
     assert not Path(".ragtriage").exists()
 
 
+def test_a_price_that_isnt_known_is_said_once(command, openai) -> None:
+    said = command("trust", "test", put(ROWS), "--judge", "openai:no-such-model", "--dry-run")
+
+    assert said.code == 0
+    assert " ".join(said.out.split()).count("not known: give --price IN:OUT") == 1
+
+
+def test_of_a_model_the_order_of_sources_is_by_construction(command, openai) -> None:
+    with Server(Model()) as server:
+        rows = [{**ROWS[0], "sources": [*ROWS[0]["sources"], "A storm took the pavilion."]}, *ROWS[1:]]
+        said = command("trust", "test", put(rows), *judging(server))
+        bodies = [same(body) for body in chats(server.heard)]
+
+    assert "sources reordered: none by construction" in " ".join(said.out.split())
+    assert len(bodies) == len(set(bodies))
+
+
 def test_a_broken_row_costs_itself_alone(command) -> None:
     said = command("trust", "test", put([*ROWS, "{"]), "--json")
 

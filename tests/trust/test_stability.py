@@ -7,7 +7,7 @@ from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.questions import Question
 from ragtriage.thresholds import DEFAULTS
 from ragtriage.trust.effort import effort_of_stability
-from ragtriage.trust.stability import Stability, stability_of
+from ragtriage.trust.stability import UNSEEN, Stability, stability_of
 from ragtriage.verdicts import Answer, Component, Failure, Verdict
 
 THRESHOLDS = {name: threshold.value for name, threshold in DEFAULTS.items()}
@@ -89,6 +89,18 @@ def test_what_it_takes_is_counted_without_asking() -> None:
 
     assert effort.cases == 2
     assert effort.questions >= len(set(judge.asked))
+
+
+def test_a_judge_that_isnt_shown_the_order_is_asked_nothing_about_it() -> None:
+    judge, asked = FakeJudge(steady), FakeJudge(steady)
+
+    found = stability_of([CASE], judge, THRESHOLDS, unseen=UNSEEN)
+    stability_of([CASE], asked, THRESHOLDS)
+
+    assert (found.reordered.verdicts, found.reordered.unasked) == (0, UNSEEN)
+    assert found.as_json()["reordered"]["unasked"] == UNSEEN
+    assert len(judge.asked) < len(asked.asked)
+    assert effort_of_stability([CASE], judge, unseen=UNSEEN).cases == 1
 
 
 def test_one_source_cant_be_reordered() -> None:

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from ragtriage.cli.exits import INCOMPLETE
-from ragtriage.cli.judging_options import JudgeFlags, judge_from, with_judge_flags
+from ragtriage.cli.judging_options import JudgeFlags, choice_from, judge_from, with_judge_flags
 from ragtriage.cli.opening import readable
 from ragtriage.cli.options import Config, Thresholds, Where, pairs, settings_from
 from ragtriage.cli.progress import progress
@@ -20,12 +20,14 @@ from ragtriage.cli.trust_app import say_unusable, too_many, trust
 from ragtriage.config import Settings
 from ragtriage.errors import ConfigError
 from ragtriage.evaluation import evaluate_sync
+from ragtriage.judges.chosen import Chosen
 from ragtriage.readers import open_cases
 from ragtriage.readers.lines import first_line
 from ragtriage.readers.problems import Rejected
 from ragtriage.report.terminal_agreement import print_agreements
 from ragtriage.trust.agreement import Agreement, agreement_of
 from ragtriage.trust.case_labels import PREFIX, held, label_columns, read_cases
+from ragtriage.trust.judge_card import fingerprints_of
 from ragtriage.trust.labelled import read_labelled, read_predictions, task_named
 from ragtriage.trust.people import agreements, amount, held_rows, lines_of, predictions_of, write_lines
 
@@ -93,7 +95,9 @@ def agreement(  # noqa: PLR0913  # a command's flags are its arguments
     say_unusable(rejected, usable)
     if as_json:
         numbers = {one.name: one.as_json() for one in found}
-        sys.stdout.write(json.dumps({"judge": name, "agreement": numbers, "rejected": len(rejected)}) + "\n")
+        marks = None if predictions else fingerprints_of(Chosen(choice_from(judging, settings)).judge())
+        whole = {"judge": name, "fingerprints": marks, "agreement": numbers, "rejected": len(rejected)}
+        sys.stdout.write(json.dumps(whole) + "\n")
     else:
         print_agreements(Console(), found, name, file)
     if any(one.failed for one in found) or too_many(rejected, usable):

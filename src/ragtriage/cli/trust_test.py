@@ -30,11 +30,12 @@ from ragtriage.report.terminal_pairs import print_efforts
 from ragtriage.report.terminal_selftest import print_self_test
 from ragtriage.running import SelectedRows, Selection
 from ragtriage.trust.effort import effort_of_stability, effort_of_writing, efforts_of
+from ragtriage.trust.judge_card import fingerprints_of
 from ragtriage.trust.pairs import Pair, holds_pairs, read_pairs, write_pairs
 from ragtriage.trust.pairwise import score_pairs, tasks
 from ragtriage.trust.perturb import Perturbed, perturb
 from ragtriage.trust.selftest import SelfTest, bases_of, self_test_of
-from ragtriage.trust.stability import stability_of
+from ragtriage.trust.stability import UNSEEN, UNSEEN_BY_MODELS, reordered, stability_of
 from ragtriage.trust.writing import Written, write_changes
 
 
@@ -100,7 +101,7 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
         with answers_in(place_of(store, settings)) as memory:
             judge = chosen.judge(memory)
             efforts = efforts_of(made.pairs, judge, memory=memory)
-            efforts.append(effort_of_stability(given.cases, judge, memory))
+            efforts.append(effort_of_stability(given.cases, judge, memory, unseen=_unseen(chosen)))
             if write:
                 _check_writes(judge)
                 efforts.insert(0, effort_of_writing(made.pairs, judge))
@@ -116,9 +117,10 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
             given = replace(given, perturbed=replace(made, pairs=written.pairs))
             if out:
                 _keep(written.pairs, out)
-        found, by = _judged(given, asked, settings, seed, chosen.window), asked.name()
+        found, by = _judged(given, asked, settings, seed, chosen), asked.name()
+        marks = fingerprints_of(asked)
     if as_json:
-        whole = {"file": file, "judge": by, "cases": made.cases, **found.as_json()}
+        whole = {"file": file, "judge": by, "fingerprints": marks, "cases": made.cases, **found.as_json()}
         sys.stdout.write(json.dumps(whole, ensure_ascii=False) + "\n")
     else:
         print_self_test(Console(), found, by, file, show)
@@ -126,15 +128,25 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
         raise typer.Exit(INCOMPLETE)
 
 
-def _judged(given: _Given, judge: Judge, settings: Settings, seed: int, window: int) -> SelfTest:
+def _judged(given: _Given, judge: Judge, settings: Settings, seed: int, chosen: Chosen) -> SelfTest:
     """Score the pairs, and look for what moves without cause."""
+    window, unseen = chosen.window, _unseen(chosen)
     made = given.perturbed
     total = sum(len(task.cases) for task in tasks(made.pairs, {}))
-    total += sum(1 + (len(case.sources) > 1) for case in given.cases)
+    total += len(given.cases) + (0 if unseen else len(reordered(given.cases)))
     with progress(total, 0, word="testing") as advance:
         scored = score_pairs(made.pairs, judge, window=window, advance=advance)
-        stability = stability_of(given.cases, judge, settings.thresholds, window=window, advance=advance)
+        stability = stability_of(given.cases, judge, settings.thresholds, unseen=unseen, window=window,
+                                 advance=advance)  # fmt: skip
     return self_test_of(scored, made.skipped, stability, seed)
+
+
+def _unseen(chosen: Chosen) -> str:
+    """Why the order of the sources isn't asked about; empty for a judge that costs nothing, which is asked."""
+    if not chosen.paid:
+        return ""
+    alone = chosen.choice.models == chosen.choice.names and chosen.choice.cascade is None
+    return UNSEEN if alone else UNSEEN_BY_MODELS
 
 
 def _keep(made: Sequence[Pair], out: Path) -> None:

@@ -66,8 +66,11 @@ def _agreement(card: Mapping[str, Any]) -> CardSection:
 
 
 def _told_of(found: Mapping[str, Any]) -> tuple[str, ...]:
-    """Which judge a file says that it is of; it holds no fingerprint to go by."""
-    return (f"By its file, of {one_line(str(found['judge']), 120)}.",) if found.get("judge") else ()
+    """Which judge a file says that it is of, where it holds no fingerprint to go by."""
+    if found.get("fingerprints"):
+        return ("Of this very judge, by its fingerprints.",)
+    name = one_line(str(found.get("judge") or "an unknown judge"), 120)
+    return (f"By its file, of {name}. It holds no fingerprint, so nothing shows that this judge gave the answers.",)
 
 
 def _self_test(card: Mapping[str, Any]) -> CardSection:
@@ -76,12 +79,19 @@ def _self_test(card: Mapping[str, Any]) -> CardSection:
     if found is None:
         return CardSection(title, notes=("Unknown: `ragtriage trust test FILE --json` measures it.",))
     rows = tuple(
-        (name, *(_number(one.get(key)) for key in ("pairs", "agreement", "length", "overlap")))
+        (
+            name,
+            _number(one.get("pairs")),
+            _measured({**one, "value": one.get("agreement")}),
+            *(_number(one.get(key)) for key in ("length", "overlap")),
+        )
         for name, one in (found.get("metrics") or {}).items()
     )
     stability = found.get("stability") or {}
     notes = tuple(
-        f"Verdicts that move when {what}: {_number(stability[key].get('share'))} of "
+        f"Verdicts that move when {what}: {one_line(str(stability[key]['unasked']), 200)}."
+        if stability[key].get("unasked")
+        else f"Verdicts that move when {what}: {_number(stability[key].get('share'))} of "
         f"{_number(stability[key].get('verdicts'))}."
         for key, what in (("reordered", "the sources are reordered"), ("paraphrased", "a claim is paraphrased"))
         if stability.get(key)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from ragtriage.judges.protocol import Estimate
-from ragtriage.report.terminal_plan import money
+from ragtriage.report.terminal_plan import UNPRICED, money
 from ragtriage.report.terminal_style import say, table
 from ragtriage.report.words import plural
 from ragtriage.trust.effort import Effort
@@ -50,7 +50,9 @@ def print_efforts(console: Console, efforts: Sequence[Effort], judge: str, *, as
         return
     tokens = f"{least.tokens_in + least.tokens_out:,} to {most.tokens_in + most.tokens_out:,} tokens"
     requests = f"{least.requests:,} to {plural(most.requests, 'request')}"
-    say(console, Text(f"{judge}: {requests}, {tokens}, {money(least.price)} to {money(most.price)}"), 0, 2)
+    unpriced = least.price is None or most.price is None
+    price = f"price {UNPRICED}" if unpriced else f"{money(least.price)} to {money(most.price)}"
+    say(console, Text(f"{judge}: {requests}, {tokens}, {price}"), 0, 2)
     say(console, Text("Metrics share answers, so it takes less than the sum."), 0, 2)
 
 

@@ -130,6 +130,8 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _moves(moves: Moves) -> str:
+    if moves.unasked:
+        return moves.unasked
     if moves.share is None:
         return "no verdict to compare" + (f", {moves.failed:,} failed" if moves.failed else "")
     failed = f", {moves.failed:,} failed" if moves.failed else ""

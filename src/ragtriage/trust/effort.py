@@ -81,19 +81,22 @@ def effort_of_writing(pairs: Sequence[Pair], judge: Judge) -> Effort:
     return Effort(("writing changes",), len(wanted), 0, taken, taken, len(wanted))
 
 
-def effort_of_stability(cases: Sequence[Case], judge: Judge, memory: AnswerMemory | None = None) -> Effort:
+def effort_of_stability(
+    cases: Sequence[Case], judge: Judge, memory: AnswerMemory | None = None, *, unseen: str = ""
+) -> Effort:
     """What `stability_of` would take; the claims that are asked about in other words are counted by rules.
 
     Args:
         cases: as for `stability_of`.
         judge: who would be asked.
         memory: what it would remember answers by.
+        unseen: as for `stability_of`.
 
     Raises:
         JudgeError: the judge can't work at all.
         StoreError: the memory can't be read.
     """
-    several = reordered(cases)
+    several = [] if unseen else reordered(cases)
     first = rehearse(cases, judge, metrics=METRICS, also=needs_of(DOUBTS), sample=0, memory=memory)
     second = rehearse(several, judge, metrics=REORDERED, sample=0, memory=memory)
     least, most = first.least + second.least, first.most + second.most

@@ -18,6 +18,11 @@ FORMAT = "ragtriage judge card 1"
 _MEASURED = "en"
 
 
+def fingerprints_of(judge: Judge) -> dict[str, str]:
+    """Kind of question → what tells the judge's answers to it from another's; only kinds that it answers."""
+    return {kind: judge.fingerprint(kind) for kind in KINDS if judge.can(kind, _MEASURED) is None}
+
+
 def card_of(
     judge: Judge,
     *,
@@ -38,14 +43,20 @@ def card_of(
         repeats: the number of a repeated evaluation by it, and how far its trials agree.
         agreement: what `ragtriage trust agreement --json` printed.
         self_test: what `ragtriage trust test --json` printed.
+
+    Raises:
+        ConfigError: the figures are another judge's, by their fingerprints.
     """
+    own = fingerprints_of(judge)
+    for command, given in (("agreement", agreement), ("test", self_test)):
+        _check_own(given, own, judge.name(), command)
     able = {kind: judge.can(kind, _MEASURED) for kind in KINDS}
     return {
         "format": FORMAT,
         "judge": judge.name(),
         "ragtriage": version,
         "made": made,
-        "fingerprints": {kind: judge.fingerprint(kind) for kind in KINDS if able[kind] is None},
+        "fingerprints": own,
         "cannot": {kind: reason for kind, reason in able.items() if reason is not None},
         "agreement": None if agreement is None else _figures(agreement),
         "self_test": None if self_test is None else _figures(self_test),
@@ -100,6 +111,24 @@ def read_card(path: Path, fingerprints: Mapping[str, str]) -> dict[str, Any]:
                 f"has {fingerprints.get(kind)}"
             )
     return card
+
+
+def _check_own(given: Mapping[str, Any] | None, own: Mapping[str, str], name: str, command: str) -> None:
+    """Refuse figures of another judge; those without fingerprints are kept, and the card says so.
+
+    Raises:
+        ConfigError: a fingerprint differs.
+    """
+    marks = (given or {}).get("fingerprints")
+    if not isinstance(marks, Mapping):
+        return
+    other = [kind for kind, mark in own.items() if marks.get(kind) != mark]
+    if given and other:
+        raise ConfigError(
+            f"these figures are another judge's ({given.get('judge')}): for {other[0]!r} it has the fingerprint "
+            f"{marks.get(other[0])}, and {name} has {own[other[0]]}: give what `ragtriage trust {command} --json` "
+            "printed for this very judge, with the same settings"
+        )
 
 
 def _use(runs: Sequence[RunInfo]) -> dict[str, Any] | None:

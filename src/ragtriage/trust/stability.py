@@ -24,6 +24,12 @@ METRICS = (source_query_coverage, response_query_coverage, groundedness)
 REORDERED = (source_query_coverage, groundedness)
 """What is asked of several sources together."""
 DOUBTS = tuple(rule for rule in RULES if rule.kind == "doubt")
+UNSEEN = "none by construction: a language model is shown the sources in an order of their own"
+"""Why nothing is asked again of language models: the request would be the same, byte for byte."""
+UNSEEN_BY_MODELS = (
+    "not asked: language models are shown the sources in an order of their own; test the embedded judge alone, for free"
+)  # fmt: skip
+"""The same where the embedded judge stands beside them."""
 AT_ONCE = 256
 """Paraphrases that are asked about together."""
 
@@ -52,6 +58,8 @@ class Moves:
     moved: tuple[Move, ...]
     failed: int = 0
     """How many weren't, since the judge failed the second time."""
+    unasked: str = ""
+    """Why nothing was asked a second time; empty if it was."""
 
     @property
     def share(self) -> float | None:
@@ -63,7 +71,8 @@ class Moves:
         moved = [
             {"id": m.case, "text": m.text, "again": m.again, "before": m.before, "after": m.after} for m in self.moved
         ]
-        return {"verdicts": self.verdicts, "share": self.share, "failed": self.failed, "moved": moved}
+        return {"verdicts": self.verdicts, "share": self.share, "failed": self.failed, "unasked": self.unasked or None,
+                "moved": moved}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +106,7 @@ def stability_of(
     judge: Judge,
     thresholds: Mapping[str, float],
     *,
+    unseen: str = "",
     window: int = WINDOW,
     advance: Callable[[], None] = lambda: None,
 ) -> Stability:
@@ -108,6 +118,8 @@ def stability_of(
         cases: as they are, not made worse.
         judge: who judges.
         thresholds: from where on a score is high.
+        unseen: why the order of the sources can't matter to this judge, so that nothing is asked about it again; see
+            `UNSEEN`.
         window: how many cases may be in flight.
         advance: called for every case that is done, twice for one with several sources.
 
@@ -115,7 +127,7 @@ def stability_of(
         JudgeError: the judge can't work at all.
         StoreError: the judge's memory can't be read or written.
     """
-    several = reordered(cases)
+    several = [] if unseen else reordered(cases)
     before: dict[str, Record] = {}
     for record in evaluate_sync(cases, judge, metrics=METRICS, also=needs_of(DOUBTS), window=window):
         before[record.case.id] = record
@@ -138,7 +150,7 @@ def stability_of(
     )
     failed = sum(any(not isinstance(o, Score) and o.failed for o in one.outcomes.values()) for one in records)
     paraphrases = asyncio.run(_paraphrased(_rewordings(records), judge))
-    return Stability(len(decided), contradicting, Moves(verdicts, tuple(moves)), paraphrases, failed)
+    return Stability(len(decided), contradicting, Moves(verdicts, tuple(moves), unasked=unseen), paraphrases, failed)
 
 
 def reordered(cases: Sequence[Case]) -> list[Case]:

@@ -121,20 +121,20 @@ def answers(case: Case) -> int | None:
     """The place of the source that visibly serves a response which visibly takes up the query; None if none does.
 
     Served must be the sentence of the response that shares most with the query: the others may be beside the point. And
-    the sources together must hold what the query is about, word for word: a source about the ferry doesn't answer what
-    is asked about its Wi-Fi.
+    the sources together must hold most of what that sentence has from the query: sources about the ferry don't answer
+    what is asked about its Wi-Fi.
     """
     said = [one.text for one in split_sentences(case.response or "")]
-    if not said or not takes_up(case) or covered(case.query, _joined(case)) < TAKEN_UP:
+    if not said or not takes_up(case):
         return None
     answering = max(said, key=lambda sentence: covered(case.query, sentence))
+    topic = set(content(answering)) & set(content(case.query))
+    there = {word for source in case.sources for word in content(source.text)}
+    if len(topic & there) < TAKEN_UP * len(topic):
+        return None
     shares = [covered(answering, source.text) for source in case.sources]
     best = max(range(len(shares)), key=lambda i: (shares[i], -i), default=None)
     return best if best is not None and shares[best] >= SERVES else None
-
-
-def _joined(case: Case) -> str:
-    return "\n".join(source.text for source in case.sources)
 
 
 def standing_alone(text: str) -> list[str]:
