@@ -18,6 +18,7 @@ from ragtriage.judges.embedded.attribution import bare
         ("According to source 2, the fee is 5 euros.", "the fee is 5 euros."),
         ("Therefore, based on the given passages, the fee is 5 euros.", "the fee is 5 euros."),
         ("As stated in the document, the fee is 5 euros.", "the fee is 5 euros."),
+        ("According to the content, the fee is 5 euros.", "the fee is 5 euros."),
         ("The documents also state that the fee is 5 euros.", "the fee is 5 euros."),
     ],
 )

@@ -137,3 +137,12 @@ def test_a_row_that_cannot_be_used_says_which_field(field: str, value: Any) -> N
     with pytest.raises(RowProblem) as problem:
         preference_of(pair(**{field: value}))
     assert problem.value.field == field
+
+
+def test_a_query_that_asks_nothing_leaves_groundedness_alone() -> None:
+    def silent(question: Question) -> Answer:
+        return () if question.kind == "questions" else said(question)
+
+    found = difference(FakeJudge(silent), query="Thank you!")
+
+    assert found == PairScore(pytest.approx(0.55))

@@ -166,7 +166,8 @@ def _values(record: Record, odds: float) -> dict[Aspect, float] | Undefined:
     for part in parts:
         if isinstance(part, Undefined):
             return part
-        values.append(part)
+        if part is not None:
+            values.append(part)
     if record.case.reference is None:
         mean = sum(values) / len(values)
         return {"overall": mean, "correctness": mean, "completeness": mean}
@@ -181,9 +182,14 @@ def _values(record: Record, odds: float) -> dict[Aspect, float] | Undefined:
 
 def _expected(
     record: Record, step: Match, empty: float, odds: float = 1.0, *, by_words: bool = True
-) -> float | Undefined:
-    """The expected share of yes over a step's components; `empty` where the response holds none."""
+) -> float | Undefined | None:
+    """The expected share of yes over a step's components; `empty` where the response holds none.
+
+    None where the query asks nothing ("Thank you!"), so that nothing could be needed or left unanswered.
+    """
     known = record.steps[str(step)]
+    if isinstance(known, Missing) and known.field == "query" and not known.failed:
+        return None
     if isinstance(known, Missing) and (known.failed or known.field != "response"):
         return Undefined(known.reason, failed=known.failed)
     if not isinstance(known, Verdicts):

@@ -10,7 +10,7 @@ import re
 
 _TEXTS = (
     r"(?:passages?|sources?|documents?|documentation|contexts?|texts?|excerpts?|snippets?|articles?|information"
-    r"|materials?|results?)"
+    r"|materials?|contents?|results?)"
 )
 _GIVEN = (
     r"(?:the\s+|these\s+|this\s+|your\s+)?"

@@ -8,6 +8,7 @@ from ragtriage.judges.embedded.decompose.antecedents import named, stand_alone
 from ragtriage.judges.embedded.decompose.asking import INVERTED, WH, Manner, manner
 from ragtriage.judges.embedded.decompose.blocks import blocks
 from ragtriage.judges.embedded.decompose.sentences import sentences_of
+from ragtriage.judges.embedded.decompose.transcripts import last_message
 from ragtriage.verdicts import Component, Components
 
 _PREPOSITION = "(?:from|at|in|on|to|for|by|with|of|under|after|until|since|about)"
@@ -163,8 +164,10 @@ def _split(query: str, start: int, end: int, asks: Manner, topic: str) -> tuple[
 def _sentences(query: str) -> list[tuple[int, int, Manner]]:
     """The sentences of a query without list markers and greetings before them, and how each asks."""
     found: list[tuple[int, int, Manner]] = []
-    for block in blocks(query):
-        for a, b in sentences_of(query, block):
+    began = last_message(query)
+    said = "\n" * began + query[began:]  # spans stay those of the query
+    for block in blocks(said):
+        for a, b in sentences_of(said, block):
             before = _BEFORE.match(query, a, b)
             start = before.end() if before and before.end() < b else a
             found.append((start, b, manner(query[start:b])))
@@ -176,7 +179,7 @@ def split_questions(query: str) -> Components:
 
     Compound questions are split, pronouns replaced where one name is surely meant; greetings are dropped, and
     statements where a question or request stands beside them. Keywords, a request or a stated problem are one
-    sub-question, unchanged.
+    sub-question, unchanged. Of a conversation that is written out only the last message asks.
     """
     pieces = [piece for piece in _sentences(query) if piece[2] != "nothing"]
     asking = [piece for piece in pieces if piece[2] != "statement"]

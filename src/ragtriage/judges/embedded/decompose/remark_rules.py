@@ -161,9 +161,16 @@ RULES: tuple[tuple[Remark, re.Pattern[str]], ...] = (
     ),
     _rule(
         "gap",
-        rf"{LEAD}{NO_SUCH}\b[^;:]{{0,160}}?\b(?:{SHOWN_ONLY}|mention|information|details?|reference|indication|"
-        rf"statement|"
-        rf"evidence|data|answer)\b[^;:]{{0,80}}?\b(?:in|by|from|within) {MAYBE}\b",
+        rf"{LEAD}(?:no, )?{NO_SUCH}\b[^;:]{{0,160}}?\b(?:{SHOWN_ONLY}|mention|information|details?|reference|"
+        rf"indication|statement|"
+        rf"evidence|data|answer)\b[^;:]{{0,80}}?\b(?:in|by|from|within) (?:{SURE}|{MAYBE})\b",
+    ),
+    _rule(
+        "gap",
+        rf"(?:(?:unfortunately|however|but|so),?\s+)?(?:based on|according to|from|in|within|given|judging (?:by|"
+        rf"from)) {SURE},?\sthere (?:is|are|was|were) no (?:\w+ )?(?:mention|information|details?|reference|indication|"
+        rf"answer)(?:[.!]*$|\s(?:about|on|regarding|concerning|as to|of|to|for|that|whether|how|why|what|when|which|"
+        rf"who)\b[^;:]{{0,200}}$)",
     ),
     _rule(
         "gap",
@@ -221,8 +228,8 @@ RULES: tuple[tuple[Remark, re.Pattern[str]], ...] = (
     ),
     _rule(
         "gap",
-        rf"[^;:]{{1,240}}?\b(?:(?:doesn't|don't|does not|do not) (?:appear|come up|figure|feature|occur|show up)|"
-        rf"(?:remains?|is|are|left) (?:unclear|unstated|unspecified|open|missing|absent))\s(?:anywhere )?(?:in|from|"
+        rf"[^;:]{{1,240}}?\b(?:(?:doesn't|don't|does not|do not) (?:appear|come up|exist|figure|feature|occur|show "
+        rf"up)|(?:remains?|is|are|left) (?:unclear|unstated|unspecified|open|missing|absent))\s(?:anywhere )?(?:in|from|"
         rf"among|on|by) (?:{SURE}|{HERE})\b",
     ),
     _rule(

@@ -7,7 +7,7 @@ SURE_SOURCE = r"(?:passages?|contexts?|excerpts?|snippets?|sources|search result
 GIVEN_SOURCE = (
     r"(?:provided|given|retrieved|supplied|available|attached|quoted) (?:\w+ ){0,2}"
     r"(?:documents?|texts?|pages?|articles?|information|materials?|documentation|passages?|contexts?|sources?|"
-    r"excerpts?)"
+    r"excerpts?|contents?)"
 )
 TEXT = r"(?:documents?|documentation|docs|pages?|articles?|materials?|texts?|source|sections?|results|information)"
 """Words that may also be what the question is about ("the documents don't expire"): they need a verb of saying."""
@@ -84,7 +84,7 @@ LEAD = (
     r"from (?:this|these|the)[^,]{0,60}|"
     r"(?:according to|given|going by|in|within|with|on|from) (?:the|these|this|what)[^,]{1,60}),?\s+)*"
 )
-NO_SUCH = r"(?:nothing|nowhere|neither|no one|nobody|none|there(?:'s| is| are| was) (?:nothing|no|none)|no)"
+NO_SUCH = r"(?:nothing|nowhere|neither|no one|nobody|none|there(?:'s| is| are| was) (?:nothing|no|none)|no(?!,))"
 NO_MORE = r"(?![^.]*,\s(?:which|only|but|where|namely)\b)"
 ONLY = r"(?:(?:only|all|just|mostly|merely|both|instead)\s)*"
 PLAIN_END = r"(?![^.]*(?:,\s(?:which|where|who|whose|among|for example|such as|including|and that)|\d))"
