@@ -92,7 +92,8 @@ def pair_scores(
     (completeness), without one, or with one that makes no claim, the mean of groundedness, response precision and
     response coverage. Each is taken at its expected value, every verdict with its probability of yes, as verdicts alone
     leave many pairs tied; a claim counts by its words, since a long one holds several facts. An answer without a claim
-    says nothing of a reference (0), and nothing that is unsupported or needless (1).
+    says nothing of a reference (0), and nothing that is unsupported or needless (1). Where the query asks nothing,
+    groundedness alone counts.
 
     Raises:
         JudgeError: the judge can't work at all.
