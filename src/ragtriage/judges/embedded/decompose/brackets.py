@@ -20,11 +20,11 @@ _TO = re.compile(r"\s+to\s+", re.IGNORECASE)
 _NUMBERS = re.compile(r"\d{1,3}(?:\s?[-–—]\s?\d{1,3})?(?:\s?[,;&]\s?\^?\d{1,3}(?:\s?[-–—]\s?\d{1,3})?){0,20}", re.ASCII)
 _RANGE = re.compile(r"(\d+)\s?[-–—]\s?(\d+)")
 _SEPARATOR = re.compile(r"\s*[,;&]\s*\^?")
-_WORD_BEFORE = re.compile(r"(?<!\w)\w{1,40}$")
+_WORD_BEFORE = re.compile(r"(?<!\w)\w{1,40}\Z")
 _INDEXED = frozenset("arr array argv args idx nums vec".split())
-_CODE_BEFORE = re.compile(r"(?:[=+*/<>%]\s?|\w\(|\[)$")
-_CODE_BEHIND = re.compile(r"\s?(?:=(?!\s*\[)|\+=|-=|\+\+)|\.(?=[a-z_]\w*\()|\((?!\()|\[(?!\^?\d)")
-_SIGN_BEHIND = re.compile(r"\s?[+*/<>%]")
+_CODE_BEFORE = re.compile(r"(?:[=+*/<>%][ \t]?|\w\(|\[)\Z")
+_CODE_BEHIND = re.compile(r"[ \t]?(?:=(?!\s*\[)|\+=|-=|\+\+)|\.(?=[a-z_]\w*\()|\((?!\()|\[(?!\^?\d)")
+_SIGN_BEHIND = re.compile(r"[ \t]?[+*/<>%]")
 _SENTENCE_BEHIND = re.compile(r"[.,](?![a-z_]\w*\()|[ \t]*(?:\r?\n|$)|\s+[A-Z]")
 
 
@@ -57,6 +57,7 @@ def is_index(text: str, start: int, end: int) -> bool:
     """Whether the bracket at `[start, end)` is an index into something: `my_list[2]`, `rows[1].id()`, `x = a[1]`.
 
     A letter alone is a grade, a unit or a name as well ("vitamin C[1]"), so it takes a sign of code beside it.
+    Nothing on another line makes a bracket an index.
     """
     before = _WORD_BEFORE.search(text, max(0, start - 41), start)
     if before is None:

@@ -25,7 +25,7 @@ _INCOMPLETE = re.compile(
     re.IGNORECASE,
 )
 _HERE = re.compile(
-    r"(?:sure[,!.] |certainly[,!.] |of course[,!.] )?here(?:'s|’s| is| are) (?:the |a |an |some |what |how )?",
+    r"(?:sure[,!.] |certainly[,!.] |of course[,!.] )?\bhere(?:'s|’s| is| are) (?:the |a |an |some |what |how )?",
     re.IGNORECASE,
 )
 _VERB = re.compile(rf"\b{AUXILIARY}\b", re.IGNORECASE)
