@@ -33,10 +33,12 @@ from ragtriage import (
     thresholds_with,
 )
 from ragtriage.config import read_settings
+from ragtriage.diagnosis import declined
 from ragtriage.diagnosis.rules import KINDS
 from ragtriage.judges.questions import DECOMPOSITIONS, Question
 from ragtriage.metrics import THELMA
 from ragtriage.metrics.citations import FALSE
+from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.metrics.response import DECLINES
 from ragtriage.verdicts import Answer, Known, Outcome, Part
 
@@ -231,6 +233,28 @@ def test_a_finding_about_citations_quotes_what_it_is_about_alone() -> None:
     assert [e.fault for e in first.evidence] == [FALSE["dangling"], FALSE["uncited"]]
     assert [e.fault for e in second.evidence] == [FALSE["misattributed"]]
     assert (first.component, second.component) == ("prompt or generator", "prompt")
+
+
+def test_a_partly_declining_response_is_blamed_for_its_false_citations_alone() -> None:
+    segments = (Component("I found nothing on parking.", remark=True), Component("The bus stops at the station."))
+
+    def partly(value: float, *faults: str, claims: bool = True) -> Record:
+        record = record_of({"citation_groundedness": value}, declines=True, faults=faults)
+        return replace(record, steps={**record.steps, str(SEGMENTS): segments if claims else segments[:1]})
+
+    def read(record: Record) -> tuple[list[tuple[str, list[str]]], str]:
+        found = diagnose(record, THRESHOLDS)
+        return [(f.rule, [e.fault for e in f.evidence]) for f in found], headline(record, found)
+
+    assert declined(partly(0.0)) is None
+    assert declined(partly(0.0, claims=False)) is True
+    assert read(partly(0.0, "dangling", "uncited")) == (
+        [("unsupported_citations", [FALSE["dangling"]])],
+        "prompt or generator",
+    )
+    assert read(partly(0.0, "misattributed")) == ([("misattributed_citations", [FALSE["misattributed"]])], "prompt")
+    assert read(partly(0.0, "uncited")) == ([], "undetermined")
+    assert read(partly(1.0)) == ([], "none")
 
 
 def test_a_finding_that_quotes_unsure_verdicts_alone_is_unsure_whatever_else_is_bad() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from ragtriage.diagnosis.rules import KINDS, RULES, Kind, Rule
 from ragtriage.metric import Metric
 from ragtriage.metrics import METRICS
+from ragtriage.metrics.decompositions import CLAIMS, SEGMENTS
 from ragtriage.metrics.groundedness import SUPPORTED_BY_CONVERSATION
 from ragtriage.metrics.response import ANSWERED_BY_RESPONSE, DECLINES
 from ragtriage.record import Record
@@ -91,9 +92,8 @@ def diagnose(
     conversed = from_conversation(record)
     found = [
         _finding(rule, scores, thresholds, by_name, conversed)
-        for rule in rules
-        if _applies(rule, refused=refused)
-        and all(levels.get(name) == level for name, level in rule.when.items())
+        for rule in _applicable(rules, refused=refused)
+        if all(levels.get(name) == level for name, level in rule.when.items())
         and (not rule.faults or _bad(rule, scores, by_name))
     ]
     return tuple(sorted(found, key=lambda f: KINDS.index(f.kind)))
@@ -103,7 +103,8 @@ def declined(record: Record) -> bool | None:
     """Whether the response declines to answer: the judge says so, and a sub-question stays unanswered.
 
     Returns:
-        None where the judge was asked and couldn't tell.
+        None where the judge was asked and couldn't tell, and where it says so, the response claims something, and
+        nobody asked which sub-questions it answers: it may decline a part only.
     """
     answered = record.steps.get(str(ANSWERED_BY_RESPONSE))
     if isinstance(answered, Verdicts) and _all_yes(answered.best()):
@@ -113,18 +114,37 @@ def declined(record: Record) -> bool | None:
         return None if step.failed else False
     cells = step.best() if isinstance(step, Verdicts) else ()
     values = [cell.value if isinstance(cell, Verdict) else "unknown" for cell in cells if cell]
-    return "yes" in values or (None if "unknown" in values else False)
+    if "yes" in values:
+        asked = answered is not None or isinstance(record.outcomes.get("response_query_coverage"), Score)
+        return True if asked or not _claims_something(record) else None
+    return None if "unknown" in values else False
+
+
+def _claims_something(record: Record) -> bool:
+    """Whether the response holds more than remarks, as far as it was broken into components."""
+    listed = [record.steps.get(str(step)) for step in (CLAIMS, SEGMENTS)]
+    return any(not c.remark for components in listed if isinstance(components, tuple) for c in components)
 
 
 def _all_yes(cells: Sequence[Cell]) -> bool:
     return bool(cells) and all(isinstance(cell, Verdict) and cell.value == "yes" for cell in cells)
 
 
-def _applies(rule: Rule, *, refused: bool | None) -> bool:
-    """A failure can't be told from a right refusal where nobody knows whether the response declines."""
-    if refused is None:
-        return not rule.declines and rule.kind in {"quality", "waste"}
-    return rule.declines == refused
+def _applicable(rules: Iterable[Rule], *, refused: bool | None) -> Iterator[Rule]:
+    """The rules that are to be read, with the faults that count.
+
+    A failure can't be told from a right refusal where nobody knows whether the response declines; a false citation
+    can, and is one in either.
+    """
+    for rule in rules:
+        if refused is None:
+            told = not rule.declines and rule.kind in {"quality", "waste"} and not rule.always
+        else:
+            told = rule.declines == refused
+        if told:
+            yield rule
+        elif rule.always:
+            yield replace(rule, faults=rule.always)
 
 
 def from_conversation(record: Record) -> frozenset[str]:
@@ -145,11 +165,19 @@ def headline(record: Record, findings: Sequence[Finding], rules: Sequence[Rule] 
     findings = [finding for finding in findings if finding.kind != "waste"]
     if findings:
         return UNDETERMINED if findings[0].kind == "doubt" else findings[0].component
-    if declined(record) is None:
+    scores = {name: outcome for name, outcome in record.outcomes.items() if isinstance(outcome, Score)}
+    readable = [rule for rule in rules if rule.kind == "failure" and scores.keys() >= rule.when.keys()]
+    if declined(record) is None and any(_hangs_on_declining(rule, scores) for rule in readable):
         return UNDETERMINED
-    defined = {name for name, outcome in record.outcomes.items() if isinstance(outcome, Score)}
-    decidable = any(rule.kind == "failure" and not rule.declines and defined >= set(rule.when) for rule in rules)
-    return NONE if decidable else UNDETERMINED
+    return NONE if any(not rule.declines for rule in readable) else UNDETERMINED
+
+
+def _hangs_on_declining(rule: Rule, scores: Mapping[str, Score]) -> bool:
+    """Whether it makes a difference to a rule that the response declines or doesn't."""
+    parts = [part for name in rule.when for part in scores[name].parts]
+    return not rule.always or any(
+        part.good is False and part.kind in rule.faults and part.kind not in rule.always for part in parts
+    )
 
 
 def any_reads(rules: Sequence[Rule], computed: Collection[str]) -> bool:

@@ -46,6 +46,8 @@ class Rule:
     origin: Origin = "ours"
     faults: tuple[str, ...] = ()
     """Only where a quoted component is bad in one of these ways, and only those are quoted: see `Metric.kinds`."""
+    always: tuple[str, ...] = ()
+    """Those of `faults` that count whether the response declines or not: a false citation is one in either."""
 
 
 RULES: tuple[Rule, ...] = (
@@ -127,6 +129,7 @@ RULES: tuple[Rule, ...] = (
         ("citation_groundedness",),
         ("citation_recall", "citation_precision"),
         faults=("unsupported", "uncited", "dangling"),
+        always=("unsupported", "dangling"),
     ),
     Rule(
         "misattributed_citations",
@@ -138,6 +141,7 @@ RULES: tuple[Rule, ...] = (
         ("citation_groundedness",),
         ("citation_precision",),
         faults=("misattributed",),
+        always=("misattributed",),
     ),
     Rule(
         "missing_citations",
