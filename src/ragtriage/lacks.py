@@ -71,7 +71,7 @@ def _not_given(case: Case, field: Field) -> Missing | None:  # noqa: PLR0911  # 
         case "sources":
             return None if case.sources else NO_SOURCES
         case "reference":
-            return None if case.reference else NO_REFERENCE
+            return None if (case.reference or "").strip() else NO_REFERENCE
         case "samples":
             return None if case.samples else NO_SAMPLES
         case "relevant ids":
@@ -85,11 +85,11 @@ def _not_given(case: Case, field: Field) -> Missing | None:  # noqa: PLR0911  # 
 def target_absent(step: Match, case: Case) -> Missing | None:
     """Why there is nothing to hold components against; None if there is.
 
-    A match against an empty text is no; only a text that was never given makes it missing.
+    A match against an empty response is no: it says nothing. An empty reference is none, as in `absent`.
     """
     if step.against == "response" and case.response is None:
         return NO_RESPONSE
-    if step.against == "reference" and case.reference is None:
+    if step.against == "reference" and not (case.reference or "").strip():
         return NO_REFERENCE
     if step.against == "conversation" and not case.history:
         return NO_CONVERSATION

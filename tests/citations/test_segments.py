@@ -124,6 +124,14 @@ def test_long_texts_are_cut_quickly(piece: str) -> None:
         ("Apples are red [1](https://a.example).", "unread", ("[1]",)),
         ("Apples are red.\n\nSources: [1], [2]", "whole", ()),
         ("Apples are red [1], from [1990-1995].", "", ("[1990-1995]",)),
+        ("Apples are red (1). Pears are green (2, 3).", "unread", ("(1)", "(2, 3)")),
+        ("Apples are red (Source 1), says he.", "unread", ("(Source 1)",)),
+        ("Apples (1) are red and grew in 2019 (2019).", "nothing", ()),
+        ("Do it so: (1) open, (2) close.", "nothing", ()),
+        ("Apples are red 【4:0†fares.pdf】.", "unread", ("【4:0†fares.pdf】",)),
+        ("Apples are red ［1］, pears green〔2〕.", "unread", ("［1］", "〔2〕")),
+        ("Apples are red [1] (2).", "", ()),
+        ("[1]", "whole", ()),
     ],
 )
 def test_it_is_told_why_a_response_is_not_cut_and_what_was_not_read(text: str, why: str, left: tuple[str, ...]) -> None:

@@ -101,6 +101,20 @@ def test_the_terminal_shows_segments_in_words(record: Record) -> None:
     assert "prompt · quality" in text
 
 
+def test_what_was_not_read_is_told_also_where_no_segment_was_found(tmp_path: Path) -> None:
+    case = Case("c1", "What about fruit?", SOURCES, "Apples are red (1). Pears are green (2).")
+    (found,) = evaluate_sync([case], FakeJudge(answer), metrics=CITATIONS)
+    console = Console(file=io.StringIO(), width=100)
+
+    print_case(console, found, (), THRESHOLDS)
+
+    assert isinstance(console.file, io.StringIO)
+    shown = console.file.getvalue()
+    assert "not read as citation marks: (1), (2)" in shown
+    assert "say so with --citation-mark" in " ".join(shown.split())
+    assert case_view(found, (), THRESHOLDS).unread == "(1), (2)"
+
+
 def test_a_terminal_without_unicode_shows_them_too(record: Record) -> None:
     file = io.TextIOWrapper(io.BytesIO(), encoding="ascii", errors="replace")
 

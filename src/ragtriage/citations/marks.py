@@ -30,9 +30,16 @@ _SAID_BEFORE = re.compile(
 _SAID_BEHIND = re.compile(r"\s+[a-z]")
 _ADDRESS = re.compile(r"\]?\(")
 _UNREAD = re.compile(
-    r"\[[^\[\]\n]*\d[^\[\]\n]*\]|(?:(?<=[^\W\d_]{3})|(?<=[.,;:!?”\"»)]))(?:[⁰¹²³⁴-⁹]+|<sup>[^<\n]*\d[^<\n]*</sup>)"
+    r"\[[^\[\]\n]*\d[^\[\]\n]*\]|【[^【】\n]*\d[^【】\n]*】|［[^［］\n]*\d[^［］\n]*］|〔[^〔〕\n]*\d[^〔〕\n]*〕|"
+    r"(?:(?<=[^\W\d_]{3})|(?<=[.,;:!?”\"»)]))(?:[⁰¹²³⁴-⁹]+|<sup>[^<\n]*\d[^<\n]*</sup>)"
 )
 """Raised numbers behind a unit or a digit are exponents."""
+_ROUND = re.compile(
+    r"(?<=\S)[ \t]?\((?:(?:sources?|references?|refs?\.?|documents?|docs?|quellen?)[ \t]*[:#]?[ \t]*\d[\d ,;&–-]*|"
+    r"\d{1,2}(?:[ ]?[,;–-][ ]?\d{1,2})*)\)(?=[.,;:!?。]|[ \t]*(?:\r?\n|\Z|\())",
+    re.IGNORECASE,
+)
+"""Numbers in round brackets, which rarely cite: behind what is said, and where no other mark stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +98,17 @@ def find_marks(text: str, ids: Sequence[str | None] = (), own: str | None = None
 
 
 def unread(text: str, marks: Sequence[Mark]) -> tuple[str, ...]:
-    """What looks as if it might cite and isn't among the marks: numbers in brackets or raised, as they are written."""
+    """What looks as if it might cite and isn't among the marks: numbers in brackets or raised, as they are written.
+
+    Numbers in round brackets are among them only where the text has no marks.
+    """
     at, left = 0, []
     for start, end in sorted([*((mark.start, mark.end) for mark in marks), *code_spans(text)]):
         left.append(text[at : max(at, start)])
         at = max(at, end)
-    return tuple(m[0] for m in _UNREAD.finditer("\n".join([*left, text[at:]])))
+    rest = "\n".join([*left, text[at:]])
+    found = [*_UNREAD.finditer(rest), *([] if marks else _ROUND.finditer(rest))]
+    return tuple(m[0].strip() for m in sorted(found, key=lambda m: m.start()))
 
 
 def _squares(text: str, ids: Ids) -> Iterator[Mark]:

@@ -47,7 +47,7 @@ def why_uncut(case: Case) -> Why:
     """Why a case's response isn't cut; empty if it is.
 
     `nothing`: no mark stands in it. `unread`: none that is known, but numbers in brackets or raised ones, which may
-    cite in a way that the user has to tell. `whole`: marks stand in a list at its end and nowhere else.
+    cite in a way that the user has to tell. `whole`: marks stand in a list at its end, or alone, and nowhere else.
     """
     return _of(case).why
 
@@ -85,7 +85,7 @@ def _cut(text: str, ids: tuple[str | None, ...], own: str | None) -> _Cut:
     drafts = _drafts(bare, cited)
     left = unread(text, marks)
     if not any(draft.marks for draft in drafts):
-        listed = len(inside) < len(marks) and any(_listed(m, ids) for m in marks)
+        listed = bool(cited) or (len(inside) < len(marks) and any(_listed(m, ids) for m in marks))
         return _Cut(None, "whole" if listed else "unread" if left else "nothing", left)
     claims = sorted((c.span[0], c.text) for c in split_claims(bare.text, marked=False) if c.span and not c.remark)
     return _Cut(tuple(_component(draft, bare, claims, named) for draft in drafts), "", left)

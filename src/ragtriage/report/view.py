@@ -10,6 +10,7 @@ from ragtriage.diagnosis import Finding
 from ragtriage.evaluation import STANDALONE
 from ragtriage.metric import Better, Metric
 from ragtriage.metrics import metric_named
+from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.metrics.source import fact_precision, source_precision
 from ragtriage.record import Record
 from ragtriage.report.citations import SegmentView, segments_view
@@ -164,7 +165,9 @@ def case_view(
         len(claims) - len(kept),
         listed,
         len(segments) - len(listed),
-        one_line(", ".join(dict.fromkeys(unread_marks(case))), 200) if segments else "",
+        one_line(", ".join(dict.fromkeys(unread_marks(case))), 200)
+        if str(SEGMENTS) in record.steps
+        else "",
         pieces(case.response or "", [mark for segment in listed if (mark := segment.mark)], MOST_RESPONSE)
         if listed
         else (),
