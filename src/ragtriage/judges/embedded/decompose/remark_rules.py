@@ -18,9 +18,11 @@ from ragtriage.judges.embedded.decompose.remark_words import (
     IS_NOT,
     LEAD,
     MAYBE,
+    MORE,
     NO_MORE,
     NO_SUCH,
     NOT,
+    NUMBERED,
     OFFERED,
     ONLY,
     PLACE,
@@ -273,6 +275,16 @@ RULES: tuple[tuple[Remark, re.Pattern[str]], ...] = (
         r"(?:more|additional|further) (?:information|context|details?)\b (?:is|are|would be|may be) "
         r"(?:needed|required|necessary|helpful)(?:[.!]*$| to (?:answer|determine|say|tell|give|provide)\b)|"
         r"(?:please )?(?:provide|share|give me) (?:more|further|additional) (?:details?|information|context)\b",
+    ),
+    _rule(
+        "pointer",
+        rf"(?:for {MORE}\b(?: (?:on|about) [^,;:]{{1,60}}?)?,? )?(?:please |you (?:can|may|should) )*"
+        rf"(?:see|refer to|consult|check|read|review)(?: also)?(?: {NUMBERED})?(?: for {MORE}\b[^;:]{{0,60}})?[.!]*$",
+    ),
+    _rule(
+        "pointer",
+        rf"{MORE}\b(?: (?:on|about) [^,;:]{{1,60}}?)?(?: (?:is|are|can be|may be)(?: also)? (?:found|given|available|"
+        rf"provided|listed))? (?:in|at|under)(?: {NUMBERED})?[.!]*$",
     ),
     _rule(
         "lead-in",

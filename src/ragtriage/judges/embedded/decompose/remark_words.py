@@ -100,3 +100,6 @@ OFFERED = (
     r"say more|elaborate|search|try|answer|"
     r"give you|go on|be (?:more|glad|happy|able)|take (?:a|another) look|gather|look up|outline|suggest)\b"
 )
+MORE = r"(?:(?:more|further|additional|full|complete|detailed|the full) )*(?:details?|information|info|context|reading)"
+NUMBERED = r"(?:the )?(?:sources?|documents?|references?|passages?) \d+(?:(?:,| and|,? &| or) (?:source )?\d+)*"
+"""Sources by their numbers, in words."""
