@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from ragtriage.citations.marks import Mark
 
 _BETWEEN = re.compile(r"(?:[ \t]*[,;&/+][ \t]*(?:and[ \t]+|&[ \t]*)?|[ \t]+(?:and|&)[ \t]+|[ \t]*[-–][ \t]*|[ \t]*)")
-_SOURCE = r"(?:(?:the[ \t]+)?(?:sources?|references?|citations?|documents?|docs?|refs?\.?|passages?|quellen?|dokumente?n?))"
+_SOURCE = (
+    r"(?:(?:the[ \t]+)?(?:sources?|references?|citations?|documents?|docs?|refs?\.?|passages?|quellen?|dokumente?n?))"
+)
 _SEE = (
     r"(?:(?:see(?:[ \t]+also)?|cf\.?|compare|from|in|e\.g\.,?|siehe(?:[ \t]+auch)?|vgl\.?|"
     rf"{_SOURCE})[ \t]*:?[ \t]*)"

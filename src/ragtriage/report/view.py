@@ -165,9 +165,7 @@ def case_view(
         len(claims) - len(kept),
         listed,
         len(segments) - len(listed),
-        one_line(", ".join(dict.fromkeys(unread_marks(case))), 200)
-        if str(SEGMENTS) in record.steps
-        else "",
+        one_line(", ".join(dict.fromkeys(unread_marks(case))), 200) if str(SEGMENTS) in record.steps else "",
         pieces(case.response or "", [mark for segment in listed if (mark := segment.mark)], MOST_RESPONSE)
         if listed
         else (),

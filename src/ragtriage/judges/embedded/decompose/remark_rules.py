@@ -122,6 +122,19 @@ RULES: tuple[tuple[Remark, re.Pattern[str]], ...] = (
         r"you're welcome|you are welcome|take care\b|safe travels|all the best)[^:;]{0,100}$",
     ),
     _rule(
+        "courtesy",
+        r"(?:disclaimer|note|please note|hinweis)?:? ?(?:that )?(?:this|the) (?:answer|response|summary|text|content|"
+        r"information)(?: above| here)? (?:was|is|has been) (?:\w+ )?(?:(?:generated|created|produced|written|compiled)"
+        r" (?:by|with|using) (?:an? )?(?:AI|artificial|language model|assistant|automat)|"
+        r"(?:for|intended for) (?:general )?informational purposes|not (?:legal|medical|financial|professional) advice)",
+    ),
+    _rule(
+        "courtesy",
+        r"(?:(?:sehr )?gerne?[!,]? (?:helfe|beantworte|unterstütze|erkläre|schaue)|ich helfe (?:dir|ihnen) gerne?|"
+        r"ich hoffe, (?:das|dies|ich)|lassen sie (?:es )?mich|lass (?:es )?mich|"
+        r"(?:falls|wenn|sollten|solltest) (?:sie|du)\b[^.;:]{0,60}\bfragen\b|bei (?:weiteren |rück)?fragen)[^;:\d]*$",
+    ),
+    _rule(
         "refusal",
         rf"{LEAD}(?:(?:that's|that is|which is) why )?I (?:therefore |thus |also |simply |just |still |really |"
         rf"unfortunately )*(?:{ABILITY}|(?:don't|do not|didn't|did not) (?:know|have|find|see)\b|won't\b|"
