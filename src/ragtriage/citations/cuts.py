@@ -76,8 +76,8 @@ _WORD = re.compile(r"[ \t]+(?!(?:and|or|und|oder)\b)\w")
 _COMMA = re.compile(r"[ \t]*,")
 _BEGINS = re.compile(rf"{_BEGIN}\Z")
 _NOUN = re.compile(
-    rf"(?:(?:{_BEGIN}|\b(?:to|in|from|by|per|on|of|see|with|unlike|than|and|or|laut|nach|gemäß|aus|bei|von) )(?:the |der )?"
-    r"(?:source|document|doc|reference|passage|quelle|dokument)(?:s|n|en)?)[ \t]+\Z",
+    rf"(?:(?:{_BEGIN}|\b(?:to|in|from|by|per|on|of|see|with|unlike|than|and|or|laut|nach|gemäß|aus|bei|von) )"
+    r"(?:the |der )?(?:source|document|doc|reference|passage|quelle|dokument)(?:s|n|en)?)[ \t]+\Z",
     re.IGNORECASE,
 )
 _NAMED = re.compile(r"\b(?:[Ss]ource|[Dd]ocument|[Dd]oc|[Rr]eference|[Pp]assage|Quelle|Dokument)(?:s|n|en)?[ \t]+\Z")

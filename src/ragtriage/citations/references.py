@@ -89,7 +89,7 @@ def _lasts(text: str, lines: Sequence[Span], marks: Sequence[Mark]) -> Iterator[
 
 
 def _titled(text: str, lines: Sequence[Span], marks: Sequence[Mark]) -> int | None:
-    """The title of a list that can be nothing else: every line begins with a mark, or all stands in the title's line."""
+    """The title of a list that can be nothing else: every line begins with a mark, or all stands in one line."""
     at = len(lines)
     while at and _first(text, lines[at - 1], marks) is not None and _is_entry(text, lines[at - 1], marks):
         at -= 1

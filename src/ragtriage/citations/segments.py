@@ -6,10 +6,12 @@ references are none; list items and table rows are paragraphs of their own. Rule
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Literal
 
 from ragtriage.case import Case
@@ -23,7 +25,14 @@ from ragtriage.citations.references import find_references
 from ragtriage.judges.embedded.decompose import split_claims
 from ragtriage.judges.embedded.decompose.blocks import Block, blocks
 from ragtriage.judges.embedded.decompose.sentences import sentences_of
+from ragtriage.judges.embedded.decompose.subjects import AUXILIARY
 from ragtriage.verdicts import Citation, Component, Components
+
+_THERE = re.compile(r"\bthere (?:is|are|was|were)\b", re.IGNORECASE)
+_VERB = re.compile(rf"\b{AUXILIARY}\b", re.IGNORECASE)
+_STOPS = frozenset(".!?…。！？")
+_LONGEST_TITLE = 8
+"""Blanks that the title of a nested list may hold."""
 
 Why = Literal["", "nothing", "unread", "whole"]
 """Why a response isn't cut; see `why_uncut`."""
@@ -34,8 +43,10 @@ def segments_of(case: Case) -> Components | None:
 
     A segment's text is what it claims, as a judge is asked about it: without marks, headings and remarks ("here is what
     I found", greetings, questions, what the sources don't say), list items that are no sentence with the words before
-    the list. A segment that claims nothing is a remark, and so is a code block without a mark of its own. Items and
-    rows without marks cite what the words with a colon before them cite. Spans are disjoint and include the marks.
+    the list. A segment that claims nothing is a remark, and so are words that only lead to a list, an item that heads
+    deeper ones, and a code block without a mark of its own. Items and rows without marks cite what the heading or the
+    words with a colon before them cite; code what the words with a colon before it cite, if these claim nothing alone.
+    Spans are disjoint and include the marks.
 
     Raises:
         ConfigError: the case's `citation_mark` is no regular expression.
@@ -84,11 +95,14 @@ def _cut(text: str, ids: tuple[str | None, ...], own: str | None) -> _Cut:
         bare = Bare(text, cuts, breaks)
     drafts = _drafts(bare, cited)
     left = unread(text, marks)
-    if not any(draft.marks for draft in drafts):
+    if not any(draft.marks or draft.inherited for draft in drafts):
         listed = bool(cited) or (len(inside) < len(marks) and any(_listed(m, ids) for m in marks))
         return _Cut(None, "whole" if listed else "unread" if left else "nothing", left)
     claims = sorted((c.span[0], c.text) for c in split_claims(bare.text, marked=False) if c.span and not c.remark)
-    return _Cut(tuple(_component(draft, bare, claims, named) for draft in drafts), "", left)
+    components: list[Component] = []
+    for draft in drafts:
+        components.append(_component(draft, bare, claims, named, components[-1] if components else None))
+    return _Cut(tuple(components), "", left)
 
 
 def _listed(mark: Mark, ids: Sequence[str | None]) -> bool:
@@ -106,6 +120,8 @@ class _Draft:
     marks: list[Mark]
     inherited: Sequence[Mark] = ()
     """Those of the words before its list, if it has none of its own."""
+    lead: Span | None = None
+    """Its last words, if they only lead to what follows and claim nothing."""
 
 
 def _drafts(bare: Bare, marks: Sequence[Mark]) -> list[_Draft]:
@@ -125,7 +141,8 @@ def _drafts(bare: Bare, marks: Sequence[Mark]) -> list[_Draft]:
         else:
             found.append(_Draft(block, [span], list(owned[i])))
         goes_on = block.start in leading or not found[-1].marks
-    _inherit(bare.text, found)
+    _inherit(bare, found, marks)
+    _find_leads(bare, found)
     return found
 
 
@@ -181,27 +198,84 @@ def _leads(bare: Bare, mark: Mark, start: int) -> bool:
     return "\n" not in between and not any(c.isalpha() for c in line)
 
 
-def _inherit(text: str, drafts: Sequence[_Draft]) -> None:
-    """Give items and rows without marks those of the words with a colon before them."""
+def _inherit(bare: Bare, drafts: Sequence[_Draft], marks: Sequence[Mark]) -> None:
+    """Give items, rows and code without marks those of the heading or the words with a colon before them."""
+    headed = {block.start: _within(bare, block, marks) for block in blocks(bare.text) if block.shape == "heading"}
+    headings = sorted(headed)
     lead: Sequence[Mark] = ()
+    at = 0
     for draft in drafts:
+        before = bisect_left(headings, draft.block.start)
+        if before > at:
+            lead, at = headed[headings[before - 1]], before
         if draft.block.shape in {"item", "row"}:
             draft.inherited = () if draft.marks else lead
-        elif draft.block.shape != "code":
-            start, end = draft.sentences[-1]
-            lead = draft.marks if text[start:end].rstrip(" *_").endswith(":") else ()
+        elif draft.block.shape == "code":
+            draft.inherited, lead = () if draft.marks else lead, ()
+        else:
+            lead = draft.marks if _ends_in_colon(bare.text, draft) else ()
+
+
+def _within(bare: Bare, block: Block, marks: Sequence[Mark]) -> list[Mark]:
+    return [mark for mark in marks if block.start <= bare.place(mark.start) <= block.end]
+
+
+def _ends_in_colon(text: str, draft: _Draft) -> bool:
+    start, end = draft.sentences[-1]
+    return text[start:end].rstrip(" *_").endswith(":")
+
+
+def _find_leads(bare: Bare, drafts: Sequence[_Draft]) -> None:
+    """Mark what only leads to a list: "There are two plans:", and an item that is no sentence above deeper ones."""
+    for draft, following in pairwise(drafts):
+        if draft.marks or following.block is draft.block or following.block.shape not in {"item", "row"}:
+            continue
+        start, end = draft.sentences[-1]
+        said = bare.text[start:end]
+        if draft.block.shape == "item":
+            heads = len(draft.sentences) == 1 and _heads(said, bare.text[following.block.start])
+            if heads and _depth(bare.text, following.block) > _depth(bare.text, draft.block):
+                draft.lead = (start, end)
+        elif _ends_in_colon(bare.text, draft) and _THERE.search(said):
+            draft.lead = (start, end)
+
+
+def _heads(said: str, following: str) -> bool:
+    """Whether an item is a title: no verb, no stop, and what stands below it doesn't go on with it in lower case."""
+    words = said.strip(" *_:")
+    if said.count(" ") > _LONGEST_TITLE or words[-1:] in _STOPS or _VERB.search(words):
+        return False
+    return said[:2] in {"**", "__"} or said.rstrip(" *_").endswith(":") or not following.islower()
+
+
+def _depth(text: str, block: Block) -> int:
+    """How far the line of a block is indented."""
+    line = text[text.rfind("\n", 0, block.start) + 1 : block.start].expandtabs(4)
+    return len(line) - len(line.lstrip())
 
 
 def _component(
-    draft: _Draft, bare: Bare, claims: Sequence[tuple[int, str]], named: dict[str, tuple[int, ...]]
+    draft: _Draft,
+    bare: Bare,
+    claims: Sequence[tuple[int, str]],
+    named: dict[str, tuple[int, ...]],
+    before: Component | None,
 ) -> Component:
-    """The segment of a draft; `claims` are those of the whole response, each with its place, in order."""
+    """The segment of a draft; `claims` are those of the whole response, each with its place, in order.
+
+    Code goes with the segment `before` it that leads to it, if that claims nothing alone: "Use this [1]:".
+    """
     start, end = draft.sentences[0][0], draft.sentences[-1][1]
-    said = [text for _, text in claims[bisect_left(claims, (start, "")) : bisect_left(claims, (end, ""))]]
+    until = draft.lead[0] if draft.lead else end
+    said = [text for _, text in claims[bisect_left(claims, (start, "")) : bisect_left(claims, (until, ""))]]
     text = " ".join(said).strip()
     marks = draft.marks or draft.inherited
-    claimless = not any(c.isalnum() for c in text) or (draft.block.shape == "code" and not marks)
-    shown = text if not claimless else bare.text[start:end]
+    if draft.block.shape == "code" and not draft.marks:
+        shows = bool(draft.inherited) and before is not None and before.remark
+        text = f"{before.text} {text}" if before and shows else ""
+        marks = draft.inherited if shows else ()
+    claimless = not any(c.isalnum() for c in text)
+    shown = text if not claimless else bare.text[start:end].strip(" *_" if draft.lead else None)
     first, last = bare.origin(start), bare.origin(end - 1) + 1
     span = min([first, *(m.start for m in draft.marks)]), max([last, *(m.end for m in draft.marks)])
     return Component(shown, span, remark=claimless, citations=tuple(_citations(marks, named)))

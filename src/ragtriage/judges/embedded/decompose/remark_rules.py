@@ -126,7 +126,8 @@ RULES: tuple[tuple[Remark, re.Pattern[str]], ...] = (
         r"(?:disclaimer|note|please note|hinweis)?:? ?(?:that )?(?:this|the) (?:answer|response|summary|text|content|"
         r"information)(?: above| here)? (?:was|is|has been) (?:\w+ )?(?:(?:generated|created|produced|written|compiled)"
         r" (?:by|with|using) (?:an? )?(?:AI|artificial|language model|assistant|automat)|"
-        r"(?:for|intended for) (?:general )?informational purposes|not (?:legal|medical|financial|professional) advice)",
+        r"(?:for|intended for) (?:general )?informational purposes|"
+        r"not (?:legal|medical|financial|professional) advice)",
     ),
     _rule(
         "courtesy",
