@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from ragtriage import Case, FakeJudge, Record, Source, Tally, Verdict, diagnose,
 from ragtriage.exporting import export_cases
 from ragtriage.judges.questions import Question
 from ragtriage.metrics import CITATIONS
+from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.report.citations import SEGMENT_WORDS, segments_view
 from ragtriage.report.header import Header
 from ragtriage.report.html import write_report
@@ -99,6 +101,14 @@ def test_the_terminal_shows_segments_in_words(record: Record) -> None:
     assert "∅7 Dates are brown. [8] – cites what doesn't exist: nothing is called “8”: there are 3 sources" in text
     assert "✗9 Fruit is colourful. Fruit is cheap. – cites nothing" in text
     assert "prompt · quality" in text
+
+
+def test_a_segment_that_was_not_asked_about_was_checked_against_nothing(record: Record) -> None:
+    unasked = replace(record, steps={str(SEGMENTS): record.steps[str(SEGMENTS)]})
+
+    shown = {(s.said, s.against) for s in segments_view(unasked)}
+
+    assert shown == {("claims nothing, not checked", ""), ("not checked", "")}
 
 
 def test_what_was_not_read_is_told_also_where_no_segment_was_found(tmp_path: Path) -> None:

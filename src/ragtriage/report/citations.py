@@ -107,7 +107,7 @@ def _segment(number: int, checked: CheckedSegment) -> SegmentView:
         look,
         _said(checked, look),
         _citations(checked),
-        "" if segment.remark else checked_against(checked),
+        "" if look in ("remark", "plain") else checked_against(checked),
         place.note,
         elsewhere.note if checked.kind in ("misattributed", "unattributed") else "",
         None if checked.supported_by is None or not checked.kind else checked.supported_by + 1,
