@@ -245,8 +245,8 @@ RULES: tuple[tuple[Remark, re.Pattern[str]], ...] = (
     _rule(
         "gap",
         rf"[^;:]{{1,240}}?\b(?:(?:doesn't|don't|does not|do not) (?:appear|come up|exist|figure|feature|occur|show "
-        rf"up)|(?:remains?|is|are|left) (?:unclear|unstated|unspecified|open|missing|absent))\s(?:anywhere )?(?:in|from|"
-        rf"among|on|by) (?:{SURE}|{HERE})\b",
+        rf"up)|(?:remains?|is|are|left) (?:unclear|unstated|unspecified|open|missing|absent))\s(?:anywhere )?"
+        rf"(?:in|from|among|on|by) (?:{SURE}|{HERE})\b",
     ),
     _rule(
         "gap",

@@ -19,8 +19,8 @@ _ASKED = re.compile(
 def last_message(query: str) -> int:
     """Where the last message of a written-out conversation begins; 0 if none is written out.
 
-    It is told by a line that begins with the user's name behind one that begins with the assistant's. The assistant's name
-    at the very end, where the reply was to be written, is none.
+    It is told by a line that begins with the user's name behind one that begins with the assistant's. The assistant's
+    name at the very end, where the reply was to be written, is none.
     """
     replies = [reply.end() for reply in _REPLY.finditer(query) if query[reply.end() :].strip()]
     if not replies:
