@@ -9,6 +9,7 @@ from ragtriage.judges.embedded.decompose.brackets import numbers_in
 
 _SEPARATORS = tuple(re.compile(p) for p in (r"\s*;\s*\^?", r"\s*[,;&]\s*\^?", r"\s*(?:[,;&]|,?\s\band\b)\s*\^?"))
 _PREFIX = re.compile(r"(?:sources?|references?|refs?\.?|documents?|docs?|citations?|ids?)[ \t]*:[ \t]*", re.IGNORECASE)
+_PAGE = re.compile(r"\s*(?:,\s*(?:pp?\.|pages?|sec(?:tion|\.)|§)|#page=)\s*\d+(?:\s*[-–]\s*\d+)?$", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 _EXTENSION = re.compile(r"[^\s/][^/\n]{0,100}\.[A-Za-z][A-Za-z0-9]{0,4}")
 
@@ -36,8 +37,9 @@ class Ids:
     def named(self, said: str) -> tuple[str, ...]:
         """The names that a bracket holds: ids, what looks like one, or numbers; none if it is no mark."""
         for text in dict.fromkeys((said, _PREFIX.sub("", said, count=1) if _PREFIX.match(said) else said)):
-            if text in self._known:
-                return (text,)
+            for name in (text, _PAGE.sub("", text)):
+                if name in self._known:
+                    return (name,)
             if numbers := numbers_in(text):
                 return numbers
             for separator in _SEPARATORS:
