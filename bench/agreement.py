@@ -30,20 +30,12 @@ from ragtriage.judges.protocol import Judge
 from ragtriage.judges.rows import TASKS
 from ragtriage.judging import ask_rows, split_rows
 from ragtriage.trust.labelled import read_labelled
+from ragtriage.trust.pairs import SHORT
 from ragtriage.trust.people import lines_of
 
 CURVES = ("supported/ragtruth-qa-sentence",)
 """Sets whose share of unsupported claims is an application's own, or near it."""
 CUTS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
-METRICS = {
-    "SP1": "source_precision",
-    "SP2": "fact_precision",
-    "SQC": "source_query_coverage",
-    "RP": "response_precision",
-    "RQC": "response_query_coverage",
-    "SD": "self_distinctness",
-    "GR": "groundedness",
-}
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
@@ -79,7 +71,7 @@ def compare_sides(path: Path, out: Path, judge: Judge) -> None:
     found = {record.case.id: record.outcomes for record in evaluate_sync(cases(), judge)}
     scores: dict[str, float | None] = {}
     for row in rows:
-        better, worse = (found[f"{row['id']}/{side}"][METRICS[row["metric"]]] for side in ("better", "worse"))
+        better, worse = (found[f"{row['id']}/{side}"][SHORT[row["metric"]]] for side in ("better", "worse"))
         both = isinstance(better, Score) and isinstance(worse, Score)
         scores[row["id"]] = better.value - worse.value if both else None
     write(out, scores)

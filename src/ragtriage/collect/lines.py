@@ -12,9 +12,8 @@ from typing import Any, Self
 
 from ragtriage.case import Case
 from ragtriage.collect.tally import Tally
-from ragtriage.errors import ConfigError, InputError
-
-_SUFFIXES = (".jsonl", ".ndjson")
+from ragtriage.errors import InputError
+from ragtriage.readers.appending import append, open_to_append
 
 
 class CollectedLines:
@@ -37,16 +36,10 @@ class CollectedLines:
     """
 
     def __init__(self, path: Path, *, retry_failed: bool = False) -> None:
-        if path.suffix.lower() not in _SUFFIXES:
-            raise ConfigError(f"{path}: collected cases are JSON Lines: give it a name that ends in .jsonl")
         self.path = path
         self.tally = Tally()
         self._queries: dict[bytes, bytes] = {}
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o644)
-        except OSError as error:
-            raise InputError(f"{path}: can't be written: {error.strerror or error}") from None
+        self._file = open_to_append(path, "collected cases")
         try:
             self._take_up(retry_failed=retry_failed)
         except BaseException:
@@ -80,13 +73,8 @@ class CollectedLines:
         Raises:
             OSError: the disk is full, or gone.
         """
-        self._write(self._file, row)
+        append(self._file, row)
         self._note(row)
-
-    def _write(self, file: int, row: Mapping[str, Any]) -> None:
-        line = (json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8", "replace")
-        while line:
-            line = line[os.write(file, line) :]
 
     def _note(self, row: Mapping[str, Any]) -> None:
         self._queries[_digest(str(row["id"]))] = _digest(str(row["query"]))
@@ -106,7 +94,7 @@ class CollectedLines:
         with kept.open("wb", buffering=0) as file:
             for row in self._rows():
                 if row["response"] is not None:
-                    self._write(file.fileno(), row)
+                    append(file.fileno(), row)
         os.close(self._file)
         kept.replace(self.path)  # at once, so that a kill leaves the one file or the other
         self._file = os.open(self.path, os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0))

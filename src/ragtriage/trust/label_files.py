@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, get_args
 
-from ragtriage.errors import ConfigError, InputError
+from ragtriage.readers.appending import append, open_to_append
 from ragtriage.readers.files import open_bytes
 from ragtriage.readers.problems import Rejected, RowProblem
 from ragtriage.readers.texts import shown
@@ -21,7 +21,6 @@ from ragtriage.verdicts import Answered
 
 Item = tuple[str, str, str, int]
 """What a label is about: run, case, metric and component."""
-_SUFFIXES = (".jsonl", ".ndjson")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +75,9 @@ class LabelFile:
     """
 
     def __init__(self, path: Path) -> None:
-        if path.suffix.lower() not in _SUFFIXES:
-            raise ConfigError(f"{path}: labels are JSON Lines: give the file a name that ends in .jsonl")
         self.path = path
         rejected: list[Rejected] = []
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o644)
-        except OSError as error:
-            raise InputError(f"{path}: can't be written: {error.strerror or error}") from None
+        self._file = open_to_append(path, "labels")
         try:
             lines = list(_lines(path, rejected))
             self._mend(lines[-1][0] if lines else 0, rejected)
@@ -111,9 +104,7 @@ class LabelFile:
         Raises:
             OSError: the disk is full, or gone.
         """
-        line = (json.dumps(asdict(label), ensure_ascii=False) + "\n").encode("utf-8", "replace")
-        while line:
-            line = line[os.write(self._file, line) :]
+        append(self._file, asdict(label))
         os.fsync(self._file)
         self._labels.append(label)
 
