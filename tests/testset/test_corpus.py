@@ -90,6 +90,17 @@ def test_without_parameters_the_names_of_the_query_say_what_it_is_about() -> Non
     assert found("Ada Finch", REPORT, query="Who manages New Quay?", about="").presence == "absent"
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_order_of_a_groups_phrasings_does_not_matter(order: int) -> None:
+    queries = ("manager of Old Pier", "Yesterday Mark asked me: who is the manager of Old Pier?")
+    rows = [Row(str(at), "g", query=query, answer="Ada Finch") for at, query in enumerate(queries)]
+    corpus = Corpus((Document("d", "# Old Pier\n\nThe manager is Ada Finch."),), 0)
+
+    (one,) = look_for_gaps(rows[::order], ["g"], corpus)
+
+    assert (one.presence, one.question) == ("found", queries[0])
+
+
 def test_it_is_told_whether_the_document_was_retrieved() -> None:
     assert found("Ada Finch", REPORT, retrieved="d0").retrieved
     assert not found("Ada Finch", REPORT, retrieved="other").retrieved

@@ -81,10 +81,10 @@ def look_for_gaps(rows: Sequence[Row], gaps: Sequence[str], corpus: Corpus) -> l
     """Look for the answers of gap groups.
 
     An answer is *found* where a paragraph holds it together with what the question is about: the values of the column
-    `parameters`, else the capitalised names of the query. The title counts for every paragraph. It is
-    *unknown* where a document has both apart from each other, where nothing tells what the question is about, or where
-    the answer is of a kind that can't be looked for (yes or no, a count that any digit may be). Else it is *absent*,
-    also if it could be put together from two documents. A date or number counts in every form in which it is written.
+    `parameters`, else the capitalised names that all phrasings of the group have. The title counts for every paragraph.
+    It is *unknown* where a document has both apart from each other, where nothing tells what the question is about, or
+    where the answer is of a kind that can't be looked for (yes or no, a count that any digit may be). Else it is
+    *absent*, also if it could be put together from two documents. A date or number counts in every form in which it is written.
 
     Args:
         rows: of all groups.
@@ -105,8 +105,9 @@ def look_for_gaps(rows: Sequence[Row], gaps: Sequence[str], corpus: Corpus) -> l
 def _look(
     group: str, rows: Sequence[Row], paragraphs: Sequence[tuple[str, tuple[str, ...]]], index: Mapping[str, set[int]]
 ) -> GapFound:
-    question = min((row.query for row in rows if row.query), key=len, default="")
-    values, about = _sought(rows)
+    queries = sorted({row.query for row in rows if row.query}, key=lambda query: (len(query), query))
+    question = next(iter(queries), "")
+    values, about = _sought(rows, queries)
     why = _why_not(values, about)
     if why:
         return GapFound(group, "unknown", (), why, question)
@@ -133,12 +134,12 @@ def _look(
     return GapFound(group, "absent", (), f"no text that names {told} has it", question)
 
 
-def _sought(rows: Sequence[Row]) -> tuple[tuple[object, ...], tuple[str, ...]]:
-    """The values of the true answer, and what the question is about."""
-    known = next((row for row in rows if row.answer not in {None, ()}), None)
+def _sought(rows: Sequence[Row], queries: Sequence[str]) -> tuple[tuple[object, ...], tuple[str, ...]]:
+    """The values of the true answer, and what the question is about; the order of the rows doesn't matter."""
+    known = min((row for row in rows if row.answer not in {None, ()}), key=lambda row: row.id, default=None)
     if known is None:
         return (), ()
-    return known.answer if isinstance(known.answer, tuple) else (known.answer,), _about(known)
+    return known.answer if isinstance(known.answer, tuple) else (known.answer,), _about(known, queries)
 
 
 def _why_not(values: Sequence[object], about: Sequence[str]) -> str:
@@ -150,13 +151,18 @@ def _why_not(values: Sequence[object], about: Sequence[str]) -> str:
     return "" if about else "nothing tells what the question is about"
 
 
-def _about(row: Row) -> tuple[str, ...]:
-    """What a question is about, as texts."""
+def _about(row: Row, queries: Sequence[str]) -> tuple[str, ...]:
+    """What a question is about, as texts.
+
+    Names are taken from the first of its phrasings, if the others have them too: a word may have its capital from
+    beginning a sentence.
+    """
     parameters = row.columns.get("parameters")
     if isinstance(parameters, Mapping) and parameters:
         return tuple(str(value) for value in parameters.values() if str(value).strip())
-    names = re.findall(r"[A-Z][\w\'’-]*(?: (?:(?:of|and|the) )?[A-Z][\w\'’-]*)*", row.query)
-    return tuple(name for name in names if not {fold(word) for word in tokens(name)} <= STOP | OPENERS)
+    names = re.findall(r"[A-Z][\w\'’-]*(?: (?:(?:of|and|the) )?[A-Z][\w\'’-]*)*", next(iter(queries), ""))
+    telling = [name for name in names if not {fold(word) for word in tokens(name)} <= STOP | OPENERS]
+    return tuple(name for name in telling if all(name in query for query in queries)) or tuple(telling)
 
 
 def _is_common(value: object) -> bool:
