@@ -84,7 +84,8 @@ def look_for_gaps(rows: Sequence[Row], gaps: Sequence[str], corpus: Corpus) -> l
     `parameters`, else the capitalised names that all phrasings of the group have. The title counts for every paragraph.
     It is *unknown* where a document has both apart from each other, where nothing tells what the question is about, or
     where the answer is of a kind that can't be looked for (yes or no, a count that any digit may be). Else it is
-    *absent*, also if it could be put together from two documents. A date or number counts in every form in which it is written.
+    *absent*, also if it could be put together from two documents. A date or number counts in every form in which it is
+    written.
 
     Args:
         rows: of all groups.
