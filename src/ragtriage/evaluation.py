@@ -133,6 +133,11 @@ def evaluate_sync(
             while runner.run(follow()):
                 yield came.pop()
         finally:
+            # A Ctrl-C may come when a record has just come: then the wish to stop the loop is still waiting in it, and
+            # would end the closing half-way. One turn of the loop uses it up.
+            loop = runner.get_loop()
+            loop.stop()
+            loop.run_forever()
             runner.run(close())
 
 

@@ -115,6 +115,20 @@ def test_records_come_out_before_the_input_ends() -> None:
     assert len(read) <= 14
 
 
+def test_a_ctrl_c_in_the_moment_in_which_a_record_comes_is_a_ctrl_c() -> None:
+    class Interrupting:
+        def keep(self, record: Record) -> None:
+            asyncio.get_running_loop().call_soon(self.interrupt)
+
+        def interrupt(self) -> None:
+            raise KeyboardInterrupt
+
+    records = evaluate_sync([case(0)], FakeJudge(agreeable), sink=Interrupting())
+
+    with pytest.raises(KeyboardInterrupt):
+        list(records)
+
+
 def test_a_case_that_is_done_does_not_wait_for_a_slow_one() -> None:
     class SlowOnce(FakeJudge):
         async def ask(self, questions):
