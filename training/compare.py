@@ -24,7 +24,9 @@ import numpy as np
 from packed import Packed
 
 from ragtriage.judges.embedded.attribution import bare
+from ragtriage.judges.embedded.denials import denying
 from ragtriage.judges.embedded.numbers import foreign_numbers
+from ragtriage.judges.embedded.reading import read, read_sentence
 from ragtriage.judges.embedded.scorer import Model, fused_inputs
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
@@ -53,7 +55,7 @@ def floors(rows: Mapping[str, fuse.Columns]) -> dict[str, Fitted]:
 
 def held_out(task: str, rows: fuse.Columns, fusion: dict[str, Any] | None) -> dict[str, float]:
     """AUCs on the domains that nothing is fitted on, and for `supported` what a no is worth there."""
-    some = fuse.of(rows, (rows["split"] == "held") & (rows["kind"] != fuse.SHORT))
+    some = fuse.of(rows, (rows["split"] == "held") & fuse.counted(rows))
     if len(set(some["label"])) < 2:
         return {}
     odds = some["floor"] if fusion is None else applied(fusion, some["floor"], some["logits"])
@@ -69,10 +71,13 @@ def applied(fusion: dict[str, Any], odds: np.ndarray, logits: np.ndarray) -> np.
     return np.asarray(fused_inputs(odds, logits) @ np.array(fusion["weights"]) + fusion["bias"])
 
 
-def states_foreign_number(row: Mapping[str, Any]) -> bool:
-    """Whether a claim has a number that nothing accounts for, of which the judge never says yes."""
+def never_yes(row: Mapping[str, Any]) -> bool:
+    """Whether a claim has a number that nothing accounts for or is denied, so that the judge doesn't say yes."""
     texts = [source if isinstance(source, str) else source["text"] for source in row["sources"]]
-    return bool(foreign_numbers(bare(row["claim"]), (), [*texts, row.get("query") or ""]))
+    claim = bare(row["claim"])
+    sentences = [sentence for text in texts for sentence in read(text).sentences]
+    number = foreign_numbers(claim, (), [*texts, row.get("query") or ""])
+    return bool(number or denying(read_sentence(claim), sentences))
 
 
 def write_predictions(
@@ -107,7 +112,7 @@ def write_predictions(
         with target.open("w", encoding="utf-8") as lines:
             for item, chances in found.items():
                 p = min(chances.values()) if worst else max(chances.values())
-                if worst and p >= 0.5 and item in by_id and states_foreign_number(by_id[item]):
+                if worst and p >= 0.5 and item in by_id and never_yes(by_id[item]):
                     p = fuse.UNSURE
                 verdict = "yes" if p >= 0.5 else "unknown" if worst and p > fuse.UNSURE else "no"
                 lines.write(json.dumps({"id": item, "score": p, "verdict": verdict}) + "\n")

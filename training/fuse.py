@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rows import ASKED, SHORT, plain
+from rows import ASKED, REORDERED, SHORT, plain
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 from sklearn.neural_network import MLPClassifier
@@ -153,6 +153,11 @@ def of(rows: Columns, keep: np.ndarray) -> Columns:
     return {name: values[keep] for name, values in rows.items()}
 
 
+def counted(rows: Columns) -> np.ndarray:
+    """Which rows set shares and figures; the others only teach."""
+    return ~np.isin(rows["kind"], (SHORT, REORDERED))
+
+
 def fit(x: np.ndarray, y: np.ndarray, hidden: int, odds: float) -> dict[str, Any]:
     """Coefficients as `scorer.Model` reads them, leaning to yes by `odds`."""
     mean, scale = x.mean(axis=0), x.std(axis=0)
@@ -230,7 +235,7 @@ def shift_of(task: str, rows: Columns, odds: np.ndarray) -> float:
     """What makes as many verdicts yes as labels are, and leans by `LEAN`; 0 for tasks that aren't matched."""
     if task not in MATCHED:
         return 0.0
-    whole = rows["kind"] != SHORT
+    whole = counted(rows)
     # labelled sub-questions are worded better than what users ask: the share must be right on the latter
     real = np.char.endswith(rows["kind"].astype(str), ASKED) if task.startswith("answered") else whole
     shift = -float(np.quantile(odds[real], 1 - rows["label"][real].mean()))
@@ -244,7 +249,7 @@ def lean_of(task: str) -> float:
 
 def report(name: str, rows: Columns, scores: dict[str, np.ndarray]) -> None:
     """AUC of each score, over all rows and by kind, and what the last one says as a verdict."""
-    y, whole = rows["label"], rows["kind"] != SHORT
+    y, whole = rows["label"], counted(rows)
     cases = len(set(rows["group"][whole]))
     print(f"\n{name}: {whole.sum()} rows, {cases} cases, {y[whole].mean():.2f} yes")
     by_kind = {kind: rows["kind"] == kind for kind in sorted(set(rows["kind"]))}
@@ -347,7 +352,7 @@ def fit_fusion(task: str, rows: Columns) -> tuple[dict[str, Any], np.ndarray]:
 
 def odds_of(task: str, rows: Columns) -> float:
     """By which `supported` leans to yes, for an application whose claims are mostly supported; 1 for other tasks."""
-    share = rows["label"][rows["kind"] != SHORT].mean()
+    share = rows["label"][counted(rows)].mean()
     return float((1 / UNSUPPORTED - 1) * (1 - share) / share) if task == "supported" else 1.0
 
 
@@ -377,10 +382,10 @@ def fitted(task: str, rows: Columns) -> tuple[dict[str, Any], dict[str, Any] | N
         if task == "supported":
             for one in ("floor", "fused"):
                 print(f"{one}, {name}:")
-                report_supported(of(some, some["kind"] != SHORT), scores[one][some["kind"] != SHORT])
+                report_supported(of(some, counted(some)), scores[one][counted(some)])
                 print(f"{one}, {name}, on a few sentences:")
                 report_supported(of(some, some["kind"] == SHORT), scores[one][some["kind"] == SHORT])
-    seen = of(rows, parts["other cases"] & (rows["kind"] != SHORT))
+    seen = of(rows, parts["other cases"] & counted(rows))
     kept = {name: seen[name] for name in ("label", "group", "kind")}
     return model, fusion, {"p": sigmoid(seen[last] - lean_of(task)), "yes": seen[last] >= 0, **kept}
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rows import REORDERED
 from splits import AKIN, WHOLE, split_of
 
 from ragtriage.judges.embedded.matcher import HEADS, head_of, pair_pieces
@@ -83,9 +84,10 @@ def pack(work: Path) -> Packed:
             numbers, second = pair_pieces(breaks, row["a"], row["b"])
             pieces.append(np.array(numbers, np.uint16))
             head = head_of(row["task"])
+            taught = plain[i] and row["set"] not in AKIN and row["kind"] != REORDERED
             line = {
                 "second": second,
-                "head": HEADS.index(head) if head and plain[i] and row["set"] not in AKIN else UNASKED,
+                "head": HEADS.index(head) if head and taught else UNASKED,
                 "label": row["label"],
                 "common": row["kind"] == "sentence" and not row["label"] and row["set"] not in WHOLE,
                 "split": split_of(row["set"], row["group"], row["domain"]),

@@ -27,6 +27,10 @@ ASKED = "as asked"
 SHORT = "short"
 """Marks rows with a text that was cut down or taken from another case; they teach, but set no share and no figure."""
 
+REORDERED = "reordered"
+"""Marks rows of an answer whose sentences were shuffled: they teach the fitted models alone, as the matcher reads no
+answer around a sentence, and set no share and no figure."""
+
 _DIALOGUE = re.compile(r"(?:^|[\s>])(?:[A-Z]\w*[ .]?){1,3}: ")
 
 
@@ -53,7 +57,8 @@ def natural_rows(path: Path) -> Iterator[Row]:
     for cases in by_split.values():
         domains = {case["id"]: case["domain"] for case in cases}
         of_cases = (one for case in cases for one in _of_case(case))
-        for question, label, group, kind in chain(of_cases, _about(cases), _short(cases), _beside(cases)):
+        made = (make(cases) for make in (_about, _short, _beside, _reordered))
+        for question, label, group, kind in chain(of_cases, *made):
             yield Row(question, label, path.stem, group, kind, domains[group])
 
 
@@ -259,3 +264,21 @@ def _beside(cases: Sequence[dict[str, Any]]) -> Iterator[Labelled]:
                 responses += [(parts[0], 0), (parts[1], 1)]
             for response, label in responses:
                 yield ask.answered(own, [response], context, question), label, case["id"], SHORT
+
+
+def _reordered(cases: Sequence[dict[str, Any]]) -> Iterator[Labelled]:
+    """Answers with their sentences in any order, half of them as a list.
+
+    Labelled answers nearly always say what was asked first; of a user's own, as steps or a list of places, all may be
+    needed up to the last.
+    """
+    draw = random.Random(3)
+    for case in cases:
+        told = [(text, needed) for text, _, _, needed in case["response"] if needed is not None]
+        if len(told) < 3:
+            continue
+        draw.shuffle(told)
+        marked = [f"{number}. {text}" for number, (text, _) in enumerate(told, 1)]
+        response = "\n".join(marked) if draw.random() < 0.5 else " ".join(text for text, _ in told)
+        for text, needed in told:
+            yield ask.essential(case["question"], text, response), needed, case["id"], REORDERED

@@ -64,17 +64,18 @@ def test_a_row_asks_what_the_judge_is_asked(tmp_path: Path) -> None:
 
 def test_only_sure_labels_are_trained_on_and_all_is_read_again(tmp_path: Path) -> None:
     lines = [
-        # question, item, label: two claims of an unsupported text; two true answers; one claim
+        # question, item, label: two claims of an unsupported text; two true answers; one claim; a reordered answer
         (1, "text", 0, "supported/wice"),
         (2, "text", 0, "supported/wice"),
         (3, "answers", 1, "same_answer/evouna-nq"),
         (3, "answers", 1, "same_answer/evouna-nq"),
         (4, "claim", 1, "supported/wice"),
         (5, "response", 1, "supported/ragtruth-qa-response"),
+        (6, "", 1, "handbook"),
     ]
     columns = {
-        "task": [name.split("/")[0] for *_, name in lines],
-        "kind": ["supported"] * len(lines),
+        "task": [name.split("/")[0] for *_, name in lines[:-1]] + ["essential_part"],
+        "kind": ["supported"] * (len(lines) - 1) + ["reordered"],
         "a": ["a claim"] * len(lines),
         "b": ["some evidence of it"] * len(lines),
         "x": [()] * len(lines),
@@ -89,7 +90,7 @@ def test_only_sure_labels_are_trained_on_and_all_is_read_again(tmp_path: Path) -
     (tmp_path / "rows" / "agreement-some.pkl").write_bytes(pickle.dumps(columns))
     packed = module("packed")
     rows = packed.pack(tmp_path)
-    assert list(rows.head != packed.UNASKED) == [False, False, False, False, True, False]
+    assert list(rows.head != packed.UNASKED) == [False, False, False, False, True, False, False]
     rows.save(tmp_path / "packed.npz")
     again = packed.Packed.load(tmp_path / "packed.npz")
     for name in packed.Packed.__slots__:

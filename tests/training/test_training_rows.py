@@ -110,3 +110,19 @@ def test_the_questions_of_cases_that_are_kept_are_left_out_of_public_sets(rows: 
         row.question.subject.rstrip("?") for row in rows.public_rows(tmp_path, "answered/made", 9, {"who built pier 2"})
     }
     assert found == {"Who built pier 0", "Who built pier 1", "Who built pier 3"}
+
+
+def test_a_reordered_answer_keeps_its_labels_and_all_its_sentences(rows: Any) -> None:
+    moved = 0
+    for path in NATURAL:
+        plain: dict[tuple[str, str], int] = {}
+        for row in rows.natural_rows(path):
+            question = row.question
+            if row.kind == "response" and question.kind == "essential":
+                plain[row.group, question.subject] = row.label
+            elif row.kind == rows.REORDERED:
+                assert plain[row.group, question.subject] == row.label
+                told = [text for group, text in plain if group == row.group]
+                assert all(text in question.context for text in told)
+                moved += question.context.find(told[0]) > 3
+    assert moved

@@ -22,6 +22,7 @@ from ragtriage.judges.embedded import decompose, features
 from ragtriage.judges.embedded.answers import plainly
 from ragtriage.judges.embedded.attribution import bare
 from ragtriage.judges.embedded.comparison import Comparison, compare
+from ragtriage.judges.embedded.denials import denying
 from ragtriage.judges.embedded.encoder import Encoded, Vector
 from ragtriage.judges.embedded.evidence import Evidence
 from ragtriage.judges.embedded.library import Library
@@ -53,6 +54,8 @@ class Scored:
     """Numbers, names and words of the claim that stand nowhere in the evidence."""
     foreign: tuple[str, ...] = ()
     """Numbers of the claim that nothing in the evidence or the query accounts for."""
+    denied: str = ""
+    """A sentence of the evidence that says the opposite of the claim in nearly the same words."""
     cosine: float | None = None
     """Similarity only: with the closest of the others, in [-1, 1]."""
     table: bool = False
@@ -225,7 +228,8 @@ class Measurer:
         row = features.supported(c, claim, encoded.vector, evidence, self._library.sentence(question.query))
         pairs = self._pairs(claim.text, c, evidence)
         foreign = foreign_numbers(claim.text, evidence.numbers | evidence.stems, (*question.evidence, question.query))
-        found = replace(_found(c, claim, evidence), foreign=foreign)
+        denied = denying(claim, evidence.sentences)
+        found = replace(_found(c, claim, evidence), foreign=foreign, denied=denied)
         return Measured("supported", (tuple(row),), (found,), pairs)
 
     def _answered(self, question: Question) -> Measured:

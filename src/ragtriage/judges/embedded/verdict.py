@@ -45,7 +45,7 @@ def verdict_of(question: Question, found: Scored, cuts: Cuts) -> Verdict:
         value = "unknown" if found.probability > (cuts.sure if found.table else cuts.unsure) else "no"
         sure = found.probability <= cuts.sure and not found.table
     chance = _without_lean(found)
-    if value == "yes" and found.foreign:
+    if value == "yes" and (found.foreign or found.denied):
         # most often the number is wrong; over rows and fields it is as often one that was worked out from them
         value, chance, sure = ("unknown", min(chance, 0.5), True) if found.table else ("no", min(chance, 0.4), False)
     confidence = {"yes": chance, "no": 1.0 - chance, "unknown": max(chance, 1.0 - chance)}[value]
@@ -75,7 +75,9 @@ def _explained(question: Question, found: Scored) -> str:
     """The closest passage, and what is missing from all of them."""
     what = "closest true answer" if question.kind == "same_answer" else "closest passage"
     reason = f"{what}: {_quoted(found.quote)}"
-    if question.kind == "supported" and found.foreign:
+    if question.kind == "supported" and found.denied:
+        reason = f"a passage says the opposite: {_quoted(found.denied)}"
+    elif question.kind == "supported" and found.foreign:
         reason += f"; nothing there accounts for {', '.join(found.foreign[:5])}"
     elif question.kind == "supported" and found.missing:
         reason += f"; not found there: {', '.join(found.missing[:5])}"

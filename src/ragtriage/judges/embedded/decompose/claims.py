@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
+from itertools import zip_longest
 
 from ragtriage.judges.embedded.decompose.blocks import Block, blocks
 from ragtriage.judges.embedded.decompose.clauses import clauses, upper
@@ -31,6 +32,7 @@ _HERE = re.compile(
 _VERB = re.compile(rf"\b{AUXILIARY}\b", re.IGNORECASE)
 _BARE = re.compile(r"(?:yes|no|correct|right|exactly|true|false)[.!]", re.IGNORECASE)
 """An answer that says nothing without its question: a claim only where nothing else is said."""
+_NUMBERED = re.compile(r"\d{1,2}\.\s+")
 _LONG_LEAD = 160
 
 
@@ -92,15 +94,17 @@ class _Reader:
     def item(self, block: Block) -> Iterator[Component]:
         """A list item; one that is no sentence is read with the words before the list."""
         self.topic = None
-        spans = sentences_of(self.text, block)
-        for number, (start, end) in enumerate(spans):
-            said = self.plain(self.text[start:end])
-            whole = said.endswith((".", "!")) and said.count(" ") > 1
-            fragment = number == 0 and self.lead and (said[:1].islower() or not (whole or _VERB.search(said)))
-            if fragment and not remark(said):
-                yield Component(f"{self.lead} {said}", (start, end))
-            else:
-                yield from self.sentence(start, end)
+        for number, (start, end) in enumerate(sentences_of(self.text, block)):
+            yield from self.sentence(start, end) if number else self.begun(start, end)
+
+    def begun(self, start: int, end: int) -> Iterator[Component]:
+        """The first sentence of a list item."""
+        said = self.plain(self.text[start:end])
+        whole = said.endswith((".", "!")) and said.count(" ") > 1
+        if self.lead and (said[:1].islower() or not (whole or _VERB.search(said))) and not remark(said):
+            yield Component(f"{self.lead} {said}", (start, end))
+        else:
+            yield from self.sentence(start, end)
 
     def read(self, block: Block, *, before_list: bool) -> Iterator[Component]:
         """The components of one block."""
@@ -116,10 +120,13 @@ class _Reader:
         else:
             self.lead, self.topic = "", None
             spans = sentences_of(self.text, block)
-            for start, end in spans:
-                last = end == spans[-1][1]
-                if last and before_list and self.text[start:end].rstrip(" *_").endswith(":"):
+            for (start, end), following in zip_longest(spans, spans[1:]):
+                listed = before_list if following is None else _NUMBERED.match(self.text, *following)
+                if listed and self.text[start:end].rstrip(" *_").endswith(":"):
                     yield from self.lead_in(start, end)
+                elif self.lead and (number := _NUMBERED.match(self.text, start, end)):
+                    self.topic = None
+                    yield from self.begun(number.end(), end)
                 else:
                     yield from self.sentence(start, end)
 

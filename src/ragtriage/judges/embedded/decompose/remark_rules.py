@@ -123,6 +123,12 @@ RULES: tuple[tuple[Remark, re.Pattern[str]], ...] = (
     ),
     _rule(
         "courtesy",
+        r"(?:stay (?:safe|tuned)|happy (?!to\b)\w+ing|safe journey|"
+        r"bon app[eé]tit|best wishes|(?:kind|warm|best) regards|looking forward to hearing from you|"
+        r"see you (?:soon|there|then))(?: (?:and|&) (?:stay )?\w+| out there| everyone)?(?:, \w+)?[.!]*$",
+    ),
+    _rule(
+        "courtesy",
         r"(?:disclaimer|note|please note|hinweis)?:? ?(?:that )?(?:this|the) (?:answer|response|summary|text|content|"
         r"information)(?: above| here)? (?:was|is|has been) (?:\w+ )?(?:(?:generated|created|produced|written|compiled)"
         r" (?:by|with|using) (?:an? )?(?:AI|artificial|language model|assistant|automat)|"
@@ -257,7 +263,8 @@ RULES: tuple[tuple[Remark, re.Pattern[str]], ...] = (
     _rule(
         "about",
         rf"(?:{SURE}|they|the (?:other|rest|results|two|three|texts|documents|articles|pages)(?: \w+)?|(?:one|two|"
-        rf"three|all|both|most|some) of (?:them|the \w+))\s{ONLY}(?:deals?|dealt) with\b{PLAIN_END}",
+        rf"three|all|both|most|some) of (?:them|the \w+))\s{ONLY}(?:(?:deals?|dealt) with|focus(?:es|ed)? "
+        rf"(?:\w+ )?on)\b{PLAIN_END}",
     ),
     _rule(
         "about",

@@ -16,6 +16,8 @@ _TOGETHER = re.compile(
     r"「[^「」\n]{1,300}」|`[^`\n]{1,300}`"
 )
 _NEXT = re.compile(r"\s+[\"'“‘«(\[*_`]*([^\W_][\w'’-]{0,30}|.)?")
+_ITEM = re.compile(r"(?:(?P<colon>:)\s{1,3}|\s|^)(?P<number>\d{1,2})\.$")
+_SECOND = re.compile(r"\s2\.\s")
 _LONGEST = 40
 
 
@@ -38,6 +40,7 @@ def _full_stop_ends(word: str, following: str, *, first: bool) -> bool:
         return False
     if first and len(word) <= 3 and word.isdigit():
         return False
+    low = low.rpartition("-")[2]  # non-U.S.
     if low in MAY_END or (len(low) > 2 and low[1::2].strip(".") == "" and low.replace(".", "").isalpha()):
         return starts
     if following[:1].islower():
@@ -65,11 +68,25 @@ def _ends(text: str, start: int, stop: re.Match[str], tail: int, end: int) -> bo
     return _full_stop_ends(word, following, first=stop.start() - start <= 3)
 
 
+def _item(text: str, start: int, stop: int, end: int, number: int) -> int | None:
+    """Where an item with this number begins, of a list that runs on in a line: "such as: 1. … 2. …".
+
+    `stop` is the place behind a full stop of a sentence that began at `start`.
+    """
+    begin = max(start, stop - 8)
+    found = _ITEM.search(text[begin:stop])
+    if found is None or int(found["number"]) != number:
+        return None
+    if number == 1 and not (found["colon"] and _SECOND.search(text, stop, end)):
+        return None
+    return begin + found.start("number")
+
+
 def spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
     """The sentences of one paragraph, `[start, end)` of the text."""
     together = [(m.start(), m.end()) for m in _TOGETHER.finditer(text, start, end)]
     found: list[tuple[int, int]] = []
-    begin, seen, inside = start, start, 0
+    begin, seen, inside, items = start, start, 0, 0
     for stop in _STOP.finditer(text, start, end):
         if stop.start() < seen:
             continue
@@ -79,7 +96,12 @@ def spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
             inside += 1
         if inside < len(together) and together[inside][0] < stop.start() and tail < together[inside][1]:
             continue
-        if _ends(text, begin, stop, tail, end):
+        item = _item(text, begin, stop.end(), end, items + 1)
+        if item is not None:
+            items += 1
+            found.append((begin, begin + len(text[begin:item].rstrip())))
+            begin, seen = item, tail
+        elif _ends(text, begin, stop, tail, end):
             found.append((begin, tail))
             begin = tail
             while begin < end and text[begin].isspace():
