@@ -72,7 +72,7 @@ BANDS: Mapping[Kind, Band] = {
 What it decides is right at least .9 of the time at the shares that applications have, and of what deserves the other
 answer at most a tenth is decided wrongly. `supported`: no is right .91 [from .84] and decides 4 %, yes .99 and 54 %.
 `answered`, of a passage: no .96 and 57 %, yes .91 [from .85] and 4 %; of a response nothing. `essential`: no .97 to .99
-and 25 to 52 % (claims of a response least, facts most); yes is closed, since of facts it is right too seldom.
+and 17 to 52 % (claims of a response least, facts most); yes is closed, since of facts it is right too seldom.
 `relevant`: no .90 and 11 %; yes is closed, since the rows that could tell are easier than what a search finds.
 `same_answer`: no .91 [from .86] and 12 %, yes .90 and 49 %.
 """
