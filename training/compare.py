@@ -23,6 +23,7 @@ import fuse
 import numpy as np
 from packed import Packed
 
+from ragtriage.judges.embedded import decompose
 from ragtriage.judges.embedded.attribution import bare
 from ragtriage.judges.embedded.denials import denying
 from ragtriage.judges.embedded.numbers import foreign_numbers
@@ -74,10 +75,12 @@ def applied(fusion: dict[str, Any], odds: np.ndarray, logits: np.ndarray) -> np.
 def never_yes(row: Mapping[str, Any]) -> bool:
     """Whether a claim has a number that nothing accounts for or is denied, so that the judge doesn't say yes."""
     texts = [source if isinstance(source, str) else source["text"] for source in row["sources"]]
-    claim = bare(row["claim"])
     sentences = [sentence for text in texts for sentence in read(text).sentences]
-    number = foreign_numbers(claim, (), [*texts, row.get("query") or ""])
-    return bool(number or denying(read_sentence(claim), sentences))
+    claims = [bare(part.text) for part in decompose.split_claims(row["claim"]) if not part.remark] or [
+        bare(row["claim"])
+    ]
+    beside = [*texts, row.get("query") or ""]
+    return any(foreign_numbers(one, (), beside) or denying(read_sentence(one), sentences) for one in claims)
 
 
 def write_predictions(

@@ -28,8 +28,8 @@ SHORT = "short"
 """Marks rows with a text that was cut down or taken from another case; they teach, but set no share and no figure."""
 
 REORDERED = "reordered"
-"""Marks rows of an answer whose sentences were shuffled: they teach the fitted models alone, as the matcher reads no
-answer around a sentence, and set no share and no figure."""
+"""Marks rows of an answer whose sentences were shuffled: they teach the fitted models and their weighing, not the
+matcher, which reads no answer around a sentence, and set no share."""
 
 _DIALOGUE = re.compile(r"(?:^|[\s>])(?:[A-Z]\w*[ .]?){1,3}: ")
 
@@ -275,7 +275,7 @@ def _reordered(cases: Sequence[dict[str, Any]]) -> Iterator[Labelled]:
     draw = random.Random(3)
     for case in cases:
         told = [(text, needed) for text, _, _, needed in case["response"] if needed is not None]
-        if len(told) < 3:
+        if len(told) < 3 or len({text for text, _ in told}) < len(told):
             continue
         draw.shuffle(told)
         marked = [f"{number}. {text}" for number, (text, _) in enumerate(told, 1)]

@@ -23,8 +23,8 @@ def denied(claim: str, text: str) -> str:
         ("You cannot use condensed milk here.", "You can use condensed milk here, with less sugar."),
         ("Refunds are given after 30 days.", "Refunds are never given after 30 days."),
         ("Single sign-on is supported on the Basic plan.", "Single sign-on isn't supported on the Basic plan."),
-        ("There was no strike at the Oslo yard in May.", "On 4 May 2022, a strike began at the Oslo yard in May."),
-        ("Yes, oil can replace butter.", "No, oil cannot replace butter without other changes."),
+        ("There was no strike at the Oslo yard.", "On 4 June 2022, a strike began at the Oslo yard."),
+        ("Yes, oil can replace butter.", "No, oil cannot replace butter."),
         ("Visitors need to book a table.", "Visitors don't need to book a table."),
     ],
 )
@@ -48,6 +48,22 @@ def test_the_opposite_in_the_same_words_is_a_denial(claim: str, text: str) -> No
         # less than the whole is denied, or nothing
         ("The pass is valid on trains.", "The pass is not only valid on trains."),
         ("Orders are shipped by noon.", "Not all orders are shipped by noon."),
+        # one word more or less is what matters
+        ("Windows 10 is supported by the client.", "Windows 7 is not supported by the client."),
+        ("Staff hired after 2020 are eligible.", "Staff hired before 2020 are not eligible."),
+        ("The paid plan includes phone support.", "The free plan does not include phone support."),
+        ("The feature is available in Europe.", "The feature was not available in Europe in 2023. It came in 2024."),
+        # asked, told, planned, a field
+        ("Pets are not allowed in the hotel.", "Are pets allowed in the hotel? No, we are sorry."),
+        ("Vaccines do not cause autism.", "It is a myth that vaccines cause autism."),
+        ("The firm was not sold in 2020.", "The firm was to be sold in 2020, but it fell through."),
+        ("The ticket is not refundable.", "Refundable ticket: No"),
+        ("Yes, breakfast is included.", "Yes. Breakfast is included. No, only breakfast is included."),
+        ("No, it does not.", "Yes, the pool is open on Mondays."),
+        # a "no" that denies nothing
+        ("The prime minister lives at 10 Downing Street.", "The prime minister lives at No 10 Downing Street."),
+        ("The first Bond film came out in 1962.", "The first Bond film Dr No came out in 1962."),
+        ("Refunds take five days.", "Refunds do not take more than five days."),
         # a condition, or a negation without a "not"
         ("You can enter if you have no ticket.", "You can enter if you have a ticket."),
         ("Avoid letting the soil dry out.", "Don't let the soil dry out."),

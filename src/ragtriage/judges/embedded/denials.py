@@ -1,8 +1,9 @@
 """Claims that say yes where a sentence of the evidence says no in the same words, or the other way round.
 
 "Pets are allowed" shares all but one word with "Pets are not allowed", and the models go by what is shared. So a
-sentence that has nearly all of a claim's words is read for what stands behind its "not". Only what is plain counts: a
-claim with a condition, "not only", "without", and evidence that says both, tell nothing.
+sentence that has all of a claim's words is read for what stands behind its "not". Only what is plain counts: one word
+that differs may be the one that matters, and a question, a myth, a plan, a condition, "not only", or evidence that says
+both tell nothing.
 """
 
 from __future__ import annotations
@@ -17,30 +18,43 @@ from ragtriage.judges.embedded.reading import Sentence
 
 _PART = re.compile(r"[,;:.!?()\[\]\n]|\s[–—-]\s|\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?")
 _DENIES = re.compile(r"(?:not|never|no|cannot|\w+n['’]t)$", re.IGNORECASE)
+_NO_DENIAL = re.compile(r"\b[Nn]o\.?(?=\s*\d)|(?<=[\w,.] )No\b|\w*-(?:no|not|never)\b|\b(?:[Nn]o|[Nn]ot|[Nn]ever)-")
+"""A "no" that denies nothing: a number's, a name's, a compound's."""
 _ENDS = frozenset(
-    "but although though while whereas unless except because since and so if when until which who that however "
-    "rather".split()
+    "but although though while whereas unless except because since and so if when which who that however rather".split()
 )
 """Words at which a clause ends."""
 _UNPLAIN = frozenset(
-    "only just necessarily always all every everyone everything both yet merely simply least more less later earlier "
-    "sure certain likely too very fully entirely completely solely exactly quite enough matter doubt longer other "
-    "different much many".split()
+    "just necessarily always all every everyone everything both yet merely simply least more less later earlier sure "
+    "certain likely too very fully entirely completely solely exactly quite enough matter doubt longer other different "
+    "much many additional further extra".split()
 )
 """Behind a "not" or "no" they deny less than the whole, or nothing."""
-_CONDITIONS = frozenset("if unless except only until when whether although though while either than or".split())
+_CONDITIONS = frozenset(
+    "if unless except only until when whether although though while either than or may might could some".split()
+)
 _HIDDEN = re.compile(
     r"\b(?:without|avoid|fail|lack|miss|absen|refus|prevent|unable|den[iy]|rare|hard|scarce|seldom|unlike|instead|stop|"
-    r"forbid|prohibit|ban|exclu|neither|nor|nobody|none|nothing|barely|few|little)\w*",
+    r"forbid|prohibit|ban|exclu|neither|nor|nobody|none|nothing|barely|few|little|non|un(?!i|d))\w*",
     re.IGNORECASE,
 )
 """What denies without a "not"."""
-_OPENING = re.compile(r"\W*(yes|no)\s*[,.:;!—–]", re.IGNORECASE)
+_NOT_STATED = re.compile(
+    r"\b(?:myth|false|untrue|incorrect|wrong\w*|misconception|belie\w+|suppos\w+|alleg\w+|rumou?r\w*|claim\w*|"
+    r"said|says?|think\w*|thought|impossible|illegal|invalid|against|outside|zero|risk|free of|may|might|could|would|"
+    r"will|hop(?:es?|ed)|plan(?:s|ned)? to|expect\w*|(?:was|were|has|have|needs?) to|must be|used to|almost|nearly|"
+    r"previously|formerly|originally|initially|until|past|at launch|some|most|half|percent|under|over|before|after|"
+    r"only|keep\w* from)\b|%|:\s*no\b",
+    re.IGNORECASE,
+)
+"""Words by which a sentence doesn't state what it says, or not of now, or not of all."""
+_OPENING = re.compile(r"\W*(yes|no)\s*[,.:;!—–]\s*", re.IGNORECASE)
+_ASKED = re.compile(r"\?\W*$")
 _REACH = 4
 """Words that a negation reaches."""
-_SHARE = 0.75
-"""Of a claim's words that a clause must have."""
 _FEWEST = 2
+_MORE = 1
+"""Words that the sentence may have beyond the claim's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,35 +78,47 @@ def denying(claim: Sentence, sentences: Sequence[Sentence]) -> str:
         claim: one claim.
         sentences: those of the evidence.
     """
-    near = [s for s in sentences if len(claim.stemset & s.stemset) >= _SHARE * len(claim.stemset)]
-    return _with_the_other_opening(claim.text, near) or _negated(claim, near)
-
-
-def _with_the_other_opening(claim: str, near: Sequence[Sentence]) -> str:
-    """A sentence that begins with "No," where the claim begins with "Yes,", or the other way round."""
-    own = _OPENING.match(claim)
-    for sentence in near if own else ():
-        other = _OPENING.match(sentence.text)
-        if own and other and other[1].lower() != own[1].lower():
-            return sentence.text
-    return ""
-
-
-def _negated(claim: Sentence, near: Sequence[Sentence]) -> str:
-    """A sentence with a negation where the claim has none, or the other way round, unless another agrees with it."""
-    if all(s.negated == claim.negated for s in near) or not (own := _as_one(claim.text)):
+    text = _unopened(claim.text)
+    words = claim.stemset - {"yes"}
+    near = [s for s in sentences if words <= s.stemset and not _ASKED.search(s.text)]
+    if not near or not (own := _as_one(text)):
         return ""
     found = ""
     for sentence in near:
-        for clause in _clauses(sentence.text):
-            shared = own.stems & clause.stems
-            if not clause.plain or len(shared) < max(_FEWEST, _SHARE * len(own.stems)):
-                continue
-            if bool(own.denied) == bool(clause.denied & shared) or _HIDDEN.search(sentence.text):
+        match _reads(own, text, sentence.text):
+            case "agrees" | "unclear":
                 return ""
-            if (own.denied or clause.denied) <= shared:
+            case "denies":
                 found = found or sentence.text
     return found
+
+
+def _reads(own: _Clause, claim: str, sentence: str) -> str:
+    """What a sentence says about a claim: `agrees`, `denies`, `unclear`, or nothing."""
+    said = _unopened(sentence)
+    reading = ""
+    for clause in _clauses(said):
+        if not own.stems <= clause.stems:
+            continue
+        if not clause.plain:
+            return "unclear"
+        if bool(own.denied) == bool(clause.denied & own.stems):
+            return "agrees"
+        more = clause.stems - own.stems
+        if not (own.denied or clause.denied) <= own.stems or len(more) > _MORE or any(one[0].isdigit() for one in more):
+            continue
+        beside = {word.lower() for word in _NOT_STATED.findall(said)} - {
+            word.lower() for word in _NOT_STATED.findall(claim)
+        }
+        if beside or (said == sentence and _HIDDEN.search(said)):
+            return "unclear"
+        reading = "denies"
+    return reading
+
+
+def _unopened(text: str) -> str:
+    """The text without a "Yes," or "No," at its beginning."""
+    return _OPENING.sub("", text, count=1) if _OPENING.match(text) else text
 
 
 def _as_one(claim: str) -> _Clause | None:
@@ -104,20 +130,20 @@ def _as_one(claim: str) -> _Clause | None:
         return None
     said, denied = (frozenset[str]().union(*some) for some in zip(*((c.said, c.denied) for c in parts), strict=True))
     whole = _Clause(said, denied - said, plain=True)
-    main = max(parts, key=lambda clause: len(clause.stems))
-    return whole if not denied or (main.denied and len(main.stems) >= _SHARE * len(whole.stems)) else None
+    alone = not denied or (len(parts) == 1 and bool(parts[0].denied))
+    return whole if alone and len(whole.stems) >= _FEWEST else None
 
 
 @lru_cache(2048)
 def _clauses(text: str) -> tuple[_Clause, ...]:
     """The clauses of a text."""
-    return tuple(_read(text))
+    return tuple(_read(_NO_DENIAL.sub(" ", text)))
 
 
 def _read(text: str) -> Iterator[_Clause]:
     said: set[str] = set()
     denied: set[str] = set()
-    reach, plain, begins = 0, True, False
+    reach, plain = 0, True
     for part in [*_PART.findall(text), "."]:
         word = part.lower()
         if not word[0].isalnum() or word in _ENDS:
@@ -125,10 +151,9 @@ def _read(text: str) -> Iterator[_Clause]:
                 yield _Clause(frozenset(said), frozenset(denied - said), plain)
             said, denied, reach, plain = set(), set(), 0, True
         elif _DENIES.match(word):
-            reach, begins = _REACH, True
+            reach = _REACH
         else:
-            plain = plain and not (begins and word in _UNPLAIN)
-            begins = False
+            plain = plain and word != "only" and not (reach and word in _UNPLAIN)
             if word not in lexicon.STOP and word != "need":
                 stem = lexicon.number(word) if word[0].isdigit() else lexicon.stem(lexicon.fold(word))
                 (denied if reach else said).add(stem)

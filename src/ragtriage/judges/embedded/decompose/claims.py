@@ -128,6 +128,7 @@ class _Reader:
                     self.topic = None
                     yield from self.begun(number.end(), end)
                 else:
+                    self.lead = ""
                     yield from self.sentence(start, end)
 
 

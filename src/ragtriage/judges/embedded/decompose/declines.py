@@ -20,7 +20,8 @@ _ANSWERS_YET = re.compile(
 )
 _HEDGE = re.compile(
     r"\b(?:not (?:\w+ )?(?:sure|certain)|exact|exactly|precise|precisely|explicitly|specifically|directly|certain|"
-    r"for sure|unsure|guarantee|specific (?!information|details?|info|data|mention|reference|answer))\b",
+    r"for sure|unsure|guarantee|"
+    r"specific (?:methods?|ways?|steps?|approach(?:es)?|procedures?|recommendations?|doses?))\b",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W\d_]{3,}|\d+")

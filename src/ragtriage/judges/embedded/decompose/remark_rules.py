@@ -123,9 +123,9 @@ RULES: tuple[tuple[Remark, re.Pattern[str]], ...] = (
     ),
     _rule(
         "courtesy",
-        r"(?:stay (?:safe|tuned)|happy (?!to\b)\w+ing|safe journey|"
+        r"(?:stay (?:safe|tuned)(?: and (?:stay )?(?:well|healthy|sound))?|happy (?!to\b)\w+ing(?=!)|safe journey|"
         r"bon app[eé]tit|best wishes|(?:kind|warm|best) regards|looking forward to hearing from you|"
-        r"see you (?:soon|there|then))(?: (?:and|&) (?:stay )?\w+| out there| everyone)?(?:, \w+)?[.!]*$",
+        r"see you (?:soon|there|then))(?: out there| everyone)?(?:, \w+)?[.!]*$",
     ),
     _rule(
         "courtesy",
@@ -263,8 +263,11 @@ RULES: tuple[tuple[Remark, re.Pattern[str]], ...] = (
     _rule(
         "about",
         rf"(?:{SURE}|they|the (?:other|rest|results|two|three|texts|documents|articles|pages)(?: \w+)?|(?:one|two|"
-        rf"three|all|both|most|some) of (?:them|the \w+))\s{ONLY}(?:(?:deals?|dealt) with|focus(?:es|ed)? "
-        rf"(?:\w+ )?on)\b{PLAIN_END}",
+        rf"three|all|both|most|some) of (?:them|the \w+))\s{ONLY}(?:deals?|dealt) with\b{PLAIN_END}",
+    ),
+    _rule(
+        "about",
+        rf"(?:{SURE}|the (?:texts|documents|articles|pages))\s{ONLY}focus(?:es)? (?:\w+ )?on\b{PLAIN_END}",
     ),
     _rule(
         "about",

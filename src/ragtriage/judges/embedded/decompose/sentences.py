@@ -16,8 +16,13 @@ _TOGETHER = re.compile(
     r"「[^「」\n]{1,300}」|`[^`\n]{1,300}`"
 )
 _NEXT = re.compile(r"\s+[\"'“‘«(\[*_`]*([^\W_][\w'’-]{0,30}|.)?")
-_ITEM = re.compile(r"(?:(?P<colon>:)\s{1,3}|\s|^)(?P<number>\d{1,2})\.$")
+_ITEM = re.compile(r"(?:(?P<colon>(?<!\d):)\s{1,3}|\s|^)(?P<number>\d{1,2})\.$")
 _SECOND = re.compile(r"\s2\.\s")
+_MONTH = re.compile(
+    r"\s+(?:Jan|Feb|Mar|Mär|Apr|Ma[iy]|Jun|Jul|Aug|Sep|O[ck]t|Nov|De[cz])\w*\.?\s+(?:\d{4}|bis|und|to|and)\b"
+)
+_NEAR = 1000
+"""Characters in which a list's second item begins."""
 _LONGEST = 40
 
 
@@ -68,25 +73,34 @@ def _ends(text: str, start: int, stop: re.Match[str], tail: int, end: int) -> bo
     return _full_stop_ends(word, following, first=stop.start() - start <= 3)
 
 
-def _item(text: str, start: int, stop: int, end: int, number: int) -> int | None:
-    """Where an item with this number begins, of a list that runs on in a line: "such as: 1. … 2. …".
+def _item(text: str, start: int, stop: int, end: int, last: int, *, running: bool) -> tuple[int, int] | None:
+    """The number and the place of an item that begins here, of a list that runs on in a line: "such as: 1. … 2. …".
 
-    `stop` is the place behind a full stop of a sentence that began at `start`.
+    Args:
+        text: the whole text.
+        start: where the sentence began.
+        stop: the place behind its full stop.
+        end: where the paragraph ends.
+        last: the number of the last item; 0 if there was none.
+        running: whether the sentence is that item.
     """
     begin = max(start, stop - 8)
     found = _ITEM.search(text[begin:stop])
-    if found is None or int(found["number"]) != number:
+    if found is None or _MONTH.match(text, stop, end):
         return None
-    if number == 1 and not (found["colon"] and _SECOND.search(text, stop, end)):
-        return None
-    return begin + found.start("number")
+    number, place = int(found["number"]), begin + found.start("number")
+    if number == 1:
+        goes_on = bool(found["colon"]) and _SECOND.search(text, stop, min(end, stop + _NEAR)) is not None
+    else:
+        goes_on = number == last + 1 > 1 and (running or place == start)
+    return (number, place) if goes_on else None
 
 
-def spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """The sentences of one paragraph, `[start, end)` of the text."""
+def spans(text: str, start: int, end: int, *, lists: bool = True) -> list[tuple[int, int]]:
+    """The sentences of one paragraph, `[start, end)` of the text; `lists` may run on in a line."""
     together = [(m.start(), m.end()) for m in _TOGETHER.finditer(text, start, end)]
     found: list[tuple[int, int]] = []
-    begin, seen, inside, items = start, start, 0, 0
+    begin, seen, inside, number, at = start, start, 0, 0, -1
     for stop in _STOP.finditer(text, start, end):
         if stop.start() < seen:
             continue
@@ -96,11 +110,10 @@ def spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
             inside += 1
         if inside < len(together) and together[inside][0] < stop.start() and tail < together[inside][1]:
             continue
-        item = _item(text, begin, stop.end(), end, items + 1)
-        if item is not None:
-            items += 1
-            found.append((begin, begin + len(text[begin:item].rstrip())))
-            begin, seen = item, tail
+        if lists and (item := _item(text, begin, stop.end(), end, number, running=begin == at)):
+            number, at = item
+            found.append((begin, begin + len(text[begin:at].rstrip())))
+            begin, seen = at, tail
         elif _ends(text, begin, stop, tail, end):
             found.append((begin, tail))
             begin = tail
@@ -116,7 +129,7 @@ def sentences_of(text: str, block: Block) -> list[tuple[int, int]]:
     """The sentences of a block; rows and code are one each."""
     if block.shape in {"row", "code", "header"}:
         return [(block.start, block.end)]
-    return spans(text, block.start, block.end)
+    return spans(text, block.start, block.end, lists=block.shape == "paragraph")
 
 
 def split_sentences(text: str) -> Components:
