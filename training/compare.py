@@ -26,9 +26,9 @@ from packed import Packed
 from ragtriage.judges.embedded import decompose
 from ragtriage.judges.embedded.attribution import bare
 from ragtriage.judges.embedded.denials import denying
+from ragtriage.judges.embedded.fitted import PIECEWISE, Model, fused_inputs
 from ragtriage.judges.embedded.numbers import foreign_numbers
 from ragtriage.judges.embedded.reading import read, read_sentence
-from ragtriage.judges.embedded.scorer import Model, fused_inputs
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
 import agreement
@@ -155,7 +155,7 @@ def main() -> None:
         fusions = {}
         for task, (_, odds) in fitted.items():
             rows[task]["floor"] = odds
-            if fuse.fused(task) and name != FLOOR:
+            if fuse.fused(task) and task not in PIECEWISE and name != FLOOR:  # runs keep no logits of sentences
                 some = fuse.of(rows[task], np.isin(rows[task]["split"], ["fusion", "held"]))
                 fusions[task], _ = fuse.fit_fusion(task, some)
             table.setdefault(task, {})[name] = held_out(task, rows[task], fusions.get(task))

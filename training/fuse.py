@@ -26,6 +26,7 @@ import json
 import pickle
 import warnings
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +38,9 @@ from sklearn.neural_network import MLPClassifier
 from splits import GROUPS, split_of
 
 from ragtriage.judges.embedded.features import NAMES
+from ragtriage.judges.embedded.fitted import PIECEWISE, fused_inputs
 from ragtriage.judges.embedded.matcher import HEADS, Matcher, head_of
-from ragtriage.judges.embedded.scorer import fused_inputs
+from ragtriage.judges.embedded.pairing import parts
 from ragtriage.judges.embedded.session import MODEL
 from ragtriage.judges.embedded.wordpiece import WordPieces
 
@@ -86,7 +88,7 @@ Columns = dict[str, np.ndarray]
 
 
 Reader = Callable[[str, dict[str, list[Any]]], np.ndarray]
-"""The name of a file of rows and its columns → (n, heads), what a matcher says; nan where it isn't asked."""
+"""The name of a file of rows and its columns → (n, heads) or more, what a matcher says; nan where it isn't asked."""
 
 
 def natural_rows(work: Path, read: Reader) -> dict[str, Columns]:
@@ -124,19 +126,26 @@ def trained_questions(work: Path) -> set[str]:
 
 
 def logits_of(columns: dict[str, list[Any]], matcher: Matcher, folder: Path) -> np.ndarray:
-    """(n, heads), nan where the matcher was trained or isn't asked; kept in a file, as reading takes minutes."""
+    """(n, 2 · heads), nan where the matcher was trained or isn't asked; kept in a file, as reading takes minutes.
+
+    The second half is what it says at most of a sentence, of `PIECEWISE` tasks.
+    """
     pairs = list(zip(columns["a"], columns["b"], strict=True))
     tasks = zip(columns["task"], columns["split"], strict=True)
     wanted = [i for i, (task, split) in enumerate(tasks) if split in ("fusion", "held") and fused(task)]
-    asked = hashlib.sha256((folder / "matcher.onnx").read_bytes() + repr([pairs[i] for i in wanted]).encode())
+    sentences = {i: parts(pairs[i]) for i in wanted if columns["task"][i] in PIECEWISE}
+    asked = hashlib.sha256((folder / "matcher.onnx").read_bytes())
+    asked.update(repr([(pairs[i], sentences.get(i)) for i in wanted]).encode())
     cache = folder / f"logits-{asked.hexdigest()[:16]}.npy"
     if cache.exists():
         kept: np.ndarray = np.load(cache)
         return kept
-    found = np.full((len(pairs), len(HEADS)), np.nan, np.float32)
-    read = matcher.match(pairs[i] for i in wanted)
+    found = np.full((len(pairs), 2 * len(HEADS)), np.nan, np.float32)
+    read = matcher.match(chain((pairs[i] for i in wanted), *sentences.values()))
     for i in wanted:
-        found[i] = read[pairs[i]]
+        found[i, : len(HEADS)] = read[pairs[i]]
+        if i in sentences:
+            found[i, len(HEADS) :] = np.max([read[one] for one in sentences[i]], axis=0)
     part = cache.with_suffix(".part.npy")
     np.save(part, found)
     part.replace(cache)
@@ -146,6 +155,11 @@ def logits_of(columns: dict[str, list[Any]], matcher: Matcher, folder: Path) -> 
 def fused(task: str) -> bool:
     """Whether a task has a fusion."""
     return head_of(task) not in ("", "similar", "same_answer")
+
+
+def inputs(task: str, rows: Columns) -> np.ndarray:
+    """What a task's fusion weighs."""
+    return fused_inputs(rows["floor"], rows["logits"] if task in PIECEWISE else rows["logits"][:, : len(HEADS)])
 
 
 def of(rows: Columns, keep: np.ndarray) -> Columns:
@@ -218,7 +232,8 @@ def precision_of_no(y: np.ndarray, p: np.ndarray, cut: float) -> tuple[float, fl
 
 def fuse(task: str, x: np.ndarray, y: np.ndarray, odds: float) -> tuple[np.ndarray, float]:
     """Weights and bias of a fusion; heads that say nothing about the task weigh 0."""
-    use = [0, *(1 + HEADS.index(head) for head in dict.fromkeys((head_of(task), *TELLING)))]
+    heads = [1 + HEADS.index(head) for head in dict.fromkeys((head_of(task), *TELLING))]
+    use = [0, *heads, *(len(HEADS) + at for at in heads if task in PIECEWISE)]
     mean, scale = x.mean(axis=0), x.std(axis=0)
     line = LogisticRegression(C=0.1, max_iter=1000).fit(((x - mean) / scale)[:, use], y)
     weights = np.zeros(x.shape[1])
@@ -337,15 +352,16 @@ def fit_fusion(task: str, rows: Columns) -> tuple[dict[str, Any], np.ndarray]:
     """A task's fusion, and the log odds of all its rows: out of fold, but for the domains held out."""
     seen = rows["split"] == "fusion"
     some = of(rows, seen)
-    z, y, odds = fused_inputs(some["floor"], some["logits"]), some["label"], odds_of(task, some)
+    z, y, odds = inputs(task, some), some["label"], odds_of(task, some)
     crossed = np.zeros(len(y))
     for a, b in GroupKFold(FOLDS).split(z, y, some["group"]):
         weights, bias = fuse(task, z[a], y[a], odds)
         crossed[b] = z[b] @ weights + bias
     shift = shift_of(task, some, crossed)
     weights, bias = fuse(task, z, y, odds)
-    print(f"\n{task} weighs", ", ".join(f"{one} {w:.2f}" for one, w in zip(("floor", *HEADS), weights, strict=True)))
-    out = fused_inputs(rows["floor"], rows["logits"]) @ weights + bias + shift
+    names = ("floor", *HEADS, *(f"{head} of a sentence" for head in HEADS))[: len(weights)]
+    print(f"\n{task} weighs", ", ".join(f"{one} {w:.2f}" for one, w in zip(names, weights, strict=True)))
+    out = inputs(task, rows) @ weights + bias + shift
     out[seen] = crossed + shift
     return {"weights": np.round(weights, 4).tolist(), "bias": round(bias + shift, 4), "lean": lean_of(task)}, out
 

@@ -15,10 +15,11 @@ from ragtriage.judges import questions as ask
 from ragtriage.judges.chosen import Choice, Chosen, judge_named
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.embedded.encoder import Encoder, Vector
+from ragtriage.judges.embedded.fitted import Fusion
 from ragtriage.judges.embedded.library import Library
 from ragtriage.judges.embedded.matcher import FIRST, HEADS, LENGTH, Matcher, head_of, pair_pieces
-from ragtriage.judges.embedded.pairing import PIECES, Pair
-from ragtriage.judges.embedded.scorer import Fusion, Measured, Measurer
+from ragtriage.judges.embedded.pairing import PIECES, Pair, parts
+from ragtriage.judges.embedded.scorer import Measured, Measurer, _logits
 from ragtriage.judges.embedded.session import MODEL
 from ragtriage.judges.embedded.wordpiece import END, START, WordPieces
 from ragtriage.judges.llm.options import LLMOptions
@@ -230,3 +231,16 @@ def test_what_is_for_models_is_refused_for_the_fast_judge() -> None:
 def test_a_model_that_cannot_be_loaded_is_said_with_its_file() -> None:
     with pytest.raises(JudgeError, match=r"nowhere\.onnx can't be loaded.*reinstall ragtriage"):
         Matcher(WordPieces(MODEL / "vocab.txt"), path=MODEL / "nowhere.onnx")
+
+
+def test_a_response_is_read_whole_and_sentence_by_sentence() -> None:
+    whole = ("When is it due?", "The fee is 2 euros. It is due on Friday.")
+    first, second = (("When is it due?", one) for one in ("The fee is 2 euros.", "It is due on Friday."))
+    assert parts(whole) == [first, second]
+    assert parts(("When?", "")) == [("When?", "")]
+    said = {whole: [0.0, 1.0], first: [-1.0, 3.0], second: [2.0, -4.0]}
+    found = {pair: np.array(logits, np.float32) for pair, logits in said.items()}
+    assert _logits("answered", whole, found).tolist() == [0.0, 1.0]
+    assert _logits("answered_response", whole, found).tolist() == [0.0, 1.0, 2.0, 3.0]
+    failed = MemoryError("no room for it")
+    assert _logits("answered_response", whole, {**found, second: failed}) is failed

@@ -132,9 +132,10 @@ class EmbeddedJudge:
         with self._lock:
             if self._loaded is None:
                 from ragtriage.judges.embedded.encoder import KEPT, Encoder  # noqa: PLC0415 - see the docstring
+                from ragtriage.judges.embedded.fitted import load  # noqa: PLC0415 - see the docstring
                 from ragtriage.judges.embedded.library import Library  # noqa: PLC0415 - see the docstring
                 from ragtriage.judges.embedded.matcher import Matcher  # noqa: PLC0415 - see the docstring
-                from ragtriage.judges.embedded.scorer import Scorer, load  # noqa: PLC0415 - see the docstring
+                from ragtriage.judges.embedded.scorer import Scorer  # noqa: PLC0415 - see the docstring
 
                 encoder = Encoder(threads=self._threads, kept=KEPT if self._kept is None else self._kept)
                 matcher = None if self._fast else Matcher(encoder.pieces, threads=self._threads)

@@ -8,12 +8,19 @@ from __future__ import annotations
 import numpy as np
 
 from ragtriage.judges.embedded.comparison import Comparison
+from ragtriage.judges.embedded.decompose import split_sentences
 from ragtriage.judges.embedded.evidence import Evidence
 
 PIECES = 176
 """Word pieces of evidence that are read beside a claim or question, some 130 words of prose."""
 
 Pair = tuple[str, str]
+
+
+def parts(pair: Pair) -> list[Pair]:
+    """The same question beside each sentence of the text; the pair itself where there is one."""
+    first, second = pair
+    return [(first, one.text) for one in split_sentences(second)] or [pair]
 
 
 def passage(c: Comparison, evidence: Evidence, most: int = PIECES) -> str:

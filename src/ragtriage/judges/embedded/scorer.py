@@ -7,17 +7,14 @@ beside the nearest part of the evidence, and both are weighed against each other
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ragtriage.errors import JudgeError
 from ragtriage.judges.embedded import decompose, features
 from ragtriage.judges.embedded.answers import plainly
 from ragtriage.judges.embedded.attribution import bare
@@ -25,10 +22,11 @@ from ragtriage.judges.embedded.comparison import Comparison, compare
 from ragtriage.judges.embedded.denials import denying
 from ragtriage.judges.embedded.encoder import Encoded, Vector
 from ragtriage.judges.embedded.evidence import Evidence
+from ragtriage.judges.embedded.fitted import PIECEWISE, Fusion, Model
 from ragtriage.judges.embedded.library import Library
 from ragtriage.judges.embedded.matcher import Matcher
 from ragtriage.judges.embedded.numbers import foreign_numbers
-from ragtriage.judges.embedded.pairing import Pair, passage
+from ragtriage.judges.embedded.pairing import Pair, parts, passage
 from ragtriage.judges.embedded.products import along, between
 from ragtriage.judges.embedded.reading import Sentence
 from ragtriage.judges.embedded.verdict import Cuts
@@ -36,8 +34,6 @@ from ragtriage.judges.questions import Question
 
 _WIDEST = 2048
 """Sentences of a context that are looked at."""
-FARTHEST = 8.0
-"""A logit of the matcher counts up to here."""
 _CHUNK = 1024
 """Sentences of one response that are encoded at a time, to compare them with each other."""
 
@@ -76,64 +72,6 @@ class Measured:
     """Everything but the probability, for each alternative."""
     pairs: tuple[Pair, ...] = ()
     """What the matcher reads, for each alternative; empty where it isn't asked."""
-
-
-class Model:
-    """A fitted model of one task: standardised columns, then layers with tanh between, then a logistic function."""
-
-    def __init__(self, fitted: Mapping[str, Any]) -> None:
-        self._mean = np.array(fitted["mean"], np.float64)
-        self._scale = np.array(fitted["scale"], np.float64)
-        self._layers = [(np.array(w, np.float64), np.array(b, np.float64)) for w, b in fitted["layers"]]
-        self.lean = float(fitted.get("lean", 0.0))
-
-    def probability(self, row: Sequence[float]) -> float:
-        """Of yes."""
-        x = np.clip((np.array(row, np.float64) - self._mean) / self._scale, -5.0, 5.0)
-        for i, (weights, bias) in enumerate(self._layers):
-            # Not a matrix product: its sums must not depend on how many rows are worked on at a time.
-            x = (np.tanh(x) if i else x) @ weights + bias
-        return float(1.0 / (1.0 + np.exp(-np.clip(x[0], -30.0, 30.0))))
-
-
-def fused_inputs(odds: np.ndarray, logits: np.ndarray) -> np.ndarray:
-    """What a fusion weighs.
-
-    Args:
-        odds: (n,), the log odds of a fitted model.
-        logits: (n, heads), what the matcher says.
-
-    Returns:
-        (n, 1 + heads).
-    """
-    return np.column_stack([odds, np.clip(logits.astype(np.float64), -FARTHEST, FARTHEST)])
-
-
-class Fusion:
-    """What the fitted model of a task and the matcher say, weighed against each other: a logistic regression."""
-
-    def __init__(self, fitted: Mapping[str, Any]) -> None:
-        self._weights = np.array(fitted["weights"], np.float64)
-        self._bias = float(fitted["bias"])
-        self.lean = float(fitted.get("lean", 0.0))
-
-    def probability(self, alone: float, logits: Vector) -> float:
-        """Of yes, from the fitted model's probability and the matcher's logits."""
-        x = fused_inputs(np.array([np.log(alone / (1.0 - alone))]), logits[None])[0]
-        return float(1.0 / (1.0 + np.exp(-np.clip((x * self._weights).sum() + self._bias, -30.0, 30.0))))
-
-
-def load(path: Path) -> dict[str, Any]:
-    """Fitted models, as `training/fuse.py` writes them.
-
-    Raises:
-        JudgeError: the file can't be read.
-    """
-    try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise JudgeError(f"the fitted models in {path} can't be read: {error}") from error
-    return found
 
 
 DECLINED = 0.05
@@ -347,6 +285,24 @@ def _found(c: Comparison, subject: Sentence, evidence: Evidence) -> Scored:
     return Scored(0.0, evidence.sentences[closest].text, tuple(exact), table=evidence.table)
 
 
+def _read_pairs(measured: Measured) -> Iterator[Pair]:
+    """All that the matcher reads for a question."""
+    for pair in measured.pairs:
+        yield pair
+        if measured.task in PIECEWISE:
+            yield from parts(pair)
+
+
+def _logits(task: str, pair: Pair, said: Mapping[Pair, Vector | Exception]) -> Vector | Exception:
+    """What the matcher says of a pair, and of its sentences where that counts; or what went wrong."""
+    read = [said[one] for one in (pair, *(parts(pair) if task in PIECEWISE else ()))]
+    for one in read:
+        if isinstance(one, Exception):
+            return one
+    logits = [one for one in read if not isinstance(one, Exception)]
+    return np.concatenate([logits[0], np.max(logits[1:], axis=0)]) if task in PIECEWISE else logits[0]
+
+
 class Scorer:
     """Gives each question the probability of yes.
 
@@ -370,7 +326,7 @@ class Scorer:
             self.measurer.prepare(questions)
         measured = [self._measured(question) for question in questions]
         read = [one for one in measured if isinstance(one, Measured) and one.task in self._fusions]
-        said = self._matcher.match(pair for one in read for pair in one.pairs) if self._matcher else {}
+        said = self._matcher.match(pair for one in read for pair in _read_pairs(one)) if self._matcher else {}
         for one in measured:
             yield one if isinstance(one, Exception) else self._scored(one, said)
 
@@ -387,7 +343,7 @@ class Scorer:
         chances = [model.probability(row) for row in measured.rows]
         if fusion:
             for at, pair in enumerate(measured.pairs):
-                logits = said[pair]
+                logits = _logits(measured.task, pair, said)
                 if isinstance(logits, Exception):
                     return logits
                 chances[at] = fusion.probability(chances[at], logits)
