@@ -21,6 +21,7 @@ from typing import Any
 
 import fuse
 import numpy as np
+from natural import Columns, counted, fused, natural_rows, of
 from packed import Packed
 
 from ragtriage.judges.embedded import decompose
@@ -49,14 +50,14 @@ def logits_of(work: Path, rows: Packed, runs: list[str]) -> np.ndarray:
     return out
 
 
-def floors(rows: Mapping[str, fuse.Columns]) -> dict[str, Fitted]:
+def floors(rows: Mapping[str, Columns]) -> dict[str, Fitted]:
     """Each task's fitted model, which no run has a part in."""
     return {task: fuse.fit_model(task, some) for task, some in sorted(rows.items()) if task != "similar"}
 
 
-def held_out(task: str, rows: fuse.Columns, fusion: dict[str, Any] | None) -> dict[str, float]:
+def held_out(task: str, rows: Columns, fusion: dict[str, Any] | None) -> dict[str, float]:
     """AUCs on the domains that nothing is fitted on, and for `supported` what a no is worth there."""
-    some = fuse.of(rows, (rows["split"] == "held") & fuse.counted(rows))
+    some = of(rows, (rows["split"] == "held") & counted(rows))
     if len(set(some["label"])) < 2:
         return {}
     odds = some["floor"] if fusion is None else applied(fusion, some["floor"], some["logits"])
@@ -150,13 +151,13 @@ def main() -> None:
     columns: dict[str, Path] = {}
     for name in [*args.runs, FLOOR]:
         logits = logits_of(args.work, packed, (args.runs[0] if name == FLOOR else name).split(","))
-        rows = fuse.natural_rows(args.work, lambda file, _, said=logits: said[packed.origin == file])
+        rows = natural_rows(args.work, lambda file, _, said=logits: said[packed.origin == file])
         fitted = fitted or floors(rows)
         fusions = {}
         for task, (_, odds) in fitted.items():
             rows[task]["floor"] = odds
-            if fuse.fused(task) and task not in PIECEWISE and name != FLOOR:  # runs keep no logits of sentences
-                some = fuse.of(rows[task], np.isin(rows[task]["split"], ["fusion", "held"]))
+            if fused(task) and task not in PIECEWISE and name != FLOOR:  # runs keep no logits of sentences
+                some = of(rows[task], np.isin(rows[task]["split"], ["fusion", "held"]))
                 fusions[task], _ = fuse.fit_fusion(task, some)
             table.setdefault(task, {})[name] = held_out(task, rows[task], fusions.get(task))
         models = {task: Model(model) for task, (model, _) in fitted.items()}
