@@ -60,8 +60,19 @@ Scores = Mapping[str, float | None]
 SCORES = st.fixed_dictionaries({m.name: st.none() | st.sampled_from([0.0, 0.4, 0.78, 1.0]) for m in THELMA})
 
 
-def record_of(scores: Scores, *, declines: bool = False, name: str = "c", faults: Sequence[str] = ()) -> Record:
-    """A record with these scores; `faults` are the kinds of bad segments behind `citation_groundedness`."""
+def record_of(
+    scores: Scores,
+    *,
+    declines: bool = False,
+    name: str = "c",
+    faults: Sequence[str] = (),
+    confidences: Sequence[float] = (),
+) -> Record:
+    """A record with these scores.
+
+    `faults` are the kinds of bad segments behind `citation_groundedness`, `confidences` those of the sub-questions that
+    the sources answer.
+    """
     steps: dict[str, Known] = {}
     if declines:
         steps[str(DECLINES)] = Verdicts((Component("I can't say."),), ((Verdict("yes"),),))
@@ -72,12 +83,20 @@ def record_of(scores: Scores, *, declines: bool = False, name: str = "c", faults
     if isinstance(cited, Score):
         bad = tuple(Part(Component(f"{kind}."), Verdict("no"), good=False, kind=kind) for kind in faults)
         outcomes["citation_groundedness"] = replace(cited, parts=bad)
+    if confidences:
+        good = [Part(Component("?"), Verdict("yes", confidence=one), good=True) for one in confidences]
+        outcomes["source_query_coverage"] = Score(1.0, len(good), parts=tuple(good))
     return Record(Case(name, "What does it cost?"), steps, outcomes)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["what"])
 def test_a_pattern_of_scores_gives_these_findings_and_no_other(row: dict[str, Any]) -> None:
-    record = record_of(row["scores"], declines=row.get("declines", False), faults=row.get("faults", ()))
+    record = record_of(
+        row["scores"],
+        declines=row.get("declines", False),
+        faults=row.get("faults", ()),
+        confidences=row.get("confidences", ()),
+    )
 
     findings = diagnose(record, THRESHOLDS)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -95,8 +96,29 @@ def diagnose(
         for rule in _applicable(rules, refused=refused)
         if all(levels.get(name) == level for name, level in rule.when.items())
         and (not rule.faults or _bad(rule, scores, by_name))
+        and rule.confidence[0] <= certain(rule, scores, thresholds, by_name) < rule.confidence[1]
     ]
     return tuple(sorted(found, key=lambda f: KINDS.index(f.kind)))
+
+
+def certain(
+    rule: Rule, scores: Mapping[str, Score], thresholds: Mapping[str, float], metrics: Mapping[str, Metric]
+) -> float:
+    """How certain it is that the scores which a rule wants good are good, in [0, 1].
+
+    The lowest confidence among the verdicts that are needed for it, the most confident first. A verdict without a
+    confidence is taken at its word. Only scores where higher is better and that say what they consist of are looked at.
+    """
+    lowest = 1.0
+    for name, level in rule.when.items():
+        parts = scores[name].parts
+        if level == BAD[metrics[name].better] or metrics[name].better != "higher" or not parts:
+            continue
+        good = [part.cell for part in parts if part.good]
+        known = [1.0 if not isinstance(c, Verdict) or c.confidence is None else c.confidence for c in good]
+        needed = max(1, math.ceil(thresholds[name] * scores[name].judged - 1e-9))
+        lowest = min([lowest, *sorted(known, reverse=True)[:needed]])
+    return lowest
 
 
 def declined(record: Record) -> bool | None:
@@ -195,6 +217,8 @@ def _finding(
     against = [name for name, level in rule.when.items() if level == BAD[metrics[name].better]]
     bad = _bad(rule, scores, metrics)
     doubts = [doubt for name in rule.when if (doubt := _doubt(metrics[name], scores[name], thresholds[name]))]
+    if certain(rule, scores, thresholds, metrics) < rule.sure_from:
+        doubts.append("the judge isn't certain of the verdicts that make its good scores good")
     if bad and not doubts and not any(isinstance(part.cell, Verdict) and part.cell.sure for _, part in bad):
         doubts.append("the judge isn't sure of any verdict that it rests on")
     if "groundedness" in rule.when and (told := sum(part.component.text in conversed for _, part in bad)):

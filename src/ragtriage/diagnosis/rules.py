@@ -6,6 +6,7 @@ which scores' bad components are quoted as evidence. A user's own rules are furt
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -46,9 +47,17 @@ class Rule:
     origin: Origin = "ours"
     faults: tuple[str, ...] = ()
     """Only where a quoted component is bad in one of these ways, and only those are quoted: see `Metric.kinds`."""
+    confidence: tuple[float, float] = (0.0, math.inf)
+    """Holds only where what its good scores hang on is at least so certain, and less than that: `findings.certain`."""
+    sure_from: float = 0.0
+    """Not sure where what its good scores hang on is less certain."""
     always: tuple[str, ...] = ()
     """Those of `faults` that count whether the response declines or not: a false citation is one in either."""
 
+
+TOLD = 0.7
+"""How certain the judge must be that the sources hold the answer before a refusal is blamed: who declines is mostly
+right, and of sources on the very topic a judge says too readily that they answer."""
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -70,6 +79,7 @@ RULES: tuple[Rule, ...] = (
         "Ask the generator for every part of the question, put the sources in another order, or try a stronger model.",
         ("response_query_coverage",),
         origin="paper",
+        sure_from=0.5,
     ),
     Rule(
         "unaddressed_answer",
@@ -98,6 +108,8 @@ RULES: tuple[Rule, ...] = (
         "prompt or generator",
         "Soften the instruction to refuse, or try a model that reads the sources better.",
         declines=True,
+        confidence=(TOLD, math.inf),
+        sure_from=0.9,
     ),
     Rule(
         "misled_by_irrelevant_sources",
@@ -195,6 +207,16 @@ RULES: tuple[Rule, ...] = (
         "Nothing is wrong with the answer; look whether the documents hold the information.",
         ("source_query_coverage",),
         declines=True,
+    ),
+    Rule(
+        "unclear_refusal",
+        "doubt",
+        {"source_query_coverage": "high"},
+        "the response declines, and the judge can't tell whether the sources hold the answer",
+        "the judge",
+        "Read the case yourself, or ask another judge.",
+        declines=True,
+        confidence=(0.0, TOLD),
     ),
     Rule(
         "contradiction",

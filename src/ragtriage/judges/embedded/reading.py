@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from ragtriage.judges.embedded import lexicon
 from ragtriage.judges.embedded.decompose import split_facts
+from ragtriage.judges.embedded.decompose.markup import shown
 
 LONGEST = 80
 """Words in a piece of a sentence; longer ones (text without stops) are cut, since the encoder reads 256 word pieces."""
@@ -118,11 +119,12 @@ _ROW = re.compile(r"^\s*(?:\||[\w \"'.-]{1,40}\"?\s*[:=]\s*\S|[{}\[\]])", re.MUL
 
 
 def read(text: str, sentence: Callable[[str], Sentence] = read_sentence) -> Reading:
-    """Read a text; `sentence` may remember what it has read."""
-    whole = sentence(text)
-    sentences = tuple(sentence(piece) for piece in pieces(text))
-    lines = [line for line in text.splitlines() if line.strip()]
-    rows = len(_ROW.findall(text)) if len(lines) > 2 else 0
+    """Read a text, HTML as it is shown; `sentence` may remember what it has read."""
+    page = shown(text)
+    whole = sentence(page)
+    sentences = tuple(sentence(piece) for piece in pieces(page))
+    lines = [line for line in page.splitlines() if line.strip()]
+    rows = len(_ROW.findall(page)) if len(lines) > 2 else 0
     return Reading(
         text=text,
         sentences=sentences,

@@ -18,6 +18,7 @@ import numpy as np
 from ragtriage.judges.embedded import decompose, features
 from ragtriage.judges.embedded.answers import plainly
 from ragtriage.judges.embedded.attribution import bare
+from ragtriage.judges.embedded.brief import asserted, replies
 from ragtriage.judges.embedded.comparison import Comparison, compare
 from ragtriage.judges.embedded.denials import denying
 from ragtriage.judges.embedded.encoder import Encoded, Vector
@@ -76,6 +77,10 @@ class Measured:
 
 DECLINED = 0.05
 """The probability that a response which declines answers a sub-question all the same."""
+REPLIED = 0.9
+"""The probability that a short reply answers what it replies to; right or wrong, it is an answer."""
+UNTOLD = 0.45
+"""The probability that a bare "no" is supported: what it denies isn't said, so there is no verdict."""
 
 
 class Measurer:
@@ -112,7 +117,12 @@ class Measurer:
     def _texts(self, question: Question) -> Iterator[str]:
         """The texts whose vectors a question needs."""
         library = self._library
-        yield _subject(question) if question.kind in {"supported", "answered", "similarity"} else question.query
+        if question.kind in {"supported", "answered", "similarity"}:
+            if not _subject(question):
+                return
+            yield _subject(question)
+        else:
+            yield question.query
         match question.kind:
             case "supported" | "answered":
                 response = question.kind == "answered" and question.query
@@ -162,6 +172,8 @@ class Measurer:
         return ((subject, passage(c, evidence)),) if self._pairing else ()
 
     def _supported(self, question: Question) -> Measured:
+        if not _subject(question):
+            return Measured("supported", (), (Scored(UNTOLD, next(iter(question.evidence), "")),))
         claim, encoded, evidence, c = self._search(_subject(question), question.evidence)
         row = features.supported(c, claim, encoded.vector, evidence, self._library.sentence(question.query))
         pairs = self._pairs(claim.text, c, evidence)
@@ -184,6 +196,8 @@ class Measurer:
         if not said:
             quote = next(iter(question.evidence), "")
             return Measured("answered_response", (), (Scored(DECLINED, quote),))
+        if replies(question.query, question.subject, said):
+            return Measured("answered_response", (), (Scored(REPLIED, said),))
         asked, encoded, evidence, c = self._search(_subject(question), [said])
         row = features.answered(c, asked, encoded.vector, evidence)
         pairs = self._pairs(asked.text, c, evidence)
@@ -258,10 +272,12 @@ _OPEN = re.compile(
 def _subject(question: Question) -> str:
     """What is looked for: a claim without what it says about its sources; a sub-question that can be understood.
 
+    Of a bare "yes" it is what was asked, of a bare "no" nothing.
+
     A sub-question with a pronoun that nobody could resolve is read within the whole query.
     """
     if question.kind == "supported":
-        return bare(question.subject)
+        return asserted(question.query, bare(question.subject))
     if question.kind == "answered" and question.context and _OPEN.search(question.subject):
         return question.context
     return question.subject
