@@ -22,7 +22,7 @@ CHARACTERS_PER_TOKEN = 4
 NONE = "none"
 """The component of a healthy case."""
 UNDETERMINED = "undetermined"
-"""The component of a case on which no failure rule could be decided, or the judge contradicts itself."""
+"""The component of a case on which no failure rule could be decided, or the judge can't tell."""
 BY_CONVERSATION = "supported by the conversation, not by the sources"
 """The fault of a claim that only the conversation before the query supports."""
 

@@ -79,7 +79,7 @@ RULES: tuple[Rule, ...] = (
         "Ask the generator for every part of the question, put the sources in another order, or try a stronger model.",
         ("response_query_coverage",),
         origin="paper",
-        sure_from=0.5,
+        sure_from=0.9,
     ),
     Rule(
         "unaddressed_answer",

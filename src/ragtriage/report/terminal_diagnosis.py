@@ -42,7 +42,7 @@ def _verdict(summary: Summary, rules: Sequence[Rule]) -> Text:
         line.append(" Cases are listed by how far bad scores lie beyond their thresholds.", style="dim")
     elif undetermined:
         line.append(f"; {undetermined:,} undetermined", style=KIND_STYLE["undetermined"])
-        line.append(" (scores missing, or the judge contradicts itself)", style="dim")
+        line.append(" (scores missing, or the judge can't tell)", style="dim")
     if summary.failed:
         begins = " Scores" if line.plain.endswith(".") else "; scores"
         line.append(f"{begins} failed on {plural(summary.failed, 'case')}", style="bold red")

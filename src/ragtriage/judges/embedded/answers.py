@@ -9,6 +9,7 @@ from datetime import date
 from typing import Literal
 
 from ragtriage.judges.embedded.lexicon import NUMBER_WORDS
+from ragtriage.judges.embedded.spelled import in_figures
 
 Span = tuple[date, date]
 """The first and the last day."""
@@ -44,7 +45,7 @@ _FORMS = (
 
 def plainly(text: str) -> str:
     """The text with its number words and ordinals as figures, and without the marks that are glued to a year."""
-    text = _JOINED.sub(" ", _GLUED.sub(r"\1", text))
+    text = in_figures(_JOINED.sub(" ", _GLUED.sub(r"\1", text)))
     text = _WORDS.sub(lambda found: _NUMBERS[found[0].lower()], text)
     return _SUFFIX.sub(r"\1", text)
 

@@ -42,18 +42,20 @@ _NAME = re.compile(r"(?<!^)\b[A-Z]")
 _YES_NO = re.compile(r"\W*(?:(yes|yeah|yep|correct|right|true)|no|nope|false|incorrect)\b", re.IGNORECASE)
 
 
-def replies(query: str, question: str, said: str) -> bool:
-    """Whether a text is a short reply that can answer a question.
+def replies(query: str, question: str, claims: str) -> bool:
+    """Whether a response is a short reply that can answer a question, or begins with one.
 
     Args:
         query: what the user asked; of several sub-questions a reply answers those whose kind it is surely of.
         question: one of its sub-questions.
-        said: what the response claims.
+        claims: what the response claims, a line a claim. The first of several has to be surely of the kind, too,
+            and to have no word of the question.
     """
+    said, _, more = claims.partition("\n")
     words = [word.lower() for word in tokens(said)]
     if not words or stands_alone(subject(said.strip())):
         return False
-    if len(words) > WORDS and not _elliptic(question, said, len(words)):
+    if (more or len(words) > WORDS) and not _elliptic(question, said, len(words)):
         return False
     kind = question_type(question)
     numbers = _DIGIT.search(said) is not None or not NUMBER_WORDS.keys().isdisjoint(words)
@@ -62,7 +64,7 @@ def replies(query: str, question: str, said: str) -> bool:
         return numbers or any(_singular(word) in _TIME or word in MONTHS | WEEKDAYS for word in words)
     if kind == "number":
         return numbers or not _AMOUNT.isdisjoint(words)
-    alone = len(split_questions(query)) <= 1
+    alone = not more and len(split_questions(query)) <= 1
     if kind in {"who", "where"}:
         return (named and alone) if _DIGIT.search(said) else named or alone
     return alone or (kind == "yesno" and _YES_NO.match(said) is not None)

@@ -23,7 +23,12 @@ _POINTING = re.compile(
     re.IGNORECASE,
 )
 """What names a place in the sources or in the response, and states no number."""
-_COUNTED = re.compile(r"\b(?:two|three|four|first|second|third|fourth|last)\b|(?<=\d)(?:st|nd|rd|th)\b", re.IGNORECASE)
+_COUNTED = re.compile(
+    r"\b(?:two|three|four|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last)\b"
+    r"|(?<=\d)(?:st|nd|rd|th)\b"
+    r"|(?<=\bof )(?:the |these |those |its |their )?(?:five|six|seven|eight|nine|ten|eleven|twelve)\b",
+    re.IGNORECASE,
+)
 """Words that count what stands in the sources more often than they repeat a number from there."""
 _DECADE = re.compile(r"\b(\d{3}0)['’]?s\b")
 _SCALES = (1.0, 60.0, 100.0, 1e3, 1e6, 1e9)

@@ -11,6 +11,7 @@ from itertools import pairwise
 from ragtriage.judges.embedded import lexicon
 from ragtriage.judges.embedded.decompose import split_facts
 from ragtriage.judges.embedded.decompose.markup import shown
+from ragtriage.judges.embedded.spelled import in_figures
 
 LONGEST = 80
 """Words in a piece of a sentence; longer ones (text without stops) are cut, since the encoder reads 256 word pieces."""
@@ -64,7 +65,7 @@ def _is_name(word: str, *, first: bool) -> bool:
 
 def read_sentence(text: str) -> Sentence:
     """Read one sentence."""
-    found = lexicon.tokens(text)
+    found = lexicon.tokens(in_figures(text))
     stems: list[str] = []
     numbers: set[str] = set()
     names: set[str] = set()

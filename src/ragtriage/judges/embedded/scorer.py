@@ -56,7 +56,7 @@ class Scored:
     cosine: float | None = None
     """Similarity only: with the closest of the others, in [-1, 1]."""
     table: bool = False
-    """Whether the evidence is mostly rows and fields, which are read less well."""
+    """Whether the evidence is mostly rows and fields, or the claim is code: both are read less well."""
     lean: float = 0.0
     """Log odds by which the probability leans to yes on purpose."""
 
@@ -264,6 +264,8 @@ def claimed(query: str, response: tuple[str, ...]) -> str:
     return "\n".join(component.text for component in decompose.split_claims(text, query) if not component.remark)
 
 
+_CODE = re.compile(r"\S\s*\n\s*\S|^\s*[{\[]\s*\"")
+"""Claims of several lines are blocks of code, others are brought into one."""
 _OPEN = re.compile(
     r"\b(?:it|its|they|them|their|theirs|this|that|these|those|he|she|him|her|his|hers|one|ones)\b", re.IGNORECASE
 )
@@ -298,7 +300,8 @@ def _found(c: Comparison, subject: Sentence, evidence: Evidence) -> Scored:
     closest = int(np.argmax(c.cosines[0] + c.word))
     lost = set(c.missing)
     exact = [n for n in subject.stems if n in lost and (n in subject.numbers or n in subject.names)]
-    return Scored(0.0, evidence.sentences[closest].text, tuple(exact), table=evidence.table)
+    table = evidence.table or _CODE.search(subject.text) is not None
+    return Scored(0.0, evidence.sentences[closest].text, tuple(exact), table=table)
 
 
 def _read_pairs(measured: Measured) -> Iterator[Pair]:

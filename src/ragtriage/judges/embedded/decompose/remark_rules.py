@@ -261,6 +261,12 @@ RULES: tuple[tuple[Remark, re.Pattern[str]], ...] = (
         rf"here|anywhere))?[.!]*$",
     ),
     _rule(
+        "gap",
+        rf"[^.;:|]{{1,80}}:\**\s+(?:this |it )?(?:is )?not{ADV}\s(?:(?:stated|specified|mentioned|disclosed|indicated)"
+        rf"(?:\s(?:anywhere )?(?:in|by|within) {PLACE})?|{SHOWN}\s(?:anywhere )?(?:in|by|within) (?:{SURE}|{HERE}))"
+        r"\b[.!*)\s]*$",
+    ),
+    _rule(
         "about",
         rf"(?:{SURE}|they|the (?:other|rest|results|two|three|texts|documents|articles|pages)(?: \w+)?|(?:one|two|"
         rf"three|all|both|most|some) of (?:them|the \w+))\s{ONLY}(?:deals?|dealt) with\b{PLAIN_END}",
