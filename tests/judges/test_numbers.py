@@ -60,3 +60,31 @@ def test_what_counts_or_points_states_no_number(claim: str) -> None:
 
 def test_what_was_read_before_isnt_looked_for() -> None:
     assert foreign_numbers("It costs 15 euros.", {"15"}, ["It is free."]) == ()
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "response"),
+    [
+        ("28 × 3/5 = 16.8", "28 days a year for 5 days a week, in your case 3", ""),
+        ("So it is cheaper by 102 euros.", "184 a month for 36 months; 268 for 24 months and a fee of 90",
+         "36 × 184 = 6,624 euros. 24 × 268 + 90 fee = 6,522 euros. So it is cheaper by 102 euros."),
+        ("€260 in total", "Adult €100, child (6–12) €60", "2 adults × €100 = €200, 1 child (6–12) × €60 = €60"),
+        ("You're 8 credits short of the 60.", "You have 52 credits; 60 are required.", ""),
+    ],
+)  # fmt: skip
+def test_a_right_calculation_that_is_written_out_is_accounted_for(claim: str, text: str, response: str) -> None:
+    assert foreign_numbers(claim, (), [text], response) == ()
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "response", "foreign"),
+    [
+        ("28 × 3/5 = 18.8", "28 days a year for 5 days a week, in your case 3", "", ("18.8",)),
+        ("36 × 190 = 6,900 euros", "184 a month for 36 months", "", ("190", "6900")),
+        ("There are 8 rooms on floor 60.", "52 rooms, 60 floors", "", ("8",)),
+    ],
+)
+def test_a_wrong_one_or_one_of_made_up_numbers_is_not(
+    claim: str, text: str, response: str, foreign: tuple[str, ...]
+) -> None:
+    assert foreign_numbers(claim, (), [text], response) == foreign

@@ -104,19 +104,20 @@ def diagnose(
 def certain(
     rule: Rule, scores: Mapping[str, Score], thresholds: Mapping[str, float], metrics: Mapping[str, Metric]
 ) -> float:
-    """How certain it is that the scores which a rule wants good are good, in [0, 1].
+    """How certain it is that the scores are high and low as a rule wants them, in [0, 1].
 
     The lowest confidence among the verdicts that are needed for it, the most confident first. A verdict without a
     confidence is taken at its word. Only scores where higher is better and that say what they consist of are looked at.
     """
     lowest = 1.0
     for name, level in rule.when.items():
-        parts = scores[name].parts
-        if level == BAD[metrics[name].better] or metrics[name].better != "higher" or not parts:
+        score, good = scores[name], level != BAD[metrics[name].better]
+        if metrics[name].better != "higher" or not any(part.good is good for part in score.parts):
             continue
-        good = [part.cell for part in parts if part.good]
-        known = [1.0 if not isinstance(c, Verdict) or c.confidence is None else c.confidence for c in good]
-        needed = max(1, math.ceil(thresholds[name] * scores[name].judged - 1e-9))
+        cells = [part.cell for part in score.parts if part.good is good]
+        known = [1.0 if not isinstance(c, Verdict) or c.confidence is None else c.confidence for c in cells]
+        enough = math.ceil(thresholds[name] * score.judged - 1e-9)
+        needed = max(1, enough if good else score.judged - enough + 1)
         lowest = min([lowest, *sorted(known, reverse=True)[:needed]])
     return lowest
 
@@ -218,7 +219,7 @@ def _finding(
     bad = _bad(rule, scores, metrics)
     doubts = [doubt for name in rule.when if (doubt := _doubt(metrics[name], scores[name], thresholds[name]))]
     if certain(rule, scores, thresholds, metrics) < rule.sure_from:
-        doubts.append("the judge isn't certain of the verdicts that make its good scores good")
+        doubts.append("the judge isn't certain enough of verdicts that it hangs on")
     if bad and not doubts and not any(isinstance(part.cell, Verdict) and part.cell.sure for _, part in bad):
         doubts.append("the judge isn't sure of any verdict that it rests on")
     if "groundedness" in rule.when and (told := sum(part.component.text in conversed for _, part in bad)):

@@ -48,9 +48,9 @@ class Rule:
     faults: tuple[str, ...] = ()
     """Only where a quoted component is bad in one of these ways, and only those are quoted: see `Metric.kinds`."""
     confidence: tuple[float, float] = (0.0, math.inf)
-    """Holds only where what its good scores hang on is at least so certain, and less than that: `findings.certain`."""
+    """Holds only where the verdicts it hangs on are at least so certain, and less than that: see `findings.certain`."""
     sure_from: float = 0.0
-    """Not sure where what its good scores hang on is less certain."""
+    """Not sure where they are less certain."""
     always: tuple[str, ...] = ()
     """Those of `faults` that count whether the response declines or not: a false citation is one in either."""
 
@@ -69,6 +69,7 @@ RULES: tuple[Rule, ...] = (
         "Look whether the documents hold the answer at all: if not, add it; if so, find out why it wasn't retrieved.",
         ("source_query_coverage",),
         origin="paper",
+        sure_from=0.95,
     ),
     Rule(
         "unused_information",
@@ -90,6 +91,7 @@ RULES: tuple[Rule, ...] = (
         "Tell the generator to answer from the sources only, and to say so where they are silent.",
         ("groundedness", "source_query_coverage"),
         origin="paper",
+        sure_from=0.85,
     ),
     Rule(
         "unsupported_claims",
@@ -176,6 +178,8 @@ RULES: tuple[Rule, ...] = (
         ("response_precision",),
         ("fact_precision",),
         origin="paper",
+        confidence=(0.75, math.inf),
+        sure_from=0.9,
     ),
     Rule(
         "repetition",

@@ -7,6 +7,7 @@ count; so it is a reason to look at the claim, and none to be sure that it is wr
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import combinations
@@ -31,6 +32,16 @@ _COUNTED = re.compile(
 )
 """Words that count what stands in the sources more often than they repeat a number from there."""
 _DECADE = re.compile(r"\b(\d{3}0)['’]?s\b")
+_OPERAND = r"[€$£]?\s?\d+(?:[.,]\d+)*\s?(?:%|[^\W\d_]+(?:[ -][^\W\d_]+){0,2})?(?:\s?\([^()]{1,40}\))?"
+_EQUATION = re.compile(rf"({_OPERAND}(?:\s?[×x*·÷/+−–-]\s?{_OPERAND}){{1,5}})\s?=\s?(?:[€$£]\s?)?(\d+(?:[.,]\d+)*)")
+"""A calculation that is written out, with currencies, units and remarks."""
+_REMARK = re.compile(r"\([^()]*\)")
+_DIFFERS = re.compile(
+    r"\b(?:short(?:er)?|more|less|fewer|lower|higher|left|remain\w*|differ\w*|ahead|behind|long(?:er)?|earlier|later|older|"
+    r"younger|cheaper|gap|extra|over|under|above|below|saves?|surplus|missing|by|another|further|apart|between)\b",
+    re.IGNORECASE,
+)
+_TERM = re.compile(r"\d+(?:[.,]\d+)*|(?<=[\s\d)%])[×x*·÷/+−–-](?=[\s\d€$£])")
 _SCALES = (1.0, 60.0, 100.0, 1e3, 1e6, 1e9)
 """The same, minutes and hours, per cent and shares, thousands, millions."""
 _MOST = 200
@@ -39,7 +50,7 @@ _SMALLEST = 13
 """Whole numbers below it come out of some arithmetic nearly always, so for them it says nothing."""
 
 
-def foreign_numbers(claim: str, known: Collection[str], texts: Iterable[str]) -> tuple[str, ...]:
+def foreign_numbers(claim: str, known: Collection[str], texts: Iterable[str], response: str = "") -> tuple[str, ...]:
     """The numbers of a claim that nothing accounts for, as the claim writes them in figures, each once.
 
     Args:
@@ -47,6 +58,8 @@ def foreign_numbers(claim: str, known: Collection[str], texts: Iterable[str]) ->
         known: numbers and words of the evidence that were read before, in the form of `lexicon.number`: where they have
             all of the claim's numbers, nothing else is looked at.
         texts: evidence and query.
+        response: what the claim was taken from. The result of a calculation that is written out there, of numbers that
+            are accounted for, and right, is accounted for too.
     """
     decades = _DECADE.findall(claim)
     written = _LISTED.sub(" ", _POINTING.sub(" ", plainly(_COUNTED.sub(" ", claim))))
@@ -59,8 +72,41 @@ def foreign_numbers(claim: str, known: Collection[str], texts: Iterable[str]) ->
     if not left:
         return ()
     values = {value for found in there for value in _values(found)}
+    values |= set(_worked_out(response or claim, values))
     own = [value for one in stated for value in _values(one)]
-    return tuple(one for one in left if one in decades or not _accounted(one, values, own))
+    differs = _DIFFERS.search(claim) is not None
+    return tuple(
+        one
+        for one in left
+        if one in decades or not (_accounted(one, values, own) or (differs and _apart(one, values, own)))
+    )
+
+
+def _worked_out(response: str, values: Collection[float]) -> Iterator[float]:
+    """The results of calculations that are written out and right, of known numbers or of results before them."""
+    known = {*values, *(float(n) for n in range(_SMALLEST))}
+    for equation in _EQUATION.finditer(response):
+        terms = _TERM.findall(_REMARK.sub(" ", equation[1]))
+        numbers = [next(_values(number(term)), 0.0) for term in terms[::2]]
+        result = next(_values(number(equation[2])), None)
+        if result is None or len(terms) % 2 == 0 or not all(any(_near(one, n) for one in known) for n in numbers):
+            continue
+        if abs(_calculation(numbers, terms[1::2]) - result) <= max(0.5 if result == int(result) else 0.05, 1e-6):
+            known.add(result)
+            yield result
+
+
+def _calculation(numbers: Sequence[float], signs: Sequence[str]) -> float:
+    """What numbers with signs between them come to, points before lines."""
+    terms = [numbers[0]]
+    for sign, value in zip(signs, numbers[1:], strict=True):
+        if sign in "×x*·":
+            terms[-1] *= value
+        elif sign in "÷/":
+            terms[-1] = terms[-1] / value if value else math.inf
+        else:
+            terms.append(value if sign == "+" else -value)
+    return sum(terms)
 
 
 def _values(found: str) -> Iterator[float]:
@@ -92,6 +138,11 @@ def _accounted(found: str, values: Collection[float], own: Collection[float]) ->
 
 def _in_decade(decade: str, there: Collection[str]) -> bool:
     return any(len(found) == 4 and found[:3] == decade[:3] for found in there)
+
+
+def _apart(found: str, values: Collection[float], own: Collection[float]) -> bool:
+    """Whether it says how far one of the claim's numbers is from another, there or in the evidence."""
+    return any(_near(abs(a - b), value) for value in _values(found) for a in own if a != value for b in (*values, *own))
 
 
 def _small(value: float) -> bool:

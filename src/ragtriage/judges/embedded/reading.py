@@ -11,6 +11,7 @@ from itertools import pairwise
 from ragtriage.judges.embedded import lexicon
 from ragtriage.judges.embedded.decompose import split_facts
 from ragtriage.judges.embedded.decompose.markup import shown
+from ragtriage.judges.embedded.delimited import tabled
 from ragtriage.judges.embedded.spelled import in_figures
 
 LONGEST = 80
@@ -120,8 +121,8 @@ _ROW = re.compile(r"^\s*(?:\||[\w \"'.-]{1,40}\"?\s*[:=]\s*\S|[{}\[\]])", re.MUL
 
 
 def read(text: str, sentence: Callable[[str], Sentence] = read_sentence) -> Reading:
-    """Read a text, HTML as it is shown; `sentence` may remember what it has read."""
-    page = shown(text)
+    """Read a text, HTML as it is shown and CSV as a table; `sentence` may remember what it has read."""
+    page = tabled(shown(text))
     whole = sentence(page)
     sentences = tuple(sentence(piece) for piece in pieces(page))
     lines = [line for line in page.splitlines() if line.strip()]

@@ -28,6 +28,7 @@ from ragtriage.judges.embedded.library import Library
 from ragtriage.judges.embedded.matcher import Matcher
 from ragtriage.judges.embedded.numbers import foreign_numbers
 from ragtriage.judges.embedded.pairing import Pair, parts, passage
+from ragtriage.judges.embedded.procedures import is_step
 from ragtriage.judges.embedded.products import along, between
 from ragtriage.judges.embedded.reading import Sentence
 from ragtriage.judges.embedded.verdict import Cuts
@@ -79,6 +80,8 @@ DECLINED = 0.05
 """The probability that a response which declines answers a sub-question all the same."""
 REPLIED = 0.9
 """The probability that a short reply answers what it replies to; right or wrong, it is an answer."""
+STEP = 0.8
+"""The probability that a numbered step is needed by whoever asks how something is done; set by hand."""
 UNTOLD = 0.45
 """The probability that a bare "no" is supported: what it denies isn't said, so there is no verdict."""
 
@@ -177,7 +180,8 @@ class Measurer:
         claim, encoded, evidence, c = self._search(_subject(question), question.evidence)
         row = features.supported(c, claim, encoded.vector, evidence, self._library.sentence(question.query))
         pairs = self._pairs(claim.text, c, evidence)
-        foreign = foreign_numbers(claim.text, evidence.numbers | evidence.stems, (*question.evidence, question.query))
+        texts = (*question.evidence, question.query)
+        foreign = foreign_numbers(claim.text, evidence.numbers | evidence.stems, texts, question.context)
         denied = denying(claim, evidence.sentences)
         found = replace(_found(c, claim, evidence), foreign=foreign, denied=denied)
         return Measured("supported", (tuple(row),), (found,), pairs)
@@ -209,6 +213,8 @@ class Measurer:
         return Measured("relevant", (tuple(row),), (_found(c, query, evidence),))
 
     def _essential(self, question: Question) -> Measured:
+        if question.context and is_step(question.query, question.subject, question.context):
+            return Measured("essential_part", (), (Scored(STEP, question.query),))
         query, encoded, evidence, c = self._search(question.query, [question.subject])
         row = features.answered(c, query, encoded.vector, evidence)
         task = "essential"

@@ -79,7 +79,7 @@ def _read(text: str) -> _Placed:
             page.write(unescape(token[0])[:1], token.start())
     if not hidden:
         page.write(text[at:], at)
-    page.end_row(len(text))
+    page.end_row(len(text) - 1)
     return list(_tidied(page.out))
 
 

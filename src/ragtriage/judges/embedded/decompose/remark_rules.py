@@ -34,6 +34,7 @@ from ragtriage.judges.embedded.decompose.remark_words import (
     SURE,
     SURE_SOURCE,
     TEXT,
+    UNINSURED,
 )
 
 Remark = Literal["", "gap", "refusal", "about", "pointer", "courtesy", "restated", "question", "lead-in"]
@@ -239,7 +240,7 @@ RULES: tuple[tuple[Remark, re.Pattern[str]], ...] = (
     ),
     _rule(
         "gap",
-        rf"[^;:]{{1,240}}?\b{IS_NOT}{ADV}\s{SHOWN_ONLY}\s(?:anywhere\s)?(?:in|by|within|on)\s{MAYBE}\b{NO_MORE}",
+        rf"{UNINSURED}[^;:]{{1,240}}?\b{IS_NOT}{ADV}\s{SHOWN_ONLY}\s(?:anywhere\s)?(?:in|by|within|on)\s{MAYBE}\b{NO_MORE}",
     ),
     _rule("gap", rf"[^;:]{{1,240}}?\b{IS_NOT}{ADV}\s{SHOWN_ONLY}\s(?:here|there)[.!,]*$"),
     _rule(
@@ -265,6 +266,23 @@ RULES: tuple[tuple[Remark, re.Pattern[str]], ...] = (
         rf"[^.;:|]{{1,80}}:\**\s+(?:this |it )?(?:is )?not{ADV}\s(?:(?:stated|specified|mentioned|disclosed|indicated)"
         rf"(?:\s(?:anywhere )?(?:in|by|within) {PLACE})?|{SHOWN}\s(?:anywhere )?(?:in|by|within) (?:{SURE}|{HERE}))"
         r"\b[.!*)\s]*$",
+    ),
+    _rule(
+        "gap",
+        rf"{LEAD}not{ADV}\s(?:stated|specified|mentioned|found|disclosed|answered)"
+        rf"(?:\s(?:anywhere )?(?:in|by|within) (?:{SURE}|{HERE}))?[.!]*$|"
+        rf"{LEAD}not{ADV}\s{SHOWN}\s(?:anywhere )?(?:in|by|within) (?:{SURE}|{HERE})[.!]*$",
+    ),
+    _rule(
+        "gap",
+        rf"{LEAD}(?:that(?:'s| is)?|this(?: is)?|it(?:'s| is)?) (?:lies |falls |goes )?(?:outside|beyond) (?:of )?"
+        rf"(?:what {MAYBE} |the scope of {MAYBE}|{SURE}|{MAYBE})[^,;:]{{0,40}}$",
+    ),
+    _rule(
+        "courtesy",
+        r"(?:no worries|don't worry|not to worry|don't panic|no problem)(?:,? (?:that(?:'s| is)|this is|it(?:'s| is))"
+        r" (?:an? )?(?:very |quite |pretty )?(?:easy|quick|simple|common)(?: (?:one|question|fix|problem))?"
+        r"(?: to (?:fix|solve|do|answer|sort out))?)?[.!]*$",
     ),
     _rule(
         "about",

@@ -103,3 +103,9 @@ OFFERED = (
 MORE = r"(?:(?:more|further|additional|full|complete|detailed|the full) )*(?:details?|information|info|context|reading)"
 NUMBERED = r"(?:the )?(?:sources?|documents?|references?|passages?) \d+(?:(?:,| and|,? &| or) (?:source )?\d+)*"
 """Sources by their numbers, in words."""
+UNINSURED = (
+    r"(?![^;:]*\bcovered (?:by|under|in) (?:[\w'-]+\s){1,4}?"
+    r"(?:polic(?:y|ies)|contracts?|guarantees?|warrant(?:y|ies)|plans?)\b"
+    r"(?! (?:documents?|texts?|pages?|excerpts?|passages?)))"
+)
+"""Not of what a policy or contract doesn't cover: that says what holds, and nothing about the sources."""
