@@ -16,7 +16,7 @@ from ragtriage.rehearsal import rehearse
 from ragtriage.trust.pairs import Pair
 from ragtriage.trust.pairwise import tasks
 from ragtriage.trust.perturb.paraphrase import reworded
-from ragtriage.trust.stability import DOUBTS, METRICS, REORDERED, reordered
+from ragtriage.trust.stability import CONTRADICTIONS, METRICS, REORDERED, reordered
 from ragtriage.trust.writing import questions_to_write
 
 
@@ -97,7 +97,7 @@ def effort_of_stability(
         StoreError: the memory can't be read.
     """
     several = [] if unseen else reordered(cases)
-    first = rehearse(cases, judge, metrics=METRICS, also=needs_of(DOUBTS), sample=0, memory=memory)
+    first = rehearse(cases, judge, metrics=METRICS, also=needs_of(CONTRADICTIONS), sample=0, memory=memory)
     second = rehearse(several, judge, metrics=REORDERED, sample=0, memory=memory)
     least, most = first.least + second.least, first.most + second.most
     asked = sum(first.questions.values()) + sum(second.questions.values())

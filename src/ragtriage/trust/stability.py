@@ -20,10 +20,11 @@ from ragtriage.trust.perturb.paraphrase import reworded
 from ragtriage.verdicts import Score, Verdict
 
 METRICS = (source_query_coverage, response_query_coverage, groundedness)
-"""What the rules of doubt read."""
+"""What the rules of contradictions read."""
 REORDERED = (source_query_coverage, groundedness)
 """What is asked of several sources together."""
-DOUBTS = tuple(rule for rule in RULES if rule.kind == "doubt")
+CONTRADICTIONS = tuple(rule for rule in RULES if rule.kind == "doubt" and not rule.declines)
+"""Of the rules of doubt those that find one; a refusal that the judge can't tell is none."""
 UNSEEN = "none by construction: a language model is shown the sources in an order of their own"
 """Why nothing is asked again of language models: the request would be the same, byte for byte."""
 UNSEEN_BY_MODELS = (
@@ -80,7 +81,7 @@ class Stability:
     """What was found against a judge without labels."""
 
     cases: int
-    """Cases on which a contradiction could have shown: all scores that the rule of doubt reads are defined."""
+    """Cases on which a contradiction could have shown: all scores that the rule reads are defined."""
     contradictions: tuple[str, ...]
     """The ids of the cases on which the judge contradicts itself."""
     reordered: Moves
@@ -112,7 +113,7 @@ def stability_of(
 ) -> Stability:
     """Look for contradictions, and for verdicts that move with the order of the sources or the words of a claim.
 
-    A contradiction is what the diagnosis calls doubt: an answer that the sources support but don't hold.
+    A contradiction is what the diagnosis calls so: an answer that the sources support but don't hold.
 
     Args:
         cases: as they are, not made worse.
@@ -129,7 +130,7 @@ def stability_of(
     """
     several = [] if unseen else reordered(cases)
     before: dict[str, Record] = {}
-    for record in evaluate_sync(cases, judge, metrics=METRICS, also=needs_of(DOUBTS), window=window):
+    for record in evaluate_sync(cases, judge, metrics=METRICS, also=needs_of(CONTRADICTIONS), window=window):
         before[record.case.id] = record
         advance()
     verdicts, moves = 0, []
@@ -145,9 +146,7 @@ def stability_of(
     moves.sort(key=lambda move: (order[move.case], move.text))
     records = [before[case.id] for case in cases]
     decided = [one for one in records if all(isinstance(o, Score) for o in one.outcomes.values())]
-    contradicting = tuple(
-        one.case.id for one in decided if any(f.kind == "doubt" for f in diagnose(one, thresholds, DOUBTS, METRICS))
-    )
+    contradicting = tuple(one.case.id for one in decided if diagnose(one, thresholds, CONTRADICTIONS, METRICS))
     failed = sum(any(not isinstance(o, Score) and o.failed for o in one.outcomes.values()) for one in records)
     paraphrases = asyncio.run(_paraphrased(_rewordings(records), judge))
     return Stability(len(decided), contradicting, Moves(verdicts, tuple(moves), unasked=unseen), paraphrases, failed)
