@@ -20,6 +20,8 @@ from ragtriage.verdicts import Answer, Score, Verdict
     [
         ("When did the footbridge reopen?", "March 4, 2021."),
         ("When did the footbridge reopen?", "In spring"),
+        ("When is the harbour free of ice?", "Always."),
+        ("When is the office closed?", "On Mondays"),
         ("How many vacation days do I get?", "Thirty days a year."),
         ("How long may I keep it?", "Until Friday"),
         ("Who approves travel?", "Your line manager."),

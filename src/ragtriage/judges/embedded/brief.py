@@ -11,13 +11,7 @@ import re
 
 from ragtriage.judges.embedded.decompose import split_questions
 from ragtriage.judges.embedded.decompose.subjects import AUXILIARY, stands_alone, subject
-from ragtriage.judges.embedded.lexicon import (
-    MONTHS,
-    NUMBER_WORDS,
-    WEEKDAYS,
-    question_type,
-    tokens,
-)
+from ragtriage.judges.embedded.lexicon import MONTHS, NUMBER_WORDS, WEEKDAYS, question_type, tokens
 from ragtriage.judges.embedded.reading import read_sentence
 
 WORDS = 12
@@ -61,7 +55,9 @@ def replies(query: str, question: str, claims: str) -> bool:
     numbers = _DIGIT.search(said) is not None or not NUMBER_WORDS.keys().isdisjoint(words)
     named = _NAME.search(said.strip()) is not None
     if kind == "when":
-        return numbers or any(_singular(word) in _TIME or word in MONTHS | WEEKDAYS for word in words)
+        return numbers or not (_TIME | MONTHS | WEEKDAYS).isdisjoint(
+            [*words, *(word.removesuffix("s") for word in words)]
+        )
     if kind == "number":
         return numbers or not _AMOUNT.isdisjoint(words)
     alone = not more and len(split_questions(query)) <= 1
@@ -81,7 +77,3 @@ def asserted(query: str, claim: str) -> str:
 def _elliptic(question: str, said: str, words: int) -> bool:
     shared = read_sentence(said).stemset & read_sentence(question).stemset
     return words <= LONGER and not shared and _AUXILIARY.search(said) is None
-
-
-def _singular(word: str) -> str:
-    return word.removesuffix("s")

@@ -6,13 +6,10 @@ When in doubt a sentence stays whole: a wrong split makes claims that nobody mad
 
 from __future__ import annotations
 
-from ragtriage.judges.embedded.decompose import claims, facts, sentences
+from ragtriage.judges.embedded.decompose.claims import split_claims
 from ragtriage.judges.embedded.decompose.declines import declines
-from ragtriage.judges.embedded.decompose.markup import on_page
+from ragtriage.judges.embedded.decompose.facts import split_facts
 from ragtriage.judges.embedded.decompose.questions import split_questions
-
-split_claims = on_page(claims.split_claims)
-split_facts = on_page(facts.split_facts)
-split_sentences = on_page(sentences.split_sentences)
+from ragtriage.judges.embedded.decompose.sentences import split_sentences
 
 __all__ = ["declines", "split_claims", "split_facts", "split_questions", "split_sentences"]

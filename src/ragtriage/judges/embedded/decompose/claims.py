@@ -12,6 +12,7 @@ from ragtriage.judges.embedded.decompose.blocks import Block, blocks
 from ragtriage.judges.embedded.decompose.clauses import clauses, upper
 from ragtriage.judges.embedded.decompose.facts import row_text
 from ragtriage.judges.embedded.decompose.marks import plain
+from ragtriage.judges.embedded.decompose.markup import on_page
 from ragtriage.judges.embedded.decompose.remark_rules import Remark
 from ragtriage.judges.embedded.decompose.remarks import parts, remark
 from ragtriage.judges.embedded.decompose.sentences import sentences_of
@@ -133,6 +134,7 @@ class _Reader:
 
 
 @lru_cache(256)  # asked for the claims, for whether it declines and for what it answers
+@on_page
 def split_claims(text: str, query: str = "", *, marked: bool = True) -> Components:
     """Break a response into stand-alone claims, in its order; remarks are marked as such.
 

@@ -6,6 +6,7 @@ import re
 
 from ragtriage.judges.embedded.decompose.blocks import Block, blocks, cells
 from ragtriage.judges.embedded.decompose.marks import plain
+from ragtriage.judges.embedded.decompose.markup import on_page
 from ragtriage.judges.embedded.decompose.sentences import sentences_of
 from ragtriage.verdicts import Component, Components
 
@@ -36,6 +37,7 @@ def _fields(text: str, block: Block) -> list[tuple[int, int]]:
     return [(block.start + a, block.start + b) for a, b in lines]
 
 
+@on_page
 def split_facts(text: str) -> Components:
     """Break a source into facts: sentences, list items, table rows (read with their header), fields.
 

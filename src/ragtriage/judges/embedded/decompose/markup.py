@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import wraps
 from html import unescape
 from typing import Concatenate, ParamSpec
 
@@ -42,6 +43,7 @@ def shown(text: str) -> str:
 def on_page(split: Callable[Concatenate[str, _P], Components]) -> Callable[Concatenate[str, _P], Components]:
     """A decomposition that reads HTML as it is shown; its spans are places in the HTML."""
 
+    @wraps(split)
     def splitting(text: str, /, *args: _P.args, **named: _P.kwargs) -> Components:
         if not _SIGN.search(text):
             return split(text, *args, **named)

@@ -7,6 +7,7 @@ import re
 from ragtriage.judges.embedded.decompose.abbreviations import BEFORE_NUMBER, GOES_ON, GREETINGS, MAY_END, STARTERS
 from ragtriage.judges.embedded.decompose.blocks import Block, blocks
 from ragtriage.judges.embedded.decompose.marks import TAIL
+from ragtriage.judges.embedded.decompose.markup import on_page
 from ragtriage.verdicts import Component, Components
 
 _STOP = re.compile(r"[.!?…]+|[。！？｡؟।]+")
@@ -132,6 +133,7 @@ def sentences_of(text: str, block: Block) -> list[tuple[int, int]]:
     return spans(text, block.start, block.end, lists=block.shape == "paragraph")
 
 
+@on_page
 def split_sentences(text: str) -> Components:
     """Split a text at . ! ? into sentences, `text[start:end] == component.text` for each.
 
