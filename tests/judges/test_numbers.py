@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from ragtriage.judges.embedded.numbers import foreign_numbers
@@ -88,3 +90,11 @@ def test_a_wrong_one_or_one_of_made_up_numbers_is_not(
     claim: str, text: str, response: str, foreign: tuple[str, ...]
 ) -> None:
     assert foreign_numbers(claim, (), [text], response) == foreign
+
+
+@pytest.mark.parametrize("unit", ["1", "1,", "1 + ", "1 a-", "(1) "])
+def test_time_grows_with_the_response(unit: str) -> None:
+    begin = time.perf_counter()
+    foreign_numbers("It takes 99 days.", (), ["It takes 25 days."], unit * (20_000 // len(unit)))
+
+    assert time.perf_counter() - begin < 20, "less than a second on an idle machine"

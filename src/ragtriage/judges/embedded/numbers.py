@@ -32,8 +32,9 @@ _COUNTED = re.compile(
 )
 """Words that count what stands in the sources more often than they repeat a number from there."""
 _DECADE = re.compile(r"\b(\d{3}0)['’]?s\b")
-_OPERAND = r"[€$£]?\s?\d+(?:[.,]\d+)*\s?(?:%|[^\W\d_]+(?:[ -][^\W\d_]+){0,2})?(?:\s?\([^()]{1,40}\))?"
-_EQUATION = re.compile(rf"({_OPERAND}(?:\s?[×x*·÷/+−–-]\s?{_OPERAND}){{1,5}})\s?=\s?(?:[€$£]\s?)?(\d+(?:[.,]\d+)*)")
+_OPERAND = r"(?:[€$£]\s?)?\d++(?:[.,]\d++)*+(?:\s?(?:%|[^\W\d_]+(?:[ -][^\W\d_]+){0,2}))?(?:\s?\([^()]{1,40}\))?"
+_RESULT = r"(?:[€$£]\s?)?(\d+(?:[.,]\d+)*)"
+_EQUATION = re.compile(rf"(?<![\d.,])({_OPERAND}(?:\s?[×x*·÷/+−–-]\s?{_OPERAND}){{1,5}})\s?=\s?{_RESULT}")
 """A calculation that is written out, with currencies, units and remarks."""
 _REMARK = re.compile(r"\([^()]*\)")
 _DIFFERS = re.compile(
