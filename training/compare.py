@@ -26,8 +26,9 @@ from packed import Packed
 
 from ragtriage.judges.embedded import decompose
 from ragtriage.judges.embedded.attribution import bare
-from ragtriage.judges.embedded.denials import denying
+from ragtriage.judges.embedded.contradictions import contradicting
 from ragtriage.judges.embedded.fitted import PIECEWISE, Model, fused_inputs
+from ragtriage.judges.embedded.names import foreign_names
 from ragtriage.judges.embedded.numbers import foreign_numbers
 from ragtriage.judges.embedded.reading import read, read_sentence
 
@@ -74,14 +75,19 @@ def applied(fusion: dict[str, Any], odds: np.ndarray, logits: np.ndarray) -> np.
 
 
 def never_yes(row: Mapping[str, Any]) -> bool:
-    """Whether a claim has a number that nothing accounts for or is denied, so that the judge doesn't say yes."""
+    """Whether a detail of a claim is foreign or contradicted, so that the judge doesn't say yes."""
     texts = [source if isinstance(source, str) else source["text"] for source in row["sources"]]
-    sentences = [sentence for text in texts for sentence in read(text).sentences]
-    claims = [bare(part.text) for part in decompose.split_claims(row["claim"]) if not part.remark] or [
-        bare(row["claim"])
-    ]
-    beside = [*texts, row.get("query") or ""]
-    return any(foreign_numbers(one, (), beside) or denying(read_sentence(one), sentences) for one in claims)
+    readings = [read(text) for text in texts]
+    sentences = [sentence for reading in readings for sentence in reading.sentences]
+    known = frozenset[str]().union(*(reading.stems for reading in readings))
+    claims = [part.text for part in decompose.split_claims(row["claim"]) if not part.remark] or [row["claim"]]
+    beside = (*texts, row.get("query") or "")
+    return any(
+        foreign_numbers(one.text, (), beside)
+        or foreign_names(one, sentences, known, beside)
+        or contradicting(one, sentences)
+        for one in map(read_sentence, map(bare, claims))
+    )
 
 
 def write_predictions(

@@ -90,4 +90,4 @@ def test_a_denied_claim_is_never_supported_and_says_by_what() -> None:
     assert isinstance(known, Verdicts)
     (verdict,) = known.best()
     assert (verdict.value, verdict.sure) == ("no", False)
-    assert "a passage says the opposite: “Pets are not allowed in the cabins.”" in verdict.explanation
+    assert "a passage says otherwise: “Pets are not allowed in the cabins.”" in verdict.explanation

@@ -18,6 +18,11 @@ from ragtriage.judges.embedded.numbers import foreign_numbers
         ("It opened on 12 May 1901.", "It opened on 13 May 1901.", ("12",)),
         ("It opens at 10 pm.", "Open from 9:30.", ("10",)),
         ("In the 1990s it was sold.", "It was sold in 1987.", ("1990",)),
+        # no words say that it was worked out, so what it can be worked out from is chance
+        ("Users have 38 minutes.", "Users have 30 minutes, guests 8.", ("38",)),
+        ("In 2014 the ship sank.", "It was built in 2009. Five people owned it.", ("2014",)),
+        ("The limit is 60 days.", "The limit is 1 year.", ("60",)),
+        ("The bonus is 500.", "The bonus is paid after 5 weeks.", ("500",)),
     ],
 )
 def test_an_altered_number_is_foreign(claim: str, text: str, foreign: tuple[str, ...]) -> None:
@@ -32,6 +37,7 @@ def test_an_altered_number_is_foreign(claim: str, text: str, foreign: tuple[str,
         ("About 30 % agree.", "29.7 % of them agree."),
         ("It opens at 3 pm.", "Open from 15:00."),
         ("It lasts 90 minutes.", "It lasts 1.5 hours."),
+        ("It holds 1,500 people.", "It holds 1.5 thousand people."),
         ("In the 1990s it was sold.", "It was sold in 1994."),
     ],
 )

@@ -16,15 +16,17 @@ from functools import lru_cache
 from ragtriage.judges.embedded import lexicon
 from ragtriage.judges.embedded.reading import Sentence
 
-_PART = re.compile(r"[,;:.!?()\[\]\n]|\s[–—-]\s|\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?")
+PART = re.compile(r"[,;:.!?()\[\]\n]|\s[–—-]\s|\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?")
 _DENIES = re.compile(r"(?:not|never|no|cannot|\w+n['’]t)$", re.IGNORECASE)
-_NO_DENIAL = re.compile(r"\b[Nn]o\.?(?=\s*\d)|(?<=[\w,.] )No\b|\w*-(?:no|not|never)\b|\b(?:[Nn]o|[Nn]ot|[Nn]ever)-")
+NO_DENIAL = re.compile(
+    r"\b[Nn]o\.?(?=\s*\d)|(?<=[^\W\d] )No\b|(?<=[,.] )No\b|\w*-(?:no|not|never)\b|\b(?:[Nn]o|[Nn]ot|[Nn]ever)-"
+)
 """A "no" that denies nothing: a number's, a name's, a compound's."""
 _ENDS = frozenset(
     "but although though while whereas unless except because since and so if when which who that however rather".split()
 )
 """Words at which a clause ends."""
-_UNPLAIN = frozenset(
+UNPLAIN = frozenset(
     "just necessarily always all every everyone everything both yet merely simply least more less later earlier sure "
     "certain likely too very fully entirely completely solely exactly quite enough matter doubt longer other different "
     "much many additional further extra".split()
@@ -33,7 +35,7 @@ _UNPLAIN = frozenset(
 _CONDITIONS = frozenset(
     "if unless except only until when whether although though while either than or may might could some".split()
 )
-_HIDDEN = re.compile(
+HIDDEN = re.compile(
     r"\b(?:without|avoid|fail|lack|miss|absen|refus|prevent|unable|den[iy]|rare|hard|scarce|seldom|unlike|instead|stop|"
     r"forbid|prohibit|ban|exclu|neither|nor|nobody|none|nothing|barely|few|little|non|un(?!i|d))\w*",
     re.IGNORECASE,
@@ -93,6 +95,11 @@ def denying(claim: Sentence, sentences: Sequence[Sentence]) -> str:
     return found
 
 
+def is_negation(word: str) -> bool:
+    """Whether it is "not" or the like."""
+    return _DENIES.match(word) is not None
+
+
 def _reads(own: _Clause, claim: str, sentence: str) -> str:
     """What a sentence says about a claim: `agrees`, `denies`, `unclear`, or nothing."""
     said = _unopened(sentence)
@@ -110,7 +117,7 @@ def _reads(own: _Clause, claim: str, sentence: str) -> str:
         beside = {word.lower() for word in _NOT_STATED.findall(said)} - {
             word.lower() for word in _NOT_STATED.findall(claim)
         }
-        if beside or (said == sentence and _HIDDEN.search(said)):
+        if beside or (said == sentence and HIDDEN.search(said)):
             return "unclear"
         reading = "denies"
     return reading
@@ -123,7 +130,7 @@ def _unopened(text: str) -> str:
 
 def _as_one(claim: str) -> _Clause | None:
     """A claim as one clause; None if it can't be read so surely."""
-    if _HIDDEN.search(claim) or _CONDITIONS & {word.lower() for word in lexicon.tokens(claim)}:
+    if HIDDEN.search(claim) or _CONDITIONS & {word.lower() for word in lexicon.tokens(claim)}:
         return None
     parts = _clauses(claim)
     if not parts or not all(clause.plain for clause in parts):
@@ -137,23 +144,23 @@ def _as_one(claim: str) -> _Clause | None:
 @lru_cache(2048)
 def _clauses(text: str) -> tuple[_Clause, ...]:
     """The clauses of a text."""
-    return tuple(_read(_NO_DENIAL.sub(" ", text)))
+    return tuple(_read(NO_DENIAL.sub(" ", text)))
 
 
 def _read(text: str) -> Iterator[_Clause]:
     said: set[str] = set()
     denied: set[str] = set()
     reach, plain = 0, True
-    for part in [*_PART.findall(text), "."]:
+    for part in [*PART.findall(text), "."]:
         word = part.lower()
         if not word[0].isalnum() or word in _ENDS:
             if said or denied:
                 yield _Clause(frozenset(said), frozenset(denied - said), plain)
             said, denied, reach, plain = set(), set(), 0, True
-        elif _DENIES.match(word):
+        elif is_negation(word):
             reach = _REACH
         else:
-            plain = plain and word != "only" and not (reach and word in _UNPLAIN)
+            plain = plain and word != "only" and not (reach and word in UNPLAIN)
             if word not in lexicon.STOP and word != "need":
                 stem = lexicon.number(word) if word[0].isdigit() else lexicon.stem(lexicon.fold(word))
                 (denied if reach else said).add(stem)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 
 from ragtriage.judges.embedded.answers import plainly
@@ -20,7 +20,7 @@ _LISTED = re.compile(r"^\s*\(?\d{1,2}[.)](?=\s|$)|\n\s*\(?\d{1,2}[.)](?=\s|$)")
 """The number of a list's item, also of the next one that was cut off behind a sentence."""
 _POINTING = re.compile(
     r"\b(?:passages?|sources?|documents?|contexts?|excerpts?|articles?|steps?|options?|points?|items?)\s+\d+"
-    r"(?:\s*(?:,|and|&|or|to|-|–)\s*\d+)*",
+    r"(?:\s*(?:,|and|&|or|to|-|–)\s*\d+)*|\b24/7\b",
     re.IGNORECASE,
 )
 """What names a place in the sources or in the response, and states no number."""
@@ -42,16 +42,42 @@ _DIFFERS = re.compile(
     r"younger|cheaper|gap|extra|over|under|above|below|saves?|surplus|missing|by|another|further|apart|between)\b",
     re.IGNORECASE,
 )
+CALCULATES = re.compile(
+    r"\b(?:(?:in )?all|altogether|totals?|together|sum|makes?|com(?:es?|ing) to|amount\w* to|adds?|leav\w+|left|"
+    r"remain\w*|short|more|less|fewer|(?:dear|cheap|long|short|high|low|earli|lat|young|old)er|after|before|until|between|"
+    r"differ\w*|ahead|behind|apart|another|further|extra|by|half|halves|twice|doubl\w+|times|each|per|average\w*|"
+    r"about|around|roughly|approximately|some|almost|nearly|over|under|above|below|would|thus|therefore|hence|which is|"
+    r"that is|that's|sav\w+|pays?|costs?|rose|ris\w+|gr[eo]w\w*|fell|fall\w*|drop\w*|increas\w+|decreas\w+|went|goes|"
+    r"gone|from|off|takes?|took|old|aged|(?:small|large|low|high|cheap|dear)est|minimum|maximum|round trip|if|suppose|"
+    r"example)\b|[=×+*−]",
+    re.IGNORECASE,
+)
+"""What a claim holds that says something which was worked out."""
 _TERM = re.compile(r"\d+(?:[.,]\d+)*|(?<=[\s\d)%])[×x*·÷/+−–-](?=[\s\d€$£])")
-_SCALES = (1.0, 60.0, 100.0, 1e3, 1e6, 1e9)
-"""The same, minutes and hours, per cent and shares, thousands, millions."""
+_SCALES = (
+    (60.0, re.compile(r"\b(?:minutes?|mins?|seconds?|secs?|hours?|hrs?)\b", re.IGNORECASE)),
+    (100.0, re.compile(r"%|\b(?:per ?cent\w*|cents?|pence|centi\w+|cm|shares?|[ap]\.?m)\b", re.IGNORECASE)),
+    (1e3, re.compile(r"thousand|kilo|milli|\d ?k\b|\b(?:tons?|tonnes?|[mk]?[gl]|[mk]?m|ms|[KMGT]i?B|[kM]W|[kM]Hz)\b")),
+    (1e6, re.compile(r"million|mega|\d ?(?:m|mn|M)\b|\b[MGT]i?B\b|[MG]W|[MG]Hz")),
+    (1e9, re.compile(r"billion|giga|\d ?(?:bn|B)\b|\b[GT]i?B\b|GW|GHz")),
+)
+"""Minutes and hours, per cent and shares, thousands and so on: what a number of another scale goes by."""
+_PARTS = (
+    (re.compile(r"\bhal(?:f|ves)\b", re.IGNORECASE), 0.5),
+    (re.compile(r"\bquarters?\b", re.IGNORECASE), 0.25),
+    (re.compile(r"\b(?:double|twice)\b", re.IGNORECASE), 2.0),
+)
 _MOST = 200
 """Numbers that are combined with each other; longer evidence is full of numbers that fit by accident."""
+_OWN = 8
+"""Numbers of the claim itself that are combined."""
+_LEFT = 20
+"""Numbers of a claim that are looked for; a claim with more is a table."""
 _SMALLEST = 13
 """Whole numbers below it come out of some arithmetic nearly always, so for them it says nothing."""
 
 
-def foreign_numbers(claim: str, known: Collection[str], texts: Iterable[str], response: str = "") -> tuple[str, ...]:
+def foreign_numbers(claim: str, known: Collection[str], texts: Sequence[str], response: str = "") -> tuple[str, ...]:
     """The numbers of a claim that nothing accounts for, as the claim writes them in figures, each once.
 
     Args:
@@ -69,17 +95,21 @@ def foreign_numbers(claim: str, known: Collection[str], texts: Iterable[str], re
     if not left:
         return ()
     there = {number(found) for text in texts for found in _NUMBER.findall(plainly(text))}
-    left = [one for one in left if one not in there and not (one in decades and _in_decade(one, there))]
+    left = [one for one in left if one not in there and not (one in decades and _in_decade(one, there))][:_LEFT]
     if not left:
         return ()
     values = {value for found in there for value in _values(found)}
+    values |= {value for part, value in _PARTS if any(map(part.search, texts))}
     values |= set(_worked_out(response or claim, values))
     own = [value for one in stated for value in _values(one)]
     differs = _DIFFERS.search(claim) is not None
+    calculates = CALCULATES.search(claim) is not None
+    scales = [scale for scale, unit in _SCALES if any(map(unit.search, (claim, *texts)))]
     return tuple(
-        one
+        f"0{one}" if one.startswith(".") else one
         for one in left
-        if one in decades or not (_accounted(one, values, own) or (differs and _apart(one, values, own)))
+        if one in decades
+        or not (_accounted(one, values, own, scales, calculates=calculates) or (differs and _apart(one, values, own)))
     )
 
 
@@ -124,15 +154,17 @@ def _values(found: str) -> Iterator[float]:
         return
 
 
-def _accounted(found: str, values: Collection[float], own: Collection[float]) -> bool:
+def _accounted(
+    found: str, values: Collection[float], own: Collection[float], scales: Sequence[float], *, calculates: bool
+) -> bool:
     wanted = list(_values(found))
     if not wanted:
         return True  # a version or an address: nothing to calculate with, and compared as a word elsewhere
     return all(
         _rounded(value, values)
-        or any(_near(value, other * scale) or _near(value * scale, other) for other in values for scale in _SCALES)
-        or _summed(value, [one for one in own if one != value])
-        or (not _small(value) and _calculated(value, [*values, *(one for one in own if one != value)]))
+        or any(_near(value, other * by) or _near(value * by, other) for other in values for by in (1.0, *scales))
+        or _summed(value, others := [one for one in own if one != value])
+        or (not _small(value) and _calculated(value, values, others, freely=calculates))
         for value in wanted
     )
 
@@ -160,12 +192,14 @@ def _rounded(value: float, values: Collection[float]) -> bool:
 
 def _summed(value: float, own: Sequence[float]) -> bool:
     """Whether the claim itself adds it up from three or more."""
-    return any(_near(sum(some), value) for n in range(3, min(len(own), 6) + 1) for some in combinations(own[:8], n))
+    return any(_near(sum(some), value) for n in range(3, min(len(own), 6) + 1) for some in combinations(own[:_OWN], n))
 
 
-def _calculated(value: float, values: Collection[float]) -> bool:
-    """Whether one step of arithmetic gives it; the claim's own numbers may be part of it, and added up."""
-    for a, b in combinations(sorted(set(values))[:_MOST], 2):
+def _calculated(value: float, values: Collection[float], own: Sequence[float], *, freely: bool) -> bool:
+    """Whether one step of arithmetic gives it, with one of the claim's own numbers or, `freely`, with any two."""
+    known = sorted({*values, *own})[:_MOST]
+    pairs = combinations(known, 2) if freely else (sorted((a, b)) for a in own[:_OWN] for b in known if a != b)
+    for a, b in pairs:
         if _near(a + b, value) or _near(b - a, value) or _near(a * b, value):
             return True
         if a and (_near(b / a, value) or _near((b - a) / a * 100, value) or _near(a / b * 100, value)):

@@ -20,12 +20,13 @@ from ragtriage.judges.embedded.answers import plainly
 from ragtriage.judges.embedded.attribution import bare
 from ragtriage.judges.embedded.brief import asserted, replies
 from ragtriage.judges.embedded.comparison import Comparison, compare
-from ragtriage.judges.embedded.denials import denying
+from ragtriage.judges.embedded.contradictions import contradicting
 from ragtriage.judges.embedded.encoder import Encoded, Vector
 from ragtriage.judges.embedded.evidence import Evidence
 from ragtriage.judges.embedded.fitted import PIECEWISE, Fusion, Model
 from ragtriage.judges.embedded.library import Library
 from ragtriage.judges.embedded.matcher import Matcher
+from ragtriage.judges.embedded.names import foreign_names
 from ragtriage.judges.embedded.numbers import foreign_numbers
 from ragtriage.judges.embedded.pairing import Pair, parts, passage
 from ragtriage.judges.embedded.procedures import is_step
@@ -51,9 +52,9 @@ class Scored:
     missing: tuple[str, ...] = ()
     """Numbers, names and words of the claim that stand nowhere in the evidence."""
     foreign: tuple[str, ...] = ()
-    """Numbers of the claim that nothing in the evidence or the query accounts for."""
+    """Numbers, names, months and days of the claim that nothing in the evidence or the query accounts for."""
     denied: str = ""
-    """A sentence of the evidence that says the opposite of the claim in nearly the same words."""
+    """A sentence of the evidence that contradicts the claim in one detail."""
     cosine: float | None = None
     """Similarity only: with the closest of the others, in [-1, 1]."""
     table: bool = False
@@ -182,7 +183,8 @@ class Measurer:
         pairs = self._pairs(claim.text, c, evidence)
         texts = (*question.evidence, question.query)
         foreign = foreign_numbers(claim.text, evidence.numbers | evidence.stems, texts, question.context)
-        denied = denying(claim, evidence.sentences)
+        foreign += foreign_names(claim, evidence.sentences, evidence.stems, texts)
+        denied = contradicting(claim, evidence.sentences)
         found = replace(_found(c, claim, evidence), foreign=foreign, denied=denied)
         return Measured("supported", (tuple(row),), (found,), pairs)
 

@@ -76,7 +76,7 @@ def _explained(question: Question, found: Scored) -> str:
     what = "closest true answer" if question.kind == "same_answer" else "closest passage"
     reason = f"{what}: {_quoted(found.quote)}"
     if question.kind == "supported" and found.denied:
-        reason = f"a passage says the opposite: {_quoted(found.denied)}"
+        reason = f"a passage says otherwise: {_quoted(found.denied)}"
     elif question.kind == "supported" and found.foreign:
         reason += f"; nothing there accounts for {', '.join(found.foreign[:5])}"
     elif question.kind == "supported" and found.missing:

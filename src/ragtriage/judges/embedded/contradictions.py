@@ -1,0 +1,284 @@
+"""Claims that a sentence of the evidence contradicts in one detail: it says nearly the same words otherwise.
+
+What is shared outweighs one detail for every model here. So a sentence that has (nearly) all of a claim's words is read
+for what differs: a "not" (see also `denials`), an opposite ("open", "closed"), or another value of the same thing
+("30 days", "14 days"). Only what is plain counts, and only where no other sentence with many of the claim's words
+says it as the claim does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from html import unescape
+
+from ragtriage.judges.embedded import lexicon
+from ragtriage.judges.embedded.answers import plainly
+from ragtriage.judges.embedded.denials import HIDDEN, NO_DENIAL, PART, UNPLAIN, denying, is_negation
+from ragtriage.judges.embedded.reading import Sentence, read_sentence
+
+_OPPOSITES = (
+    "before after", "above below", "over under", "increase decrease", "increases decreases", "increased decreased",
+    "rises falls drops", "rose fell dropped", "raised lowered", "highest lowest", "high low", "largest smallest",
+    "biggest smallest", "oldest newest", "oldest youngest", "earliest latest", "longest shortest", "fastest slowest",
+    "north south", "northern southern", "east west", "eastern western", "upstream downstream", "maximum minimum",
+    "most least", "free paid", "allowed forbidden prohibited banned", "permitted prohibited forbidden",
+    "required optional", "mandatory optional voluntary", "compulsory optional voluntary", "open closed", "opens closes",
+    "opened closed", "locked unlocked", "upper lower", "inside outside", "indoors outdoors", "always never",
+    "accepted rejected refused", "enabled disabled", "enable disable", "included excluded", "includes excludes",
+    "public private", "internal external", "weekdays weekends", "buyer seller", "tenant landlord", "employee employer",
+    "consumer trader", "won lost", "men women", "male female", "summer winter", "spring autumn", "morning evening",
+    "best worst", "imports exports", "bought sold", "positive negative", "valid invalid", "legal illegal",
+    "online offline", "temporary permanent", "temporarily permanently", "automatically manually", "automatic manual",
+    "daily weekly monthly yearly annually", "annual monthly weekly", "hot cold", "top bottom", "safe unsafe",
+    "encrypted unencrypted", "following preceding", "horizontal vertical", "horizontally vertically",
+    "clockwise anticlockwise counterclockwise", "parents children",
+)  # fmt: skip
+"""Words of which only one can be true of the same; not those that turn with what is compared (more, slower)."""
+_OTHERS: dict[str, frozenset[str]] = {}
+for _words in map(str.split, _OPPOSITES):
+    for _word in _words:
+        _OTHERS[_word] = _OTHERS.get(_word, frozenset()) | (frozenset(_words) - {_word})
+_TURNS = re.compile(
+    r"\b(?:only|unless|except|until|if|rather|instead|than|without|hardly|barely|nor|neither|few|little|both|either|or|"
+    r"myth|false|wrong|used to|no longer)\b",
+    re.IGNORECASE,
+)
+"""By which a clause may say something else of the same words."""
+_LIMITS = re.compile(r"\b(?:only|unless|except|until|if)\b", re.IGNORECASE)
+"""The same for a whole sentence."""
+_CLAUSE = re.compile(r"[;:]\s+|,\s+|\s(?=(?:but|while|whereas|although|though)\s)|\s[–—-]\s")
+_INSERTED = re.compile(
+    r",\s*(?:however|therefore|though|of course|for example|in general|by default),\s*", re.IGNORECASE
+)
+_ASKED = re.compile(r"\?\W*$")
+_BREAKS = frozenset(",;:.!?()[]\n–—")
+_ALIKE = 5
+"""Letters at the beginning by which two words count as forms of one."""
+_FEWEST = 3
+"""Content words of a claim beside what differs; with fewer it may be about something else."""
+_NEARLY = 0.85
+"""The share of a claim's words from which on a sentence says nearly the same."""
+_AGREES = 0.6
+"""The share of a claim's words from which on a sentence that says it as the claim does, settles the matter."""
+_SAME = 0.8
+"""The share of a claim's words from which on a sentence with another value is about the same thing."""
+_NEARER = 0.3
+"""How much less of the claim's words may stand near its own value."""
+_VALUE = re.compile(r"[€$£%]|\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?")
+_BETWEEN = frozenset(
+    "business calendar working consecutive full more additional further million billion thousand".split()
+)
+"""Words that may stand between a number and its unit."""
+_ORDER = re.compile(r"\b\d+(?:st|nd|rd|th)\b|\b(?:first|second|third|fourth|fifth|last)\b", re.IGNORECASE)
+_ROUNDED = 0.05
+_UNITS = (7.0, 12.0, 24.0, 30.0, 60.0, 100.0, 365.0, 1e3, 1e6, 1e9)
+"""Days of a week, months of a year and so on."""
+_RELATIVE = re.compile(
+    r"\b(?:later|earlier|afterwards?|before (?:that|this|then)|after (?:that|this)|ago|between|each|every|"
+    r"in (?:all|total)|altogether|together|total|sum|"
+    r"(?:more|less|fewer)(?! than)|(?:cheap|dear|long|short|high|low|old|young)er)\b",
+    re.IGNORECASE,
+)
+"""By which a number is counted from another, or worked out."""
+_DAYS = frozenset(map(lexicon.stem, lexicon.MONTHS | lexicon.WEEKDAYS))
+_YEAR = re.compile(r"1\d{3}|20\d\d")
+
+
+def contradicting(claim: Sentence, sentences: Sequence[Sentence]) -> str:
+    """The sentence that contradicts a claim in one detail; empty if there is none, or another agrees.
+
+    Args:
+        claim: one claim.
+        sentences: those of the evidence.
+    """
+    return (
+        denying(claim, sentences) or _denied(claim, sentences) or _opposed(claim, sentences) or _other(claim, sentences)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A text as its content words, and the one that is denied."""
+
+    stems: tuple[str, ...]
+    denials: int
+    denied: str
+    """The stem behind the only negation; empty if there is none, or it can't be told what it denies."""
+
+
+@lru_cache(4096)
+def _said(text: str) -> _Said:
+    stems: list[str] = []
+    denials, denied, waiting = 0, "", False
+    for part in PART.findall(NO_DENIAL.sub(" ", unescape(text))):
+        word = part.lower()
+        if not word[0].isalnum():
+            waiting = waiting and word[0] not in _BREAKS
+        elif is_negation(word):
+            denials, waiting = denials + 1, True
+        elif waiting and word in UNPLAIN:
+            waiting = False
+        elif word not in lexicon.STOP and word != "need":
+            stem = lexicon.number(word) if word[0].isdigit() else lexicon.stem(lexicon.fold(word))
+            denied = stem if waiting else denied
+            waiting = False
+            stems.append(stem)
+    return _Said(tuple(stems), denials, denied if denials == 1 else "")
+
+
+@lru_cache(4096)
+def _clauses(text: str) -> tuple[Sentence, ...]:
+    """The clauses of a sentence; none of a question."""
+    if _ASKED.search(text):
+        return ()
+    return tuple(read_sentence(part) for part in _CLAUSE.split(_INSERTED.sub(" ", text)) if part.strip())
+
+
+def _shared(own: Collection[str], stems: Collection[str]) -> float:
+    """The share of a claim's content words that a sentence has, in whatever form."""
+    there = {stem[:_ALIKE] for stem in stems if stem.isalpha()}
+    return sum(stem in stems or (len(stem) >= _ALIKE and stem[:_ALIKE] in there) for stem in own) / max(1, len(own))
+
+
+def _nearly_all(claim: Sentence, shared: float, stems: Collection[str]) -> bool:
+    """Whether a sentence has nearly all of a claim's words; a number, name or day may be what matters."""
+    exact = claim.numbers | claim.names | (_DAYS & claim.stemset)
+    return shared >= _NEARLY and all(one in stems for one in exact)
+
+
+def _turns(text: str, pattern: re.Pattern[str], but: Collection[str] = ()) -> set[str]:
+    """What a text holds by which the same words may say something else."""
+    return {found for found in map(str.lower, pattern.findall(text)) if found not in but}
+
+
+def _comparable(claim: str, clause: str, sentence: str, but: Collection[str] = ()) -> bool:
+    """Whether nothing but a negation, or one of some words, sets a clause apart from a claim."""
+    alike = all(_turns(claim, one, but) == _turns(clause, one, but) for one in (_TURNS, HIDDEN))
+    return alike and _turns(sentence, _LIMITS) <= _turns(claim, _LIMITS)
+
+
+def _denied(claim: Sentence, sentences: Sequence[Sentence]) -> str:
+    """A sentence, a clause of which has all words of the claim and a "not" more or less."""
+    own = _said(claim.text)
+    words = frozenset(own.stems)
+    if len(words) <= _FEWEST or own.denials > 1 or (own.denials and not own.denied):
+        return ""
+    found = ""
+    for sentence, clause in ((one, part) for one in sentences for part in _clauses(one.text)):
+        said = _said(clause.text)
+        shared = _shared(words, frozenset(said.stems))
+        if shared >= _AGREES and bool(said.denials) == bool(own.denials):
+            return ""
+        word = own.denied or said.denied
+        if (
+            _nearly_all(claim, shared, said.stems)
+            and word
+            and said.stems.count(word) == own.stems.count(word) > 0
+            and _comparable(claim.text, clause.text, sentence.text)
+        ):
+            found = found or sentence.text
+    return found
+
+
+def _opposed(claim: Sentence, sentences: Sequence[Sentence]) -> str:
+    """A sentence, a clause of which has all words of the claim but one, for which it has the opposite."""
+    words = dict.fromkeys(map(lexicon.fold, lexicon.tokens(claim.text)))
+    for word in words if len(claim.stems) > _FEWEST else ():
+        others = _OTHERS.get(word, frozenset())
+        if others and others.isdisjoint(words) and (found := _with_opposite(claim, word, others, sentences)):
+            return found
+    return ""
+
+
+def _with_opposite(claim: Sentence, word: str, others: frozenset[str], sentences: Sequence[Sentence]) -> str:
+    rest = claim.stemset - {lexicon.stem(word)}
+    both = {word, *others}
+    found = ""
+    told = [one for one in sentences if not _ASKED.search(one.text)]
+    for sentence, clause in ((one, part) for one in told for part in (one, *_clauses(one.text))):
+        there = set(map(lexicon.fold, lexicon.tokens(clause.text)))
+        shared = _shared(rest, clause.stemset)
+        if shared >= _AGREES and (word in there or lexicon.stem(word) in clause.stemset):
+            return ""
+        if (
+            there & others
+            and clause.negated == claim.negated
+            and _nearly_all(claim, shared, clause.stemset | {lexicon.stem(word)})
+            and _comparable(claim.text, clause.text, sentence.text, both)
+        ):
+            found = found or sentence.text
+    return found
+
+
+def _other(claim: Sentence, sentences: Sequence[Sentence]) -> str:
+    """A sentence with most words of the claim that gives another value, where the claim's stands near few of them."""
+    words = frozenset(stem for stem in claim.stems if not stem[0].isdigit())
+    if len(words) < _FEWEST or _RELATIVE.search(claim.text):
+        return ""
+    own = _values(claim.text)
+    for value, kind in own:
+        if kind and (found := _with_other(value, kind, words, {one for one, _ in own}, sentences)):
+            return found
+    return ""
+
+
+def _with_other(
+    value: str, kind: str, words: frozenset[str], own: Collection[str], sentences: Sequence[Sentence]
+) -> str:
+    best, found, near = 0.0, "", 0.0
+    for at, sentence in enumerate(sentences):
+        values = _values(sentence.text)
+        if any(one == value for one, _ in values):
+            beside = (sentences[place] for place in (at - 1, at + 1) if 0 <= place < len(sentences))
+            heading = (one.stemset for one in beside if not any(like == kind for _, like in _values(one.text)))
+            near = max(near, _shared(words, sentence.stemset.union(*heading)))
+        elif (
+            kind in {like for _, like in values}
+            and not any(like == kind and one in own for one, like in values)
+            and not _had_from(value, kind, values)
+        ):
+            shared = _shared(words, sentence.stemset)
+            if shared > best:
+                best, found = shared, sentence.text
+    return found if best >= _SAME and near <= best - _NEARER else ""
+
+
+def _had_from(value: str, kind: str, values: Iterable[tuple[str, str]]) -> bool:
+    """Whether a value is one of others rounded, or in another unit; of no year."""
+    try:
+        numbers = [(float(value), float(one)) for one, like in values if kind != "year" and like != "year"]
+    except ValueError:
+        return True
+    pairs = [sorted(map(abs, pair)) for pair in numbers]
+    return any(b - a <= _ROUNDED * b or any(abs(a * by - b) <= 1e-6 * b for by in _UNITS) for a, b in pairs)
+
+
+@lru_cache(2048)
+def _values(text: str) -> tuple[tuple[str, str], ...]:
+    """The numbers of a text and what each is of: its unit, `money`, `%`, `year`, a month, or empty."""
+    return tuple(_read_values(_VALUE.findall(plainly(_ORDER.sub(" ", text)))))
+
+
+def _read_values(parts: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for at, part in enumerate(parts):
+        if not part[0].isdigit():
+            continue
+        before = lexicon.fold(parts[at - 1]) if at else ""
+        after = [lexicon.fold(one) for one in parts[at + 1 : at + 3]]
+        unit = next((one for one in after if one not in _BETWEEN), "")
+        if {before, unit} & {"€", "$", "£", "euro", "euros", "dollars", "pounds", "crowns"}:
+            kind = "money"
+        elif before in lexicon.MONTHS or unit in lexicon.MONTHS:
+            kind = before if before in lexicon.MONTHS else unit
+        elif unit in {"%", "percent"}:
+            kind = "%"
+        elif _YEAR.fullmatch(part):
+            kind = "year"
+        elif ":" in part or not unit or not unit.isalpha() or unit in lexicon.STOP:
+            kind = ""
+        else:
+            kind = lexicon.stem(unit)
+        yield lexicon.number(part), kind
