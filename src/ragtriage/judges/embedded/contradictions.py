@@ -73,7 +73,9 @@ _BETWEEN = frozenset(
 )
 """Words that may stand between a number and its unit."""
 _ORDER = re.compile(r"\b\d+(?:st|nd|rd|th)\b|\b(?:first|second|third|fourth|fifth|last)\b", re.IGNORECASE)
+"""What says which one, and not how many."""
 _ROUNDED = 0.05
+"""How far, of the larger, two numbers may be apart so that one is the other rounded."""
 _UNITS = (7.0, 12.0, 24.0, 30.0, 60.0, 100.0, 365.0, 1e3, 1e6, 1e9)
 """Days of a week, months of a year and so on."""
 _RELATIVE = re.compile(
@@ -137,6 +139,12 @@ def _clauses(text: str) -> tuple[Sentence, ...]:
     return tuple(read_sentence(part) for part in _CLAUSE.split(_INSERTED.sub(" ", text)) if part.strip())
 
 
+@lru_cache(4096)
+def _folded(text: str) -> frozenset[str]:
+    """The words of a text, small ones too."""
+    return frozenset(map(lexicon.fold, lexicon.tokens(text)))
+
+
 def _shared(own: Collection[str], stems: Collection[str]) -> float:
     """The share of a claim's content words that a sentence has, in whatever form."""
     there = {stem[:_ALIKE] for stem in stems if stem.isalpha()}
@@ -161,7 +169,10 @@ def _comparable(claim: str, clause: str, sentence: str, but: Collection[str] = (
 
 
 def _denied(claim: Sentence, sentences: Sequence[Sentence]) -> str:
-    """A sentence, a clause of which has all words of the claim and a "not" more or less."""
+    """A sentence, a clause of which has nearly all words of the claim and a "not" more or less.
+
+    Of longer claims only: with few words, each that differs may be the one that matters (`denying` wants all).
+    """
     own = _said(claim.text)
     words = frozenset(own.stems)
     if len(words) <= _FEWEST or own.denials > 1 or (own.denials and not own.denied):
@@ -184,11 +195,11 @@ def _denied(claim: Sentence, sentences: Sequence[Sentence]) -> str:
 
 
 def _opposed(claim: Sentence, sentences: Sequence[Sentence]) -> str:
-    """A sentence, a clause of which has all words of the claim but one, for which it has the opposite."""
-    words = dict.fromkeys(map(lexicon.fold, lexicon.tokens(claim.text)))
-    for word in words if len(claim.stems) > _FEWEST else ():
-        others = _OTHERS.get(word, frozenset())
-        if others and others.isdisjoint(words) and (found := _with_opposite(claim, word, others, sentences)):
+    """A sentence, a clause of which has nearly all words of the claim, and for one of them the opposite."""
+    words = _folded(claim.text)
+    for word in sorted(words & _OTHERS.keys()) if len(claim.stems) > _FEWEST else ():
+        others = _OTHERS[word]
+        if others.isdisjoint(words) and (found := _with_opposite(claim, word, others, sentences)):
             return found
     return ""
 
@@ -199,7 +210,7 @@ def _with_opposite(claim: Sentence, word: str, others: frozenset[str], sentences
     found = ""
     told = [one for one in sentences if not _ASKED.search(one.text)]
     for sentence, clause in ((one, part) for one in told for part in (one, *_clauses(one.text))):
-        there = set(map(lexicon.fold, lexicon.tokens(clause.text)))
+        there = _folded(clause.text)
         shared = _shared(rest, clause.stemset)
         if shared >= _AGREES and (word in there or lexicon.stem(word) in clause.stemset):
             return ""

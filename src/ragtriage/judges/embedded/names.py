@@ -1,7 +1,7 @@
 """Names, months and days of the week of a claim that stand nowhere in its evidence.
 
-An answer may name what everybody there knows, as the company whose handbook it reads from. So a name counts only where
-a sentence with many of the claim's words has another name instead.
+An answer may name what everybody there knows, as the company whose handbook it reads from, or write a name in full. So
+a name counts only where none of its words stand there and a sentence with many of the claim's words has another name.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ _BEGINS = re.compile(r"(?:^\W*|[.!?:;|\n(\[\"“‘*_–—]\s*|^\W*\d+[.)]\W*)$
 _HEADING = re.compile(r"\W*:")
 _ACRONYM = re.compile(r"[A-Z]{2,}(?:['’]?s)?")
 _PLAIN = frozenset(
-    "mr mrs ms miss dr prof professor sir dame lord lady st step note yes no ok english european american asian "
-    "african western internet web".split()
+    "mr mrs ms miss dr prof professor sir dame lord lady st sr jr step note yes no ok passage passages source sources "
+    "document documents context section chapter figure table id fahrenheit celsius christ english european american "
+    "asian african western internet web".split()
 )
 """Words with a capital that name nobody, or that everybody may add."""
 _SAME = tuple(
@@ -40,7 +41,6 @@ _SAME = tuple(
     )
 )  # fmt: skip
 """Words for the same country, where the one doesn't begin as the other does."""
-_MONTH_OF = {str(number): name.lower() for number, name in enumerate(calendar.month_name) if name}
 _WRITTEN = re.compile(r"\b\d{4}[-/.](\d{1,2})[-/.]\d{1,2}\b|\b(\d{1,2})[./-](\d{1,2})[./-](?:\d{4}|\d\d)\b")
 """A date in figures."""
 _YEAR = tuple(name.lower() for name in calendar.month_name if name)
@@ -51,6 +51,7 @@ _RANGE = re.compile(
     rf"(?:(?:end|middle|beginning|mid|\d{{1,2}})[ -](?:of )?)?({_SHORT})\b"
 )
 """From one month or day to another."""
+_CUT = re.compile(r"\b[A-Z][a-z]{2,3}\b")
 _MAY = re.compile(r"\bMay\b")
 _REACHES = re.compile(
     r"\b(?:until|till|about|around|approximately|from|between|within|by|due|ends?|ending|runs?|ran|leaves?|lasts?)\b",
@@ -79,14 +80,12 @@ def foreign_names(
     there = _There(known, texts)
     found: list[str] = []
     for name in _names(claim.text):
-        words = [word for word in name if not there.has(word)]
-        dated = [word for word in words if _dated(word)]
-        if dated and claim.negated:
-            continue
+        dated = [word for word in name if _dated(word)]
         if dated:
-            found += [] if _REACHES.search(claim.text) and any(map(_LASTS.search, (claim.text, *texts))) else dated
-        elif words and not _ACRONYM.fullmatch(" ".join(words)) and not there.abbreviates(name):
-            found += [" ".join(words)] if _otherwise(claim, words, sentences) else []
+            reached = _REACHES.search(claim.text) and any(map(_LASTS.search, (claim.text, *texts)))
+            found += [] if claim.negated or reached else [word for word in dated if not there.has(word)]
+        elif not _ACRONYM.fullmatch(" ".join(name)) and not any(map(there.has, name)) and not there.abbreviates(name):
+            found += [" ".join(name)] if _otherwise(claim, name, sentences) else []
     return tuple(dict.fromkeys(found))
 
 
@@ -97,8 +96,8 @@ def _names(claim: str) -> Iterator[list[str]]:
         if _BEGINS.search(claim[: match.start()]):
             if _HEADING.match(claim, match.end()):
                 continue
-            words = words[1:]
-        words = [word for word in words if lexicon.fold(word) not in _PLAIN]
+            words = words[1:] if len(words) == 1 or lexicon.fold(words[0]) in lexicon.STOP else words
+        words = [word for word in words if len(word) > 1 and lexicon.fold(word) not in _PLAIN]
         if words:
             yield words
 
@@ -128,9 +127,12 @@ class _There:
         if folded in lexicon.WEEKDAYS:
             part = "weekend" if folded in {"saturday", "sunday"} else "weekday"
             return not words.isdisjoint({folded[:3], folded[:4], folded[:5], part, f"{part}s", "daily", "everyday"})
-        if any(folded in group and not words.isdisjoint(group) for group in _SAME):
-            return True
-        return (len(folded) > _ALIKE and folded in glued) or any(_alike(folded, other) for other in words)
+        return (
+            any(folded in group and not words.isdisjoint(group) for group in _SAME)
+            or any(folded.startswith(short) for text in self._texts for short in _short(text))
+            or (len(folded) > _ALIKE and folded in glued)
+            or any(_alike(folded, other) for other in words)
+        )
 
     def abbreviates(self, name: Sequence[str]) -> bool:
         """Whether the first letters of three words or more stand there as a word."""
@@ -160,14 +162,19 @@ def _reached(text: str) -> frozenset[str]:
 
 
 @lru_cache(64)
+def _short(text: str) -> frozenset[str]:
+    """The first three letters of short words with a capital, as names are cut: "Lib Dems", "Sept."."""
+    return frozenset(word[:3].lower() for word in _CUT.findall(text) if word.lower() not in lexicon.STOP)
+
+
+@lru_cache(64)
 def _months(text: str) -> frozenset[str]:
     """The months that a text names by a short form or in a date in figures."""
-    short = {word.lower().rstrip(".")[:3] for word in re.findall(r"\b[A-Z][a-z]{2,3}\b\.?", text)}
-    numbers = {group.lstrip("0") for found in _WRITTEN.findall(text) for group in found if group}
-    months = {_MONTH_OF[number] for number in numbers if number in _MONTH_OF}
-    return frozenset(months | {month for month in lexicon.MONTHS if month[:3] in short and month != "may"}) | (
-        {"may"} if _MAY.search(text) else set()
-    )
+    short = _short(text)
+    numbers = {int(group) for found in _WRITTEN.findall(text) for group in found if group}
+    written = {name for number, name in enumerate(_YEAR, start=1) if number in numbers}
+    written |= {name for name in _YEAR if name[:3] in short and name != "may"}
+    return frozenset(written | ({"may"} if _MAY.search(text) else set()))
 
 
 def _dated(word: str) -> str:

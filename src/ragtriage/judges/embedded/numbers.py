@@ -20,10 +20,10 @@ _LISTED = re.compile(r"^\s*\(?\d{1,2}[.)](?=\s|$)|\n\s*\(?\d{1,2}[.)](?=\s|$)")
 """The number of a list's item, also of the next one that was cut off behind a sentence."""
 _POINTING = re.compile(
     r"\b(?:passages?|sources?|documents?|contexts?|excerpts?|articles?|steps?|options?|points?|items?)\s+\d+"
-    r"(?:\s*(?:,|and|&|or|to|-|–)\s*\d+)*|\b24/7\b",
+    r"(?:\s*(?:,|and|&|or|to|-|–)\s*\d+)*|\b24/7\b|(?<=\d{4})[/–-]\d\d\b",
     re.IGNORECASE,
 )
-"""What names a place in the sources or in the response, and states no number."""
+"""What names a place in the sources or in the response, or belongs to a year, and states no number."""
 _COUNTED = re.compile(
     r"\b(?:two|three|four|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last)\b"
     r"|(?<=\d)(?:st|nd|rd|th)\b"
