@@ -23,6 +23,8 @@ _NAME = re.compile(
 _WORDS = re.compile(_WORD)
 _BEGINS = re.compile(r"(?:^\W*|[.!?:;|\n(\[\"“‘*_–—]\s*|^\W*\d+[.)]\W*)$")
 """What stands before a capital that only comes from beginning something."""
+_BACK = 40
+"""Letters before a name that are looked at."""
 _HEADING = re.compile(r"\W*:")
 _ACRONYM = re.compile(r"[A-Z]{2,}(?:['’]?s)?")
 _PLAIN = frozenset(
@@ -93,7 +95,7 @@ def _names(claim: str) -> Iterator[list[str]]:
     """The names in a claim, word by word; the first word of a sentence or item only where more follow it."""
     for match in _NAME.finditer(claim):
         words = [word for word in _WORDS.findall(match[0]) if word[0].isupper()]
-        if _BEGINS.search(claim[: match.start()]):
+        if _BEGINS.search(claim[max(0, match.start() - _BACK) : match.start()]):
             if _HEADING.match(claim, match.end()):
                 continue
             words = words[1:] if len(words) == 1 or lexicon.fold(words[0]) in lexicon.STOP else words
