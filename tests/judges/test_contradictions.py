@@ -58,6 +58,16 @@ def test_one_detail_that_a_sentence_says_otherwise_contradicts(claim: str, text:
         ("The castle is open to visitors in winter.", "The castle is open to visitors in summer and closed in winter."),
         ("Guests can bring their own food along.", "Guests can't bring their own food along unless they ask."),
         ("The staff car park is closed at night.", "Is the staff car park open at night?"),
+        # another plan has another value
+        (
+            "The Basic plan allows up to 5 projects per workspace.",
+            "The Pro plan allows up to 50 projects per workspace. On Basic, that limit is 5.",
+        ),
+        # turned round, or the same side
+        ("Acme sold the factory to Globex in 2019.", "Globex bought the factory from Acme in 2019."),
+        ("The harbour lies east of the old town.", "The old town lies west of the harbour."),
+        ("The fee is paid annually by all members.", "The fee is paid yearly by all members."),
+        ("The tenant must give notice in writing.", "The landlord must give notice in writing. Tenants: same."),
         # comparisons turn round
         ("The red line is slower than the blue line.", "The blue line is faster than the red line."),
         # another thing, or the same value in other words

@@ -38,6 +38,8 @@ def test_an_altered_number_is_foreign(claim: str, text: str, foreign: tuple[str,
         ("It opens at 3 pm.", "Open from 15:00."),
         ("It lasts 90 minutes.", "It lasts 1.5 hours."),
         ("It holds 1,500 people.", "It holds 1.5 thousand people."),
+        ("The warranty lasts 24 months.", "The warranty lasts two years."),
+        ("Files of up to 2 GB can be sent.", "Files of up to 2048 MB can be sent."),
         ("In the 1990s it was sold.", "It was sold in 1994."),
     ],
 )
@@ -104,3 +106,8 @@ def test_time_grows_with_the_response(unit: str) -> None:
     foreign_numbers("It takes 99 days.", (), ["It takes 25 days."], unit * (20_000 // len(unit)))
 
     assert time.perf_counter() - begin < 20, "less than a second on an idle machine"
+
+
+@pytest.mark.parametrize("claim", ["So 1 + 1 = " + "9" * 400 + " days", "9" * 5000 + ":30", "It costs " + "9" * 400])
+def test_numbers_of_any_length_are_read(claim: str) -> None:
+    assert foreign_numbers(claim, (), ["It costs 15 euros."])

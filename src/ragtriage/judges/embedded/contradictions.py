@@ -20,34 +20,34 @@ from ragtriage.judges.embedded.denials import HIDDEN, NO_DENIAL, PART, UNPLAIN, 
 from ragtriage.judges.embedded.reading import Sentence, read_sentence
 
 _OPPOSITES = (
-    "before after", "above below", "over under", "increase decrease", "increases decreases", "increased decreased",
-    "rises falls drops", "rose fell dropped", "raised lowered", "highest lowest", "high low", "largest smallest",
-    "biggest smallest", "oldest newest", "oldest youngest", "earliest latest", "longest shortest", "fastest slowest",
-    "north south", "northern southern", "east west", "eastern western", "upstream downstream", "maximum minimum",
-    "most least", "free paid", "allowed forbidden prohibited banned", "permitted prohibited forbidden",
-    "required optional", "mandatory optional voluntary", "compulsory optional voluntary", "open closed", "opens closes",
-    "opened closed", "locked unlocked", "upper lower", "inside outside", "indoors outdoors", "always never",
-    "accepted rejected refused", "enabled disabled", "enable disable", "included excluded", "includes excludes",
-    "public private", "internal external", "weekdays weekends", "buyer seller", "tenant landlord", "employee employer",
-    "consumer trader", "won lost", "men women", "male female", "summer winter", "spring autumn", "morning evening",
-    "best worst", "imports exports", "bought sold", "positive negative", "valid invalid", "legal illegal",
-    "online offline", "temporary permanent", "temporarily permanently", "automatically manually", "automatic manual",
-    "daily weekly monthly yearly annually", "annual monthly weekly", "hot cold", "top bottom", "safe unsafe",
-    "encrypted unencrypted", "following preceding", "horizontal vertical", "horizontally vertically",
-    "clockwise anticlockwise counterclockwise", "parents children",
+    "above|below", "over|under", "increase|decrease", "increases|decreases", "increased|decreased", "rises|falls drops",
+    "rose|fell dropped", "raised|lowered", "highest|lowest", "high|low", "largest biggest|smallest", "oldest|newest",
+    "oldest|youngest", "earliest|latest", "longest|shortest", "fastest|slowest", "north|south", "northern|southern",
+    "east|west", "eastern|western", "upstream|downstream", "maximum|minimum", "most|least",
+    "allowed permitted|forbidden prohibited banned", "required mandatory compulsory|optional voluntary", "open|closed",
+    "opens|closes", "opened|closed", "locked|unlocked", "upper|lower", "inside|outside", "indoors|outdoors",
+    "always|never", "accepted|rejected refused", "enabled|disabled", "enable|disable", "included|excluded",
+    "includes|excludes", "public|private", "weekdays|weekends", "won|lost", "summer|winter", "spring|autumn",
+    "morning|evening", "best|worst", "imports|exports", "bought|sold", "positive|negative", "valid|invalid",
+    "legal|illegal", "online|offline", "temporary|permanent", "temporarily|permanently", "automatically|manually",
+    "automatic|manual", "daily|weekly|monthly|yearly annually", "annual yearly|monthly|weekly", "hot|cold",
+    "top|bottom",
+    "safe|unsafe", "encrypted|unencrypted", "following|preceding", "horizontal|vertical", "horizontally|vertically",
+    "clockwise|anticlockwise counterclockwise",
 )  # fmt: skip
-"""Words of which only one can be true of the same; not those that turn with what is compared (more, slower)."""
+"""Words of which only one side can be true of the same; not of people, as the same may hold for buyers and sellers."""
 _OTHERS: dict[str, frozenset[str]] = {}
-for _words in map(str.split, _OPPOSITES):
-    for _word in _words:
-        _OTHERS[_word] = _OTHERS.get(_word, frozenset()) | (frozenset(_words) - {_word})
+for _sides in ([frozenset(side.split()) for side in group.split("|")] for group in _OPPOSITES):
+    for _side in _sides:
+        for _word in _side:
+            _OTHERS[_word] = _OTHERS.get(_word, frozenset()).union(*_sides) - _side
 _TURNS = re.compile(
     r"\b(?:only|unless|except|until|if|rather|instead|than|without|hardly|barely|nor|neither|few|little|both|either|or|"
     r"myth|false|wrong|used to|no longer)\b",
     re.IGNORECASE,
 )
 """By which a clause may say something else of the same words."""
-_LIMITS = re.compile(r"\b(?:only|unless|except|until|if)\b", re.IGNORECASE)
+_LIMITS = re.compile(r"\b(?:only|unless|except|until|if|after|once|but)\b", re.IGNORECASE)
 """The same for a whole sentence."""
 _CLAUSE = re.compile(r"[;:]\s+|,\s+|\s(?=(?:but|while|whereas|although|though)\s)|\s[–—-]\s")
 _INSERTED = re.compile(
@@ -216,12 +216,20 @@ def _with_opposite(claim: Sentence, word: str, others: frozenset[str], sentences
             return ""
         if (
             there & others
+            and word not in there
+            and _in_order(claim.stems, clause.stems)
             and clause.negated == claim.negated
             and _nearly_all(claim, shared, clause.stemset | {lexicon.stem(word)})
             and _comparable(claim.text, clause.text, sentence.text, both)
         ):
             found = found or sentence.text
     return found
+
+
+def _in_order(own: Sequence[str], stems: Sequence[str]) -> bool:
+    """Whether the words that two texts share stand in the same order, so that neither is turned round."""
+    shared = [stem for stem in own if stem in stems]
+    return shared == [stem for stem in stems if stem in shared]
 
 
 def _other(claim: Sentence, sentences: Sequence[Sentence]) -> str:
@@ -240,12 +248,16 @@ def _with_other(
     value: str, kind: str, words: frozenset[str], own: Collection[str], sentences: Sequence[Sentence]
 ) -> str:
     best, found, near = 0.0, "", 0.0
+    beside: set[str] = set()
+    met: frozenset[str] = frozenset()
     for at, sentence in enumerate(sentences):
         values = _values(sentence.text)
         if any(one == value for one, _ in values):
-            beside = (sentences[place] for place in (at - 1, at + 1) if 0 <= place < len(sentences))
-            heading = (one.stemset for one in beside if not any(like == kind for _, like in _values(one.text)))
-            near = max(near, _shared(words, sentence.stemset.union(*heading)))
+            next_to = (sentences[place] for place in (at - 1, at + 1) if 0 <= place < len(sentences))
+            heading = (one.stemset for one in next_to if not any(like == kind for _, like in _values(one.text)))
+            around = sentence.stemset.union(*heading)
+            near = max(near, _shared(words, around))
+            beside |= around
         elif (
             kind in {like for _, like in values}
             and not any(like == kind and one in own for one, like in values)
@@ -253,8 +265,10 @@ def _with_other(
         ):
             shared = _shared(words, sentence.stemset)
             if shared > best:
-                best, found = shared, sentence.text
-    return found if best >= _SAME and near <= best - _NEARER else ""
+                best, found, met = shared, sentence.text, sentence.stemset
+    # a word that the sentence lacks may be what the claim is about (another plan, another region): is its value there?
+    elsewhere = any(_shared({word}, beside) for word in words if not _shared({word}, met))
+    return found if best >= _SAME and near <= best - _NEARER and not elsewhere else ""
 
 
 def _had_from(value: str, kind: str, values: Iterable[tuple[str, str]]) -> bool:
@@ -280,7 +294,20 @@ def _read_values(parts: Sequence[str]) -> Iterator[tuple[str, str]]:
         before = lexicon.fold(parts[at - 1]) if at else ""
         after = [lexicon.fold(one) for one in parts[at + 1 : at + 3]]
         unit = next((one for one in after if one not in _BETWEEN), "")
-        if {before, unit} & {"€", "$", "£", "euro", "euros", "dollars", "pounds", "crowns"}:
+        if {before, unit} & {
+            "€",
+            "$",
+            "£",
+            "euro",
+            "euros",
+            "dollar",
+            "dollars",
+            "pounds",
+            "crowns",
+            "eur",
+            "usd",
+            "gbp",
+        }:
             kind = "money"
         elif before in lexicon.MONTHS or unit in lexicon.MONTHS:
             kind = before if before in lexicon.MONTHS else unit

@@ -19,7 +19,7 @@ from ragtriage.judges.embedded.reading import Sentence
 PART = re.compile(r"[,;:.!?()\[\]\n]|\s[–—-]\s|\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?")
 _DENIES = re.compile(r"(?:not|never|no|cannot|\w+n['’]t)$", re.IGNORECASE)
 NO_DENIAL = re.compile(
-    r"\b[Nn]o\.?(?=\s*\d)|(?<=[^\W\d] )No\b|(?<=[,.] )No\b|\w*-(?:no|not|never)\b|\b(?:[Nn]o|[Nn]ot|[Nn]ever)-"
+    r"\b[Nn]o\.?(?=\s*\d)|(?<=[^\W\d] )No\b|(?<=[,.] )No\b|\b\w{1,30}-(?:no|not|never)\b|\b(?:[Nn]o|[Nn]ot|[Nn]ever)-"
 )
 """A "no" that denies nothing: a number's, a name's, a compound's."""
 _ENDS = frozenset(

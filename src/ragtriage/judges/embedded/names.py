@@ -1,7 +1,8 @@
 """Names, months and days of the week of a claim that stand nowhere in its evidence.
 
 An answer may name what everybody there knows, as the company whose handbook it reads from, or write a name in full. So
-a name counts only where none of its words stand there and a sentence with many of the claim's words has another name.
+a name counts only where none of its words stand there and a sentence with many of the claim's words has another name;
+a month or a day counts by itself.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ _PLAIN = frozenset(
     "asian african western internet web".split()
 )
 """Words with a capital that name nobody, or that everybody may add."""
+_FIRST = lexicon.STOP | frozenset("under according during since per see before after while unlike within".split())
+"""Words with a capital before a name that only begin a sentence."""
 _SAME = tuple(
     frozenset(group.split())
     for group in (
@@ -43,7 +46,9 @@ _SAME = tuple(
     )
 )  # fmt: skip
 """Words for the same country, where the one doesn't begin as the other does."""
-_WRITTEN = re.compile(r"\b\d{4}[-/.](\d{1,2})[-/.]\d{1,2}\b|\b(\d{1,2})[./-](\d{1,2})[./-](?:\d{4}|\d\d)\b")
+_WRITTEN = re.compile(
+    r"\b\d{4}[-/.](\d{1,2})[-/.]\d{1,2}\b|\b(\d{1,2})[/.-]\d{4}\b|\b(?:19|20)\d\d(\d\d)\d\d\b|\b(\d{1,2})[./-](\d{1,2})[./-](?:\d{4}|\d\d)\b"
+)
 """A date in figures."""
 _YEAR = tuple(name.lower() for name in calendar.month_name if name)
 _WEEK = tuple(name.lower() for name in calendar.day_name)
@@ -53,12 +58,16 @@ _RANGE = re.compile(
     rf"(?:(?:end|middle|beginning|mid|\d{{1,2}})[ -](?:of )?)?({_SHORT})\b"
 )
 """From one month or day to another."""
+_UPPER = re.compile(r"\b[A-Z]{2,}\b")
+_DOTTED = re.compile(r"\b(?:[A-Z]\.){2,}")
 _CUT = re.compile(r"\b[A-Z][a-z]{2,3}\b")
 _MAY = re.compile(r"\bMay\b")
 _REACHES = re.compile(
     r"\b(?:until|till|about|around|approximately|from|between|within|by|due|ends?|ending|runs?|ran|leaves?|lasts?)\b",
     re.IGNORECASE,
 )
+_OFF = re.compile(r"\b(?:closed|shut|unavailable|off|except)\b", re.IGNORECASE)
+"""By which a day is named of which the evidence needn't speak."""
 _LASTS = re.compile(r"\b(?:days?|weeks?|months?|quarters?|years?|hours?|daily|weekly|monthly|yearly)\b", re.IGNORECASE)
 _ALIKE = 4
 """Letters at the beginning by which two words are forms of one name: Germany, German."""
@@ -71,7 +80,8 @@ def foreign_names(
 ) -> tuple[str, ...]:
     """The names, months and days of a claim that nothing accounts for, as the claim writes them.
 
-    None where only the claim denies something: what isn't so needn't stand anywhere.
+    No month or day where the claim denies something, and no name where only the claim does: what isn't so needn't stand
+    anywhere.
 
     Args:
         claim: one claim.
@@ -83,9 +93,11 @@ def foreign_names(
     found: list[str] = []
     for name in _names(claim.text):
         dated = [word for word in name if _dated(word)]
-        if dated:
+        if len(dated) == len(name):
             reached = _REACHES.search(claim.text) and any(map(_LASTS.search, (claim.text, *texts)))
-            found += [] if claim.negated or reached else [word for word in dated if not there.has(word)]
+            words = " ".join(texts).lower()
+            off = claim.negated or reached or any(one.lower() not in words for one in _OFF.findall(claim.text))
+            found += [] if off else [word for word in dated if not there.has(word)]
         elif not _ACRONYM.fullmatch(" ".join(name)) and not any(map(there.has, name)) and not there.abbreviates(name):
             found += [" ".join(name)] if _otherwise(claim, name, sentences) else []
     return tuple(dict.fromkeys(found))
@@ -98,7 +110,7 @@ def _names(claim: str) -> Iterator[list[str]]:
         if _BEGINS.search(claim[max(0, match.start() - _BACK) : match.start()]):
             if _HEADING.match(claim, match.end()):
                 continue
-            words = words[1:] if len(words) == 1 or lexicon.fold(words[0]) in lexicon.STOP else words
+            words = words[1:] if len(words) == 1 or lexicon.fold(words[0]) in _FIRST else words
         words = [word for word in words if len(word) > 1 and lexicon.fold(word) not in _PLAIN]
         if words:
             yield words
@@ -137,15 +149,26 @@ class _There:
         )
 
     def abbreviates(self, name: Sequence[str]) -> bool:
-        """Whether the first letters of three words or more stand there as a word."""
-        return len(name) > 2 and "".join(word[0] for word in name).lower() in _words(self._texts)[0]
+        """Whether the first letters of a name stand there as a word of capitals."""
+        return len(name) > 1 and any("".join(word[0] for word in name) in _capitals(text) for text in self._texts)
 
 
 @lru_cache(8)
 def _words(texts: tuple[str, ...]) -> tuple[frozenset[str], str]:
     """The distinct words of texts, and all of them without what is between them."""
-    folded = [lexicon.fold(word) for text in texts for word in _WORDS.findall(text)]
+    folded = [lexicon.fold(word) for text in texts for word in _WORDS.findall(_dotless(text))]
     return frozenset(folded), "".join(folded)
+
+
+@lru_cache(64)
+def _capitals(text: str) -> frozenset[str]:
+    """The words of a text in capitals, without their stops."""
+    return frozenset(_UPPER.findall(_dotless(text)))
+
+
+def _dotless(text: str) -> str:
+    """A text with "US" for "U.S."."""
+    return _DOTTED.sub(lambda found: found[0].replace(".", ""), text)
 
 
 @lru_cache(64)

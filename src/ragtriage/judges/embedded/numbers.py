@@ -1,7 +1,8 @@
 """Numbers of a claim that nothing in its evidence accounts for.
 
 A number is accounted for if it stands in the evidence or the query in any way of writing it, if it is one of theirs
-rounded, or if it can be had from two of them by one step of arithmetic. What remains was taken from elsewhere, or is a
+rounded or in another unit, or if it can be had by one step of arithmetic: with a number of the claim's own, or from any
+two where the claim says that it was worked out. What remains was taken from elsewhere, or is a
 count; so it is a reason to look at the claim, and none to be sure that it is wrong.
 """
 
@@ -16,7 +17,7 @@ from ragtriage.judges.embedded.answers import plainly
 from ragtriage.judges.embedded.lexicon import number
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-_LISTED = re.compile(r"^\s*\(?\d{1,2}[.)](?=\s|$)|\n\s*\(?\d{1,2}[.)](?=\s|$)")
+_LISTED = re.compile(r"^\s*\(?\d{1,2}[.)](?=\s|$)|\n[^\S\n]*\(?\d{1,2}[.)](?=\s|$)")
 """The number of a list's item, also of the next one that was cut off behind a sentence."""
 _POINTING = re.compile(
     r"\b(?:passages?|sources?|documents?|contexts?|excerpts?|articles?|steps?|options?|points?|items?)\s+\d+"
@@ -38,7 +39,7 @@ _EQUATION = re.compile(rf"(?<![\d.,])({_OPERAND}(?:\s?[×x*·÷/+−–-]\s?{_OP
 """A calculation that is written out, with currencies, units and remarks."""
 _REMARK = re.compile(r"\([^()]*\)")
 _DIFFERS = re.compile(
-    r"\b(?:short(?:er)?|more|less|fewer|lower|higher|left|remain\w*|differ\w*|ahead|behind|long(?:er)?|earlier|later|older|"
+    r"\b(?:lasted|took|short(?:er)?|more|less|fewer|lower|higher|left|remain\w*|differ\w*|ahead|behind|long(?:er)?|earlier|later|older|"
     r"younger|cheaper|gap|extra|over|under|above|below|saves?|surplus|missing|by|another|further|apart|between)\b",
     re.IGNORECASE,
 )
@@ -57,11 +58,22 @@ _TERM = re.compile(r"\d+(?:[.,]\d+)*|(?<=[\s\d)%])[×x*·÷/+−–-](?=[\s\d€
 _SCALES = (
     (60.0, re.compile(r"\b(?:minutes?|mins?|seconds?|secs?|hours?|hrs?)\b", re.IGNORECASE)),
     (100.0, re.compile(r"%|\b(?:per ?cent\w*|cents?|pence|centi\w+|cm|shares?|[ap]\.?m)\b", re.IGNORECASE)),
+    (1024.0, re.compile(r"\b[KMGTkMG]i?B\b")),
     (1e3, re.compile(r"thousand|kilo|milli|\d ?k\b|\b(?:tons?|tonnes?|[mk]?[gl]|[mk]?m|ms|[KMGT]i?B|[kM]W|[kM]Hz)\b")),
     (1e6, re.compile(r"million|mega|\d ?(?:m|mn|M)\b|\b[MGT]i?B\b|[MG]W|[MG]Hz")),
     (1e9, re.compile(r"billion|giga|\d ?(?:bn|B)\b|\b[GT]i?B\b|GW|GHz")),
 )
 """Minutes and hours, per cent and shares, thousands and so on: what a number of another scale goes by."""
+_SPANS = tuple(
+    (scale, re.compile(rf"\b{one}s?\b", re.IGNORECASE), re.compile(rf"\b{other}s?\b", re.IGNORECASE))
+    for scale, one, other in (
+        (12.0, "month", "year"),
+        (30.0, "day", "month"),
+        (7.0, "day", "week"),
+        (24.0, "hour", "day"),
+    )
+)
+"""Lengths of time: how many of the one make one of the other."""
 _PARTS = (
     (re.compile(r"\bhal(?:f|ves)\b", re.IGNORECASE), 0.5),
     (re.compile(r"\bquarters?\b", re.IGNORECASE), 0.25),
@@ -105,11 +117,21 @@ def foreign_numbers(claim: str, known: Collection[str], texts: Sequence[str], re
     differs = _DIFFERS.search(claim) is not None
     calculates = CALCULATES.search(claim) is not None
     scales = [scale for scale, unit in _SCALES if any(map(unit.search, (claim, *texts)))]
+    scales += [scale for scale, *units in _SPANS if _told_in(units, claim, texts)]
     return tuple(
         f"0{one}" if one.startswith(".") else one
         for one in left
         if one in decades
         or not (_accounted(one, values, own, scales, calculates=calculates) or (differs and _apart(one, values, own)))
+    )
+
+
+def _told_in(units: Sequence[re.Pattern[str]], claim: str, texts: Sequence[str]) -> bool:
+    """Whether the claim tells in one of two units what the evidence tells in the other."""
+    one, other = units
+    return any(
+        mine.search(claim) is not None and any(map(theirs.search, texts))
+        for mine, theirs in ((one, other), (other, one))
     )
 
 
@@ -120,7 +142,12 @@ def _worked_out(response: str, values: Collection[float]) -> Iterator[float]:
         terms = _TERM.findall(_REMARK.sub(" ", equation[1]))
         numbers = [next(_values(number(term)), 0.0) for term in terms[::2]]
         result = next(_values(number(equation[2])), None)
-        if result is None or len(terms) % 2 == 0 or not all(any(_near(one, n) for one in known) for n in numbers):
+        if (
+            result is None
+            or not math.isfinite(result)
+            or len(terms) % 2 == 0
+            or not all(any(_near(one, n) for one in known) for n in numbers)
+        ):
             continue
         if abs(_calculation(numbers, terms[1::2]) - result) <= max(0.5 if result == int(result) else 0.05, 1e-6):
             known.add(result)
@@ -145,7 +172,7 @@ def _values(found: str) -> Iterator[float]:
     hour, colon, minutes = found.partition(":")
     if colon:
         yield from (float(part) for part in (hour, minutes) if part.isdigit())
-        if hour.isdigit() and int(hour) > 12:
+        if hour.isdigit() and float(hour) > 12:
             yield float(hour) - 12
         return
     try:
