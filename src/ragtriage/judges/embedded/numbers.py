@@ -43,7 +43,7 @@ _DIFFERS = re.compile(
     r"younger|cheaper|gap|extra|over|under|above|below|saves?|surplus|missing|by|another|further|apart|between)\b",
     re.IGNORECASE,
 )
-CALCULATES = re.compile(
+_CALCULATES = re.compile(
     r"\b(?:(?:in )?all|altogether|totals?|together|sum|makes?|com(?:es?|ing) to|amount\w* to|adds?|leav\w+|left|"
     r"remain\w*|short|more|less|fewer|(?:dear|cheap|long|short|high|low|earli|lat|young|old)er|after|before|until|between|"
     r"differ\w*|ahead|behind|apart|another|further|extra|by|half|halves|twice|doubl\w+|times|each|per|average\w*|"
@@ -115,7 +115,7 @@ def foreign_numbers(claim: str, known: Collection[str], texts: Sequence[str], re
     values |= set(_worked_out(response or claim, values))
     own = [value for one in stated for value in _values(one)]
     differs = _DIFFERS.search(claim) is not None
-    calculates = CALCULATES.search(claim) is not None
+    calculates = _CALCULATES.search(claim) is not None
     scales = [scale for scale, unit in _SCALES if any(map(unit.search, (claim, *texts)))]
     scales += [scale for scale, *units in _SPANS if _told_in(units, claim, texts)]
     return tuple(
