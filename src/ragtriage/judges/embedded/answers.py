@@ -27,9 +27,10 @@ _NUMBERS = NUMBER_WORDS | _ORDINALS
 _WORDS = re.compile(rf"\b(?:{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})\b", re.IGNORECASE)
 _SUFFIX = re.compile(r"\b(\d+)(?:st|nd|rd|th)\b")
 
-_MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name}
-_MONTHS |= {name[:3]: number for name, number in _MONTHS.items()}
-_MONTH = rf"({'|'.join(sorted(_MONTHS, key=len, reverse=True))})\.?"
+MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name}
+MONTHS |= {name[:3]: number for name, number in MONTHS.items()}
+"""The names of the months, whole and cut to three letters → their numbers."""
+_MONTH = rf"({'|'.join(sorted(MONTHS, key=len, reverse=True))})\.?"
 _YEAR = r"(1\d{3}|20\d\d)"
 _FORMS = (
     (re.compile(rf"\b(\d{{1,2}})(?: of)? {_MONTH},? {_YEAR}\b", re.IGNORECASE), "dmy"),
@@ -85,7 +86,7 @@ def _span(form: str, parts: tuple[str, ...]) -> Span | None:
             return (date(int(parts[0]), 1, 1), date(last, 12, 31)) if last >= int(parts[0]) else None
         known = dict(zip(form, parts, strict=True))
         month = known["m"]
-        year, number = int(known["y"]), int(month) if month.isdigit() else _MONTHS[month.lower()]
+        year, number = int(known["y"]), int(month) if month.isdigit() else MONTHS[month.lower()]
         if "d" in known:
             day = date(year, number, int(known["d"]))
             return day, day

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 
 from ragtriage.judges.embedded import lexicon
+from ragtriage.judges.embedded.deadlines import worked_out
 from ragtriage.judges.embedded.reading import Sentence
 
 _WORD = r"[^\W\d_]+(?:['’][^\W\d_]+)?"
@@ -76,7 +77,7 @@ _SHARED = 0.5
 
 
 def foreign_names(
-    claim: Sentence, sentences: Sequence[Sentence], known: Collection[str], texts: tuple[str, ...]
+    claim: Sentence, sentences: Sequence[Sentence], known: Collection[str], texts: tuple[str, ...], response: str = ""
 ) -> tuple[str, ...]:
     """The names, months and days of a claim that nothing accounts for, as the claim writes them.
 
@@ -88,8 +89,10 @@ def foreign_names(
         sentences: those of the evidence.
         known: the stems of the evidence.
         texts: evidence and query.
+        response: what the claim was taken from; a date that is worked out there, or from there, is accounted for.
     """
     there = _There(known, texts)
+    told = worked_out(claim.text, texts, response)
     found: list[str] = []
     for name in _names(claim.text):
         dated = [word for word in name if _dated(word)]
@@ -97,7 +100,7 @@ def foreign_names(
             reached = _REACHES.search(claim.text) and any(map(_LASTS.search, (claim.text, *texts)))
             words = " ".join(texts).lower()
             off = claim.negated or reached or any(one.lower() not in words for one in _OFF.findall(claim.text))
-            found += [] if off else [word for word in dated if not there.has(word)]
+            found += [] if off else [word for word in dated if _dated(word) not in told and not there.has(word)]
         elif not _ACRONYM.fullmatch(" ".join(name)) and not any(map(there.has, name)) and not there.abbreviates(name):
             found += [" ".join(name)] if _otherwise(claim, name, sentences) else []
     return tuple(dict.fromkeys(found))

@@ -8,12 +8,13 @@ count; so it is a reason to look at the claim, and none to be sure that it is wr
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 
 from ragtriage.judges.embedded.answers import plainly
+from ragtriage.judges.embedded.calculations import worked_out
+from ragtriage.judges.embedded.deadlines import worked_out as dates_worked_out
 from ragtriage.judges.embedded.lexicon import number
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -33,13 +34,8 @@ _COUNTED = re.compile(
 )
 """Words that count what stands in the sources more often than they repeat a number from there."""
 _DECADE = re.compile(r"\b(\d{3}0)['’]?s\b")
-_OPERAND = r"(?:[€$£]\s?)?\d++(?:[.,]\d++)*+(?:\s?(?:%|[^\W\d_]+(?:[ -][^\W\d_]+){0,2}))?(?:\s?\([^()]{1,40}\))?"
-_RESULT = r"(?:[€$£]\s?)?(\d+(?:[.,]\d+)*)"
-_EQUATION = re.compile(rf"(?<![\d.,])({_OPERAND}(?:\s?[×x*·÷/+−–-]\s?{_OPERAND}){{1,5}})\s?=\s?{_RESULT}")
-"""A calculation that is written out, with currencies, units and remarks."""
-_REMARK = re.compile(r"\([^()]*\)")
 _DIFFERS = re.compile(
-    r"\b(?:lasted|took|short(?:er)?|more|less|fewer|lower|higher|left|remain\w*|differ\w*|ahead|behind|long(?:er)?|earlier|later|older|"
+    r"\b(?:lasted|took|short(?:er)?|more|less|fewer|lower|higher|left|remain\w*|differ\w*|ahead|behind|long(?:er)?|earlier|later?|older|"
     r"younger|cheaper|gap|extra|over|under|above|below|saves?|surplus|missing|by|another|further|apart|between)\b",
     re.IGNORECASE,
 )
@@ -54,7 +50,8 @@ _CALCULATES = re.compile(
     re.IGNORECASE,
 )
 """What a claim holds that says something which was worked out."""
-_TERM = re.compile(r"\d+(?:[.,]\d+)*|(?<=[\s\d)%])[×x*·÷/+−–-](?=[\s\d€$£])")
+_HOURS = re.compile(r"\bhours?\b", re.IGNORECASE)
+_CLOCK = re.compile(r"\b\d{1,2}(?::\d\d|\s?[ap]\.?m\b)|\bo['’]clock\b", re.IGNORECASE)
 _SCALES = (
     (60.0, re.compile(r"\b(?:minutes?|mins?|seconds?|secs?|hours?|hrs?)\b", re.IGNORECASE)),
     (100.0, re.compile(r"%|\b(?:per ?cent\w*|cents?|pence|centi\w+|cm|shares?|[ap]\.?m)\b", re.IGNORECASE)),
@@ -110,19 +107,25 @@ def foreign_numbers(claim: str, known: Collection[str], texts: Sequence[str], re
     left = [one for one in left if one not in there and not (one in decades and _in_decade(one, there))][:_LEFT]
     if not left:
         return ()
+    told = dates_worked_out(claim, tuple(texts), response)
+    left = [one for one in left if one not in told]
     values = {value for found in there for value in _values(found)}
     values |= {value for part, value in _PARTS if any(map(part.search, texts))}
-    values |= set(_worked_out(response or claim, values))
+    values |= worked_out(response or claim, values)
     own = [value for one in stated for value in _values(one)]
     differs = _DIFFERS.search(claim) is not None
     calculates = _CALCULATES.search(claim) is not None
+    clock = _HOURS.search(claim) is not None and any(map(_CLOCK.search, (claim, *texts)))
     scales = [scale for scale, unit in _SCALES if any(map(unit.search, (claim, *texts)))]
     scales += [scale for scale, *units in _SPANS if _told_in(units, claim, texts)]
     return tuple(
         f"0{one}" if one.startswith(".") else one
         for one in left
         if one in decades
-        or not (_accounted(one, values, own, scales, calculates=calculates) or (differs and _apart(one, values, own)))
+        or not (
+            _accounted(one, values, own, scales, calculates=calculates)
+            or (differs and _apart(one, values, own, clock=clock))
+        )
     )
 
 
@@ -133,38 +136,6 @@ def _told_in(units: Sequence[re.Pattern[str]], claim: str, texts: Sequence[str])
         mine.search(claim) is not None and any(map(theirs.search, texts))
         for mine, theirs in ((one, other), (other, one))
     )
-
-
-def _worked_out(response: str, values: Collection[float]) -> Iterator[float]:
-    """The results of calculations that are written out and right, of known numbers or of results before them."""
-    known = {*values, *(float(n) for n in range(_SMALLEST))}
-    for equation in _EQUATION.finditer(response):
-        terms = _TERM.findall(_REMARK.sub(" ", equation[1]))
-        numbers = [next(_values(number(term)), 0.0) for term in terms[::2]]
-        result = next(_values(number(equation[2])), None)
-        if (
-            result is None
-            or not math.isfinite(result)
-            or len(terms) % 2 == 0
-            or not all(any(_near(one, n) for one in known) for n in numbers)
-        ):
-            continue
-        if abs(_calculation(numbers, terms[1::2]) - result) <= max(0.5 if result == int(result) else 0.05, 1e-6):
-            known.add(result)
-            yield result
-
-
-def _calculation(numbers: Sequence[float], signs: Sequence[str]) -> float:
-    """What numbers with signs between them come to, points before lines."""
-    terms = [numbers[0]]
-    for sign, value in zip(signs, numbers[1:], strict=True):
-        if sign in "×x*·":
-            terms[-1] *= value
-        elif sign in "÷/":
-            terms[-1] = terms[-1] / value if value else math.inf
-        else:
-            terms.append(value if sign == "+" else -value)
-    return sum(terms)
 
 
 def _values(found: str) -> Iterator[float]:
@@ -200,9 +171,18 @@ def _in_decade(decade: str, there: Collection[str]) -> bool:
     return any(len(found) == 4 and found[:3] == decade[:3] for found in there)
 
 
-def _apart(found: str, values: Collection[float], own: Collection[float]) -> bool:
-    """Whether it says how far one of the claim's numbers is from another, there or in the evidence."""
-    return any(_near(abs(a - b), value) for value in _values(found) for a in own if a != value for b in (*values, *own))
+def _apart(found: str, values: Collection[float], own: Collection[float], *, clock: bool) -> bool:
+    """Whether it says how far one of the claim's numbers is from another, there or in the evidence.
+
+    On the `clock` also past noon or midnight: from 8 pm to 1 am it is five hours.
+    """
+    return any(
+        _near(abs(a - b), value) or (clock and value in {(a - b) % 12, (b - a) % 12})
+        for value in _values(found)
+        for a in own
+        if a != value
+        for b in (*values, *own)
+    )
 
 
 def _small(value: float) -> bool:

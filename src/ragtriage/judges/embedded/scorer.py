@@ -25,11 +25,11 @@ from ragtriage.judges.embedded.encoder import Encoded, Vector
 from ragtriage.judges.embedded.evidence import Evidence
 from ragtriage.judges.embedded.fitted import PIECEWISE, Fusion, Model
 from ragtriage.judges.embedded.library import Library
+from ragtriage.judges.embedded.listed import is_item, is_open, is_step
 from ragtriage.judges.embedded.matcher import Matcher
 from ragtriage.judges.embedded.names import foreign_names
 from ragtriage.judges.embedded.numbers import foreign_numbers
 from ragtriage.judges.embedded.pairing import Pair, parts, passage
-from ragtriage.judges.embedded.procedures import is_step
 from ragtriage.judges.embedded.products import along, between
 from ragtriage.judges.embedded.reading import Sentence
 from ragtriage.judges.embedded.verdict import Cuts
@@ -82,7 +82,7 @@ DECLINED = 0.05
 REPLIED = 0.9
 """The probability that a short reply answers what it replies to; right or wrong, it is an answer."""
 STEP = 0.8
-"""The probability that a numbered step is needed by whoever asks how something is done; set by hand."""
+"""The probability that a step or an item of what was asked for is needed; set by hand."""
 UNTOLD = 0.45
 """The probability that a bare "no" is supported: what it denies isn't said, so there is no verdict."""
 
@@ -183,7 +183,7 @@ class Measurer:
         pairs = self._pairs(claim.text, c, evidence)
         texts = (*question.evidence, question.query)
         foreign = foreign_numbers(claim.text, evidence.numbers | evidence.stems, texts, question.context)
-        foreign += foreign_names(claim, evidence.sentences, evidence.stems, texts)
+        foreign += foreign_names(claim, evidence.sentences, evidence.stems, texts, question.context)
         denied = contradicting(claim, evidence.sentences)
         found = replace(_found(c, claim, evidence), foreign=foreign, denied=denied)
         return Measured("supported", (tuple(row),), (found,), pairs)
@@ -215,8 +215,11 @@ class Measurer:
         return Measured("relevant", (tuple(row),), (_found(c, query, evidence),))
 
     def _essential(self, question: Question) -> Measured:
-        if question.context and is_step(question.query, question.subject, question.context):
+        about = question.query, question.subject, question.context
+        if question.context and (is_step(*about) or is_item(*about)):
             return Measured("essential_part", (), (Scored(STEP, question.query),))
+        if question.context and is_open(question.query):
+            return self._relevant(question)
         query, encoded, evidence, c = self._search(question.query, [question.subject])
         row = features.answered(c, query, encoded.vector, evidence)
         task = "essential"

@@ -40,6 +40,10 @@ _EMBEDDED = re.compile(
     rf"{WH} (?:(?:the|a|an|my|your|our|their|i|you|we|they|he|she|it|this|that|these|to)\b)", re.IGNORECASE
 )
 _BETWEEN = re.compile(r"\b(?:between|both|either|whether|depending on|regardless of|no matter)\b", re.IGNORECASE)
+_INSERTED = re.compile(
+    rf"(?:who|whom|whose|which)\b[^,?]*,\s+(?!(?:and |or |but )?(?:{WH}|{INVERTED})\b)", re.IGNORECASE
+)
+"""A relative clause between commas, behind which the sentence goes on."""
 _NO_VERB_YET = re.compile(rf"(?:which|whose|how (?:many|much))(?: (?!{INVERTED}\b)[\w'’-]+){{0,3}}", re.IGNORECASE)
 _FRAME = re.compile(
     rf"(?P<frame>(?:(?:can|could|would|will) you (?:please )?|please |kindly )?(?:tell me|explain(?: to me)?|describe|"
@@ -86,7 +90,7 @@ def _asks_again(before: str, behind: str, cut: re.Match[str]) -> bool:
         return False
     if cut["bare"]:
         direct = _AUX_SOON.match(before.lstrip()) and _AUX_SOON.match(behind)
-        return direct is not None and _EMBEDDED.match(behind) is None
+        return direct is not None and _EMBEDDED.match(behind) is None and _INSERTED.match(behind) is None
     comma = cut["comma"] is not None
     if len(before.split()) < 2 or _NO_VERB_YET.fullmatch(before.strip(" ,")) or (_BETWEEN.search(before) and not comma):
         return False

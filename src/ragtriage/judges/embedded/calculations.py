@@ -1,0 +1,151 @@
+"""The results of calculations that a response writes out: right ones, of numbers that are known or were worked out."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterator, Sequence
+from itertools import combinations
+
+from ragtriage.judges.embedded.lexicon import number
+
+_MARKS = re.compile(r"\*\*|__|`|\\[()\[\]]|\\(?=[$%])|(?<!\S)[*_](?=\S)|(?<=\S)[*_](?!\S)")
+_TIMES = re.compile(r"\\(?:times|cdot)\b")
+_DIVIDED = re.compile(r"\\div\b")
+_CURRENCY = r"(?:[€$£]\s?|\b[A-Z]{3}\s)?"
+_OPERAND = rf"{_CURRENCY}\d++(?:[.,]\d++)*+(?:\s?(?:%|[^\W\d_]+(?:[ -][^\W\d_]+){{0,2}}))?(?:\s?\([^()]{{1,40}}\))?"
+_RESULT = rf"(?:about |roughly |approximately )?{_CURRENCY}(\d+(?:[.,]\d+)*)\s?(%)?"
+_SIGN = r"(?:\s?[×x*·÷/+−–-]\s?|\s(?:out )?of\s)"
+_EQUATION = re.compile(rf"(?<![\d.,])({_OPERAND}(?:{_SIGN}{_OPERAND}){{1,5}})\s?[=≈]\s?{_RESULT}")
+"""A calculation that is written out, with currencies, units and remarks; "352 of 640 = 55 %" is one."""
+_REMARK = re.compile(r"\([^()]*\)")
+_TERM = re.compile(r"(\d+(?:[.,]\d+)*)(?:\s?(%))?|(?<=[\s\d)%\w])([×x*·÷/+−–-])(?=[\s\d€$£])|\s(?:out )?(of)\s")
+_HUNDREDTHS = re.compile(r"\d\s?(?:p|c|ct|cts|cents?|pence)\b|%")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_SMALL = 13
+"""Whole numbers below it are counted in the head: days of a range, months of a year."""
+_MOST = 60
+"""Known numbers, and numbers of a response, that are combined with each other."""
+_SUMMANDS = 6
+
+
+def worked_out(response: str, values: Collection[float]) -> frozenset[float]:
+    """The numbers that a response accounts for by calculating.
+
+    The result of each calculation that is written out, right, and made of numbers that are known, small, or worked out
+    before it; the small numbers in it; and what is said of such results without being written out: their sum, how far
+    one is from another, its share of another.
+
+    Args:
+        response: as it was written, in any markup.
+        values: the numbers that are known.
+    """
+    text = _MARKS.sub("", _DIVIDED.sub("÷", _TIMES.sub("×", response)))
+    known = set(values)
+    results: list[float] = []
+    found: set[float] = set()
+    for equation in _EQUATION.finditer(text):
+        terms = list(_terms(equation[1]))
+        result = _value(equation[2])
+        operands, signs = [t for t in terms if not isinstance(t, str)], [t for t in terms if isinstance(t, str)]
+        if result is None or len(operands) != len(signs) + 1 or len(operands) < 2:
+            continue
+        if not all(_known(value, known) for value, _ in operands):
+            continue
+        hundredths = _HUNDREDTHS.search(equation[0]) is not None
+        if any(_fits(come, result, equation[2]) for come in _outcomes(operands, signs, hundredths=hundredths)):
+            results.append(result)
+            known.add(result)
+            found |= {result, *(value for value, _ in operands)}
+    if results:
+        found |= set(_said_of(text, results, values))
+    return frozenset(found)
+
+
+def _terms(calculation: str) -> Iterator[tuple[float, bool] | str]:
+    """Operands (value, whether it is a percentage) and the signs between them."""
+    for term in _TERM.finditer(_REMARK.sub(" ", calculation)):
+        if term[1]:
+            value = _value(term[1])
+            yield (math.inf if value is None else value), bool(term[2])
+        else:
+            yield term[3] or "/"
+
+
+def _value(written: str) -> float | None:
+    """What a number means; None if it is a version, or too large to calculate with."""
+    try:
+        value = float(number(written).replace(",", "."))
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _known(value: float, known: Collection[float]) -> bool:
+    """Whether a number is known or small, or the sum or difference of two that are."""
+    if (value < _SMALL and value == int(value)) or any(_near(value, one) for one in known):
+        return True
+    return any(_near(a + b, value) or _near(abs(a - b), value) for a, b in combinations(sorted(known)[:_MOST], 2))
+
+
+def _outcomes(operands: Sequence[tuple[float, bool]], signs: Sequence[str], *, hundredths: bool) -> Iterator[float]:
+    """What a calculation comes to, percentages read as hundredths and as they stand, in either of two units."""
+    for as_share in (True, False):
+        come = _calculation([v / 100 if share and as_share else v for v, share in operands], signs)
+        yield from (come, come * 100, come / 100) if hundredths else (come,)
+
+
+def _calculation(numbers: Sequence[float], signs: Sequence[str]) -> float:
+    """What numbers with signs between them come to, points before lines."""
+    terms = [numbers[0]]
+    for sign, value in zip(signs, numbers[1:], strict=True):
+        if sign in "×x*·":
+            terms[-1] *= value
+        elif sign in "÷/":
+            terms[-1] = terms[-1] / value if value else math.inf
+        else:
+            terms.append(value if sign == "+" else -value)
+    return sum(terms)
+
+
+def _said_of(text: str, results: Sequence[float], values: Collection[float]) -> Iterator[float]:
+    """The numbers of a text that are a sum of results, or a difference or share of one and something known."""
+    known = [*results[:_MOST]]
+    others = sorted(values)[:_MOST]
+    for written in list(dict.fromkeys(_NUMBER.findall(text)))[:_MOST]:
+        value = _value(written)
+        if value is None or any(_near(value, one) for one in (*known, *others)):
+            continue
+        if _summed(value, known) or any(
+            _fits(come, value, written) for a in known for b in (*known, *others) if a != b for come in _between(a, b)
+        ):
+            known.append(value)
+            yield value
+
+
+def _summed(value: float, results: Sequence[float]) -> bool:
+    """Whether it is the sum of some results that stand together."""
+    return any(
+        _near(sum(results[start : start + n]), value)
+        for n in range(2, _SUMMANDS + 1)
+        for start in range(len(results) - n + 1)
+    )
+
+
+def _between(a: float, b: float) -> Iterator[float]:
+    """How far two numbers are apart, and what share of the one the other is, in per cent or times."""
+    yield abs(a - b)
+    for one, other in ((a, b), (b, a)):
+        if other:
+            yield one / other
+            yield one / other * 100
+
+
+def _fits(come: float, stated: float, written: str) -> bool:
+    """Whether a calculation comes to what is stated, rounded to the figures that are shown."""
+    decimals = len(written.rpartition(".")[2]) if "." in written else 0
+    return math.isfinite(come) and abs(come - stated) <= 0.5 * 10.0**-decimals + 1e-6
+
+
+def _near(a: float, b: float) -> bool:
+    return abs(a - b) <= 1e-6 * max(1.0, abs(b))

@@ -1,0 +1,147 @@
+"""Dates that a response works out: a date of the evidence or the query, and a span of time before or after it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import lru_cache
+from itertools import islice
+
+from ragtriage.judges.embedded.answers import MONTHS, plainly
+
+_WEEK = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_DAY = rf"(?:({'|'.join(_WEEK)}),? (?:the )?)?"
+_NAMES = "|".join(sorted(MONTHS, key=len, reverse=True))
+_FORMS = (
+    re.compile(rf"\b{_DAY}(?P<day>\d{{1,2}})(?: of)? (?P<month>{_NAMES})\b\.?(?:,? (?P<year>(?:19|20)\d\d)\b)?", re.I),
+    re.compile(rf"\b{_DAY}(?P<month>{_NAMES})\.? (?P<day>\d{{1,2}})\b(?:,? (?P<year>(?:19|20)\d\d)\b)?", re.I),
+    re.compile(r"\b()(?P<year>(?:19|20)\d\d)-(?P<month>\d\d)-(?P<day>\d\d)\b"),
+)
+_MONTH = {number: name for name, number in MONTHS.items() if len(name) > 3 or name == "may"}
+_SPAN = re.compile(
+    r"\b(\d{1,3}|an?|one)[ -]((?:calendar|full|whole|clear|consecutive|business|working|banking|week)[ -])?"
+    r"(day|week|fortnight|month|year)s?\b",
+    re.IGNORECASE,
+)
+_WORKDAYS = re.compile(r"business|working|banking|week", re.IGNORECASE)
+_DAYS = {"day": 1, "week": 7, "fortnight": 14}
+_MONTHS_OF = {"month": 1, "year": 12}
+_NO_YEAR = (2001, 2004)
+"""Years that stand for an unknown one: without and with a leap day."""
+_YEARS = range(1996, 2024)
+"""All ways in which the days of a week fall on dates."""
+_MOST = 24
+"""Dates, and spans, of a text that are combined."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A date as a text has it."""
+
+    day: int
+    month: int
+    year: int | None
+    weekday: str
+    """In small letters; empty if it isn't named."""
+
+    def on(self, year: int) -> date | None:
+        """The day it is, in its own year or, without one, in this; None if there is no such day."""
+        try:
+            return date(self.year or year, self.month, self.day)
+        except ValueError:
+            return None
+
+
+def worked_out(claim: str, texts: tuple[str, ...], response: str) -> frozenset[str]:
+    """The words of a claim's dates that can be worked out: day, month, year and day of the week, in small letters.
+
+    Args:
+        claim: one claim.
+        texts: evidence and query.
+        response: what the claim was taken from; a date that was worked out there may lead to the next.
+    """
+    own = list(_dates(claim))
+    found: set[str] = set()
+    for year, reached in _reached(texts, response or claim) if own else ():
+        for one in own:
+            day = one.on(year)
+            if day in reached:
+                found |= {str(one.day), _MONTH[one.month], str(day.year)}
+                found |= {one.weekday} & ({_WEEK[day.weekday()]} if one.year or year not in _NO_YEAR else set())
+    return frozenset(found)
+
+
+@lru_cache(64)
+def _reached(texts: tuple[str, ...], response: str) -> tuple[tuple[int, frozenset[date]], ...]:
+    """Each year that it may be → the dates that are told or can be worked out."""
+    told = list(islice((one for text in texts for one in _dates(text)), _MOST))
+    spans = list(islice(dict.fromkeys(span for text in (response, *texts) for span in _spans(text)), _MOST))
+    said = list(islice(_dates(response), _MOST))
+    years = {one.year for one in told if one.year} or _fitting(told)
+    return tuple((year, frozenset(_grown(year, told, said, spans))) for year in sorted(years))
+
+
+def _grown(
+    year: int, told: Iterable[_Written], said: Iterable[_Written], spans: Sequence[tuple[int, str]]
+) -> set[date]:
+    """The dates that are told, and those of the response that a span leads to, one from the other."""
+    known = {day for one in told if (day := one.on(year))}
+    left = {day for one in said if (day := one.on(year))} - known
+    while met := {day for day in left if any(_leads(a, day, span) for a in known for span in spans)}:
+        known |= met
+        left -= met
+    return known
+
+
+def _leads(a: date, b: date, span: tuple[int, str]) -> bool:
+    """Whether two dates are a span apart, the first day counted or not."""
+    first, last = min(a, b), max(a, b)
+    number, unit = span
+    if unit == "workday":
+        apart = sum((first + timedelta(n)).weekday() < 5 for n in range((last - first).days)) if number < 100 else 0
+    elif unit in _DAYS:
+        apart, number = (last - first).days, number * _DAYS[unit]
+    else:
+        apart, number = (last - _later(first, number * _MONTHS_OF[unit])).days, 0
+    return abs(apart - number) <= 1
+
+
+def _later(day: date, months: int) -> date:
+    """The same day some months later, or the last one of a shorter month."""
+    year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
+    for last in range(day.day, 27, -1):
+        try:
+            return date(year, month + 1, last)
+        except ValueError:
+            continue
+    return date(year, month + 1, day.day)
+
+
+def _fitting(told: Sequence[_Written]) -> set[int]:
+    """Years in which the days of the week that are named fall on their dates."""
+    named = [one for one in told if one.weekday]
+    if not named:
+        return set(_NO_YEAR)
+    return {y for y in _YEARS if all((d := one.on(y)) and _WEEK[d.weekday()] == one.weekday for one in named)}
+
+
+@lru_cache(256)
+def _read(text: str) -> str:
+    return plainly(text.replace("*", "").replace("_", " "))
+
+
+def _dates(text: str) -> Iterator[_Written]:
+    for form in _FORMS:
+        for found in form.finditer(_read(text)):
+            month = found["month"].lower()
+            number = int(month) if month.isdigit() else MONTHS[month]
+            year = int(found["year"]) if found["year"] else None
+            yield _Written(int(found["day"]), number, year, (found[1] or "").lower())
+
+
+def _spans(text: str) -> Iterator[tuple[int, str]]:
+    """How many of which unit: (10, "day"), (4, "workday")."""
+    for number, kind, unit in _SPAN.findall(_read(text)):
+        yield (int(number) if number.isdigit() else 1), "workday" if _WORKDAYS.match(kind) else unit.lower()

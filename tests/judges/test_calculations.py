@@ -1,0 +1,52 @@
+"""The results of calculations that a response writes out."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from ragtriage.judges.embedded.calculations import worked_out
+
+
+@pytest.mark.parametrize(
+    ("response", "known", "found"),
+    [
+        ("2 × €58 (adults) + €41 (15-year-old) + €29 (9-year-old) = **€186**", {58, 41, 29}, {186}),
+        ("- Night: 120 kWh × 14.2p = £17.04\n- Other: 80 kWh × 31.5p = £25.20\n- Total: **£42.24**",
+         {120, 14.2, 80, 31.5}, {17.04, 25.2, 42.24}),
+        ("Days 11–12: 2 days × EUR 180 = EUR 360", {180}, {360, 2}),
+        ("352 of 640 = 55%", {352, 640}, {55}),
+        ("The rest, 352 − 12 = 340, voted. With 210 in favour that is about 61.8%.", {352, 12, 210}, {340, 61.8}),
+        ("14,000 to 40,000: 26,000 × 18% = 4,680", {14000, 40000, 18}, {4680, 26000}),
+        ("At 5 € each: \\( 12 \\times 5 = 60 \\)", {12}, {60}),
+    ],
+)  # fmt: skip
+def test_a_right_calculation_accounts_for_its_numbers(response: str, known: set[float], found: set[float]) -> None:
+    assert found <= worked_out(response, known)
+
+
+@pytest.mark.parametrize(
+    ("response", "known"),
+    [
+        ("2 × €58 = €126", {58}),
+        ("3 × €77 = €231", {58}),
+        ("Together they cost 99 euros.", {45, 54}),
+        ("It is 10:30 = late", {10}),
+        ("1 + 1 = " + "9" * 400, set()),
+    ],
+)
+def test_a_wrong_one_or_one_of_made_up_numbers_accounts_for_nothing(response: str, known: set[float]) -> None:
+    assert not worked_out(response, known) - {0, 1, 2, 3}
+
+
+def test_without_a_calculation_no_sum_is_looked_for() -> None:
+    assert worked_out("Breakfast 12, dinner 30, in all 42.", {12, 30}) == frozenset()
+
+
+@pytest.mark.parametrize("unit", ["1 + 1 = 2, ", "1 + ", "1 of ", "(1) ", "*", "5 5 = "])
+def test_time_grows_with_the_response(unit: str) -> None:
+    begin = time.perf_counter()
+    worked_out(unit * (20_000 // len(unit)), {float(n) for n in range(100)})
+
+    assert time.perf_counter() - begin < 20, "a second or two on an idle machine"

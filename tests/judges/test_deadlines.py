@@ -1,0 +1,68 @@
+"""Dates that a response works out from those of its evidence and query."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from ragtriage.judges.embedded.deadlines import worked_out
+from ragtriage.judges.embedded.names import foreign_names
+from ragtriage.judges.embedded.numbers import foreign_numbers
+from ragtriage.judges.embedded.reading import read_sentence
+
+
+@pytest.mark.parametrize(
+    ("claim", "texts", "response", "found"),
+    [
+        ("The earliest day is 1 September.", ("Notice: the tenth day after.", "We gave it on 22 August."), "",
+         {"1", "september"}),
+        ("It ends on 22 February.", ("It runs for six months.", "It began on 22 August."), "", {"22", "february"}),
+        ("The last day is March 2, 2025.", ("Twelve months from March 3, 2024.",), "", {"2", "march", "2025"}),
+        ("You hear by 12 June.", ("Ask six weeks before. They reply within ten days.", "I leave on 14 July."),
+         "Ask by 2 June, six weeks before 14 July. You hear by 12 June.", {"12", "june"}),
+        ("The cut-off is Friday 22 November.", ("Four banking days before pay day.", "Pay day: Thursday 28 November"),
+         "", {"friday", "22", "november"}),
+        ("It is due on 29 February 2024.", ("One month after 31 January 2024.",), "", {"29", "february"}),
+    ],
+)  # fmt: skip
+def test_a_date_that_a_span_leads_to_is_worked_out(
+    claim: str, texts: tuple[str, ...], response: str, found: set[str]
+) -> None:
+    assert found <= worked_out(claim, texts, response)
+
+
+@pytest.mark.parametrize(
+    ("claim", "texts"),
+    [
+        ("The earliest day is 11 September.", ("Notice: the tenth day after.", "We gave it on 22 August.")),
+        ("It is on 5 May.", ("It was on 3 April.",)),
+        ("It is on 31 February.", ("Ten days after 21 January.",)),
+        ("It ends in June.", ("It began on 1 May and lasts a month.",)),
+    ],
+)
+def test_any_other_date_is_not(claim: str, texts: tuple[str, ...]) -> None:
+    assert not worked_out(claim, texts, "")
+
+
+def test_a_wrong_day_of_the_week_stays_foreign() -> None:
+    texts = ("Four banking days before pay day.", "Pay day: Thursday 28 November")
+    claim = "The deadline is Monday 22 November."
+
+    assert "monday" not in worked_out(claim, texts, "")
+    assert foreign_names(read_sentence(claim), (), (), texts) == ("Monday",)
+
+
+def test_what_is_worked_out_is_accounted_for() -> None:
+    texts = ("Notice: the tenth day after.", "We gave it on 22 August.")
+    claim = "It can begin on 1 September."
+
+    assert foreign_numbers(claim, (), texts) == ()
+    assert foreign_names(read_sentence(claim), (), (), texts) == ()
+
+
+def test_time_grows_with_the_texts() -> None:
+    begin = time.perf_counter()
+    worked_out("It is on 5 May.", ("On 3 April, 10 days, " * 2000,), "On 4 May, 11 days, " * 2000)
+
+    assert time.perf_counter() - begin < 20, "less than a second on an idle machine"
