@@ -73,6 +73,8 @@ def measured(rows: Iterable[Row], measurer: Measurer) -> dict[str, list[Any]]:
             except ValueError as error:
                 print(f"left out: {error}: {row.question.subject[:60]!r}")
                 continue
+            if one.task == "relevant" != row.question.kind:
+                continue  # an open request is judged by that model, and isn't what it is fitted on
             number += 1
             for x, (a, b) in zip(one.rows, one.pairs or ((" ", " "),) * len(one.rows), strict=True):
                 line = (one.task, row.kind, a, b, x, row.label, row.group, row.domain, row.set, row.item)

@@ -24,7 +24,7 @@ def claimwise(question: Question) -> tuple[Question, ...]:
     """One question a claim, for a part of a response that has several sentences; else the question itself."""
     if question.kind != "supported" or not question.context or len(split_sentences(question.subject)) < 2:
         return (question,)
-    claims = [c.text for c in split_claims(question.subject) if not c.remark]
+    claims = [c.text for c in split_claims(question.subject, question.query) if not c.remark]
     return tuple(replace(question, subject=claim) for claim in claims) if len(claims) > 1 else (question,)
 
 

@@ -15,8 +15,10 @@ _WEEK = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "su
 _DAY = rf"(?:({'|'.join(_WEEK)}),? (?:the )?)?"
 _NAMES = "|".join(sorted(MONTHS, key=len, reverse=True))
 _FORMS = (
-    re.compile(rf"\b{_DAY}(?P<day>\d{{1,2}})(?: of)? (?P<month>{_NAMES})\b\.?(?:,? (?P<year>(?:19|20)\d\d)\b)?", re.I),
-    re.compile(rf"\b{_DAY}(?P<month>{_NAMES})\.? (?P<day>\d{{1,2}})\b(?:,? (?P<year>(?:19|20)\d\d)\b)?", re.I),
+    re.compile(
+        rf"\b{_DAY}(?P<day>\d{{1,2}})(?: of)? (?P<month>{_NAMES})\b\.?(?:,? (?P<year>(?:19|20)\d\d)\b)?", re.IGNORECASE
+    ),
+    re.compile(rf"\b{_DAY}(?P<month>{_NAMES})\.? (?P<day>\d{{1,2}})\b(?:,? (?P<year>(?:19|20)\d\d)\b)?", re.IGNORECASE),
     re.compile(r"\b()(?P<year>(?:19|20)\d\d)-(?P<month>\d\d)-(?P<day>\d\d)\b"),
 )
 _MONTH = {number: name for name, number in MONTHS.items() if len(name) > 3 or name == "may"}

@@ -21,7 +21,8 @@ _OPEN = re.compile(
     r"(?:^|[.!?:]\s+)(?:(?:hi|hello|please|kindly|can you|could you|would you|will you|i need you to|help me),? )*"
     r"(?:(?:briefly |shortly )?(?:summari[sz]e|compare|describe|outline|write|draft|compose|introduce)\b|"
     r"(?:tell|give|show|send) (?:me|us) (?:more |all |everything |something |a bit )?(?:about|an? \w*\s?(?:summary|"
-    r"overview|comparison|description|outline)|the (?:story|history))\b|what(?:['’]s| is| was) the (?:story|history) of\b)",
+    r"overview|comparison|description|outline)|the (?:story|history))\b|"
+    r"what(?:['’]s| is| was) the (?:story|history) of\b)",
     re.IGNORECASE,
 )
 _STEP = re.compile(r"^[ \t>]*(?:#+ )?(?:\*\*)?(?:step )?(\d{1,2})[.):]\s", re.IGNORECASE | re.MULTILINE)

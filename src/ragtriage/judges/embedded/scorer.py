@@ -191,6 +191,8 @@ class Measurer:
     def _answered(self, question: Question) -> Measured:
         if question.query:
             return self._answered_by_response(question)
+        if is_open(question.subject):
+            return self._about(question.subject, question.evidence)
         asked, encoded, evidence, c = self._search(_subject(question), question.evidence)
         row = features.answered(c, asked, encoded.vector, evidence)
         pairs = self._pairs(asked.text, c, evidence)
@@ -204,13 +206,19 @@ class Measurer:
             return Measured("answered_response", (), (Scored(DECLINED, quote),))
         if replies(question.query, question.subject, said):
             return Measured("answered_response", (), (Scored(REPLIED, said),))
+        if is_open(question.subject):
+            return self._about(question.subject, [said])
         asked, encoded, evidence, c = self._search(_subject(question), [said])
         row = features.answered(c, asked, encoded.vector, evidence)
         pairs = self._pairs(asked.text, c, evidence)
         return Measured("answered_response", (tuple(row),), (_found(c, asked, evidence),), pairs)
 
     def _relevant(self, question: Question) -> Measured:
-        query, encoded, evidence, c = self._search(question.query, [question.subject])
+        return self._about(question.query, [question.subject])
+
+    def _about(self, asked: str, texts: Sequence[str]) -> Measured:
+        """Whether texts are about a question; who asks for all there is to say needs whatever is."""
+        query, encoded, evidence, c = self._search(asked, texts)
         row = features.relevant(c, query, encoded.vector, evidence)
         return Measured("relevant", (tuple(row),), (_found(c, query, evidence),))
 
@@ -219,7 +227,7 @@ class Measurer:
         if question.context and (is_step(*about) or is_item(*about)):
             return Measured("essential_part", (), (Scored(STEP, question.query),))
         if question.context and is_open(question.query):
-            return self._relevant(question)
+            return self._about(question.query, [question.subject])
         query, encoded, evidence, c = self._search(question.query, [question.subject])
         row = features.answered(c, query, encoded.vector, evidence)
         task = "essential"

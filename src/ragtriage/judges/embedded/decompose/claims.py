@@ -14,7 +14,7 @@ from ragtriage.judges.embedded.decompose.facts import row_text
 from ragtriage.judges.embedded.decompose.marks import plain
 from ragtriage.judges.embedded.decompose.markup import on_page
 from ragtriage.judges.embedded.decompose.remark_rules import Remark
-from ragtriage.judges.embedded.decompose.remarks import parts, remark
+from ragtriage.judges.embedded.decompose.remarks import kind_of, parts, remark, worded_as_remark
 from ragtriage.judges.embedded.decompose.sentences import sentences_of
 from ragtriage.judges.embedded.decompose.subjects import AUXILIARY, Subject, resolve, stands_alone, subject
 from ragtriage.verdicts import Component, Components
@@ -40,8 +40,9 @@ _LONG_LEAD = 160
 class _Reader:
     """Goes through the blocks of one response and remembers what a later sentence may lean on."""
 
-    def __init__(self, text: str, *, marked: bool) -> None:
+    def __init__(self, text: str, query: str, *, marked: bool) -> None:
         self.text = text
+        self.query = query
         self.marked = marked
         self.topic: Subject | None = None
         self.lead = ""
@@ -70,7 +71,7 @@ class _Reader:
     def sentence(self, start: int, end: int) -> Iterator[Component]:
         """The components of one sentence."""
         raw = self.text[start:end]
-        pieces = parts(raw, behind=self.behind, opening=self.opening)
+        pieces = parts(raw, self.query, behind=self.behind, opening=self.opening)
         self.behind = pieces[-1][2]
         self.opening = self.opening and self.behind in {"courtesy", "restated", "question"}
         for a, b, kind in pieces:
@@ -143,15 +144,16 @@ def split_claims(text: str, query: str = "", *, marked: bool = True) -> Componen
     words. Headings, questions, courtesies and what is said about the sources are remarks. Where `marked` is False the
     marks were cut already, and what stands in brackets is text.
     """
-    del query  # kept in the signature: a judge may need it to tell a remark from a claim
     found = blocks(text)
-    reader = _Reader(text, marked=marked)
+    reader = _Reader(text, query, marked=marked)
     components: list[Component] = []
     for number, block in enumerate(found):
         following = found[number + 1].shape if number + 1 < len(found) else ""
         components.extend(
             c for c in reader.read(block, before_list=following in {"item", "row", "header", "code"}) if c.text
         )
+    if any(c.remark and kind_of(c.text, query) in {"gap", "refusal"} for c in components):
+        components = [c if c.remark else replace(c, remark=worded_as_remark(c.text, query)) for c in components]
     if any(not c.remark and not _BARE.fullmatch(c.text) for c in components):
         components = [replace(c, remark=True) if _BARE.fullmatch(c.text) else c for c in components]
     return tuple(components)

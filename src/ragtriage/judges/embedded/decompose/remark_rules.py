@@ -76,6 +76,12 @@ RULES: tuple[tuple[Remark, re.Pattern[str]], ...] = (
         r"message|patience))| about [^:;]{1,80})?[.!,:]*$",
     ),
     _rule(
+        "courtesy",
+        r"(?:(?:I'm|I am|we're|we are) )?(?:so |very |really |truly )?sorry (?:to (?:hear|read|learn)|about|for|"
+        r"you(?:'re|'ve|'d|r)?|"
+        r"that (?:you|your|this|it) |it )\b(?![^:;]*(?:n't\b|\b(?:not|no|nothing|unable|cannot)\b))[^:;]*$",
+    ),
+    _rule(
         "restated",
         r"(?:(?:ah|oh|ok|okay|sure|right|well|great|good question|great question|nice question|hi|hello|hey|"
         r"thanks for (?:asking|your question|reaching out))(?: there)?[,!.:]\s+)*"
