@@ -35,7 +35,7 @@ SMALLEST = 1.2
 """A run whose weights are all nearer to zero is left out, and the rest fitted again."""
 SOFT = 20.0
 """The inverse of the regularisation: larger is closer to the rows."""
-CUTS = (0.5, 0.7, 0.8, 0.9)
+CUTS = (0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,8 @@ from ragtriage.judges.embedded.reading import read_sentence
          "Ask by 2 June, six weeks before 14 July. You hear by 12 June.", {"12", "june"}),
         ("The cut-off is Friday 22 November.", ("Four banking days before pay day.", "Pay day: Thursday 28 November"),
          "", {"friday", "22", "november"}),
+        ("It is covered until September 2026.", ("Bought on 10 September 2023.",), "Three years, until September 2026.",
+         {"september", "2026"}),
         ("It is due on 29 February 2024.", ("One month after 31 January 2024.",), "", {"29", "february"}),
     ],
 )  # fmt: skip

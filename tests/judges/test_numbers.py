@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ragtriage.judges.embedded.numbers import foreign_numbers
+from ragtriage.judges.embedded.numbers import derived, foreign_numbers
 
 
 @pytest.mark.parametrize(
@@ -79,6 +79,7 @@ def test_what_was_read_before_isnt_looked_for() -> None:
         ("So it is cheaper by 102 euros.", "184 a month for 36 months; 268 for 24 months and a fee of 90",
          "36 × 184 = 6,624 euros. 24 × 268 + 90 fee = 6,522 euros. So it is cheaper by 102 euros."),
         ("€260 in total", "Adult €100, child (6–12) €60", "2 adults × €100 = €200, 1 child (6–12) × €60 = €60"),
+        ("It takes four months, with an extension of two six in all.", "four months; two more", ""),
         ("You're 8 credits short of the 60.", "You have 52 credits; 60 are required.", ""),
     ],
 )  # fmt: skip
@@ -111,3 +112,21 @@ def test_time_grows_with_the_response(unit: str) -> None:
 @pytest.mark.parametrize("claim", ["So 1 + 1 = " + "9" * 400 + " days", "9" * 5000 + ":30", "It costs " + "9" * 400])
 def test_numbers_of_any_length_are_read(claim: str) -> None:
     assert foreign_numbers(claim, (), ["It costs 15 euros."])
+
+
+@pytest.mark.parametrize(
+    ("claim", "texts", "response", "value"),
+    [
+        ("It is due by 20 March.", ("Within 14 days.", "Sent on 6 March."), "", True),
+        ("You save $240.", ("$10 a month, $96 a year", "a team of 10"),
+         "10 × $10 × 12 = $1,200; 10 × $96 = $960; so 1,200 − 960 = $240.", True),
+        ("You save $250.", ("$10 a month, $96 a year", "a team of 10"),
+         "10 × $10 × 12 = $1,200; 10 × $96 = $960; so 1,200 − 960 = $240.", False),
+        ("It costs 10 euros.", ("It costs 10 euros.",), "2 × 5 = 10", False),
+        ("It is due by 6 March.", ("Within 14 days.", "Sent on 6 March."), "", False),
+    ],
+)  # fmt: skip
+def test_what_stands_nowhere_and_is_worked_out_is_derived(
+    claim: str, texts: tuple[str, ...], response: str, value: bool
+) -> None:
+    assert derived(claim, texts, response) is value

@@ -54,3 +54,9 @@ def test_a_foreign_number_leaves_no_yes(probability: float, table: bool, value: 
     verdict = verdict_of(SUPPORTED, Scored(probability, "It is 12.", table=table, foreign=("15",)), CUTS)
     assert (verdict.value, verdict.score, verdict.sure) == (value, score, sure)
     assert verdict.explanation == "closest passage: “It is 12.”; nothing there accounts for 15"
+
+
+def test_what_is_worked_out_is_never_called_unsupported() -> None:
+    verdict = verdict_of(SUPPORTED, Scored(0.1, derived=True), CUTS)
+    assert (verdict.value, verdict.score, verdict.confidence) == ("unknown", 0.4, 0.6)
+    assert verdict_of(SUPPORTED, Scored(0.7, derived=True), CUTS).value == "yes"

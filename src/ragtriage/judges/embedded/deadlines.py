@@ -20,6 +20,7 @@ _FORMS = (
     ),
     re.compile(rf"\b{_DAY}(?P<month>{_NAMES})\.? (?P<day>\d{{1,2}})\b(?:,? (?P<year>(?:19|20)\d\d)\b)?", re.IGNORECASE),
     re.compile(r"\b()(?P<year>(?:19|20)\d\d)-(?P<month>\d\d)-(?P<day>\d\d)\b"),
+    re.compile(rf"(?<!\d )\b()(?P<month>{_NAMES})\b\.?,? (?P<year>(?:19|20)\d\d)\b(?P<day>)", re.IGNORECASE),
 )
 _MONTH = {number: name for name, number in MONTHS.items() if len(name) > 3 or name == "may"}
 _SPAN = re.compile(
@@ -42,16 +43,17 @@ _MOST = 24
 class _Written:
     """A date as a text has it."""
 
-    day: int
+    day: int | None
+    """None of "September 2026"."""
     month: int
     year: int | None
     weekday: str
     """In small letters; empty if it isn't named."""
 
     def on(self, year: int) -> date | None:
-        """The day it is, in its own year or, without one, in this; None if there is no such day."""
+        """The day it is, in its own year or, without one, in this; None if there is no such day, or none is named."""
         try:
-            return date(self.year or year, self.month, self.day)
+            return date(self.year or year, self.month, self.day) if self.day else None
         except ValueError:
             return None
 
@@ -66,35 +68,59 @@ def worked_out(claim: str, texts: tuple[str, ...], response: str) -> frozenset[s
     """
     own = list(_dates(claim))
     found: set[str] = set()
-    for year, reached in _reached(texts, response or claim) if own else ():
+    for year, known in _reached(texts, response or claim) if own else ():
         for one in own:
             day = one.on(year)
-            if day in reached:
+            if day in known.worked_out:
                 found |= {str(one.day), _MONTH[one.month], str(day.year)}
                 found |= {one.weekday} & ({_WEEK[day.weekday()]} if one.year or year not in _NO_YEAR else set())
+            elif one.day is None and (one.year, one.month) in known.months:
+                found |= {_MONTH[one.month], str(one.year)}
     return frozenset(found)
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known of dates, in one year that it may be."""
+
+    worked_out: frozenset[date]
+    """The dates of the response that aren't told, but that a span leads to."""
+    months: frozenset[tuple[int, int]]
+    """(year, month) that a span leads to from a date that is told or worked out."""
+
+
 @lru_cache(64)
-def _reached(texts: tuple[str, ...], response: str) -> tuple[tuple[int, frozenset[date]], ...]:
-    """Each year that it may be → the dates that are told or can be worked out."""
+def _reached(texts: tuple[str, ...], response: str) -> tuple[tuple[int, _Known], ...]:
+    """Each year that it may be → what can be worked out."""
     told = list(islice((one for text in texts for one in _dates(text)), _MOST))
     spans = list(islice(dict.fromkeys(span for text in (response, *texts) for span in _spans(text)), _MOST))
     said = list(islice(_dates(response), _MOST))
     years = {one.year for one in told if one.year} or _fitting(told)
-    return tuple((year, frozenset(_grown(year, told, said, spans))) for year in sorted(years))
+    return tuple((year, _grown(year, told, said, spans)) for year in sorted(years))
 
 
-def _grown(
-    year: int, told: Iterable[_Written], said: Iterable[_Written], spans: Sequence[tuple[int, str]]
-) -> set[date]:
-    """The dates that are told, and those of the response that a span leads to, one from the other."""
-    known = {day for one in told if (day := one.on(year))}
+def _grown(year: int, told: Iterable[_Written], said: Iterable[_Written], spans: Sequence[tuple[int, str]]) -> _Known:
+    """From the dates that are told to those of the response that a span leads to, and on from these."""
+    first = {day for one in told if (day := one.on(year))}
+    known = set(first)
     left = {day for one in said if (day := one.on(year))} - known
     while met := {day for day in left if any(_leads(a, day, span) for a in known for span in spans)}:
         known |= met
         left -= met
-    return known
+    months = {month for day in known for span in spans for month in _months(day, span)}
+    return _Known(frozenset(known - first), frozenset(months))
+
+
+def _months(day: date, span: tuple[int, str]) -> Iterator[tuple[int, int]]:
+    """The (year, month) that a span before and after a day falls in; a span of working days isn't looked at."""
+    number, unit = span
+    for sign in (1, -1):
+        if unit in _DAYS:
+            there = day + sign * timedelta(number * _DAYS[unit])
+            yield there.year, there.month
+        elif unit in _MONTHS_OF:
+            year, month = divmod(day.year * 12 + day.month - 1 + sign * number * _MONTHS_OF[unit], 12)
+            yield year, month + 1
 
 
 def _leads(a: date, b: date, span: tuple[int, str]) -> bool:
@@ -140,7 +166,7 @@ def _dates(text: str) -> Iterator[_Written]:
             month = found["month"].lower()
             number = int(month) if month.isdigit() else MONTHS[month]
             year = int(found["year"]) if found["year"] else None
-            yield _Written(int(found["day"]), number, year, (found[1] or "").lower())
+            yield _Written(int(found["day"]) if found["day"] else None, number, year, (found[1] or "").lower())
 
 
 def _spans(text: str) -> Iterator[tuple[int, str]]:

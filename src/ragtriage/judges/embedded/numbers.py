@@ -29,6 +29,7 @@ _POINTING = re.compile(
 _COUNTED = re.compile(
     r"\b(?:two|three|four|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last)\b"
     r"|(?<=\d)(?:st|nd|rd|th)\b"
+    r"|(?<=\ball )(?:five|six|seven|eight|nine|ten|eleven|twelve)\b"
     r"|(?<=\bof )(?:the |these |those |its |their )?(?:five|six|seven|eight|nine|ten|eleven|twelve)\b",
     re.IGNORECASE,
 )
@@ -50,6 +51,8 @@ _CALCULATES = re.compile(
     re.IGNORECASE,
 )
 """What a claim holds that says something which was worked out."""
+_TOTALS = re.compile(r"\b(?:in all|altogether|in total|(?:a )?total of|together)\b", re.IGNORECASE)
+"""By which a claim says that a number, small ones too, is the sum of two others."""
 _HOURS = re.compile(r"\bhours?\b", re.IGNORECASE)
 _CLOCK = re.compile(r"\b\d{1,2}(?::\d\d|\s?[ap]\.?m\b)|\bo['’]clock\b", re.IGNORECASE)
 _SCALES = (
@@ -115,6 +118,7 @@ def foreign_numbers(claim: str, known: Collection[str], texts: Sequence[str], re
     own = [value for one in stated for value in _values(one)]
     differs = _DIFFERS.search(claim) is not None
     calculates = _CALCULATES.search(claim) is not None
+    totals = _TOTALS.search(claim) is not None
     clock = _HOURS.search(claim) is not None and any(map(_CLOCK.search, (claim, *texts)))
     scales = [scale for scale, unit in _SCALES if any(map(unit.search, (claim, *texts)))]
     scales += [scale for scale, *units in _SPANS if _told_in(units, claim, texts)]
@@ -123,10 +127,31 @@ def foreign_numbers(claim: str, known: Collection[str], texts: Sequence[str], re
         for one in left
         if one in decades
         or not (
-            _accounted(one, values, own, scales, calculates=calculates)
+            _accounted(one, values, own, scales, calculates=calculates, totals=totals)
             or (differs and _apart(one, values, own, clock=clock))
         )
     )
+
+
+def derived(claim: str, texts: tuple[str, ...], response: str = "") -> bool:
+    """Whether a claim states a date or a number that stands nowhere, and the response works it out rightly.
+
+    Args:
+        claim: one claim.
+        texts: evidence and query.
+        response: what the claim was taken from.
+    """
+    if dates_worked_out(claim, texts, response):
+        return True
+    there = {number(found) for text in texts for found in _NUMBER.findall(plainly(text))}
+    new = {
+        value
+        for found in _NUMBER.findall(plainly(claim))
+        if (one := number(found)) not in there
+        for value in _values(one)
+    }
+    results = worked_out(response or claim, {value for found in there for value in _values(found)}) if new else ()
+    return any(_near(value, result) for value in new for result in results)
 
 
 def _told_in(units: Sequence[re.Pattern[str]], claim: str, texts: Sequence[str]) -> bool:
@@ -153,7 +178,13 @@ def _values(found: str) -> Iterator[float]:
 
 
 def _accounted(
-    found: str, values: Collection[float], own: Collection[float], scales: Sequence[float], *, calculates: bool
+    found: str,
+    values: Collection[float],
+    own: Collection[float],
+    scales: Sequence[float],
+    *,
+    calculates: bool,
+    totals: bool,
 ) -> bool:
     wanted = list(_values(found))
     if not wanted:
@@ -162,6 +193,7 @@ def _accounted(
         _rounded(value, values)
         or any(_near(value, other * by) or _near(value * by, other) for other in values for by in (1.0, *scales))
         or _summed(value, others := [one for one in own if one != value])
+        or (totals and any(_near(value - one, other) for one in values for other in values if one != other))
         or (not _small(value) and _calculated(value, values, others, freely=calculates))
         for value in wanted
     )

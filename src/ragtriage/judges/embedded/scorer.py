@@ -28,7 +28,7 @@ from ragtriage.judges.embedded.library import Library
 from ragtriage.judges.embedded.listed import is_item, is_open, is_step
 from ragtriage.judges.embedded.matcher import Matcher
 from ragtriage.judges.embedded.names import foreign_names
-from ragtriage.judges.embedded.numbers import foreign_numbers
+from ragtriage.judges.embedded.numbers import derived, foreign_numbers
 from ragtriage.judges.embedded.pairing import Pair, parts, passage
 from ragtriage.judges.embedded.products import along, between
 from ragtriage.judges.embedded.reading import Sentence
@@ -53,6 +53,8 @@ class Scored:
     """Numbers, names and words of the claim that stand nowhere in the evidence."""
     foreign: tuple[str, ...] = ()
     """Numbers, names, months and days of the claim that nothing in the evidence or the query accounts for."""
+    derived: bool = False
+    """Whether the claim states a date or number that the response works out rightly, and that stands nowhere."""
     denied: str = ""
     """A sentence of the evidence that contradicts the claim in one detail."""
     cosine: float | None = None
@@ -184,8 +186,12 @@ class Measurer:
         texts = (*question.evidence, question.query)
         foreign = foreign_numbers(claim.text, evidence.numbers | evidence.stems, texts, question.context)
         foreign += foreign_names(claim, evidence.sentences, evidence.stems, texts, question.context)
-        denied = contradicting(claim, evidence.sentences)
-        found = replace(_found(c, claim, evidence), foreign=foreign, denied=denied)
+        found = replace(
+            _found(c, claim, evidence),
+            foreign=foreign,
+            derived=not foreign and derived(claim.text, texts, question.context),
+            denied=contradicting(claim, evidence.sentences),
+        )
         return Measured("supported", (tuple(row),), (found,), pairs)
 
     def _answered(self, question: Question) -> Measured:

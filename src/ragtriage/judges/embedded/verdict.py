@@ -45,6 +45,9 @@ def verdict_of(question: Question, found: Scored, cuts: Cuts) -> Verdict:
         value = "unknown" if found.probability > (cuts.sure if found.table else cuts.unsure) else "no"
         sure = found.probability <= cuts.sure and not found.table
     chance = _without_lean(found)
+    if question.kind == "supported" and value == "no" and found.derived:
+        # the models miss what stands nowhere, and can't calculate
+        value, chance, sure = "unknown", max(chance, cuts.unsure), True
     if value == "yes" and (found.foreign or found.denied):
         # most often the number is wrong; over rows and fields it is as often one that was worked out from them
         value, chance, sure = ("unknown", min(chance, 0.5), True) if found.table else ("no", min(chance, 0.4), False)

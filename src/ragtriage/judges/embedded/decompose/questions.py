@@ -16,7 +16,7 @@ _JOIN = re.compile(
     rf"(?P<comma>,|;)?\s+(?:and|&|plus|or|as well as|but),?\s+(?:also |then |if (?:so|not|yes|no), |secondly,? |"
     rf"finally,? )?"
     rf"(?=(?:{_PREPOSITION} |if [^,?]{{3,120}}, )?(?P<word>{WH}|{INVERTED})\b)|"
-    rf"(?P<bare>,|;)\s+(?:also |then )?(?=(?P<bare_word>{WH})\b)",
+    rf"(?P<bare>,|;)\s+(?:also |then )?(?=(?P<bare_word>{WH}|{INVERTED})\b)",
     re.IGNORECASE,
 )
 _FRONT = re.compile(rf"(?P<word>{WH}|{INVERTED})\b", re.IGNORECASE)
@@ -44,6 +44,10 @@ _INSERTED = re.compile(
     rf"(?:who|whom|whose|which)\b[^,?]*,\s+(?!(?:and |or |but )?(?:{WH}|{INVERTED})\b)", re.IGNORECASE
 )
 """A relative clause between commas, behind which the sentence goes on."""
+_GOES_ON = re.compile(rf",?\s+(?:and|or)\s+(?:{WH}|{INVERTED})\b", re.IGNORECASE)
+"""A list of questions, of which the last is still to come."""
+_IS_WHAT = re.compile(r"(?:what|who|where|when|how)['’]s\b", re.IGNORECASE)
+_BEGINS_IS = re.compile(r"(?:is|are|was|were|does|do|did|can) [\w-]+ [\w-]+", re.IGNORECASE)
 _NO_VERB_YET = re.compile(rf"(?:which|whose|how (?:many|much))(?: (?!{INVERTED}\b)[\w'’-]+){{0,3}}", re.IGNORECASE)
 _FRAME = re.compile(
     rf"(?P<frame>(?:(?:can|could|would|will) you (?:please )?|please |kindly )?(?:tell me|explain(?: to me)?|describe|"
@@ -89,8 +93,7 @@ def _asks_again(before: str, behind: str, cut: re.Match[str]) -> bool:
     if _FRONT.search(before) is None or behind.count(" ") < 1 or _WH_ONLY.search(before.rstrip(" ,")):
         return False
     if cut["bare"]:
-        direct = _AUX_SOON.match(before.lstrip()) and _AUX_SOON.match(behind)
-        return direct is not None and _EMBEDDED.match(behind) is None and _INSERTED.match(behind) is None
+        return _AUX_SOON.match(before.lstrip()) is not None and _asks_bare(behind)
     comma = cut["comma"] is not None
     if len(before.split()) < 2 or _NO_VERB_YET.fullmatch(before.strip(" ,")) or (_BETWEEN.search(before) and not comma):
         return False
@@ -102,6 +105,16 @@ def _asks_again(before: str, behind: str, cut: re.Match[str]) -> bool:
     if re.fullmatch(WH, word):
         return _asks_what(before, behind, comma=comma) and (comma or not alternative)
     return not alternative and _asks_whether(behind, word, comma=comma)
+
+
+def _asks_bare(behind: str) -> bool:
+    """Whether what stands behind a comma alone is a question: worded as one, or one of several with another to come."""
+    if _INSERTED.match(behind):
+        return False
+    listed = _IS_WHAT.match(behind) or _SUBJECT_BEHIND.match(behind) or _BEGINS_IS.match(behind)
+    if _GOES_ON.search(behind) and listed:
+        return True
+    return _AUX_SOON.match(behind) is not None and _EMBEDDED.match(behind) is None
 
 
 def _asks_what(before: str, behind: str, *, comma: bool) -> bool:
