@@ -3,7 +3,8 @@
     python bench/healthy.py [FILE.jsonl …] [--short TRAIN] [--judge NAME] [--list]
 
 Reads cases as `ragtriage evaluate` does (query, sources, response); without files those of `tests/healthy/`, which were
-written to look like what applications give: Markdown, tables, code, HTML, refusals, follow-ups, short answers.
+written to look like what applications give: Markdown, tables, code, HTML, refusals, follow-ups, short answers. Of cases
+with a `fault`, as those of `tests/faulty/`, each kind of fault is counted by itself; there blame is right.
 
 With `--short` also the short right answers of TRAIN/natural/answers.jsonl ("Kyoto"), each beside a passage of the
 public sets in TRAIN that answers its question and two that answer others; and the short wrong ones, where being blamed
@@ -18,7 +19,7 @@ import gzip
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from ragtriage import Case, Source, Undefined, Verdict, Verdicts, diagnose, evaluate_sync, needs_of, thresholds_with
@@ -34,11 +35,14 @@ OTHERS = (7, 23)
 """How far down the list the answers' other two passages are taken from."""
 
 
-def cases_of(path: Path) -> Iterator[Case]:
-    """The cases of a file."""
+def cases_of(path: Path) -> dict[str, list[Case]]:
+    """The cases of a file by the name under which they are counted: the file's, and what is wrong with them."""
+    found: dict[str, list[Case]] = {}
     with path.open(encoding="utf-8") as lines:
         for row in map(json.loads, lines):
-            yield Case(row["id"], row["query"], tuple(map(Source, row["sources"])), row["response"])
+            case = Case(row["id"], row["query"], tuple(map(Source, row["sources"])), row["response"])
+            found.setdefault(f"{path.stem}{', ' * ('fault' in row)}{row.get('fault', '')}", []).append(case)
+    return found
 
 
 def short_answers(train: Path) -> tuple[list[Case], list[Case]]:
@@ -101,7 +105,8 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="name each case that is blamed")
     args = parser.parse_args()
     for path in args.files or sorted(HEALTHY.glob("*.jsonl")):
-        report(path.stem, cases_of(path), args.judge, listed=args.list)
+        for name, cases in cases_of(path).items():
+            report(name, cases, args.judge, listed=args.list)
     if args.short:
         for name, cases in zip(("short, right", "short, wrong"), short_answers(args.short), strict=True):
             report(name, cases, args.judge, listed=args.list)

@@ -25,6 +25,8 @@ from ragtriage.judges.embedded.reading import read_sentence
          "", {"friday", "22", "november"}),
         ("It is covered until September 2026.", ("Bought on 10 September 2023.",), "Three years, until September 2026.",
          {"september", "2026"}),
+        ("The last day is 9 June 2025.", ("Up to 25 days after 15 May.", "I apply on Wednesday, 21 May."), "",
+         {"9", "june", "2025"}),
         ("It is due on 29 February 2024.", ("One month after 31 January 2024.",), "", {"29", "february"}),
     ],
 )  # fmt: skip

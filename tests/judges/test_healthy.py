@@ -16,7 +16,17 @@ HEALTHY = Path(__file__).parents[1] / "healthy"
 METRICS = metrics_named(["thelma", "-self_distinctness", "-fact_precision"])
 
 
-@pytest.mark.parametrize(("name", "most", "most_surely"), [("shapes", 9, 3), ("everyday", 9, 1), ("later", 8, 2)])
+@pytest.mark.parametrize(
+    ("name", "most", "most_surely"),
+    [
+        ("shapes", 9, 3),
+        ("everyday", 9, 1),
+        ("later", 8, 2),
+        ("institutions", 4, 1),
+        ("assistants", 4, 1),
+        ("services", 5, 1),
+    ],
+)
 def test_few_healthy_answers_are_blamed(name: str, most: int, most_surely: int) -> None:
     rows = [json.loads(line) for line in (HEALTHY / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
     cases = [Case(r["id"], r["query"], tuple(map(Source, r["sources"])), r["response"]) for r in rows]

@@ -16,10 +16,13 @@ _CURRENCY = r"(?:[€$£]\s?|\b[A-Z]{3}\s)?"
 _OPERAND = rf"{_CURRENCY}\d++(?:[.,]\d++)*+(?:\s?(?:%|[^\W\d_]+(?:[ -][^\W\d_]+){{0,2}}))?(?:\s?\([^()]{{1,40}}\))?"
 _RESULT = rf"(?:about |roughly |approximately )?{_CURRENCY}(\d+(?:[.,]\d+)*)\s?(%)?"
 _SIGN = r"(?:\s?[×x*·÷/+−–-]\s?|\s(?:out )?of\s)"
-_EQUATION = re.compile(rf"(?<![\d.,])({_OPERAND}(?:{_SIGN}{_OPERAND}){{1,5}})\s?[=≈]\s?{_RESULT}")
-"""A calculation that is written out, with currencies, units and remarks; "352 of 640 = 55 %" is one."""
+_EQUATION = re.compile(rf"(?<![\d.,])({_OPERAND}(?:{_SIGN}{_OPERAND}){{1,5}})\s?[=≈|]\s?{_RESULT}")
+"""A calculation that is written out, with currencies, units, remarks: "352 of 640 = 55 %", "12 × £1.86 | £22.32"."""
 _REMARK = re.compile(r"\([^()]*\)")
 _TERM = re.compile(r"(\d+(?:[.,]\d+)*)(?:\s?(%))?|(?<=[\s\d)%\w])([×x*·÷/+−–-])(?=[\s\d€$£])|\s(?:out )?(of)\s")
+_AMOUNT = re.compile(r"(\d+(?:[.,]\d+)*)[^\w\n]*$")
+"""A number at the end of a line."""
+_TOTAL = re.compile(r"\b(?:in all|altogether|total|together|sum)\b", re.IGNORECASE)
 _HUNDREDTHS = re.compile(r"\d\s?(?:p|c|ct|cts|cents?|pence)\b|%")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _SMALL = 13
@@ -33,17 +36,17 @@ def worked_out(response: str, values: Collection[float]) -> frozenset[float]:
     """The numbers that a response accounts for by calculating.
 
     The result of each calculation that is written out, right, and made of numbers that are known, small, or worked out
-    before it; the small numbers in it; and what is said of such results without being written out: their sum, how far
-    one is from another, its share of another.
+    before it, or that adds up a list; the small numbers in it; and what is said of such results without being written
+    out: their sum, how far one is from another, its share of another.
 
     Args:
         response: as it was written, in any markup.
         values: the numbers that are known.
     """
     text = _MARKS.sub("", _DIVIDED.sub("÷", _TIMES.sub("×", response)))
-    known = set(values)
-    results: list[float] = []
-    found: set[float] = set()
+    results = list(_listed(text, values))
+    known = {*values, *results}
+    found: set[float] = set(results)
     for equation in _EQUATION.finditer(text):
         terms = list(_terms(equation[1]))
         result = _value(equation[2])
@@ -57,9 +60,39 @@ def worked_out(response: str, values: Collection[float]) -> frozenset[float]:
             results.append(result)
             known.add(result)
             found |= {result, *(value for value, _ in operands)}
+    if _TOTAL.search(text):
+        found |= set(_products_with_sum(text, values))
     if results:
         found |= set(_said_of(text, results, values))
     return frozenset(found)
+
+
+def _listed(text: str, values: Collection[float]) -> Iterator[float]:
+    """The sums of three or more amounts at the ends of lines that follow each other, each known or some times known."""
+    run: list[float] = []
+    for line in (*text.splitlines(), ""):
+        amount = _AMOUNT.search(line)
+        value = _value(amount[1]) if amount else None
+        if value is not None and any(_near(value, n * one) for n in range(1, _SMALL) for one in values):
+            run.append(value)
+        elif line.strip() or not run:
+            if len(run) > 2:
+                yield sum(run)
+            run = []
+    if len(run) > 2:
+        yield sum(run)
+
+
+def _products_with_sum(text: str, values: Collection[float]) -> Iterator[float]:
+    """Numbers that are a product of two known ones, if the sum of two or more of them is told too; and that sum."""
+    known = sorted(one for one in values if one > 1)[:_MOST]
+    written = {value for found in _NUMBER.findall(text)[:_MOST] if (value := _value(found)) is not None}
+    new = sorted(value for value in written if value >= _SMALL and not any(_near(value, one) for one in values))
+    products = [value for value in new if any(_near(a * b, value) for a, b in combinations(known, 2))]
+    for n in (2, 3):
+        for some in combinations(products[:_SUMMANDS], n):
+            if any(_near(sum(some), value) for value in new):
+                yield from (*some, sum(some))
 
 
 def _terms(calculation: str) -> Iterator[tuple[float, bool] | str]:
@@ -82,9 +115,11 @@ def _value(written: str) -> float | None:
 
 
 def _known(value: float, known: Collection[float]) -> bool:
-    """Whether a number is known or small, or the sum or difference of two that are."""
+    """Whether a number is small, known, a known percentage as a factor, or two known ones added or subtracted."""
     if (value < _SMALL and value == int(value)) or any(_near(value, one) for one in known):
         return True
+    if 0 < value < 2 and any(_near(abs(value - 1) * 100, one) or _near(value * 100, one) for one in known):
+        return True  # a surcharge or discount of so many per cent
     return any(_near(a + b, value) or _near(abs(a - b), value) for a, b in combinations(sorted(known)[:_MOST], 2))
 
 
@@ -116,18 +151,18 @@ def _said_of(text: str, results: Sequence[float], values: Collection[float]) -> 
         value = _value(written)
         if value is None or any(_near(value, one) for one in (*known, *others)):
             continue
-        if _summed(value, known) or any(
+        if any(_summed(value - one, known, fewest=1 if one else 2) for one in (0.0, *others)) or any(
             _fits(come, value, written) for a in known for b in (*known, *others) if a != b for come in _between(a, b)
         ):
             known.append(value)
             yield value
 
 
-def _summed(value: float, results: Sequence[float]) -> bool:
-    """Whether it is the sum of some results that stand together."""
+def _summed(value: float, results: Sequence[float], *, fewest: int) -> bool:
+    """Whether it is the sum of some results that stand together, and of how many at least."""
     return any(
         _near(sum(results[start : start + n]), value)
-        for n in range(2, _SUMMANDS + 1)
+        for n in range(fewest, _SUMMANDS + 1)
         for start in range(len(results) - n + 1)
     )
 

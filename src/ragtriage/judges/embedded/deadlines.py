@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
@@ -95,7 +95,7 @@ def _reached(texts: tuple[str, ...], response: str) -> tuple[tuple[int, _Known],
     told = list(islice((one for text in texts for one in _dates(text)), _MOST))
     spans = list(islice(dict.fromkeys(span for text in (response, *texts) for span in _spans(text)), _MOST))
     said = list(islice(_dates(response), _MOST))
-    years = {one.year for one in told if one.year} or _fitting(told)
+    years = {one.year for one in told if one.year} or _fitting(told, {one.year for one in said if one.year})
     return tuple((year, _grown(year, told, said, spans)) for year in sorted(years))
 
 
@@ -147,12 +147,13 @@ def _later(day: date, months: int) -> date:
     return date(year, month + 1, day.day)
 
 
-def _fitting(told: Sequence[_Written]) -> set[int]:
-    """Years in which the days of the week that are named fall on their dates."""
+def _fitting(told: Sequence[_Written], said: Collection[int]) -> Collection[int]:
+    """Years in which the days of the week that are named fall on their dates: those that are said, or else any."""
     named = [one for one in told if one.weekday]
-    if not named:
-        return set(_NO_YEAR)
-    return {y for y in _YEARS if all((d := one.on(y)) and _WEEK[d.weekday()] == one.weekday for one in named)}
+    years = [
+        y for y in (said or _YEARS) if all((d := one.on(y)) and _WEEK[d.weekday()] == one.weekday for one in named)
+    ]
+    return years if named or said else _NO_YEAR
 
 
 @lru_cache(256)
