@@ -25,8 +25,8 @@ from ragtriage.judges.embedded.reading import read_sentence
          "", {"friday", "22", "november"}),
         ("It is covered until September 2026.", ("Bought on 10 September 2023.",), "Three years, until September 2026.",
          {"september", "2026"}),
-        ("The last day is 9 June 2025.", ("Up to 25 days after 15 May.", "I apply on Wednesday, 21 May."), "",
-         {"9", "june", "2025"}),
+        ("The last day is 9 June 2025, 25 days after 15 May.",
+         ("Up to 25 days after 15 May.", "I apply on Wednesday, 21 May."), "", {"9", "june", "2025"}),
         ("It is due on 29 February 2024.", ("One month after 31 January 2024.",), "", {"29", "february"}),
     ],
 )  # fmt: skip
@@ -43,6 +43,7 @@ def test_a_date_that_a_span_leads_to_is_worked_out(
         ("It is on 5 May.", ("It was on 3 April.",)),
         ("It is on 31 February.", ("Ten days after 21 January.",)),
         ("It ends in June.", ("It began on 1 May and lasts a month.",)),
+        ("It is on 11 May 2020.", ("It was on 1 May 2020. Ten days are enough.", "When is it?")),
     ],
 )
 def test_any_other_date_is_not(claim: str, texts: tuple[str, ...]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
@@ -39,6 +39,10 @@ _MOST = 24
 """Dates, and spans, of a text that are combined."""
 
 
+_Span = tuple[int, str]
+"""How many of which unit."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Written:
     """A date as a text has it."""
@@ -63,7 +67,7 @@ def worked_out(claim: str, texts: tuple[str, ...], response: str) -> frozenset[s
 
     Args:
         claim: one claim.
-        texts: evidence and query.
+        texts: evidence, and last the query.
         response: what the claim was taken from; a date that was worked out there may lead to the next.
     """
     own = list(_dates(claim))
@@ -93,25 +97,36 @@ class _Known:
 def _reached(texts: tuple[str, ...], response: str) -> tuple[tuple[int, _Known], ...]:
     """Each year that it may be → what can be worked out."""
     told = list(islice((one for text in texts for one in _dates(text)), _MOST))
-    spans = list(islice(dict.fromkeys(span for text in (response, *texts) for span in _spans(text)), _MOST))
     said = list(islice(_dates(response), _MOST))
+    at_hand = [*islice(_dates(texts[-1]), _MOST), *said] if texts else said
+    own = {span for text in (response, *texts[-1:]) for span in islice(_spans(text), _MOST)}
+    spans = {*own, *islice((span for text in texts for span in _spans(text)), _MOST)}
     years = {one.year for one in told if one.year} or _fitting(told, {one.year for one in said if one.year})
-    return tuple((year, _grown(year, told, said, spans)) for year in sorted(years))
+    return tuple((year, _grown(year, (told, said, at_hand), own, spans)) for year in sorted(years))
 
 
-def _grown(year: int, told: Iterable[_Written], said: Iterable[_Written], spans: Sequence[tuple[int, str]]) -> _Known:
-    """From the dates that are told to those of the response that a span leads to, and on from these."""
-    first = {day for one in told if (day := one.on(year))}
-    known = set(first)
-    left = {day for one in said if (day := one.on(year))} - known
-    while met := {day for day in left if any(_leads(a, day, span) for a in known for span in spans)}:
+def _grown(
+    year: int,
+    dates: tuple[Sequence[_Written], Sequence[_Written], Sequence[_Written]],
+    own: set[_Span],
+    spans: set[_Span],
+) -> _Known:
+    """From the dates that are told to those of the response that a span leads to, and on from these.
+
+    Either the date or the span must be the query's or the response's own: evidence is full of both.
+    """
+    told, said, at_hand = ({day for one in some if (day := one.on(year))} for some in dates)
+    known, left = set(told), said - told
+    while met := {
+        b for b in left if any(_leads(a, b, span) for a in known for span in (spans if a in at_hand else own))
+    }:
         known |= met
         left -= met
-    months = {month for day in known for span in spans for month in _months(day, span)}
-    return _Known(frozenset(known - first), frozenset(months))
+    months = {month for day in known for span in (spans if day in at_hand else own) for month in _months(day, span)}
+    return _Known(frozenset(known - told), frozenset(months))
 
 
-def _months(day: date, span: tuple[int, str]) -> Iterator[tuple[int, int]]:
+def _months(day: date, span: _Span) -> Iterator[tuple[int, int]]:
     """The (year, month) that a span before and after a day falls in; a span of working days isn't looked at."""
     number, unit = span
     for sign in (1, -1):
@@ -123,7 +138,7 @@ def _months(day: date, span: tuple[int, str]) -> Iterator[tuple[int, int]]:
             yield year, month + 1
 
 
-def _leads(a: date, b: date, span: tuple[int, str]) -> bool:
+def _leads(a: date, b: date, span: _Span) -> bool:
     """Whether two dates are a span apart, the first day counted or not."""
     first, last = min(a, b), max(a, b)
     number, unit = span
@@ -170,7 +185,7 @@ def _dates(text: str) -> Iterator[_Written]:
             yield _Written(int(found["day"]) if found["day"] else None, number, year, (found[1] or "").lower())
 
 
-def _spans(text: str) -> Iterator[tuple[int, str]]:
+def _spans(text: str) -> Iterator[_Span]:
     """How many of which unit: (10, "day"), (4, "workday")."""
     for number, kind, unit in _SPAN.findall(_read(text)):
         yield (int(number) if number.isdigit() else 1), "workday" if _WORKDAYS.match(kind) else unit.lower()
