@@ -14,7 +14,7 @@ from ragtriage.judges.embedded.decompose.remark_wording import chances, masked
 REFUSALS = Path(__file__).parents[1] / "refusals"
 
 
-@pytest.mark.parametrize(("name", "least", "most", "hidden"), [("first", 39, 1, 5), ("second", 35, 1, 2)])
+@pytest.mark.parametrize(("name", "least", "most", "hidden"), [("first", 39, 1, 5), ("second", 34, 1, 2)])
 def test_refusals_are_known_and_answers_mostly_not_taken_for_one(name: str, least: int, most: int, hidden: int) -> None:
     rows = [json.loads(line) for line in (REFUSALS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
     declining = [row["kind"] for row in rows if declines(row["query"], row["response"]).value == "yes"]
