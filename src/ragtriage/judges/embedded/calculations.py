@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from itertools import combinations
 
 from ragtriage.judges.embedded.lexicon import number
@@ -29,10 +30,12 @@ _SMALL = 13
 """Whole numbers below it are counted in the head: days of a range, months of a year."""
 _MOST = 60
 """Known numbers, and numbers of a response, that are combined with each other."""
-_SUMMANDS = 6
+_SUMMANDS, _SUMMED = 6, 12
+"""Of how many results a sum is looked for, and among how many."""
 
 
-def worked_out(response: str, values: Collection[float]) -> frozenset[float]:
+@lru_cache(64)  # each claim of a response asks
+def worked_out(response: str, values: frozenset[float]) -> frozenset[float]:
     """The numbers that a response accounts for by calculating.
 
     The result of each calculation that is written out, right, and made of numbers that are known, small, or worked out
@@ -147,24 +150,23 @@ def _said_of(text: str, results: Sequence[float], values: Collection[float]) -> 
     """The numbers of a text that are a sum of results, or a difference or share of one and something known."""
     known = [*results[:_MOST]]
     others = sorted(values)[:_MOST]
+    sums = _sums(results)
     for written in list(dict.fromkeys(_NUMBER.findall(text)))[:_MOST]:
         value = _value(written)
         if value is None or any(_near(value, one) for one in (*known, *others)):
             continue
-        if any(_summed(value - one, known, fewest=1 if one else 2) for one in (0.0, *others)) or any(
+        added = any(sums.get(round(value - one, 6), 0) > (not one) for one in (0.0, *others))
+        if added or any(
             _fits(come, value, written) for a in known for b in (*known, *others) if a != b for come in _between(a, b)
         ):
             known.append(value)
             yield value
 
 
-def _summed(value: float, results: Sequence[float], *, fewest: int) -> bool:
-    """Whether it is the sum of some results that stand together, and of how many at least."""
-    return any(
-        _near(sum(results[start : start + n]), value)
-        for n in range(fewest, _SUMMANDS + 1)
-        for start in range(len(results) - n + 1)
-    )
+def _sums(results: Sequence[float]) -> dict[float, int]:
+    """The sums of some results, rounded, and of how many each is at most; steps on the way to others aren't added."""
+    some = (one for n in range(1, _SUMMANDS + 1) for one in combinations(results[:_SUMMED], n))
+    return {round(sum(one), 6): len(one) for one in some}
 
 
 def _between(a: float, b: float) -> Iterator[float]:

@@ -114,7 +114,7 @@ def foreign_numbers(claim: str, known: Collection[str], texts: Sequence[str], re
     left = [one for one in left if one not in told]
     values = {value for found in there for value in _values(found)}
     values |= {value for part, value in _PARTS if any(map(part.search, texts))}
-    values |= worked_out(response or claim, values)
+    values |= worked_out(response or claim, frozenset(values))
     own = [value for one in stated for value in _values(one)]
     differs = _DIFFERS.search(claim) is not None
     calculates = _CALCULATES.search(claim) is not None
@@ -150,7 +150,8 @@ def derived(claim: str, texts: tuple[str, ...], response: str = "") -> bool:
         if (one := number(found)) not in there
         for value in _values(one)
     }
-    results = worked_out(response or claim, {value for found in there for value in _values(found)}) if new else ()
+    known = frozenset(value for found in there for value in _values(found))
+    results = worked_out(response or claim, known) if new else ()
     return any(_near(value, result) for value in new for result in results)
 
 
