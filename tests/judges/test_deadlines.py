@@ -71,3 +71,28 @@ def test_time_grows_with_the_texts() -> None:
     worked_out("It is on 5 May.", ("On 3 April, 10 days, " * 2000,), "On 4 May, 11 days, " * 2000)
 
     assert time.perf_counter() - begin < 20, "less than a second on an idle machine"
+
+
+def test_the_order_of_the_sources_and_their_many_dates_dont_matter() -> None:
+    many = " ".join(f"{day} June 2020," for day in range(1, 26))
+    claim = "The deadline is 11 July 2026."
+
+    one = worked_out(claim, (many, "The notice is 1 July 2026.", "10 days"), claim)
+    assert one == worked_out(claim, ("The notice is 1 July 2026.", many, "10 days"), claim) == {"11", "july", "2026"}
+    assert worked_out(claim, (many, "I got it 1 July 2026; 10 days"), claim) == {"11", "july", "2026"}
+
+
+@pytest.mark.parametrize(
+    "text", ["1 Augu\u017ft 2026", "1 apr\u0131l 2026", "2 fortn\u0131ghts after 1 May", "\u017fix days"]
+)
+def test_letters_that_only_match_without_regard_to_case_are_no_date(text: str) -> None:
+    assert not worked_out(text, (text, "It is 1 May 2026."), text)
+
+
+def test_many_dates_and_spans_take_little_time() -> None:
+    days = " ".join(f"{1 + n} May {1900 + 8 * n}," for n in range(24))
+    spans = " ".join(f"{30 + n} business days" for n in range(24))
+    begin = time.perf_counter()
+    worked_out(days, (days.replace("May", "July"), spans, "q"), days + spans)
+
+    assert time.perf_counter() - begin < 20, "a second or two on an idle machine"

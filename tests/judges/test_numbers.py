@@ -130,3 +130,11 @@ def test_what_stands_nowhere_and_is_worked_out_is_derived(
     claim: str, texts: tuple[str, ...], response: str, value: bool
 ) -> None:
     assert derived(claim, texts, response) is value
+
+
+def test_totals_over_long_tables_take_little_time() -> None:
+    claim = "In total " + " ".join(f"{n}.123" for n in range(20))
+    begin = time.perf_counter()
+    foreign_numbers(claim, (), [" ".join(str(100 + 3 * n) for n in range(3000)), "q"], "x")
+
+    assert time.perf_counter() - begin < 20, "a second or two on an idle machine"

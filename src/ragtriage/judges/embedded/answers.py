@@ -47,7 +47,7 @@ _FORMS = (
 def plainly(text: str) -> str:
     """The text with its number words and ordinals as figures, and without the marks that are glued to a year."""
     text = in_figures(_JOINED.sub(" ", _GLUED.sub(r"\1", text)))
-    text = _WORDS.sub(lambda found: _NUMBERS[found[0].lower()], text)
+    text = _WORDS.sub(lambda found: _NUMBERS.get(found[0].lower(), found[0]), text)
     return _SUFFIX.sub(r"\1", text)
 
 

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, islice
 
 from ragtriage.judges.embedded.lexicon import number
 
@@ -21,7 +21,7 @@ _EQUATION = re.compile(rf"(?<![\d.,])({_OPERAND}(?:{_SIGN}{_OPERAND}){{1,5}})\s?
 """A calculation that is written out, with currencies, units, remarks: "352 of 640 = 55 %", "12 × £1.86 | £22.32"."""
 _REMARK = re.compile(r"\([^()]*\)")
 _TERM = re.compile(r"(\d+(?:[.,]\d+)*)(?:\s?(%))?|(?<=[\s\d)%\w])([×x*·÷/+−–-])(?=[\s\d€$£])|\s(?:out )?(of)\s")
-_AMOUNT = re.compile(r"(\d+(?:[.,]\d+)*)[^\w\n]*$")
+_AMOUNT = re.compile(r"(?<![\d.,])(\d++(?:[.,]\d++)*+)[^\w\n]*$")
 """A number at the end of a line."""
 _TOTAL = re.compile(r"\b(?:in all|altogether|total|together|sum)\b", re.IGNORECASE)
 _HUNDREDTHS = re.compile(r"\d\s?(?:p|c|ct|cts|cents?|pence)\b|%")
@@ -30,6 +30,7 @@ _SMALL = 13
 """Whole numbers below it are counted in the head: days of a range, months of a year."""
 _MOST = 60
 """Known numbers, and numbers of a response, that are combined with each other."""
+_EQUATIONS = 200
 _SUMMANDS, _SUMMED = 6, 12
 """Of how many results a sum is looked for, and among how many."""
 
@@ -48,9 +49,9 @@ def worked_out(response: str, values: frozenset[float]) -> frozenset[float]:
     """
     text = _MARKS.sub("", _DIVIDED.sub("÷", _TIMES.sub("×", response)))
     results = list(_listed(text, values))
-    known = {*values, *results}
+    known = {round(one, 6) for one in (*values, *results)}
     found: set[float] = set(results)
-    for equation in _EQUATION.finditer(text):
+    for equation in islice(_EQUATION.finditer(text), _EQUATIONS):
         terms = list(_terms(equation[1]))
         result = _value(equation[2])
         operands, signs = [t for t in terms if not isinstance(t, str)], [t for t in terms if isinstance(t, str)]
@@ -61,7 +62,7 @@ def worked_out(response: str, values: frozenset[float]) -> frozenset[float]:
         hundredths = _HUNDREDTHS.search(equation[0]) is not None
         if any(_fits(come, result, equation[2]) for come in _outcomes(operands, signs, hundredths=hundredths)):
             results.append(result)
-            known.add(result)
+            known.add(round(result, 6))
             found |= {result, *(value for value, _ in operands)}
     if _TOTAL.search(text):
         found |= set(_products_with_sum(text, values))
@@ -72,11 +73,12 @@ def worked_out(response: str, values: frozenset[float]) -> frozenset[float]:
 
 def _listed(text: str, values: Collection[float]) -> Iterator[float]:
     """The sums of three or more amounts at the ends of lines that follow each other, each known or some times known."""
+    there = {round(one, 6) for one in values}
     run: list[float] = []
     for line in (*text.splitlines(), ""):
         amount = _AMOUNT.search(line)
         value = _value(amount[1]) if amount else None
-        if value is not None and any(_near(value, n * one) for n in range(1, _SMALL) for one in values):
+        if value is not None and not there.isdisjoint(round(value / n, 6) for n in range(1, _SMALL)):
             run.append(value)
         elif line.strip() or not run:
             if len(run) > 2:
@@ -117,13 +119,13 @@ def _value(written: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _known(value: float, known: Collection[float]) -> bool:
+def _known(value: float, known: set[float]) -> bool:
     """Whether a number is small, known, a known percentage as a factor, or two known ones added or subtracted."""
-    if (value < _SMALL and value == int(value)) or any(_near(value, one) for one in known):
+    if (value < _SMALL and value == int(value)) or round(value, 6) in known:
         return True
-    if 0 < value < 2 and any(_near(abs(value - 1) * 100, one) or _near(value * 100, one) for one in known):
+    if 0 < value < 2 and not known.isdisjoint({round(abs(value - 1) * 100, 6), round(value * 100, 6)}):
         return True  # a surcharge or discount of so many per cent
-    return any(_near(a + b, value) or _near(abs(a - b), value) for a, b in combinations(sorted(known)[:_MOST], 2))
+    return any(round(value - one, 6) in known or round(value + one, 6) in known for one in known)
 
 
 def _outcomes(operands: Sequence[tuple[float, bool]], signs: Sequence[str], *, hundredths: bool) -> Iterator[float]:

@@ -9,6 +9,8 @@ from datetime import date, timedelta
 from functools import lru_cache
 from itertools import islice
 
+import numpy as np
+
 from ragtriage.judges.embedded.answers import MONTHS, plainly
 
 _WEEK = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -35,8 +37,8 @@ _NO_YEAR = (2001, 2004)
 """Years that stand for an unknown one: without and with a leap day."""
 _YEARS = range(1996, 2024)
 """All ways in which the days of a week fall on dates."""
-_MOST = 24
-"""Dates, and spans, of a text that are combined."""
+_MOST, _IN_ALL = 24, 60
+"""Dates, and spans, of a text that are combined; dates of the evidence in all."""
 
 
 _Span = tuple[int, str]
@@ -96,13 +98,15 @@ class _Known:
 @lru_cache(64)
 def _reached(texts: tuple[str, ...], response: str) -> tuple[tuple[int, _Known], ...]:
     """Each year that it may be → what can be worked out."""
-    told = list(islice((one for text in texts for one in _dates(text)), _MOST))
     said = list(islice(_dates(response), _MOST))
-    at_hand = [*islice(_dates(texts[-1]), _MOST), *said] if texts else said
+    asked = list(islice(_dates(texts[-1]), _MOST)) if texts else []
+    told = {one for text in texts for one in islice(_dates(text), _MOST)}
+    told = {*asked, *sorted(told, key=lambda one: (one.year or 0, one.month, one.day or 0, one.weekday))[:_IN_ALL]}
+    at_hand = [*asked, *said]
     own = {span for text in (response, *texts[-1:]) for span in islice(_spans(text), _MOST)}
-    spans = {*own, *islice((span for text in texts for span in _spans(text)), _MOST)}
+    spans = {*own, *sorted({span for text in texts for span in islice(_spans(text), _MOST)})[:_MOST]}
     years = {one.year for one in told if one.year} or _fitting(told, {one.year for one in said if one.year})
-    return tuple((year, _grown(year, (told, said, at_hand), own, spans)) for year in sorted(years))
+    return tuple((year, _grown(year, (list(told), said, at_hand), own, spans)) for year in sorted(years))
 
 
 def _grown(
@@ -143,7 +147,7 @@ def _leads(a: date, b: date, span: _Span) -> bool:
     first, last = min(a, b), max(a, b)
     number, unit = span
     if unit == "workday":
-        apart = sum((first + timedelta(n)).weekday() < 5 for n in range((last - first).days)) if number < 100 else 0
+        apart = int(np.busday_count(first, last))
     elif unit in _DAYS:
         apart, number = (last - first).days, number * _DAYS[unit]
     else:
@@ -162,7 +166,7 @@ def _later(day: date, months: int) -> date:
     return date(year, month + 1, day.day)
 
 
-def _fitting(told: Sequence[_Written], said: Collection[int]) -> Collection[int]:
+def _fitting(told: Collection[_Written], said: Collection[int]) -> Collection[int]:
     """Years in which the days of the week that are named fall on their dates: those that are said, or else any."""
     named = [one for one in told if one.weekday]
     years = [
@@ -180,7 +184,9 @@ def _dates(text: str) -> Iterator[_Written]:
     for form in _FORMS:
         for found in form.finditer(_read(text)):
             month = found["month"].lower()
-            number = int(month) if month.isdigit() else MONTHS[month]
+            number = int(month) if month.isdigit() else MONTHS.get(month)
+            if number is None:
+                continue  # "Auguſt" matches where small and capital letters do
             year = int(found["year"]) if found["year"] else None
             yield _Written(int(found["day"]) if found["day"] else None, number, year, (found[1] or "").lower())
 
@@ -188,4 +194,6 @@ def _dates(text: str) -> Iterator[_Written]:
 def _spans(text: str) -> Iterator[_Span]:
     """How many of which unit: (10, "day"), (4, "workday")."""
     for number, kind, unit in _SPAN.findall(_read(text)):
-        yield (int(number) if number.isdigit() else 1), "workday" if _WORKDAYS.match(kind) else unit.lower()
+        name = "workday" if _WORKDAYS.match(kind) else unit.lower()
+        if name in {"workday", *_DAYS, *_MONTHS_OF}:
+            yield (int(number) if number.isdigit() else 1), name

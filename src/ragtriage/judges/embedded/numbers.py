@@ -194,7 +194,7 @@ def _accounted(
         _rounded(value, values)
         or any(_near(value, other * by) or _near(value * by, other) for other in values for by in (1.0, *scales))
         or _summed(value, others := [one for one in own if one != value])
-        or (totals and any(_near(value - one, other) for one in values for other in values if one != other))
+        or (totals and _added(value, values))
         or (not _small(value) and _calculated(value, values, others, freely=calculates))
         for value in wanted
     )
@@ -233,6 +233,12 @@ def _rounded(value: float, values: Collection[float]) -> bool:
 def _summed(value: float, own: Sequence[float]) -> bool:
     """Whether the claim itself adds it up from three or more."""
     return any(_near(sum(some), value) for n in range(3, min(len(own), 6) + 1) for some in combinations(own[:_OWN], n))
+
+
+def _added(value: float, values: Collection[float]) -> bool:
+    """Whether it is the sum of two different ones."""
+    there = {round(one, 6) for one in values}
+    return any(round(value - one, 6) in there and not _near(value, 2 * one) for one in values)
 
 
 def _calculated(value: float, values: Collection[float], own: Sequence[float], *, freely: bool) -> bool:

@@ -82,7 +82,7 @@ def chances(clause: str, query: str = "") -> tuple[float, float]:
     with.
     """
     weights = _weights()
-    known = [weights[run] for run in set(runs(masked(clause, query))) if run in weights]
+    known = [weights[run] for run in dict.fromkeys(runs(masked(clause, query))) if run in weights]
     by = math.sqrt(len(known)) or 1.0
     odds = [math.exp(weights[BIAS][at] + sum(weight[at] for weight in known) / by) for at in (0, 1)]
     return odds[0] / (1 + sum(odds)), odds[1] / (1 + sum(odds))
