@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,9 +18,10 @@ from ragtriage.case import Case, Source
 from ragtriage.evaluation import evaluate_sync
 from ragtriage.judges import questions as ask
 from ragtriage.judges.embedded import EmbeddedJudge
+from ragtriage.judges.embedded import judge as judging
 from ragtriage.judges.embedded.products import along, between
 from ragtriage.judges.protocol import Judge
-from ragtriage.judges.questions import DECOMPOSITIONS, KINDS, Question
+from ragtriage.judges.questions import DECOMPOSITIONS, KINDS, Kind, Question
 from ragtriage.judges.rows import Task, predict, questions_of
 from ragtriage.metrics import CITATIONS
 from ragtriage.verdicts import Answer, Failure, Score, Verdict
@@ -174,6 +177,23 @@ def test_the_model_is_not_loaded_before_it_is_needed() -> None:
         "assert not {'numpy', 'onnxruntime', 'tokenizers'} & set(sys.modules), 'loaded too early'"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_what_is_asked_of_open_requests_depends_on_the_model_of_relevance(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    kinds: tuple[Kind, ...] = ("answered", "essential", "supported")
+    before = [EmbeddedJudge().fingerprint(kind) for kind in kinds]
+    fitted = json.loads(judging._COEFFICIENTS.read_text(encoding="utf-8"))
+    fitted["tasks"]["relevant"]["another"] = 1
+    changed = tmp_path / "coefficients.json"
+    changed.write_text(json.dumps(fitted), encoding="utf-8")
+    monkeypatch.setattr(judging, "_COEFFICIENTS", changed)
+    monkeypatch.setattr(judging, "_fingerprint", judging._fingerprint.__wrapped__)
+
+    after = [EmbeddedJudge().fingerprint(kind) for kind in kinds]
+
+    assert [one == other for one, other in zip(before, after, strict=True)] == [False, False, True]
 
 
 def test_fingerprints_differ_by_what_they_depend_on(judge: EmbeddedJudge) -> None:

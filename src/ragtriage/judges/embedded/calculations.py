@@ -26,7 +26,7 @@ _AMOUNT = re.compile(r"(?<![\d.,])(\d++(?:[.,]\d++)*+)[^\w\n]*$")
 _TOTAL = re.compile(r"\b(?:in all|altogether|total|together|sum)\b", re.IGNORECASE)
 _HUNDREDTHS = re.compile(r"\d\s?(?:p|c|ct|cts|cents?|pence)\b|%")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_SMALL = 13
+SMALLEST = 13
 """Whole numbers below it are counted in the head: days of a range, months of a year."""
 _MOST = 60
 """Known numbers, and numbers of a response, that are combined with each other."""
@@ -78,7 +78,7 @@ def _listed(text: str, values: Collection[float]) -> Iterator[float]:
     for line in (*text.splitlines(), ""):
         amount = _AMOUNT.search(line)
         value = _value(amount[1]) if amount else None
-        if value is not None and not there.isdisjoint(round(value / n, 6) for n in range(1, _SMALL)):
+        if value is not None and not there.isdisjoint(round(value / n, 6) for n in range(1, SMALLEST)):
             run.append(value)
         elif line.strip() or not run:
             if len(run) > 2:
@@ -92,11 +92,11 @@ def _products_with_sum(text: str, values: Collection[float]) -> Iterator[float]:
     """Numbers that are a product of two known ones, if the sum of two or more of them is told too; and that sum."""
     known = sorted(one for one in values if one > 1)[:_MOST]
     written = {value for found in _NUMBER.findall(text)[:_MOST] if (value := _value(found)) is not None}
-    new = sorted(value for value in written if value >= _SMALL and not any(_near(value, one) for one in values))
-    products = [value for value in new if any(_near(a * b, value) for a, b in combinations(known, 2))]
+    new = sorted(value for value in written if value >= SMALLEST and not any(near(value, one) for one in values))
+    products = [value for value in new if any(near(a * b, value) for a, b in combinations(known, 2))]
     for n in (2, 3):
         for some in combinations(products[:_SUMMANDS], n):
-            if any(_near(sum(some), value) for value in new):
+            if any(near(sum(some), value) for value in new):
                 yield from (*some, sum(some))
 
 
@@ -121,7 +121,7 @@ def _value(written: str) -> float | None:
 
 def _known(value: float, known: set[float]) -> bool:
     """Whether a number is small, known, a known percentage as a factor, or two known ones added or subtracted."""
-    if (value < _SMALL and value == int(value)) or round(value, 6) in known:
+    if (value < SMALLEST and value == int(value)) or round(value, 6) in known:
         return True
     if 0 < value < 2 and not known.isdisjoint({round(abs(value - 1) * 100, 6), round(value * 100, 6)}):
         return True  # a surcharge or discount of so many per cent
@@ -155,7 +155,7 @@ def _said_of(text: str, results: Sequence[float], values: Collection[float]) -> 
     sums = _sums(results)
     for written in list(dict.fromkeys(_NUMBER.findall(text)))[:_MOST]:
         value = _value(written)
-        if value is None or any(_near(value, one) for one in (*known, *others)):
+        if value is None or any(near(value, one) for one in (*known, *others)):
             continue
         added = any(sums.get(round(value - one, 6), 0) > (not one) for one in (0.0, *others))
         if added or any(
@@ -186,5 +186,6 @@ def _fits(come: float, stated: float, written: str) -> bool:
     return math.isfinite(come) and abs(come - stated) <= 0.5 * 10.0**-decimals + 1e-6
 
 
-def _near(a: float, b: float) -> bool:
+def near(a: float, b: float) -> bool:
+    """Whether two numbers are the same but for how computers calculate."""
     return abs(a - b) <= 1e-6 * max(1.0, abs(b))

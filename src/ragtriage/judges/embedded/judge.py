@@ -224,11 +224,15 @@ def _digest(path: Path) -> bytes:
 
 
 def _fitted(kind: str) -> dict[str, Any]:
-    """The fitted numbers of this kind alone, so that fitting one task again voids no other verdicts; and all cuts."""
+    """The fitted numbers of this kind alone, so that fitting one task again voids no other verdicts; and all cuts.
+
+    Of open requests `relevant` decides whether something is essential or answers them.
+    """
     fitted: dict[str, Any] = json.loads(_COEFFICIENTS.read_text(encoding="utf-8"))
     task = {"similarity": "similar", "needed_sentences": "essential"}.get(kind, kind)
+    tasks = (task, "relevant") if task in {"answered", "essential"} else (task,)
     own = {
-        part: {name: one for name, one in fitted.get(part, {}).items() if name.startswith(task)}
+        part: {name: one for name, one in fitted.get(part, {}).items() if name.startswith(tasks)}
         for part in ("tasks", "fusion")
     }
     return own | {"cuts": fitted["cuts"]}

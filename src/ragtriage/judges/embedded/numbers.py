@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 
 from ragtriage.judges.embedded.answers import plainly
-from ragtriage.judges.embedded.calculations import worked_out
+from ragtriage.judges.embedded.calculations import SMALLEST, near, worked_out
 from ragtriage.judges.embedded.deadlines import worked_out as dates_worked_out
 from ragtriage.judges.embedded.lexicon import number
 
@@ -85,8 +85,6 @@ _OWN = 8
 """Numbers of the claim itself that are combined."""
 _LEFT = 20
 """Numbers of a claim that are looked for; a claim with more is a table."""
-_SMALLEST = 13
-"""Whole numbers below it come out of some arithmetic nearly always, so for them it says nothing."""
 
 
 def foreign_numbers(claim: str, known: Collection[str], texts: Sequence[str], response: str = "") -> tuple[str, ...]:
@@ -152,7 +150,7 @@ def derived(claim: str, texts: tuple[str, ...], response: str = "") -> bool:
     }
     known = frozenset(value for found in there for value in _values(found))
     results = worked_out(response or claim, known) if new else ()
-    return any(_near(value, result) for value in new for result in results)
+    return any(near(value, result) for value in new for result in results)
 
 
 def _told_in(units: Sequence[re.Pattern[str]], claim: str, texts: Sequence[str]) -> bool:
@@ -192,7 +190,7 @@ def _accounted(
         return True  # a version or an address: nothing to calculate with, and compared as a word elsewhere
     return all(
         _rounded(value, values)
-        or any(_near(value, other * by) or _near(value * by, other) for other in values for by in (1.0, *scales))
+        or any(near(value, other * by) or near(value * by, other) for other in values for by in (1.0, *scales))
         or _summed(value, others := [one for one in own if one != value])
         or (totals and _added(value, values))
         or (not _small(value) and _calculated(value, values, others, freely=calculates))
@@ -210,7 +208,7 @@ def _apart(found: str, values: Collection[float], own: Collection[float], *, clo
     On the `clock` also past noon or midnight: from 8 pm to 1 am it is five hours.
     """
     return any(
-        _near(abs(a - b), value) or (clock and value in {(a - b) % 12, (b - a) % 12})
+        near(abs(a - b), value) or (clock and value in {(a - b) % 12, (b - a) % 12})
         for value in _values(found)
         for a in own
         if a != value
@@ -219,7 +217,7 @@ def _apart(found: str, values: Collection[float], own: Collection[float], *, clo
 
 
 def _small(value: float) -> bool:
-    return value < _SMALLEST and value == int(value)
+    return value < SMALLEST and value == int(value)
 
 
 def _rounded(value: float, values: Collection[float]) -> bool:
@@ -232,13 +230,13 @@ def _rounded(value: float, values: Collection[float]) -> bool:
 
 def _summed(value: float, own: Sequence[float]) -> bool:
     """Whether the claim itself adds it up from three or more."""
-    return any(_near(sum(some), value) for n in range(3, min(len(own), 6) + 1) for some in combinations(own[:_OWN], n))
+    return any(near(sum(some), value) for n in range(3, min(len(own), 6) + 1) for some in combinations(own[:_OWN], n))
 
 
 def _added(value: float, values: Collection[float]) -> bool:
     """Whether it is the sum of two different ones."""
     there = {round(one, 6) for one in values}
-    return any(round(value - one, 6) in there and not _near(value, 2 * one) for one in values)
+    return any(round(value - one, 6) in there and not near(value, 2 * one) for one in values)
 
 
 def _calculated(value: float, values: Collection[float], own: Sequence[float], *, freely: bool) -> bool:
@@ -246,14 +244,10 @@ def _calculated(value: float, values: Collection[float], own: Sequence[float], *
     known = sorted({*values, *own})[:_MOST]
     pairs = combinations(known, 2) if freely else (sorted((a, b)) for a in own[:_OWN] for b in known if a != b)
     for a, b in pairs:
-        if _near(a + b, value) or _near(b - a, value) or _near(a * b, value):
+        if near(a + b, value) or near(b - a, value) or near(a * b, value):
             return True
-        if a and (_near(b / a, value) or _near((b - a) / a * 100, value) or _near(a / b * 100, value)):
+        if a and (near(b / a, value) or near((b - a) / a * 100, value) or near(a / b * 100, value)):
             return True
-        if b and _near((b - a) / b * 100, value):
+        if b and near((b - a) / b * 100, value):
             return True
     return False
-
-
-def _near(a: float, b: float) -> bool:
-    return abs(a - b) <= 1e-6 * max(1.0, abs(b))

@@ -186,12 +186,9 @@ class Measurer:
         texts = (*question.evidence, question.query)
         foreign = foreign_numbers(claim.text, evidence.numbers | evidence.stems, texts, question.context)
         foreign += foreign_names(claim, evidence.sentences, evidence.stems, texts, question.context)
-        found = replace(
-            _found(c, claim, evidence),
-            foreign=foreign,
-            derived=not foreign and derived(claim.text, texts, question.context),
-            denied=contradicting(claim, evidence.sentences),
-        )
+        denied = contradicting(claim, evidence.sentences)
+        right = not foreign and not denied and derived(claim.text, texts, question.context)
+        found = replace(_found(c, claim, evidence), foreign=foreign, derived=right, denied=denied)
         return Measured("supported", (tuple(row),), (found,), pairs)
 
     def _answered(self, question: Question) -> Measured:
