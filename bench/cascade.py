@@ -65,7 +65,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Cut:
+class DecisionThreshold:
     """One side of a band on one set of rows."""
 
     right: float
@@ -92,7 +92,7 @@ def selected(scores: dict[str, np.ndarray], wanted: str) -> Rows:
     return Rows(*(scores[name][keep] for name in ("label", "p", "yes", "group")))
 
 
-def measured(rows: Rows, at: float, yes: int, share: float | None) -> Cut:
+def measured(rows: Rows, at: float, yes: int, share: float | None) -> DecisionThreshold:
     """What deciding `yes` from this score on means (0: deciding no up to it)."""
     weight = rows.weights(share)
     decided = rows.said & (rows.p >= at) if yes else ~rows.said & (rows.p <= at)
@@ -104,7 +104,7 @@ def measured(rows: Rows, at: float, yes: int, share: float | None) -> Cut:
     drawn = np.random.default_rng(0).multinomial(sums.shape[1], np.full(sums.shape[1], 1 / sums.shape[1]), DRAWS)
     g, b, o = sums @ drawn.T
     whole = good.sum() + bad.sum()
-    return Cut(
+    return DecisionThreshold(
         good.sum() / max(whole, 1e-9),
         float(np.quantile(g / np.maximum(g + b, 1e-9), 0.025)),
         bad.sum() / max(other.sum(), 1e-9),

@@ -16,8 +16,8 @@ from collections import Counter
 from pathlib import Path
 
 from ragtriage import Verdict
-from ragtriage.judges.chosen import judge_named
-from ragtriage.judges.questions import Question, supported
+from ragtriage.core.questions import Question, supported
+from ragtriage.judges.build import judge_named
 
 DETAILS = Path(__file__).parents[1] / "tests" / "details"
 TRUE = "true"

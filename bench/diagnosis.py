@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 
 from ragtriage import Case, Score, Source, Undefined, diagnose, evaluate_sync, needs_of, thresholds_with
+from ragtriage.core.record import Record
+from ragtriage.core.verdicts import Component, Outcome, Verdict, Verdicts
 from ragtriage.diagnosis import RULES
-from ragtriage.judges.chosen import judge_named
+from ragtriage.judges.build import judge_named
 from ragtriage.metrics import metrics_named
 from ragtriage.metrics.response import DECLINES
-from ragtriage.record import Record
-from ragtriage.verdicts import Component, Outcome, Verdict, Verdicts
 
 METRICS = metrics_named(["thelma", "-self_distinctness", "-fact_precision"])
 BLAME = ("failure", "quality")

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from ragtriage import Case, Source, Undefined, Verdict, Verdicts, diagnose, evaluate_sync, needs_of, thresholds_with
 from ragtriage.diagnosis import RULES
-from ragtriage.judges.chosen import judge_named
+from ragtriage.judges.build import judge_named
 from ragtriage.metrics import metrics_named
 from ragtriage.metrics.groundedness import SUPPORTED
 

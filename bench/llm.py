@@ -44,18 +44,18 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings
 from speed import varied
 
-from ragtriage.assessment import Assessment, Criteria
-from ragtriage.judges.chosen import Choice, Chosen
-from ragtriage.judges.llm.composing import compose
+from ragtriage.core.questions import supported
+from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.judges.build import ConfiguredJudge, JudgeConfig
 from ragtriage.judges.llm.options import LLMOptions, Price
+from ragtriage.judges.llm.prompt_rendering import render
 from ragtriage.judges.llm.prompts import read_prompts
-from ragtriage.judges.llm.rendering import render
-from ragtriage.judges.questions import supported
+from ragtriage.judges.llm.request_grouping import compose
 from ragtriage.metrics import metrics_named
 from ragtriage.readers import open_cases
-from ragtriage.running import FileRun, Selection
+from ragtriage.runs.execute import FileRun, Selection
+from ragtriage.runs.tally import Assessment, Criteria
 from ragtriage.store import open_store
-from ragtriage.thresholds import thresholds_with
 
 PORT = 8931
 LATENCY = 0.2
@@ -76,7 +76,7 @@ def evaluate(path: str, folder: str, metrics: str, concurrency: int, deadline: f
     """Evaluate one file and print what it took as JSON; runs in a process of its own."""
     address = f"http://127.0.0.1:{PORT}/v1"
     options = LLMOptions(address, concurrency=concurrency, deadline=deadline, price=Price(0.25, 2))
-    chosen = Chosen(Choice(("openai:fake",), options=options))
+    chosen = ConfiguredJudge(JudgeConfig(("openai:fake",), options=options))
     criteria = Criteria(metrics_named(metrics.split(",")), thresholds_with({}))
     with open_store(folder) as store:
         with FileRun(open_cases(path), chosen, store, criteria, Selection(), path) as run:

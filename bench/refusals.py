@@ -15,7 +15,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from ragtriage.judges.embedded.decompose import declines, split_claims
+from ragtriage.text import declines, split_claims
 
 REFUSALS = Path(__file__).parents[1] / "tests" / "refusals"
 KINDS = ("refusal", "partial", "answer")

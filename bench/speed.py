@@ -24,13 +24,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from ragtriage.assessment import Assessment, Criteria
-from ragtriage.judges.chosen import judge_named
+from ragtriage.diagnosis.thresholds import thresholds_with
+from ragtriage.judges.build import judge_named
 from ragtriage.metrics import THELMA
 from ragtriage.readers import open_cases
-from ragtriage.running import FileRun, Selection
+from ragtriage.runs.execute import FileRun, Selection
+from ragtriage.runs.tally import Assessment, Criteria
 from ragtriage.store import open_store
-from ragtriage.thresholds import thresholds_with
 
 WORD = re.compile(r"[A-Za-z]{5,}")
 

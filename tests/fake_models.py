@@ -14,9 +14,9 @@ from functools import partial
 from typing import Any
 
 from ragtriage.judges.llm.channel import Channel
-from ragtriage.judges.llm.exchange import Prompt, Reply
 from ragtriage.judges.llm.judge import LLMJudge
 from ragtriage.judges.llm.ledger import Ledger
+from ragtriage.judges.llm.messages import Prompt, Reply
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.prompts import Prompts, read_prompts
 

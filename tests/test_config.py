@@ -11,7 +11,7 @@ from ragtriage import RULES, ConfigError
 from ragtriage.cli.judging_options import JudgeFlags, choice_from
 from ragtriage.cli.options import criteria_from, settings_from
 from ragtriage.config import Settings, find_settings, named_numbers, read_settings
-from ragtriage.judges.chosen import Choice
+from ragtriage.judges.build import JudgeConfig
 from ragtriage.judges.llm.options import LLMOptions, Price
 
 RULE = """
@@ -49,7 +49,7 @@ citation_mark = '\\[(\\d+)\\]'
 
 [thresholds]
 groundedness = 0.9
-[fail_under]
+[fail_below]
 groundedness = 0.7
 [map]
 query = "frage"
@@ -63,7 +63,7 @@ query = "frage"
     assert (settings.store, settings.any_language, settings.map) == (str(tmp_path / "runs"), True, {"query": "frage"})
     assert (settings.thresholds["groundedness"], settings.thresholds["source_precision"]) == (0.9, 0.5)
     assert settings.citation_mark == r"\[(\d+)\]"
-    assert settings.fail_under == {"groundedness": 0.7}
+    assert settings.fail_below == {"groundedness": 0.7}
     rule = settings.rules[-1]
     assert (rule.name, rule.quotes, rule.origin) == ("thin_sources", None, "yours")
 
@@ -80,7 +80,7 @@ base_url = "http://localhost:8000/v1"
 embeddings = "openai:text-embedding-3-small"
 batch_size = 8
 concurrency = 4
-deadline = 30
+timeout = 30
 rpm = 500
 tpm = 200_000
 budget = 2.5
@@ -104,7 +104,7 @@ headers = { X-Team = "red" }
         embeddings="openai:text-embedding-3-small",
         batch_size=8,
         concurrency=4,
-        deadline=30,
+        timeout=30,
         rpm=500,
         tpm=200_000,
         budget=2.5,
@@ -138,7 +138,7 @@ def test_a_wrong_header_is_told_without_its_value(tmp_path: Path) -> None:
     assert "secret" not in str(caught.value)
 
 
-def choice(settings: Settings, **flags: Any) -> Choice:
+def choice(settings: Settings, **flags: Any) -> JudgeConfig:
     return choice_from(JudgeFlags(**flags), settings)
 
 
@@ -183,7 +183,11 @@ def test_the_nearest_folder_that_has_settings_counts(tmp_path: Path) -> None:
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
     written(tmp_path, "[thresholds]\ngroundedness = 0.1")
-    written(tmp_path / "a", '[tool.ragtriage.thresholds]\ngroundedness = 0.2\n[tool.other]\nx = "y"', "pyproject.toml")
+    written(
+        tmp_path / "a",
+        '[tool.ragtriage.thresholds]\ngroundedness = 0.2\n[tool.other]\nx = "y"',
+        "pyproject.toml",
+    )
     written(inner, "[project]\nname = 'other'", "pyproject.toml")
 
     assert find_settings(inner).thresholds["groundedness"] == 0.2
@@ -231,8 +235,8 @@ def test_a_variant_may_have_a_threshold() -> None:
         ("[thresholds]\ngroundedness = true", "groundedness is True: give a number"),
         ("[thresholds]\ngroundedness = 80", "groundedness is 80: give a number between 0 and 1"),
         ("[thresholds]\ngroundedness = nan", "groundedness is nan: give a number"),
-        ("[fail_under]\ngroundedness = nan", "groundedness is nan: give a number"),
-        ("[fail_under]\ngroundedness = inf", "groundedness is inf: give a number"),
+        ("[fail_below]\ngroundedness = nan", "groundedness is nan: give a number"),
+        ("[fail_below]\ngroundedness = inf", "groundedness is inf: give a number"),
         ("thresholds = 1", "'thresholds' must be a table, not 1"),
         ("metrics = 'thelma'", "'metrics' must be a list of texts, not 'thelma'"),
         ("metrics = [1]", "'metrics' must be a list of texts"),
@@ -298,8 +302,8 @@ def test_a_file_that_is_not_there_or_not_utf8_is_refused(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("item", ["groundedness", "groundedness=", "groundedness=x", "groundedness=nan", "x=0.5", "=1"])
 def test_a_flag_that_is_no_metric_with_a_number_is_refused(item: str) -> None:
-    with pytest.raises(ConfigError, match="--fail-under"):
-        named_numbers([item], "--fail-under")
+    with pytest.raises(ConfigError, match="--fail-below"):
+        named_numbers([item], "--fail-below")
 
 
 def test_flags_become_numbers() -> None:

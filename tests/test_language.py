@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragtriage import Case, Source
-from ragtriage.language import language_of
+from ragtriage.text.language import language_of
 
 GERMAN = (
     "Der Antrag auf Erstattung muss innerhalb von 28 Tagen gestellt werden. "

@@ -24,13 +24,13 @@ import numpy as np
 from natural import Columns, counted, fused, natural_rows, of
 from packed import Packed
 
-from ragtriage.judges.embedded import decompose
+from ragtriage import text as decompose
 from ragtriage.judges.embedded.attribution import bare
 from ragtriage.judges.embedded.contradictions import contradicting
-from ragtriage.judges.embedded.fitted import PIECEWISE, Model, fused_inputs
-from ragtriage.judges.embedded.names import foreign_names
-from ragtriage.judges.embedded.numbers import foreign_numbers
-from ragtriage.judges.embedded.reading import read, read_sentence
+from ragtriage.judges.embedded.fitted_models import PIECEWISE, Model, fused_inputs
+from ragtriage.judges.embedded.readings import read, read_sentence
+from ragtriage.judges.embedded.unsupported_names import foreign_names
+from ragtriage.judges.embedded.unsupported_numbers import foreign_numbers
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
 import agreement

@@ -21,7 +21,7 @@ import torch
 from transformers import AutoModel
 
 from ragtriage.judges.embedded.matcher import LENGTH, pair_pieces
-from ragtriage.judges.embedded.session import MODEL
+from ragtriage.judges.embedded.onnx_session import MODEL
 from ragtriage.judges.embedded.wordpiece import WordPieces
 
 CHECK = (

@@ -13,7 +13,7 @@ from rows import REORDERED
 from splits import AKIN, WHOLE, split_of
 
 from ragtriage.judges.embedded.matcher import HEADS, head_of, pair_pieces
-from ragtriage.judges.embedded.session import MODEL
+from ragtriage.judges.embedded.onnx_session import MODEL
 from ragtriage.judges.embedded.wordpiece import WordPieces
 
 UNASKED = -1

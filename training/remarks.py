@@ -22,9 +22,9 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 
-from ragtriage.judges.embedded.decompose.remark_wording import BIAS, WEIGHTS, masked, runs
-from ragtriage.judges.embedded.decompose.remarks import pieces
-from ragtriage.judges.embedded.decompose.sentences import split_sentences
+from ragtriage.text.remark_model import BIAS, WEIGHTS, masked, runs
+from ragtriage.text.remarks import pieces
+from ragtriage.text.sentences import split_sentences
 
 AUTHORED = Path(__file__).parent / "authored"
 NATURAL = ("handbooks", "policies", "search")

@@ -17,10 +17,10 @@ from typing import Any
 
 from splits import split_of
 
-from ragtriage.judges import questions as ask
-from ragtriage.judges import rows as labelled
-from ragtriage.judges.embedded import decompose
-from ragtriage.judges.questions import Question
+from ragtriage import text as decompose
+from ragtriage.core import questions as ask
+from ragtriage.core.questions import Question
+from ragtriage.evaluation.engine import question_rows as labelled
 
 ASKED = "as asked"
 """Marks rows whose sub-question is in the user's words, as an evaluation finds it."""

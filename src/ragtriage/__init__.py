@@ -10,12 +10,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 # at once, and not when it is first used: the module of the same name would hide the decorator as soon as it is imported
-from ragtriage.metric import metric
+from ragtriage.core.metric import metric
 
 if TYPE_CHECKING:
-    from ragtriage.case import Case, Source, Turn
-    from ragtriage.diagnosis import RULES, Evidence, Finding, Rule, diagnose, headline, needs_of
-    from ragtriage.errors import (
+    from ragtriage.core.case import Case, Source, Turn
+    from ragtriage.core.errors import (
         ApplicationError,
         ConfigError,
         InputError,
@@ -26,27 +25,28 @@ if TYPE_CHECKING:
         Stopped,
         StoreError,
     )
-    from ragtriage.evaluation import evaluate, evaluate_sync
-    from ragtriage.judges.chosen import judge_named
+    from ragtriage.core.metric import Metric
+    from ragtriage.core.record import Record
+    from ragtriage.core.steps import Decompose, Match, OnlyWhere, only_where_not
+    from ragtriage.core.verdicts import Component, Failure, Outcome, Part, Score, Undefined, Verdict, Verdicts, highest
+    from ragtriage.diagnosis import RULES, Evidence, Finding, Rule, diagnose, headline, needs_of
+    from ragtriage.diagnosis.thresholds import thresholds_with
+    from ragtriage.evaluation.engine import evaluate, evaluate_sync
+    from ragtriage.judges.build import judge_named
     from ragtriage.judges.embedded import EmbeddedJudge
     from ragtriage.judges.fake import FakeJudge
     from ragtriage.judges.llm.options import LLMOptions, Price
-    from ragtriage.metric import Metric
     from ragtriage.metrics import METRICS, metrics_named
     from ragtriage.metrics.aggregate import share, share_of_faults
-    from ragtriage.planning import Plan, plan
+    from ragtriage.planning.levels import Plan, plan
     from ragtriage.readers import open_cases
-    from ragtriage.record import Record
-    from ragtriage.steps import Decompose, Match, OnlyWhere, only_where_not
+    from ragtriage.runs.summary import Summary, Tally
     from ragtriage.store import open_store
-    from ragtriage.summary import Summary, Tally
-    from ragtriage.thresholds import thresholds_with
-    from ragtriage.verdicts import Component, Failure, Outcome, Part, Score, Undefined, Verdict, Verdicts, highest
 
 _HOMES = {
-    "case": ("Case", "Source", "Turn"),
+    "core.case": ("Case", "Source", "Turn"),
     "diagnosis": ("RULES", "Evidence", "Finding", "Rule", "diagnose", "headline", "needs_of"),
-    "errors": (
+    "core.errors": (
         "ApplicationError",
         "ConfigError",
         "InputError",
@@ -57,22 +57,22 @@ _HOMES = {
         "Stopped",
         "StoreError",
     ),
-    "evaluation": ("evaluate", "evaluate_sync"),
-    "judges.chosen": ("judge_named",),
+    "evaluation.engine": ("evaluate", "evaluate_sync"),
+    "judges.build": ("judge_named",),
     "judges.embedded": ("EmbeddedJudge",),
     "judges.fake": ("FakeJudge",),
     "judges.llm.options": ("LLMOptions", "Price"),
-    "metric": ("Metric", "metric"),
+    "core.metric": ("Metric", "metric"),
     "metrics": ("METRICS", "metrics_named"),
     "metrics.aggregate": ("share", "share_of_faults"),
-    "planning": ("Plan", "plan"),
+    "planning.levels": ("Plan", "plan"),
     "readers": ("open_cases",),
-    "record": ("Record",),
-    "steps": ("Decompose", "Match", "OnlyWhere", "only_where_not"),
+    "core.record": ("Record",),
+    "core.steps": ("Decompose", "Match", "OnlyWhere", "only_where_not"),
     "store": ("open_store",),
-    "summary": ("Summary", "Tally"),
-    "thresholds": ("thresholds_with",),
-    "verdicts": (
+    "runs.summary": ("Summary", "Tally"),
+    "diagnosis.thresholds": ("thresholds_with",),
+    "core.verdicts": (
         "Component",
         "Failure",
         "Outcome",

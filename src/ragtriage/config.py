@@ -5,10 +5,10 @@
     [thresholds]
     groundedness = 0.9
 
-    [fail_under]
+    [fail_below]
     groundedness = 0.8
 
-    [fail_over]
+    [fail_above]
     hallucination = 0.2
 
     [llm]
@@ -46,19 +46,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from ragtriage.citations.marks import pattern_of
+from ragtriage.core.errors import ConfigError
+from ragtriage.core.questions import Kind as Asked
 from ragtriage.diagnosis.rules import KINDS, RULES, Kind, Rule
-from ragtriage.errors import ConfigError
-from ragtriage.judges.cuts import Cut, bands_from, cuts_from
+from ragtriage.diagnosis.thresholds import Level, thresholds_with
+from ragtriage.judges.decision_thresholds import DecisionThreshold, bands_from, cuts_from
 from ragtriage.judges.llm.options import LLMOptions
-from ragtriage.judges.llm.settings import options_from
-from ragtriage.judges.questions import Kind as Asked
+from ragtriage.judges.llm.settings_table import options_from
 from ragtriage.metrics import METRICS, OTHER_NAMES, metric_named, own, unknown
-from ragtriage.thresholds import Level, thresholds_with
+from ragtriage.text.citations.marks import pattern_of
 
 FILE = "ragtriage.toml"
 _KEYS = (
-    "metrics", "judge", "jury", "cascade", "llm", "store", "thresholds", "fail_under", "fail_over", "map", "rules",
+    "metrics", "judge", "jury", "cascade", "llm", "store", "thresholds", "fail_below", "fail_above", "map", "rules",
     "any_language", "citation_mark", "cuts", "bands",
 )  # fmt: skip
 _RULE_KEYS = ("name", "kind", "when", "component", "reading", "advice", "quotes", "further", "faults", "declines")
@@ -75,14 +75,14 @@ class Settings:
     """`embedded`, `embedded:fast` or `provider:model`; several are a jury."""
     jury: Literal["majority"] | None = None
     cascade: str | None = None
-    """`shipped` or `LOW:HIGH`: see `ragtriage.judges.chosen.Choice`."""
+    """`shipped` or `LOW:HIGH`: see `ragtriage.judges.build.JudgeConfig`."""
     llm: LLMOptions = field(default_factory=LLMOptions)
     store: str | None = None
     thresholds: Mapping[str, float] = field(default_factory=lambda: thresholds_with({}))
     """Complete: defaults and the user's own."""
-    fail_under: Mapping[str, float] = field(default_factory=dict)
+    fail_below: Mapping[str, float] = field(default_factory=dict)
     """Metric name → the mean below which the command fails."""
-    fail_over: Mapping[str, float] = field(default_factory=dict)
+    fail_above: Mapping[str, float] = field(default_factory=dict)
     """The same for metrics of which lower is better: the mean above which it fails."""
     map: Mapping[str, str] = field(default_factory=dict)
     """Our field → the input's column."""
@@ -90,8 +90,8 @@ class Settings:
     """The built-in rules, then the user's own."""
     any_language: bool = False
     citation_mark: str | None = None
-    """See `ragtriage.case.Case.citation_mark`."""
-    cuts: Mapping[Asked, Cut] = field(default_factory=dict)
+    """See `ragtriage.core.case.Case.citation_mark`."""
+    cuts: Mapping[Asked, DecisionThreshold] = field(default_factory=dict)
     """Kind of question → where its verdicts are cut, for the judge that the cut names."""
     bands: Mapping[Asked, str] = field(default_factory=dict)
     """Kind of question → the cascade's band instead of the shipped one."""
@@ -144,8 +144,8 @@ def read_settings(path: Path) -> Settings:
         options_from(_table(table, "llm", where), where, path.parent),
         _place(_text(table, "store", where), path.parent),
         thresholds_with(_numbers(table, "thresholds", where, names)),
-        _numbers(table, "fail_under", where, names),
-        _numbers(table, "fail_over", where, names),
+        _numbers(table, "fail_below", where, names),
+        _numbers(table, "fail_above", where, names),
         _columns(_table(table, "map", where), where),
         RULES + tuple(_rule(rule, f"{where}: rule {i + 1}", names) for i, rule in enumerate(rules)),
         any_language,

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragtriage import Case, Component, ConfigError, Source
-from ragtriage.citations.segments import segments_of, unread_marks, why_uncut
+from ragtriage.text.citations.segments import segments_of, unread_marks, why_uncut
 
 TABLE = Path(__file__).parent / "segments.jsonl"
 ROWS = [json.loads(line) for line in TABLE.read_text(encoding="utf-8").splitlines()]

@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fake_models import FENCED, lines_of, reply_to
-from ragtriage.judges.llm.exchange import Prompt
-from ragtriage.judges.llm.manners import IN_TEXT
+from ragtriage.judges.llm.messages import Prompt
+from ragtriage.judges.llm.request_format import IN_TEXT
 from servers import Heard, Said, Server, chat, embeddings
 
 KEY = "sk-cli-0123456789"

@@ -262,7 +262,7 @@ def test_the_examples_server_is_asked_as_the_docs_say(command, tmp_path: Path) -
         [sys.executable, *start[1:]], cwd=tmp_path, stderr=subprocess.DEVNULL, env=os.environ
     ) as server:
         try:
-            said = command(*asked[1:], "--app-attempts", 8)
+            said = command(*asked[1:], "--app-max-attempts", 8)
         finally:
             server.kill()
 

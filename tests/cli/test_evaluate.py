@@ -104,8 +104,8 @@ def test_limit_takes_the_first_rows_and_sample_the_same_random_ones_in_any_order
 def test_a_gate_that_fails_exits_with_1_after_everything_was_printed(command, rows: Path) -> None:
     written(rows, [row(0, answer="It costs 3. It costs 3. It costs 3.")])
 
-    failed = command("evaluate", rows.name, "--json", *LEAN, "--fail-under", "self_distinctness=0.5")
-    passed = command("evaluate", rows.name, "--json", *LEAN, "--fail-under", "self_distinctness=0")
+    failed = command("evaluate", rows.name, "--json", *LEAN, "--fail-below", "self_distinctness=0.5")
+    passed = command("evaluate", rows.name, "--json", *LEAN, "--fail-below", "self_distinctness=0")
 
     assert (failed.code, failed.json["cases"]) == (1, 1)
     assert "gate failed: mean self_distinctness is 0.000, at least 0.5 was asked for\n" in failed.err
@@ -115,7 +115,7 @@ def test_a_gate_that_fails_exits_with_1_after_everything_was_printed(command, ro
 def test_a_gate_on_a_mean_that_is_undefined_fails(command, rows: Path) -> None:
     written(rows, [row(0, answer="")])
 
-    said = command("evaluate", rows.name, "--json", *LEAN, "--fail-under", "self_distinctness=0.5")
+    said = command("evaluate", rows.name, "--json", *LEAN, "--fail-below", "self_distinctness=0.5")
 
     assert said.code == 1
     assert "self_distinctness is undefined on every case" in said.err
@@ -124,7 +124,7 @@ def test_a_gate_on_a_mean_that_is_undefined_fails(command, rows: Path) -> None:
 def test_an_incomplete_run_comes_before_a_failed_gate(command, rows: Path) -> None:
     written(rows, [row(0, answer="It costs 3. It costs 3."), row(1, question=3)])
 
-    said = command("evaluate", rows.name, "--json", *LEAN, "--fail-under", "self_distinctness=0.5")
+    said = command("evaluate", rows.name, "--json", *LEAN, "--fail-below", "self_distinctness=0.5")
 
     assert said.code == 3
     assert "gate failed" in said.err
@@ -132,10 +132,10 @@ def test_an_incomplete_run_comes_before_a_failed_gate(command, rows: Path) -> No
 
 def test_a_gate_may_stand_in_the_settings_and_a_flag_comes_before_it(command, rows: Path) -> None:
     written(rows, [row(0, answer="It costs 3. It costs 3.")])
-    Path("ragtriage.toml").write_text("[fail_under]\nself_distinctness = 0.9", encoding="utf-8")
+    Path("ragtriage.toml").write_text("[fail_below]\nself_distinctness = 0.9", encoding="utf-8")
 
     assert command("evaluate", rows.name, "--json", *LEAN).code == 1
-    assert command("evaluate", rows.name, "--json", *LEAN, "--fail-under", "self_distinctness=0").code == 0
+    assert command("evaluate", rows.name, "--json", *LEAN, "--fail-below", "self_distinctness=0").code == 0
 
 
 def test_slices_are_shown_by_a_tag(command, rows: Path) -> None:

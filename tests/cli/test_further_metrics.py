@@ -22,7 +22,7 @@ def rich(tmp_path: Path) -> Path:
 
 
 def test_what_the_rows_carry_is_computed_and_said(command, rich: Path) -> None:
-    said = command("evaluate", rich.name, "--json", "--fail-under", "retrieval_mrr=0.5")
+    said = command("evaluate", rich.name, "--json", "--fail-below", "retrieval_mrr=0.5")
 
     assert said.code == 0
     assert said.json["metrics"]["answer_f1"]["undefined"] == {"the case has no reference": 1}
@@ -87,19 +87,19 @@ def test_a_mean_above_its_gate_exits_with_1_where_lower_is_better(command, rich:
     wrong = written(rich.with_name("wrong.jsonl"), [row(1, answer="The moon is made of cheese.")])
     args = ("--json", "--metrics", "hallucination")
 
-    failed = command("evaluate", wrong.name, *args, "--fail-over", "hallucination=0.2")
-    passed = command("evaluate", wrong.name, *args, "--fail-over", "hallucination=1")
-    refused = command("evaluate", wrong.name, *args, "--fail-under", "hallucination=0.2")
+    failed = command("evaluate", wrong.name, *args, "--fail-above", "hallucination=0.2")
+    passed = command("evaluate", wrong.name, *args, "--fail-above", "hallucination=1")
+    refused = command("evaluate", wrong.name, *args, "--fail-below", "hallucination=0.2")
 
     assert (failed.code, passed.code, refused.code) == (1, 0, 2)
     assert "gate failed: mean hallucination is 1.000, at most 0.2 was asked for" in failed.err
-    assert "write --fail-over hallucination=0.2" in refused.err
+    assert "write --fail-above hallucination=0.2" in refused.err
 
 
 def test_a_gate_may_use_another_name_and_a_value(command, rich: Path) -> None:
     said = command(
         "evaluate", rich.name, "--json", "--metrics", "faithfulness,retrieval_recall(k=1)",
-        "--fail-under", "faithfulness=0.1", "--fail-under", "retrieval_recall(k=1)=0.5",
+        "--fail-below", "faithfulness=0.1", "--fail-below", "retrieval_recall(k=1)=0.5",
     )  # fmt: skip
 
     assert said.code == 1

@@ -17,10 +17,10 @@ import pytest
 from cli_rows import row, written
 
 from ragtriage import Component, FakeJudge, JudgeError, Verdict, metrics_named, open_cases, open_store, thresholds_with
-from ragtriage.assessment import Assessment, Criteria
-from ragtriage.judges.questions import DECOMPOSITIONS, Question
-from ragtriage.running import FileRun, Selection
-from ragtriage.verdicts import Answer
+from ragtriage.core.questions import DECOMPOSITIONS, Question
+from ragtriage.core.verdicts import Answer
+from ragtriage.runs.execute import FileRun, Selection
+from ragtriage.runs.tally import Assessment, Criteria
 
 ROWS = 300
 ALL = Selection()
@@ -30,8 +30,8 @@ CHILD = """
 import sys
 from test_interruptions import CRITERIA, agreeable
 from ragtriage import FakeJudge, open_cases, open_store
-from ragtriage.assessment import Assessment
-from ragtriage.running import FileRun, Selection
+from ragtriage.runs.tally import Assessment
+from ragtriage.runs.execute import FileRun, Selection
 judge = FakeJudge(agreeable, delay=0.01)
 cases = open_cases(sys.argv[1])
 with open_store(sys.argv[2]) as store, FileRun(cases, judge, store, CRITERIA, Selection(), "rows") as run:

@@ -13,7 +13,7 @@ from cli_models import KEY, Model, chats, judging, kinds_in, prompt_in
 from cli_rows import row, written
 
 from ragtriage import open_store
-from ragtriage.verdicts import Verdict, Verdicts
+from ragtriage.core.verdicts import Verdict, Verdicts
 from servers import Heard, Said, Server
 
 pytestmark = pytest.mark.usefixtures("openai")

@@ -192,7 +192,7 @@ def sometimes(said: Said, every: int = 6) -> Callable[[Heard, int], Said | None]
 def test_faults_of_the_server_change_no_score_and_are_counted(
     command, rows: Path, said: Said, every: int, told: str
 ) -> None:
-    deadline = ("--deadline", 0.5) if said.after else ()
+    deadline = ("--timeout", 0.5) if said.after else ()
     with Server(Model()) as sound, Server(Model(sometimes(said, every))) as faulty:
         expected = command("evaluate", rows.name, *LEAN, *judging(sound), "--store", "a")
         found = command("evaluate", rows.name, *LEAN, *judging(faulty, *deadline), "--store", "b")

@@ -12,7 +12,7 @@ from cli_models import Model, chats, judging, kinds_in
 from cli_rows import row, written
 
 from ragtriage import open_store
-from ragtriage.verdicts import Score
+from ragtriage.core.verdicts import Score
 from servers import Server
 
 PAGE = Path(__file__).parents[2] / "docs" / "own-metrics.md"
@@ -105,9 +105,9 @@ def test_what_a_stored_score_rests_on_is_what_was_found(command, rows: Path) -> 
 
 
 def test_it_has_a_gate(command, rows: Path) -> None:
-    low = command("evaluate", rows.name, "--metrics", BOTH, "--fail-under", "usefulness=0.99")
-    high = command("evaluate", rows.name, "--metrics", BOTH, "--fail-under", "usefulness=0.1")
-    unknown = command("evaluate", rows.name, "--metrics", "groundedness", "--fail-under", "usefulness=0.1")
+    low = command("evaluate", rows.name, "--metrics", BOTH, "--fail-below", "usefulness=0.99")
+    high = command("evaluate", rows.name, "--metrics", BOTH, "--fail-below", "usefulness=0.1")
+    unknown = command("evaluate", rows.name, "--metrics", "groundedness", "--fail-below", "usefulness=0.1")
 
     assert (low.code, high.code, unknown.code) == (1, 0, 2)
     assert "gate failed: mean usefulness is 0.750, at least 0.99 was asked for" in low.err
@@ -117,19 +117,19 @@ def test_it_has_a_gate(command, rows: Path) -> None:
 def test_one_of_which_lower_is_better_is_so_everywhere(command, rows: Path, tmp_path: Path) -> None:
     (tmp_path / "lower.py").write_text(LOWER, encoding="utf-8")
     (tmp_path / "ragtriage.toml").write_text(
-        'metrics = ["groundedness", "lower.py:padding"]\n[thresholds]\npadding = 0.2\n[fail_over]\npadding = 0.1\n'
+        'metrics = ["groundedness", "lower.py:padding"]\n[thresholds]\npadding = 0.2\n[fail_above]\npadding = 0.1\n'
         '[[rules]]\nname = "padded"\nkind = "quality"\ncomponent = "prompt"\nreading = "it says too much"\n'
         'when = { padding = "high" }\n',
         encoding="utf-8",
     )
     said = command("evaluate", rows.name, "--repeat", 2)
-    wrong = command("evaluate", rows.name, "--fail-under", "padding=0.1")
-    loose = command("evaluate", rows.name, "--fail-over", "padding=0.9")
+    wrong = command("evaluate", rows.name, "--fail-below", "padding=0.1")
+    loose = command("evaluate", rows.name, "--fail-above", "padding=0.9")
     (tmp_path / "lower.py").unlink()
 
     assert (said.code, loose.code) == (1, 0)
     assert "gate failed: mean padding is 0.250, at most 0.1 was asked for" in said.err
-    assert "lower is better, so write --fail-over padding=0.1" in wrong.err
+    assert "lower is better, so write --fail-above padding=0.1" in wrong.err
     assert re.search(r"^Padding ↓ +0\.25 +▲ high", said.out, re.MULTILINE)
     assert len(re.findall(r"^Padding ↓", said.out, re.MULTILINE)) == 2  # also where the trials are compared
     case = command("show", 1, "r1").out
@@ -203,7 +203,7 @@ def test_showing_runs_does_not_run_the_file(command, rows: Path, tmp_path: Path)
     ("settings", "told"),
     [
         ("[thresholds]\nusefulness = 0.5", "no metric is called 'usefulness'"),
-        ("[fail_under]\nusefulness = 0.5", "(one of your own: put it under `metrics`)"),
+        ("[fail_below]\nusefulness = 0.5", "(one of your own: put it under `metrics`)"),
         (
             """metrics = ["my_metrics.py:usefulness"]
 [[rules]]

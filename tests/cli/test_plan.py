@@ -13,15 +13,15 @@ from cli_rows import row, written
 from rich.console import Console
 
 from ragtriage import Component, FakeJudge, InputError, Verdict, metrics_named, open_cases, open_store, thresholds_with
-from ragtriage.assessment import Assessment, Criteria
 from ragtriage.cli.plan import planned
-from ragtriage.errors import Stopped
+from ragtriage.core.errors import Stopped
+from ragtriage.core.questions import DECOMPOSITIONS, Question
+from ragtriage.core.verdicts import Answer
+from ragtriage.evaluation.estimate import Rehearsal
 from ragtriage.judges.protocol import Estimate
-from ragtriage.judges.questions import DECOMPOSITIONS, Question
-from ragtriage.rehearsal import Rehearsal
 from ragtriage.report.terminal_plan import between, duration, money, print_rehearsal
-from ragtriage.running import FileRun, Selection
-from ragtriage.verdicts import Answer
+from ragtriage.runs.execute import FileRun, Selection
+from ragtriage.runs.tally import Assessment, Criteria
 
 LEAN = ("--metrics", "self_distinctness")
 CRITERIA = Criteria(metrics_named(["groundedness", "response_precision"]), thresholds_with({}), ())

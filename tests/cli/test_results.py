@@ -12,11 +12,11 @@ import pytest
 from cli_rows import row, written
 
 from ragtriage import Case, Component, FakeJudge, Source, Verdict, open_cases, open_store, thresholds_with
-from ragtriage.assessment import Assessment, Criteria
-from ragtriage.judges.questions import DECOMPOSITIONS, Question
+from ragtriage.core.questions import DECOMPOSITIONS, Question
+from ragtriage.core.verdicts import Answer
 from ragtriage.metrics import THELMA
-from ragtriage.running import FileRun, Selection
-from ragtriage.verdicts import Answer
+from ragtriage.runs.execute import FileRun, Selection
+from ragtriage.runs.tally import Assessment, Criteria
 
 NAMES = [m.name for m in THELMA]
 

@@ -12,14 +12,14 @@ import pytest
 from cli_rows import row, written
 
 from ragtriage import Component, FakeJudge, Score, Verdict, open_cases, open_store, thresholds_with
-from ragtriage.assessment import Assessment, Criteria
 from ragtriage.config import read_settings
-from ragtriage.errors import StoreError
-from ragtriage.judges.questions import DECOMPOSITIONS, Question
+from ragtriage.core.errors import StoreError
+from ragtriage.core.questions import DECOMPOSITIONS, Question
+from ragtriage.core.verdicts import Answer
 from ragtriage.metrics import metrics_named
-from ragtriage.running import FileRun, Selection
+from ragtriage.runs.execute import FileRun, Selection
+from ragtriage.runs.tally import Assessment, Criteria
 from ragtriage.store import RunIdentity
-from ragtriage.verdicts import Answer
 
 CASES = 60
 

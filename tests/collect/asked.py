@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ragtriage.case import Case
+from ragtriage.collect.answers_file import CollectedLines
 from ragtriage.collect.application import Application
+from ragtriage.collect.application_names import Named, open_application
 from ragtriage.collect.asking import Manner, ask_all
-from ragtriage.collect.lines import CollectedLines
-from ragtriage.collect.naming import Named, open_application
+from ragtriage.core.case import Case
 
 QUICK = Manner(concurrency=2, timeout=10, pause=0.01)
 OUT = "out.jsonl"

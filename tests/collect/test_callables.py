@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from asked import OUT, QUICK, ask, cases, rows_in
 
-from ragtriage.case import Case
 from ragtriage.collect.asking import FIRST, Manner
 from ragtriage.collect.callables import CallableApplication, callable_named
-from ragtriage.errors import ApplicationError, ConfigError
+from ragtriage.core.case import Case
+from ragtriage.core.errors import ApplicationError, ConfigError
 
 
 def named(function: Callable[..., Any]) -> CallableApplication:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from ragtriage import Case, ConfigError, Source
+from ragtriage.collect.application_names import Named, open_application
 from ragtriage.collect.callables import CallableApplication
-from ragtriage.collect.naming import Named, open_application
 from servers import Said, Server
 
 CASE = Case("1", "Who?", (Source("Ada did.", "d1"), Source("Bruno didn't.")), tags={"language": "en"})

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from asked import OUT, QUICK, ask, at, cases, rows_in
 
-from ragtriage.case import Case, Turn
+from ragtriage.collect.application_names import CHAT
 from ragtriage.collect.asking import FIRST, Manner
 from ragtriage.collect.http import seconds_to_wait
-from ragtriage.collect.naming import CHAT
-from ragtriage.errors import ApplicationError, ConfigError
+from ragtriage.core.case import Case, Turn
+from ragtriage.core.errors import ApplicationError, ConfigError
 from servers import Heard, Said, Server, chat
 
 GOOD = Said({"answer": "yes", "contexts": ["one", {"text": "two", "id": "b"}]})

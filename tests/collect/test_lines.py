@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from ragtriage.case import Case
+from ragtriage.collect.answers_file import CollectedLines
 from ragtriage.collect.application import Reply
-from ragtriage.collect.lines import CollectedLines
-from ragtriage.collect.rows import answered_row
-from ragtriage.errors import ConfigError, InputError
+from ragtriage.collect.row_values import answered_row
+from ragtriage.core.case import Case
+from ragtriage.core.errors import ConfigError, InputError
 
 ROW = answered_row(Case("ü1", "q?"), Reply("ä\u2028\n"), 0.5)
 LINE = json.dumps(ROW, ensure_ascii=False).encode()

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragtriage.judges.embedded.decompose import split_claims, split_facts, split_sentences
-from ragtriage.judges.embedded.decompose.markup import shown
+from ragtriage.text import split_claims, split_facts, split_sentences
+from ragtriage.text.html import shown
 
 PAGE = (
     "<p>The fee is 5&nbsp;euros.</p><p>You can pay in <b>cash</b> &amp; by card.</p>"

@@ -10,14 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragtriage.judges.embedded.decompose import (
-    declines,
-    split_claims,
-    split_facts,
-    split_questions,
-    split_sentences,
-)
-from ragtriage.verdicts import Components
+from ragtriage.core.verdicts import Components
+from ragtriage.text import declines, split_claims, split_facts, split_questions, split_sentences
 
 SPLITS: list[Callable[[str], Components]] = [split_sentences, split_claims, split_facts, split_questions]
 ANYTHING = st.text(alphabet=st.characters(), max_size=200)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ragtriage.judges.embedded import decompose
+from ragtriage import text as decompose
 
 HERE = Path(__file__).parent
 SPLITS = {

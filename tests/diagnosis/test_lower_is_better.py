@@ -8,7 +8,7 @@ import pytest
 
 from ragtriage import Case, Component, Record, Rule, Score, Verdict, diagnose, thresholds_with
 from ragtriage.config import read_settings
-from ragtriage.verdicts import Part
+from ragtriage.core.verdicts import Part
 
 THRESHOLDS = thresholds_with({})
 MADE_UP = Rule(
@@ -57,7 +57,7 @@ def test_the_bad_components_are_quoted_with_their_fault() -> None:
 def test_a_rule_of_ones_own_quotes_what_is_bad_in_either_direction(tmp_path: Path) -> None:
     path = tmp_path / "ragtriage.toml"
     path.write_text(
-        '[fail_over]\nhallucination = 0.2\n[thresholds]\nfaithfulness = 0.9\n"retrieval_recall(k=5)" = 0.5\n'
+        '[fail_above]\nhallucination = 0.2\n[thresholds]\nfaithfulness = 0.9\n"retrieval_recall(k=5)" = 0.5\n'
         '[[rules]]\nname = "own"\nkind = "failure"\ncomponent = "generator"\nreading = "made up"\n'
         'when = { hallucination = "high", faithfulness = "low", answer_recall = "high" }\n',
         encoding="utf-8",
@@ -65,7 +65,7 @@ def test_a_rule_of_ones_own_quotes_what_is_bad_in_either_direction(tmp_path: Pat
 
     settings = read_settings(path)
 
-    assert settings.fail_over == {"hallucination": 0.2}
+    assert settings.fail_above == {"hallucination": 0.2}
     assert settings.thresholds["groundedness"] == 0.9
     assert settings.thresholds["retrieval_recall(k=5)"] == 0.5
     bad, good = (Part(Component(text), Verdict("no"), text == "fine") for text in ("wrong", "fine"))

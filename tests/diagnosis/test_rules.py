@@ -33,14 +33,14 @@ from ragtriage import (
     thresholds_with,
 )
 from ragtriage.config import read_settings
+from ragtriage.core.questions import DECOMPOSITIONS, Question
+from ragtriage.core.verdicts import Answer, Known, Outcome, Part
 from ragtriage.diagnosis import declined
 from ragtriage.diagnosis.rules import KINDS
-from ragtriage.judges.questions import DECOMPOSITIONS, Question
 from ragtriage.metrics import THELMA
 from ragtriage.metrics.citations import FALSE
 from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.metrics.response import DECLINES
-from ragtriage.verdicts import Answer, Known, Outcome, Part
 
 WORKED = Path(__file__).parent.parent / "worked" / "diagnosis.jsonl"
 ROWS = [json.loads(line) for line in WORKED.read_text(encoding="utf-8").splitlines()]

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from ragtriage import FakeJudge, Verdict, open_cases, open_store, thresholds_with
-from ragtriage.assessment import Assessment, Criteria
-from ragtriage.judges.questions import DECOMPOSITIONS, Question
+from ragtriage.core.questions import DECOMPOSITIONS, Question
+from ragtriage.core.verdicts import Answer, Component
 from ragtriage.metrics import THELMA
-from ragtriage.running import FileRun, Selection
-from ragtriage.verdicts import Answer, Component
+from ragtriage.runs.execute import FileRun, Selection
+from ragtriage.runs.tally import Assessment, Criteria
 
 DOCS = Path(__file__).parents[2] / "docs"
 QUICKSTART = DOCS / "quickstart.md"

@@ -30,7 +30,7 @@ def outputs(rows: str) -> dict[str, str]:
         plan = _run(folder, *PLAN.split()).stdout  # first, as what a store remembers is left out
         evaluated = _run(folder, "evaluate", "answers.jsonl", "--by", "channel")
         case = _run(folder, "show", "last", "q2").stdout
-        gate = _run(folder, "evaluate", "answers.jsonl", "--fail-under", "groundedness=0.95").stderr
+        gate = _run(folder, "evaluate", "answers.jsonl", "--fail-below", "groundedness=0.95").stderr
     return {
         "found": evaluated.stderr.split("report: ", maxsplit=1)[0],
         "table": _shortened(evaluated.stdout.splitlines()),

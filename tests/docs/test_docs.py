@@ -19,9 +19,11 @@ import ragtriage
 from ragtriage.cli import app, exits
 from ragtriage.cli.app import COMMANDS
 from ragtriage.config import Settings, read_settings
+from ragtriage.core.options import WINDOW
+from ragtriage.core.steps import Relation, Target, Unit
 from ragtriage.diagnosis import KINDS, RULES
-from ragtriage.evaluation import WINDOW
-from ragtriage.judges.chosen import TICKETED
+from ragtriage.diagnosis.thresholds import DEFAULTS, MARGIN
+from ragtriage.judges.build import TICKETED
 from ragtriage.judges.embedded.encoder import LENGTH
 from ragtriage.judges.llm import channel, embedding, flow, rendering
 from ragtriage.judges.llm.options import LLMOptions
@@ -29,12 +31,10 @@ from ragtriage.judges.llm.prompts import ASKED, HEAD
 from ragtriage.judges.wrappers import BANDS
 from ragtriage.judges.wrappers.cascade import NEVER_NO, NEVER_YES
 from ragtriage.metrics import GROUPS, METRICS
-from ragtriage.readers.names import ALIASES
+from ragtriage.readers.field_names import ALIASES
 from ragtriage.readers.problems import Limits
 from ragtriage.report import html
-from ragtriage.steps import Relation, Target, Unit
-from ragtriage.summary import RESAMPLES
-from ragtriage.thresholds import DEFAULTS, MARGIN
+from ragtriage.runs.summary import RESAMPLES
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

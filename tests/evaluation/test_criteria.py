@@ -19,11 +19,11 @@ from ragtriage import (
     Verdict,
     Verdicts,
     evaluate_sync,
-    metric,
     share,
 )
-from ragtriage.judges.questions import DECOMPOSITIONS, Question
-from ragtriage.verdicts import Answer
+from ragtriage.core import metric
+from ragtriage.core.questions import DECOMPOSITIONS, Question
+from ragtriage.core.verdicts import Answer
 
 CLAIMS = Decompose("response", "claims")
 
@@ -95,7 +95,7 @@ def test_a_judge_that_knows_no_criteria_makes_the_score_undefined_with_that_reas
         """The share that is polite."""
         return share(polite.components, polite.best())
 
-    reason = EmbeddedJudge().can("holds", "en")
+    reason = EmbeddedJudge().unsupported_reason("holds", "en")
     (record,) = evaluate_sync([case(0)], FakeJudge(agreeable, cannot={"holds": reason}), metrics=[polite])
 
     assert record.outcomes["polite"] == Undefined("the embedded judge can't judge by criteria of your own")

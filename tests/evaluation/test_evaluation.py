@@ -33,17 +33,17 @@ from ragtriage import (
     metrics_named,
     needs_of,
 )
-from ragtriage.case import Turn
+from ragtriage.core import questions as ask
+from ragtriage.core.case import Turn
+from ragtriage.core.metric import metric
+from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
+from ragtriage.core.steps import Match
+from ragtriage.core.verdicts import Answer, Components, Failure, Outcome, Verdicts
 from ragtriage.diagnosis import UNDETERMINED, declined, diagnose, headline
 from ragtriage.diagnosis.findings import BY_CONVERSATION
-from ragtriage.judges import questions as ask
-from ragtriage.judges.questions import DECOMPOSITIONS, Kind, Question
-from ragtriage.metric import metric
+from ragtriage.diagnosis.thresholds import thresholds_with
 from ragtriage.metrics import THELMA
 from ragtriage.metrics.decompositions import CLAIMS
-from ragtriage.steps import Match
-from ragtriage.thresholds import thresholds_with
-from ragtriage.verdicts import Answer, Components, Failure, Outcome, Verdicts
 
 YES = Verdict("yes", 0.9, 0.9)
 NO = Verdict("no", 0.1, 0.9)

@@ -22,11 +22,11 @@ from ragtriage import (
     needs_of,
     plan,
 )
-from ragtriage.case import Turn
-from ragtriage.judges.questions import DECOMPOSITIONS, Question
-from ragtriage.lacks import lack, unneeded
+from ragtriage.core.case import Turn
+from ragtriage.core.questions import DECOMPOSITIONS, Question
+from ragtriage.core.verdicts import Answer, Missing
 from ragtriage.metrics import GROUPS
-from ragtriage.verdicts import Answer, Missing
+from ragtriage.planning.requirements import lack, unneeded
 
 CASE = Case(
     "c",

@@ -18,12 +18,12 @@ from ragtriage import (
     metrics_named,
     needs_of,
 )
-from ragtriage.judges.questions import DECOMPOSITIONS, Question
+from ragtriage.core.questions import DECOMPOSITIONS, Question
+from ragtriage.core.steps import Decompose
+from ragtriage.core.verdicts import Answer
 from ragtriage.metrics import THELMA
 from ragtriage.metrics.source import ANSWERED_BY_ONE, ANSWERED_TOGETHER
-from ragtriage.planning import dependencies, plan
-from ragtriage.steps import Decompose
-from ragtriage.verdicts import Answer
+from ragtriage.planning.levels import dependencies, plan
 
 
 @pytest.mark.parametrize("size", [1, 2, len(METRICS)])

@@ -24,14 +24,14 @@ from ragtriage import (
     metrics_named,
     needs_of,
 )
-from ragtriage.case import Turn
-from ragtriage.judges.embedded.decompose import split_claims, split_facts, split_questions, split_sentences
+from ragtriage.core.case import Turn
+from ragtriage.core.questions import DECOMPOSITIONS, Question
+from ragtriage.core.verdicts import Answer, Answered
+from ragtriage.evaluation.estimate import AT_ONCE, rehearse, together
 from ragtriage.judges.protocol import Estimate
-from ragtriage.judges.questions import DECOMPOSITIONS, Question
 from ragtriage.judges.wrappers import Cached, InMemory
 from ragtriage.metrics import CITATIONS, THELMA
-from ragtriage.rehearsal import AT_ONCE, rehearse, together
-from ragtriage.verdicts import Answer, Answered
+from ragtriage.text import split_claims, split_facts, split_questions, split_sentences
 
 ALSO = needs_of(RULES)
 SPLIT = {"claims": split_claims, "facts": split_facts, "questions": split_questions, "sentences": split_sentences}

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from ragtriage import METRICS, Case, Component, ConfigError, Failure, Record, Score, Undefined, Verdict, metrics_named
-from ragtriage.repeats import MetricRepeat, Repeats, RepeatSummary
-from ragtriage.repeats.counting import WORST
-from ragtriage.repeats.detectable import REACH
+from ragtriage.core.verdicts import Cell, Known, Outcome, Part, Verdicts
 from ragtriage.report.repetition import ALIKE, ALWAYS
 from ragtriage.report.terminal_repeats import print_repeats
-from ragtriage.verdicts import Cell, Known, Outcome, Part, Verdicts
+from ragtriage.runs.repeats import MetricRepeat, Repeats, RepeatSummary
+from ragtriage.runs.repeats.counting import WORST
+from ragtriage.runs.repeats.detectable import REACH
 
 GROUNDEDNESS = metrics_named(["groundedness"])
 YES, NO, UNKNOWN = Verdict("yes", 0.9), Verdict("no", 0.1), Verdict("unknown")

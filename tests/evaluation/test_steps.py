@@ -7,7 +7,7 @@ from typing import Any, get_args
 import pytest
 
 from ragtriage import ConfigError, Decompose, Match
-from ragtriage.steps import TARGETS, UNITS, Field, Relation, Target, Unit
+from ragtriage.core.steps import TARGETS, UNITS, Field, Relation, Target, Unit
 
 CLAIMS = Decompose("response", "claims")
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from ragtriage import RULES, Case, Record, Score, Undefined, metrics_named, thresholds_with
-from ragtriage.assessment import MOST, OTHERS, Assessment, Criteria
-from ragtriage.errors import ConfigError
-from ragtriage.gate import Gates
+from ragtriage.core.errors import ConfigError
+from ragtriage.core.verdicts import Outcome
 from ragtriage.metrics import THELMA
-from ragtriage.summary import Tally, weighted_interval
-from ragtriage.verdicts import Outcome
+from ragtriage.runs.gate import Gates
+from ragtriage.runs.summary import Tally, weighted_interval
+from ragtriage.runs.tally import MOST, OTHERS, Assessment, Criteria
 
 CRITERIA = Criteria(metrics_named(["groundedness"]), thresholds_with({}))
 
@@ -138,14 +138,14 @@ def test_a_gate_on_a_mean_that_nobody_knows_fails() -> None:
 def test_a_gate_on_what_is_not_computed_is_refused() -> None:
     with pytest.raises(ConfigError, match="add it to --metrics"):
         Gates({"source_precision": 0.5}, {}).check(metrics_named(["groundedness"]))
-    with pytest.raises(ConfigError, match="--fail-over made_up: it isn't computed"):
+    with pytest.raises(ConfigError, match="--fail-above made_up: it isn't computed"):
         Gates({}, {"made_up": 0.5}).check(metrics_named(["groundedness"]))
 
 
 def test_a_gate_in_the_wrong_direction_is_refused_and_says_the_right_one() -> None:
     both = metrics_named(["groundedness", "hallucination"])
-    with pytest.raises(ConfigError, match=r"lower is better, so write --fail-over hallucination=0\.2"):
+    with pytest.raises(ConfigError, match=r"lower is better, so write --fail-above hallucination=0\.2"):
         Gates({"hallucination": 0.2}, {}).check(both)
-    with pytest.raises(ConfigError, match=r"higher is better, so write --fail-under groundedness=0\.8"):
+    with pytest.raises(ConfigError, match=r"higher is better, so write --fail-below groundedness=0\.8"):
         Gates({}, {"groundedness": 0.8}).check(both)
     Gates({"groundedness": 0.8}, {"hallucination": 0.2}).check(both)

@@ -19,27 +19,15 @@ LAZY_BY_DESIGN = {"ragtriage"}
 """The package root names its public values under TYPE_CHECKING and loads them when they are used."""
 
 ORDER = (
-    "errors", "case", "verdicts", "steps", "metric", "metrics", "judges.questions", "judges.protocol", "planning",
-    "language", "judges.embedded.decompose", "citations", "metrics.carried", "lacks", "inquiry", "record",
-    "evaluation", "thresholds", "diagnosis", "judges.llm.options",
-    "judges.cuts", "judges.llm.exchange", "judges.llm.naming", "judges.llm.pricing", "judges.llm.settings", "config",
-    "summary", "judges", "store", "readers", "assessment", "gate", "exporting", "running", "collect", "judging",
-    "rehearsal", "repeats", "testset", "trust", "report", "demo", "cli", "__main__",
+    "core", "text", "metrics", "planning", "judges", "evaluation", "diagnosis", "config", "store", "readers", "runs",
+    "collect", "testset", "trust", "report", "demo", "cli", "__main__",
 )  # fmt: skip
-"""A module imports only from what stands before it, or from its own place."""
-
-
-def loaded(tree: ast.AST) -> Iterator[ast.AST]:
-    """Every node but those that only a type checker reads."""
-    yield tree
-    for child in ast.iter_child_nodes(tree):
-        if not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
-            yield from loaded(child)
+"""A package imports only from those before it, without exceptions, also where only a type checker looks."""
 
 
 def imported(tree: ast.AST, module: str) -> Iterator[str]:
-    """The modules of this package that a file imports when it is loaded, or inside its functions."""
-    for node in loaded(tree):
+    """The modules of this package that a file imports: when it is loaded, in functions or for a type checker."""
+    for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ragtriage"):
             for alias in node.names:
                 full = f"{node.module}.{alias.name}"

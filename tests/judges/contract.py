@@ -13,10 +13,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from ragtriage.judges import questions as ask
+from ragtriage.core import questions as ask
+from ragtriage.core.questions import DECOMPOSITIONS, KINDS, Question
+from ragtriage.core.verdicts import Answer, Component, Failure, Verdict
 from ragtriage.judges.protocol import Estimate, Judge
-from ragtriage.judges.questions import DECOMPOSITIONS, KINDS, Question
-from ragtriage.verdicts import Answer, Component, Failure, Verdict
 
 SOURCES = (
     "Day tickets are valid until three in the morning. They cost six euros.",
@@ -62,7 +62,7 @@ class Candidate:
 
     def __post_init__(self) -> None:
         judge = self.make()
-        object.__setattr__(self, "able", [q for q in self.questions if judge.can(q.kind, "en") is None])
+        object.__setattr__(self, "able", [q for q in self.questions if judge.unsupported_reason(q.kind, "en") is None])
 
 
 async def gathered(judge: Judge, questions: Sequence[Question]) -> list[tuple[int, Answer]]:
@@ -154,7 +154,7 @@ def can_gives_none_or_a_reason(candidate: Candidate) -> None:
     judge = candidate.make()
     for kind in KINDS:
         for language in ("en", "de", "zh", "xx"):
-            reason = judge.can(kind, language)
+            reason = judge.unsupported_reason(kind, language)
             assert reason is None or (isinstance(reason, str) and reason.strip())
 
 

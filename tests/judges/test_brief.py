@@ -6,13 +6,13 @@ import asyncio
 
 import pytest
 
-from ragtriage.case import Case, Source
-from ragtriage.evaluation import evaluate_sync
-from ragtriage.judges import questions as ask
+from ragtriage.core import questions as ask
+from ragtriage.core.case import Case, Source
+from ragtriage.core.verdicts import Answer, Score, Verdict
+from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.embedded import EmbeddedJudge
-from ragtriage.judges.embedded.brief import asserted, replies
+from ragtriage.judges.embedded.short_replies import asserted, replies
 from ragtriage.metrics import metrics_named
-from ragtriage.verdicts import Answer, Score, Verdict
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from test_fake import BROKEN, sensible
 from test_routed import Refused
 
-from ragtriage.errors import ConfigError, JudgeError
-from ragtriage.judges import questions as ask
+from ragtriage.core import questions as ask
+from ragtriage.core.errors import ConfigError, JudgeError
+from ragtriage.core.questions import DECOMPOSITIONS, KINDS
+from ragtriage.core.verdicts import Answer, Component, Failure, Verdict
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.protocol import Estimate
-from ragtriage.judges.questions import DECOMPOSITIONS, KINDS
 from ragtriage.judges.wrappers import BANDS, Band, Cached, Cascade, InMemory
-from ragtriage.verdicts import Answer, Component, Failure, Verdict
 
 BAND = Band(0.2, 0.8)
 EVERY = dict.fromkeys(KINDS, BAND)
@@ -173,13 +173,13 @@ def test_who_is_asked_says_what_can_be_done():
     first = FakeJudge(mixed, cannot={"declines": "it can't", "de": "no German"})
     then = FakeJudge(mixed, cannot={"fr": "no French", "facts": "no facts"})
     judge = cascade(first, then, {"supported": BAND})
-    assert judge.can("supported", "en") is None
-    assert judge.can("supported", "de") == "no German"
-    assert judge.can("supported", "fr") == "no French"
-    assert judge.can("essential", "fr") is None
-    assert judge.can("facts", "en") is None
-    assert judge.can("declines", "de") is None
-    assert judge.can("declines", "fr") == "no French"
+    assert judge.unsupported_reason("supported", "en") is None
+    assert judge.unsupported_reason("supported", "de") == "no German"
+    assert judge.unsupported_reason("supported", "fr") == "no French"
+    assert judge.unsupported_reason("essential", "fr") is None
+    assert judge.unsupported_reason("facts", "en") is None
+    assert judge.unsupported_reason("declines", "de") is None
+    assert judge.unsupported_reason("declines", "fr") == "no French"
 
 
 def test_the_fingerprint_is_of_whom_an_answer_depends_on():

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ragtriage.errors import ConfigError
-from ragtriage.judges.chosen import Choice
-from ragtriage.judges.llm.naming import meant_for
+from ragtriage.core.errors import ConfigError
+from ragtriage.judges.build import JudgeConfig
+from ragtriage.judges.llm.model_names import meant_for
 from ragtriage.judges.llm.options import LLMOptions
 
 OWN = LLMOptions(base_url="http://127.0.0.1:1/v1", headers={"X-Gate": "secret"})
@@ -46,4 +46,4 @@ def test_a_model_that_speaks_the_protocol_is_asked_there(name: str) -> None:
 )
 def test_what_does_not_fit_together_is_refused(given, message) -> None:
     with pytest.raises(ConfigError, match=message):
-        Choice(**given)
+        JudgeConfig(**given)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragtriage.judges.embedded.contradictions import contradicting
-from ragtriage.judges.embedded.reading import pieces, read_sentence
+from ragtriage.judges.embedded.readings import pieces, read_sentence
 
 
 def against(claim: str, text: str) -> str:

@@ -7,9 +7,9 @@ import time
 import pytest
 
 from ragtriage.judges.embedded.deadlines import worked_out
-from ragtriage.judges.embedded.names import foreign_names
-from ragtriage.judges.embedded.numbers import foreign_numbers
-from ragtriage.judges.embedded.reading import read_sentence
+from ragtriage.judges.embedded.readings import read_sentence
+from ragtriage.judges.embedded.unsupported_names import foreign_names
+from ragtriage.judges.embedded.unsupported_numbers import foreign_numbers
 
 
 @pytest.mark.parametrize(

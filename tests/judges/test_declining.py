@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ragtriage.judges.embedded.decompose import declines, split_claims
-from ragtriage.judges.embedded.decompose.remark_wording import chances, masked
+from ragtriage.text import declines, split_claims
+from ragtriage.text.remark_model import chances, masked
 
 REFUSALS = Path(__file__).parents[1] / "refusals"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ragtriage.judges.embedded.delimited import tabled
-from ragtriage.judges.embedded.reading import read
+from ragtriage.judges.embedded.readings import read
+from ragtriage.text.delimited import tabled
 
 STOCK = 'part,name,stock\n4410,"gasket, 40 mm",118\n5311,valve,3\n'
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ragtriage import Verdict
+from ragtriage.core.questions import supported
 from ragtriage.judges.embedded import EmbeddedJudge
-from ragtriage.judges.questions import supported
 
 DETAILS = Path(__file__).parents[1] / "details"
 

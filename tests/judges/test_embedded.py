@@ -14,17 +14,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ragtriage.case import Case, Source
-from ragtriage.evaluation import evaluate_sync
-from ragtriage.judges import questions as ask
+from ragtriage.core import questions as ask
+from ragtriage.core.case import Case, Source
+from ragtriage.core.questions import DECOMPOSITIONS, KINDS, Kind, Question
+from ragtriage.core.verdicts import Answer, Failure, Score, Verdict
+from ragtriage.evaluation.engine import evaluate_sync
+from ragtriage.evaluation.question_rows import Task, predict, questions_of
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.embedded import judge as judging
-from ragtriage.judges.embedded.products import along, between
+from ragtriage.judges.embedded.matrix_products import along, between
 from ragtriage.judges.protocol import Judge
-from ragtriage.judges.questions import DECOMPOSITIONS, KINDS, Kind, Question
-from ragtriage.judges.rows import Task, predict, questions_of
 from ragtriage.metrics import CITATIONS
-from ragtriage.verdicts import Answer, Failure, Score, Verdict
 
 TOWER = (
     "The lighthouse of Skerrow was finished in 1889. It is 38 metres tall and stands on the northern cliff.",
@@ -88,7 +88,9 @@ def test_is_a_judge(judge: EmbeddedJudge) -> None:
 
 def test_answers_every_kind_with_the_right_type(judge: EmbeddedJudge) -> None:
     answers = asked(judge, *SOME)
-    assert {question.kind for question in SOME} == {kind for kind in KINDS if judge.can(kind, "en") is None}
+    assert {question.kind for question in SOME} == {
+        kind for kind in KINDS if judge.unsupported_reason(kind, "en") is None
+    }
     for question, answer in zip(SOME, answers, strict=True):
         if question.kind in DECOMPOSITIONS:
             assert isinstance(answer, tuple)
@@ -203,20 +205,20 @@ def test_fingerprints_differ_by_what_they_depend_on(judge: EmbeddedJudge) -> Non
 
 
 def test_says_which_language_it_was_measured_on(judge: EmbeddedJudge) -> None:
-    assert judge.can("supported", "en") is None
-    reason = judge.can("supported", "de")
+    assert judge.unsupported_reason("supported", "en") is None
+    reason = judge.unsupported_reason("supported", "de")
     assert reason is not None
     assert "English only" in reason
     assert "German" in reason
-    assert EmbeddedJudge(any_language=True).can("supported", "de") is None
+    assert EmbeddedJudge(any_language=True).unsupported_reason("supported", "de") is None
 
 
 def test_says_what_it_cannot_do_in_any_language() -> None:
     judge = EmbeddedJudge(any_language=True)
     asking = [ask.standalone("And when?", TOWER), ask.questions_answered_by(TOWER[0], 3), ask.holds("Polite", TOWER[0])]
     for question, answer in zip(asking, asked(judge, *asking), strict=True):
-        assert answer == Failure(str(judge.can(question.kind, "de")))
-        assert judge.can(question.kind, "en") == judge.can(question.kind, "de")
+        assert answer == Failure(str(judge.unsupported_reason(question.kind, "de")))
+        assert judge.unsupported_reason(question.kind, "en") == judge.unsupported_reason(question.kind, "de")
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ import asyncio
 import pytest
 from contract import CHECKS, QUESTIONS, Candidate, answers
 
-from ragtriage.errors import JudgeError
-from ragtriage.judges import questions as ask
+from ragtriage.core import questions as ask
+from ragtriage.core.errors import JudgeError
+from ragtriage.core.questions import DECOMPOSITIONS, Question
+from ragtriage.core.verdicts import Answer, Component, Failure, Verdict
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.questions import DECOMPOSITIONS, Question
-from ragtriage.verdicts import Answer, Component, Failure, Verdict
 
 BROKEN = ask.declines("Broken?", "Broken.")
 
@@ -133,9 +133,9 @@ def test_a_table_writes_queries_and_questions_and_holds_criteria():
 
 def test_what_it_cannot_do_by_kind_and_by_language():
     judge = FakeJudge(sensible, cannot={"facts": "no facts", "de": "no German"})
-    assert judge.can("facts", "en") == "no facts"
-    assert judge.can("claims", "de") == "no German"
-    assert judge.can("claims", "en") is None
+    assert judge.unsupported_reason("facts", "en") == "no facts"
+    assert judge.unsupported_reason("claims", "de") == "no German"
+    assert judge.unsupported_reason("claims", "en") is None
 
 
 def test_the_fingerprint_differs_by_kind_and_version():

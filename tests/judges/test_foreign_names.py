@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from ragtriage.judges.embedded.names import foreign_names
-from ragtriage.judges.embedded.reading import read, read_sentence
+from ragtriage.judges.embedded.readings import read, read_sentence
+from ragtriage.judges.embedded.unsupported_names import foreign_names
 
 
 def foreign(claim: str, text: str, query: str = "") -> tuple[str, ...]:

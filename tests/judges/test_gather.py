@@ -7,10 +7,10 @@ import threading
 import time
 from collections.abc import Sequence
 
-from ragtriage.judges import questions as ask
-from ragtriage.judges.embedded.gather import Gatherer
-from ragtriage.judges.questions import Question
-from ragtriage.verdicts import Answer, Verdict
+from ragtriage.core import questions as ask
+from ragtriage.core.questions import Question
+from ragtriage.core.verdicts import Answer, Verdict
+from ragtriage.judges.embedded.question_batches import Gatherer
 
 
 def test_a_question_that_comes_while_both_batches_end_is_answered() -> None:

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from test_fake import BROKEN, sensible
 from test_routed import Refused, reading
 
-from ragtriage.errors import ConfigError, JudgeError, Stopped
-from ragtriage.judges import questions as ask
+from ragtriage.core import questions as ask
+from ragtriage.core.errors import ConfigError, JudgeError, Stopped
+from ragtriage.core.questions import DECOMPOSITIONS, KINDS
+from ragtriage.core.verdicts import Component, Failure, Verdict
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.questions import DECOMPOSITIONS, KINDS
 from ragtriage.judges.wrappers import Cached, InMemory, Jury
-from ragtriage.verdicts import Component, Failure, Verdict
 
 QUESTION = ask.supported("Dogs travel free.", ["Dogs travel free if they sit on a lap."])
 
@@ -122,15 +122,15 @@ def test_a_judge_that_cannot_do_a_kind_has_no_vote_on_it():
     found = answers(Jury([yes, unable]), [QUESTION])[0]
     assert (found.value, found.confidence) == ("yes", 1.0)
     assert unable.asked == []
-    assert Jury([yes, unable]).can("supported", "en") is None
-    assert Jury([unable, no, other]).can("supported", "en") == "it can't read"
+    assert Jury([yes, unable]).unsupported_reason("supported", "en") is None
+    assert Jury([unable, no, other]).unsupported_reason("supported", "en") == "it can't read"
 
 
 def test_all_who_vote_must_know_the_language():
     first, second = FakeJudge(sensible), FakeJudge(sensible, cannot={"de": "no German"})
-    assert Jury([first, second]).can("supported", "de") == "no German"
-    assert Jury([first, second]).can("claims", "de") is None
-    assert Jury([first, second]).can("supported", "en") is None
+    assert Jury([first, second]).unsupported_reason("supported", "de") == "no German"
+    assert Jury([first, second]).unsupported_reason("claims", "de") is None
+    assert Jury([first, second]).unsupported_reason("supported", "en") is None
 
 
 def test_what_is_asked_is_estimated_of_each():

@@ -10,21 +10,21 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pytest
 
-from ragtriage.errors import ConfigError, JudgeError
-from ragtriage.judges import questions as ask
-from ragtriage.judges.chosen import Choice, Chosen, judge_named
+from ragtriage.core import questions as ask
+from ragtriage.core.errors import ConfigError, JudgeError
+from ragtriage.core.questions import Question
+from ragtriage.core.verdicts import Verdict
+from ragtriage.judges.build import ConfiguredJudge, JudgeConfig, judge_named
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.embedded.encoder import Encoder, Vector
-from ragtriage.judges.embedded.fitted import Fusion
-from ragtriage.judges.embedded.library import Library
+from ragtriage.judges.embedded.fitted_models import Fusion
 from ragtriage.judges.embedded.matcher import FIRST, HEADS, LENGTH, Matcher, head_of, pair_pieces
-from ragtriage.judges.embedded.pairing import PIECES, Pair, parts
+from ragtriage.judges.embedded.matcher_pairs import PIECES, Pair, parts
+from ragtriage.judges.embedded.onnx_session import MODEL
 from ragtriage.judges.embedded.scorer import Measured, Measurer, _logits
-from ragtriage.judges.embedded.session import MODEL
+from ragtriage.judges.embedded.text_memory import Library
 from ragtriage.judges.embedded.wordpiece import END, START, WordPieces
 from ragtriage.judges.llm.options import LLMOptions
-from ragtriage.judges.questions import Question
-from ragtriage.verdicts import Verdict
 
 FILLER = "The harbour office keeps a list of all boats, and the list is read aloud on the first Monday of the month. "
 LONG = FILLER * 40 + "Guests moor at the eastern pier. They pay 12 euros a night. " + FILLER * 40
@@ -205,27 +205,32 @@ def test_the_fast_judge_has_a_name_of_its_own() -> None:
     assert judge_named("embedded:fast").name() == "embedded:fast"
     assert judge_named("embedded").name() == "embedded"
     with pytest.raises(ConfigError, match=r"no judge 'embedded:fst'.*did you mean embedded:fast\?"):
-        Choice(("embedded:fst",))
+        JudgeConfig(("embedded:fst",))
 
 
 @pytest.mark.parametrize("name", ["embedded", "embedded:fast"])
 def test_either_may_sit_beside_a_model(name: str) -> None:
     options = LLMOptions(base_url="http://127.0.0.1:9/v1")
-    chosen = Chosen(Choice((name, "openai:m"), jury="majority", options=options))
+    chosen = ConfiguredJudge(JudgeConfig((name, "openai:m"), jury="majority", options=options))
     assert chosen.choice.models == ("openai:m",)
     assert name in chosen.judge().name()
 
 
 def test_a_cascade_begins_with_the_whole_judge() -> None:
     options = LLMOptions(base_url="http://127.0.0.1:9/v1")
-    assert Chosen(Choice(("openai:m",), cascade="shipped", options=options)).judge().name().startswith("embedded, then")
+    assert (
+        ConfiguredJudge(JudgeConfig(("openai:m",), cascade="shipped", options=options))
+        .judge()
+        .name()
+        .startswith("embedded, then")
+    )
     with pytest.raises(ConfigError, match="a cascade passes on from the embedded judge to a model"):
-        Choice(("embedded:fast",), cascade="shipped")
+        JudgeConfig(("embedded:fast",), cascade="shipped")
 
 
 def test_what_is_for_models_is_refused_for_the_fast_judge() -> None:
     with pytest.raises(ConfigError, match="--batch-api is for language models"):
-        Choice(("embedded:fast",), batch_api=True)
+        JudgeConfig(("embedded:fast",), batch_api=True)
 
 
 def test_a_model_that_cannot_be_loaded_is_said_with_its_file() -> None:

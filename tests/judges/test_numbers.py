@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ragtriage.judges.embedded.numbers import derived, foreign_numbers
+from ragtriage.judges.embedded.unsupported_numbers import derived, foreign_numbers
 
 
 @pytest.mark.parametrize(

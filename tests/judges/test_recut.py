@@ -9,29 +9,29 @@ from contract import CHECKS, QUESTIONS, Candidate, answers
 from test_fake import BROKEN, sensible
 
 from ragtriage.config import read_settings
-from ragtriage.errors import ConfigError
-from ragtriage.judges.chosen import Choice, Chosen
-from ragtriage.judges.cuts import Cut, uncut
+from ragtriage.core.errors import ConfigError
+from ragtriage.core.questions import Question, essential, supported
+from ragtriage.core.verdicts import Failure, Verdict
+from ragtriage.judges.build import ConfiguredJudge, JudgeConfig
+from ragtriage.judges.decision_thresholds import DecisionThreshold, uncut
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.questions import Question, essential, supported
-from ragtriage.judges.wrappers import BANDS, Cached, InMemory, Recut
-from ragtriage.judges.wrappers.recut import recut
-from ragtriage.verdicts import Failure, Verdict
+from ragtriage.judges.wrappers import BANDS, Cached, InMemory, Rethresholded
+from ragtriage.judges.wrappers.rethresholded import rethresholded
 
-CUT = Cut(0.6, 0.3, "fake")
+CUT = DecisionThreshold(0.6, 0.3, "fake")
 SUPPORTED = supported("Cats purr.", ("Cats purr.",))
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_contract(check) -> None:
-    check(Candidate(lambda: Recut(FakeJudge(sensible), {"supported": CUT}), failing=BROKEN))
+    check(Candidate(lambda: Rethresholded(FakeJudge(sensible), {"supported": CUT}), failing=BROKEN))
 
 
 @pytest.mark.parametrize(
     ("score", "value"), [(0.29, "no"), (0.3, "unknown"), (0.59, "unknown"), (0.6, "yes"), (1.0, "yes")]
 )
 def test_verdicts_change_at_the_cuts(score: float, value: str) -> None:
-    found = recut(Verdict("unknown", score, 0.5, "because"), CUT)
+    found = rethresholded(Verdict("unknown", score, 0.5, "because"), CUT)
 
     assert isinstance(found, Verdict)
     assert (found.value, found.score, found.explanation) == (value, score, "because")
@@ -40,17 +40,17 @@ def test_verdicts_change_at_the_cuts(score: float, value: str) -> None:
 def test_a_verdict_that_stays_is_untouched_and_a_new_no_is_to_be_checked() -> None:
     same = Verdict("no", 0.1, 0.8)
 
-    assert recut(same, CUT) is same
-    assert recut(Verdict("yes", 0.2, 0.8), CUT) == Verdict("no", 0.2, 0.8, sure=False)
+    assert rethresholded(same, CUT) is same
+    assert rethresholded(Verdict("yes", 0.2, 0.8), CUT) == Verdict("no", 0.2, 0.8, sure=False)
 
 
 def test_what_has_no_probability_stays() -> None:
-    assert recut(Verdict("yes"), CUT) == Verdict("yes")
-    assert recut(Failure("gone"), CUT) == Failure("gone")
+    assert rethresholded(Verdict("yes"), CUT) == Verdict("yes")
+    assert rethresholded(Failure("gone"), CUT) == Failure("gone")
 
 
 def test_other_kinds_stay_as_they_are() -> None:
-    judge = Recut(FakeJudge(lambda _: Verdict("yes", 0.1)), {"supported": CUT})
+    judge = Rethresholded(FakeJudge(lambda _: Verdict("yes", 0.1)), {"supported": CUT})
 
     found = answers(judge, [SUPPORTED, essential("Do cats purr?", "Cats purr.")])
 
@@ -59,7 +59,10 @@ def test_other_kinds_stay_as_they_are() -> None:
 
 def test_the_cut_is_part_of_its_kinds_fingerprint_alone() -> None:
     inner = FakeJudge(sensible)
-    one, other = Recut(inner, {"supported": CUT}), Recut(inner, {"supported": Cut(0.7, 0.3, "fake")})
+    one, other = (
+        Rethresholded(inner, {"supported": CUT}),
+        Rethresholded(inner, {"supported": DecisionThreshold(0.7, 0.3, "fake")}),
+    )
 
     assert len({judge.fingerprint("supported") for judge in (inner, one, other)}) == 3
     assert one.fingerprint("essential") == inner.fingerprint("essential")
@@ -68,20 +71,20 @@ def test_the_cut_is_part_of_its_kinds_fingerprint_alone() -> None:
 
 def test_changing_a_cut_asks_nothing_again() -> None:
     inner, memory = FakeJudge(lambda _: Verdict("yes", 0.5)), InMemory()
-    for cut in (CUT, Cut(0.5, 0.5, "fake")):
-        answers(Recut(Cached(inner, memory), {"supported": cut}), [SUPPORTED])
+    for cut in (CUT, DecisionThreshold(0.5, 0.5, "fake")):
+        answers(Rethresholded(Cached(inner, memory), {"supported": cut}), [SUPPORTED])
 
     assert len(inner.asked) == 1
 
 
 def test_a_cut_for_another_version_of_the_judge_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"\[cuts.supported\] was fitted for fake as old.*calibrate again"):
-        Recut(FakeJudge(sensible), {"supported": Cut(0.6, 0.3, "fake", "old")})
+        Rethresholded(FakeJudge(sensible), {"supported": DecisionThreshold(0.6, 0.3, "fake", "old")})
 
 
 def test_a_cut_holds_for_the_judge_that_it_names() -> None:
-    cuts = {"supported": Cut(0.6, 0.3, "embedded")}
-    own, fast = (Chosen(Choice((name,), cuts=cuts)).judge() for name in ("embedded", "embedded:fast"))
+    cuts = {"supported": DecisionThreshold(0.6, 0.3, "embedded")}
+    own, fast = (ConfiguredJudge(JudgeConfig((name,), cuts=cuts)).judge() for name in ("embedded", "embedded:fast"))
 
     assert "+cut-0.3-0.6" in own.fingerprint("supported")
     assert "+cut" not in fast.fingerprint("supported")
@@ -93,21 +96,21 @@ def test_settings_hold_cuts_and_bands(tmp_path: Path) -> None:
         '[cuts.supported]\njudge = "embedded"\nyes = 0.6\nno = 0.3\n[bands]\nsupported = "0.1:"\n', encoding="utf-8"
     )
     settings = read_settings(path)
-    choice = Choice(("openai:m",), cascade="shipped", own_bands=settings.bands)
+    choice = JudgeConfig(("openai:m",), cascade="shipped", own_bands=settings.bands)
 
-    assert settings.cuts == {"supported": Cut(0.6, 0.3, "embedded")}
+    assert settings.cuts == {"supported": DecisionThreshold(0.6, 0.3, "embedded")}
     assert (choice.bands()["supported"].low, choice.bands()["supported"].high) == (0.1, 2.0)
     assert choice.bands()["relevant"] == BANDS["relevant"]
 
 
-def decided(choice: Choice, question: Question, score: float) -> bool:
+def decided(choice: JudgeConfig, question: Question, score: float) -> bool:
     return choice.bands()[question.kind].decides(question, Verdict("no", score))
 
 
 def test_a_band_of_ones_own_decides() -> None:
-    own = Choice(("openai:m",), cascade="shipped", own_bands={"supported": "0.1:"})
+    own = JudgeConfig(("openai:m",), cascade="shipped", own_bands={"supported": "0.1:"})
 
-    assert decided(Choice(("openai:m",), cascade="shipped"), SUPPORTED, 0.2)
+    assert decided(JudgeConfig(("openai:m",), cascade="shipped"), SUPPORTED, 0.2)
     assert not decided(own, SUPPORTED, 0.2)
 
 
@@ -135,12 +138,12 @@ def test_wrong_settings_are_said(tmp_path: Path, text: str, said: str) -> None:
 
 def test_wrong_bands_are_said_before_anything_is_asked() -> None:
     with pytest.raises(ConfigError, match="LOW:HIGH"):
-        Choice(("openai:m",), cascade="shipped", own_bands={"supported": "0.9:0.1"})
+        JudgeConfig(("openai:m",), cascade="shipped", own_bands={"supported": "0.9:0.1"})
     with pytest.raises(ConfigError, match="no band for 'holds'"):
-        Choice(("openai:m",), cascade="shipped", own_bands={"holds": "0.1:0.9"})
+        JudgeConfig(("openai:m",), cascade="shipped", own_bands={"holds": "0.1:0.9"})
 
 
 def test_every_question_has_an_answer_whatever_is_cut() -> None:
-    judge = Recut(FakeJudge(sensible), {"supported": CUT})
+    judge = Rethresholded(FakeJudge(sensible), {"supported": CUT})
 
     assert len(answers(judge, QUESTIONS)) == len(QUESTIONS)

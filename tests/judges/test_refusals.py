@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from ragtriage import EmbeddedJudge, Verdict
-from ragtriage.judges import questions as ask
-from ragtriage.judges.embedded.refusals import refused
+from ragtriage.core import questions as ask
+from ragtriage.judges.embedded.declining_answers import refused
 
 QUERY = "How tall is the tower?"
 REFUSALS = ("I don't know.", "The documents don't say how tall the tower is.")

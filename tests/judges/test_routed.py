@@ -7,12 +7,12 @@ from contract import CHECKS, QUESTIONS, Candidate, answers
 from test_fake import BROKEN, sensible
 from test_wrappers import InRequests
 
-from ragtriage.errors import JudgeError, Stopped
+from ragtriage.core.errors import JudgeError, Stopped
+from ragtriage.core.questions import KINDS
+from ragtriage.core.verdicts import Failure
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.protocol import Batching, Estimate
-from ragtriage.judges.questions import KINDS
 from ragtriage.judges.wrappers import Cached, InMemory, Routed
-from ragtriage.verdicts import Failure
 
 LOCAL = ("sentences", "similarity", "declines")
 
@@ -61,15 +61,15 @@ def test_fingerprint_ability_and_estimate_are_those_of_the_judge_of_the_kind():
     assert judge.name() == "both"
     assert judge.fingerprint("similarity") == local.fingerprint("similarity")
     assert judge.fingerprint("claims") == remote.fingerprint("claims")
-    assert judge.can("declines", "de") == "no German"
-    assert judge.can("claims", "de") is None
+    assert judge.unsupported_reason("declines", "de") == "no German"
+    assert judge.unsupported_reason("claims", "de") is None
     assert judge.estimate(QUESTIONS) == local.estimate(QUESTIONS)
     assert routed(without=KINDS).estimate(QUESTIONS) == Estimate()
 
 
 def test_a_kind_that_nobody_has_fails_and_says_so_before():
     judge = routed(without=("facts",))
-    assert judge.can("facts", "en") == "the judge both has nobody for 'facts' questions"
+    assert judge.unsupported_reason("facts", "en") == "the judge both has nobody for 'facts' questions"
     found = answers(judge, QUESTIONS)
     assert found[1] == Failure("the judge both has nobody for 'facts' questions")
     assert sum(isinstance(answer, Failure) for answer in found) == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragtriage.judges.embedded.answers import dates_agree, plainly
+from ragtriage.text.short_answers import dates_agree, plainly
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragtriage.judges.embedded.numbers import foreign_numbers
-from ragtriage.judges.embedded.reading import read_sentence
-from ragtriage.judges.embedded.spelled import in_figures
+from ragtriage.judges.embedded.readings import read_sentence
+from ragtriage.judges.embedded.unsupported_numbers import foreign_numbers
+from ragtriage.text.spelled_numbers import in_figures
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from ragtriage.judges import questions as ask
-from ragtriage.judges.embedded.scorer import Scored
+from ragtriage.core import questions as ask
+from ragtriage.judges.embedded.scored import Scored
 from ragtriage.judges.embedded.verdict import Cuts, verdict_of
 
 CUTS = Cuts(repeats=0.8, sure=0.3, unsure=0.4)

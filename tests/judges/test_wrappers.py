@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_fake import BROKEN, sensible
 
-from ragtriage.errors import JudgeError, StoreError
+from ragtriage.core.errors import JudgeError, StoreError
+from ragtriage.core.questions import KINDS, Question
+from ragtriage.core.verdicts import Failure, Verdict
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.protocol import Batching, Estimate
-from ragtriage.judges.questions import KINDS, Question
 from ragtriage.judges.wrappers import Cached, InMemory, Keys
-from ragtriage.verdicts import Failure, Verdict
 
 
 def filled():
@@ -312,7 +312,7 @@ def test_name_fingerprint_and_ability_are_the_inner_judges():
     cached = Cached(judge, InMemory())
     assert cached.name() == "inner"
     assert [cached.fingerprint(kind) for kind in KINDS] == [judge.fingerprint(kind) for kind in KINDS]
-    assert cached.can("claims", "de") == "no German"
+    assert cached.unsupported_reason("claims", "de") == "no German"
 
 
 QUESTION = Question("supported", "subject", ("one", "two"), "query", "context", 1)

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from ragtriage import Case, FakeJudge, Record, Score, Source, Undefined, Verdict, evaluate_sync, plan
+from ragtriage.core.questions import Question
+from ragtriage.core.verdicts import Answer, Component, Failure, Verdicts
 from ragtriage.diagnosis.citations import checked_segments
-from ragtriage.exporting import json_row
-from ragtriage.judges.questions import Question
 from ragtriage.metrics import CITATIONS, GROUPS, metrics_named
 from ragtriage.metrics.citations import FALSE, citation_precision
-from ragtriage.verdicts import Answer, Component, Failure, Verdicts
+from ragtriage.runs.export import json_row
 
 ROWS = [
     json.loads(line)

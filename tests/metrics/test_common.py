@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragtriage import Component, ConfigError, Failure, Metric, Score, Undefined, Verdict, Verdicts
-from ragtriage.metric import metric
+from ragtriage.core.metric import metric
+from ragtriage.core.steps import Decompose, Match
+from ragtriage.core.verdicts import Cell, Known, Missing, Outcome
 from ragtriage.metrics import METRICS
 from ragtriage.metrics.generator import query_similarity_of
 from ragtriage.metrics.response import self_distinctness_at
-from ragtriage.steps import Decompose, Match
-from ragtriage.verdicts import Cell, Known, Missing, Outcome
 
 ALL = (*METRICS, self_distinctness_at(0.9), self_distinctness_at(None), query_similarity_of(5))
 APART = {

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from ragtriage import METRICS, Metric, Undefined, metrics_named
+from ragtriage.core.steps import Decompose, Match
 from ragtriage.diagnosis import RULES, needs_of
 from ragtriage.metrics.definitions import named_only, needs_in, read, version_of, written
 from ragtriage.metrics.groundedness import groundedness
-from ragtriage.steps import Decompose, Match
 
 FILE = '''
 from ragtriage import Decompose, Match, metric, share

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from ragtriage import METRICS, Case, ConfigError, Score, Source, metrics_named
+from ragtriage.core.verdicts import Component, Verdict, Verdicts
 from ragtriage.metrics import GROUPS, OTHER_NAMES, THELMA, metric_named
-from ragtriage.metrics.carried import CARRIED, carried_by, groups_unasked, offer
+from ragtriage.metrics.optional import CARRIED, carried_by, groups_unasked, offer
 from ragtriage.metrics.samples import self_consistency
 from ragtriage.metrics.variants import VARIANTS
-from ragtriage.verdicts import Component, Verdict, Verdicts
 
 
 def names(*given: str) -> list[str]:

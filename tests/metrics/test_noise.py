@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragtriage import Case, Component, FakeJudge, Score, Source, Undefined, Verdict, Verdicts, evaluate_sync
-from ragtriage.judges.questions import Question
+from ragtriage.core.questions import Question
+from ragtriage.core.verdicts import Answer, Cell, Failure, Outcome
 from ragtriage.metrics import metrics_named
 from ragtriage.metrics.aggregate import both, turned
 from ragtriage.metrics.noise import irrelevant_noise_sensitivity, relevant_noise_sensitivity
-from ragtriage.verdicts import Answer, Cell, Failure, Outcome
 
 YES, NO, UNKNOWN = Verdict("yes", 1.0), Verdict("no", 0.0), Verdict("unknown")
 FAILED = Failure("time-out after 30 s")

@@ -236,9 +236,9 @@ def test_an_entry_point_has_the_name_of_its_metric(write: Writing, monkeypatch: 
 
 def test_a_file_of_ones_own_imports_the_decorator_from_the_root() -> None:
     import ragtriage  # noqa: PLC0415  # its attribute is what is tested
-    import ragtriage.metric as module  # noqa: PLC0415  # would hide the decorator if it weren't there at once
+    import ragtriage.core.metric as module  # noqa: PLC0415  # would hide the decorator if it weren't there at once
 
-    assert callable(ragtriage.metric)
-    assert sys.modules["ragtriage.metric"].metric is ragtriage.metric
+    assert callable(ragtriage.core.metric)
+    assert sys.modules["ragtriage.core.metric"].metric is ragtriage.core.metric
     assert module is not None
     assert isinstance(METRICS[0], Metric)

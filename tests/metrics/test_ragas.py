@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from ragtriage import Case, Component, EmbeddedJudge, FakeJudge, Score, Source, Undefined, Verdict, evaluate_sync
-from ragtriage.judges.questions import Question
+from ragtriage.core.questions import Question
+from ragtriage.core.verdicts import Answer, Answered, Failure, Outcome, Verdicts
 from ragtriage.metrics import metrics_named
 from ragtriage.metrics.ragas import ragas_context_relevance, ragas_library_answer_relevance
-from ragtriage.verdicts import Answer, Answered, Failure, Outcome, Verdicts
 
 SENTENCES = tuple(Component(f"Sentence {i}.", (12 * i, 12 * i + 11), i // 2) for i in range(4))
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragtriage import Case, ConfigError, FakeJudge, Score, Source, evaluate_sync
-from ragtriage.case import Turn
+from ragtriage.core.case import Turn
+from ragtriage.core.verdicts import Outcome
 from ragtriage.metrics import RETRIEVAL, metrics_named
-from ragtriage.verdicts import Outcome
 
 NAMES = [m.name for m in RETRIEVAL]
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from fake_models import Answering, judge_of, lines_of
-from ragtriage import Case, EmbeddedJudge, FakeJudge, Match, Verdicts, evaluate_sync, metric, share
-from ragtriage.judges import questions as ask
+from ragtriage import Case, EmbeddedJudge, FakeJudge, Match, Verdicts, evaluate_sync, share
+from ragtriage.core import metric
+from ragtriage.core import questions as ask
+from ragtriage.core.verdicts import Outcome
 from ragtriage.judges.llm.judge import LLMJudge
 from ragtriage.metrics import metrics_named
 from ragtriage.metrics.decompositions import SAMPLES, WHOLE_RESPONSE
-from ragtriage.verdicts import Outcome
 
 REFUSALS = ("I don't know.", "I can't answer that.")
 CASE = Case("c", "How tall is it?", (), REFUSALS[0], reference=REFUSALS[0], samples=(REFUSALS[1], REFUSALS[0]))

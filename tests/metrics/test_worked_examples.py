@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from ragtriage import Case, Component, EmbeddedJudge, FakeJudge, Score, Source, Undefined, Verdict, evaluate_sync
-from ragtriage.judges.questions import DECOMPOSITIONS, Question
+from ragtriage.core.questions import DECOMPOSITIONS, Question
+from ragtriage.core.verdicts import Answer, Outcome
 from ragtriage.metrics import METRICS, metrics_named
-from ragtriage.verdicts import Answer, Outcome
 
 WORKED = Path(__file__).parent.parent / "worked"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ragtriage.case import Case
+from ragtriage.core.case import Case
 from ragtriage.readers import CaseFile, Rejected, open_cases
 
 Make = Callable[..., Path]

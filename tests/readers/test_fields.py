@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from ragtriage.errors import ConfigError, InputError
+from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.readers import open_cases
-from ragtriage.readers.names import ALIASES, field_named
+from ragtriage.readers.field_names import ALIASES, field_named
 
 GOOD = {"query": "q", "sources": ["s"], "response": "r"}
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from ragtriage.case import Case
-from ragtriage.errors import ConfigError, InputError, MissingExtraError
+from ragtriage.core.case import Case
+from ragtriage.core.errors import ConfigError, InputError, MissingExtraError
 from ragtriage.readers import Limits, open_cases
 
 ROWS = [{"id": str(n), "query": f"q {n}", "sources": [f"s {n}", "ö"], "response": "r, “x”\n"} for n in range(3)]

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragtriage.case import Case
-from ragtriage.errors import InputError
+from ragtriage.core.case import Case
+from ragtriage.core.errors import InputError
 from ragtriage.readers import Rejected, open_cases
-from ragtriage.readers.names import ALIASES
+from ragtriage.readers.field_names import ALIASES
 
 RELAXED = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(exclude_categories=()))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ragtriage.errors import ConfigError
+from ragtriage.core.errors import ConfigError
 from ragtriage.readers import Limits, open_cases
 
 GOOD = {"query": "q", "sources": ["s"], "response": "r"}

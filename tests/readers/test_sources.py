@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ragtriage.errors import InputError
+from ragtriage.core.errors import InputError
 from ragtriage.readers import Limits, open_cases
 
 SHAPES: list[tuple[str, Any, list[tuple[str, str | None]]]] = [

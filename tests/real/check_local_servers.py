@@ -18,8 +18,8 @@ import pytest
 from local_servers import Server, installed, serving, write_tiny_model
 
 from ragtriage import Failure, Record, Verdict, open_store
+from ragtriage.core.verdicts import Verdicts
 from ragtriage.store import RunInfo
-from ragtriage.verdicts import Verdicts
 
 ROWS = (
     {
@@ -117,7 +117,7 @@ llama_cpp_python = pytest.mark.parametrize("server", ["llama-cpp-python"], indir
 def command(server: Server, tmp_path: Path) -> Command:
     """`command("evaluate", "rows.jsonl")` in a folder with the rows, with the tiny model as judge."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("RAGTRIAGE_", "OPENAI_"))}
-    judge = ["--judge", "openai:tiny", "--base-url", server.address, "--deadline", "60"]
+    judge = ["--judge", "openai:tiny", "--base-url", server.address, "--timeout", "60"]
 
     def run(*words: str, rows: Sequence[Mapping[str, Any]] = ROWS, folder: str = "") -> Said:
         here = tmp_path / folder

@@ -8,17 +8,17 @@ from dataclasses import replace
 
 import pytest
 
-from ragtriage.case import Case, Source
+from ragtriage.core.case import Case, Source
+from ragtriage.core.record import Record
+from ragtriage.core.steps import Step
+from ragtriage.core.verdicts import Cell, Component, Failure, Known, Missing, Verdict, Verdicts
 from ragtriage.diagnosis import Finding, diagnose
+from ragtriage.diagnosis.thresholds import thresholds_with
 from ragtriage.metrics import THELMA
 from ragtriage.metrics.decompositions import CLAIMS, FACTS, QUESTIONS, SENTENCES, SOURCES
 from ragtriage.metrics.groundedness import groundedness
 from ragtriage.metrics.response import ANSWERED_BY_RESPONSE, REPEATED, response_precision
 from ragtriage.metrics.source import ANSWERED_BY_ONE, ANSWERED_TOGETHER, fact_precision, source_precision
-from ragtriage.record import Record
-from ragtriage.steps import Step
-from ragtriage.thresholds import thresholds_with
-from ragtriage.verdicts import Cell, Component, Failure, Known, Missing, Verdict, Verdicts
 
 YES = Verdict("yes", 0.9, 0.9, "it stands there")
 NO = Verdict("no", 0.1, 0.9, "it isn't there")

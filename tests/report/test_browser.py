@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ragtriage import Case, Score, metrics_named
+from ragtriage.core.record import Record
 from ragtriage.diagnosis import Finding, diagnose
+from ragtriage.diagnosis.thresholds import thresholds_with
 from ragtriage.metrics import THELMA
-from ragtriage.record import Record
 from ragtriage.report.header import Header
 from ragtriage.report.html import write_report
-from ragtriage.summary import Tally
-from ragtriage.thresholds import thresholds_with
+from ragtriage.runs.summary import Tally
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

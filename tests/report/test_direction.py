@@ -23,17 +23,17 @@ from ragtriage import (
     metrics_named,
     thresholds_with,
 )
+from ragtriage.core.verdicts import Undefined
 from ragtriage.diagnosis import Rule
-from ragtriage.repeats import Repeats
+from ragtriage.diagnosis.thresholds import is_bad, level_of
 from ragtriage.report.header import Header
 from ragtriage.report.html import write_report
 from ragtriage.report.order import row_of, worst_first
 from ragtriage.report.terminal import SHORT, print_cases, print_summary, short_title
 from ragtriage.report.terminal_case import print_case
 from ragtriage.report.terminal_repeats import print_repeats
-from ragtriage.summary import Summary
-from ragtriage.thresholds import is_bad, level_of
-from ragtriage.verdicts import Undefined
+from ragtriage.runs.repeats import Repeats
+from ragtriage.runs.summary import Summary
 
 BOTH = metrics_named(["groundedness", "hallucination"])
 THRESHOLDS = thresholds_with({})

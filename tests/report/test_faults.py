@@ -8,12 +8,12 @@ from pathlib import Path
 from rich.console import Console
 
 from ragtriage import Case, Component, Record, Score, Tally, Verdict, metrics_named
+from ragtriage.core.verdicts import Part
 from ragtriage.report.faults import PartView
 from ragtriage.report.header import Header
 from ragtriage.report.html import write_report
 from ragtriage.report.terminal_case import print_case
 from ragtriage.report.view import case_view
-from ragtriage.verdicts import Part
 
 
 def test_what_further_scores_found_is_quoted_once() -> None:

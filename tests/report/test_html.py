@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from ragtriage.case import Case, Source
+from ragtriage.core.case import Case, Source
+from ragtriage.core.record import Record
+from ragtriage.core.verdicts import Undefined
 from ragtriage.diagnosis import Finding, diagnose
 from ragtriage.metrics import THELMA
-from ragtriage.record import Record
 from ragtriage.report import html as module
 from ragtriage.report.header import Header
 from ragtriage.report.html import write_report
-from ragtriage.summary import Summary, Tally
-from ragtriage.verdicts import Undefined
+from ragtriage.runs.summary import Summary, Tally
 
 Many = Callable[[int], Iterator[tuple[Record, tuple[Finding, ...]]]]
 VOID = {"meta", "link", "input", "br", "hr", "img"}

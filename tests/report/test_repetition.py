@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from ragtriage import METRICS, Record, Score, Tally
-from ragtriage.repeats import Repeats, RepeatSummary
 from ragtriage.report.header import Header
 from ragtriage.report.html import write_report
 from ragtriage.report.repetition import ALIKE, ALWAYS, repetition_of
+from ragtriage.runs.repeats import Repeats, RepeatSummary
 
 
 def repeated(*trials: list[Record]) -> RepeatSummary:

@@ -11,8 +11,8 @@ import pytest
 from rich.console import Console
 
 from ragtriage import Case, FakeJudge, Record, Source, Tally, Verdict, diagnose, evaluate_sync, thresholds_with
-from ragtriage.exporting import export_cases
-from ragtriage.judges.questions import Question
+from ragtriage.core.questions import Question
+from ragtriage.core.verdicts import Answer
 from ragtriage.metrics import CITATIONS
 from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.report.citations import SEGMENT_WORDS, segments_view
@@ -23,7 +23,7 @@ from ragtriage.report.page import cards_of
 from ragtriage.report.terminal import print_summary
 from ragtriage.report.terminal_case import print_case
 from ragtriage.report.view import case_view
-from ragtriage.verdicts import Answer
+from ragtriage.runs.export import export_cases
 
 SOURCES = (Source("Apples are red, fresh.", "apples"), Source("Pears are green.", "pears"), Source("Figs are soft."))
 RESPONSE = (

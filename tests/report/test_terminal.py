@@ -9,17 +9,17 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from ragtriage.case import Case, Source
+from ragtriage.core.case import Case, Source
+from ragtriage.core.record import Record
+from ragtriage.core.verdicts import Undefined
 from ragtriage.diagnosis import Finding, diagnose
 from ragtriage.metrics import THELMA
-from ragtriage.record import Record
 from ragtriage.report.header import Header
 from ragtriage.report.order import row_of
 from ragtriage.report.terminal import print_cases, print_summary
 from ragtriage.report.terminal_case import print_case
 from ragtriage.report.words import two_places
-from ragtriage.summary import Summary, Tally
-from ragtriage.verdicts import Undefined
+from ragtriage.runs.summary import Summary, Tally
 
 Many = Callable[[int], Iterator[tuple[Record, tuple[Finding, ...]]]]
 

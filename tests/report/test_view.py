@@ -7,17 +7,17 @@ from dataclasses import replace
 
 import pytest
 
-from ragtriage.case import Case, Source
+from ragtriage.core.case import Case, Source
+from ragtriage.core.record import Record
+from ragtriage.core.verdicts import Component, Undefined, Verdict, Verdicts
 from ragtriage.diagnosis import Finding
+from ragtriage.diagnosis.thresholds import is_bad
 from ragtriage.metrics.source import ANSWERED_BY_ONE
-from ragtriage.record import Record
 from ragtriage.report.claims import look_of
 from ragtriage.report.coverage import MOST_COLUMNS, coverage_of
 from ragtriage.report.marks import Look
 from ragtriage.report.order import rank_of, row_of, worst_first
 from ragtriage.report.view import LISTED_SOURCES, case_view, title_of
-from ragtriage.thresholds import is_bad
-from ragtriage.verdicts import Component, Undefined, Verdict, Verdicts
 
 Many = Callable[[int], Iterator[tuple[Record, tuple[Finding, ...]]]]
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ragtriage.case import Case, Source, Turn
-from ragtriage.evaluation import evaluate_sync
+from ragtriage.core.case import Case, Source, Turn
+from ragtriage.core.metric import Metric
+from ragtriage.core.questions import DECOMPOSITIONS, Question
+from ragtriage.core.record import Record
+from ragtriage.core.verdicts import Answer, Component, Failure, Verdict
+from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.questions import DECOMPOSITIONS, Question
-from ragtriage.metric import Metric
 from ragtriage.metrics import THELMA
-from ragtriage.record import Record
 from ragtriage.store import RowsHash, RunIdentity
-from ragtriage.verdicts import Answer, Component, Failure, Verdict
 
 NAMES = tuple(metric.name for metric in THELMA)
 

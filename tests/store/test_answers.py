@@ -7,12 +7,12 @@ import pytest
 from sqlalchemy import event
 from stored_cases import answer
 
-from ragtriage.judges import questions as ask
+from ragtriage.core import questions as ask
+from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Cached, Keys, Remembered
 from ragtriage.store import open_store
 from ragtriage.store.answers import StoredAnswers
-from ragtriage.verdicts import Verdict
 
 REQUEST = 4
 

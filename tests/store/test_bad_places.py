@@ -11,11 +11,11 @@ from sqlalchemy import event
 from sqlalchemy.exc import SQLAlchemyError
 from stored_cases import case, evaluated, identity_of
 
-from ragtriage.errors import StoreError
-from ragtriage.judges.questions import declines
+from ragtriage.core.errors import StoreError
+from ragtriage.core.questions import declines
+from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.wrappers import Keys, Remembered
 from ragtriage.store import Store, connection, open_store
-from ragtriage.verdicts import Verdict
 
 CASES = [case(i) for i in range(10)]
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from stored_cases import answer, case, evaluated, fails, identity_of
 
-from ragtriage.errors import StoreError
-from ragtriage.evaluation import evaluate_sync
+from ragtriage.core.errors import StoreError
+from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics import THELMA
@@ -133,7 +133,7 @@ WRITER = textwrap.dedent(
     """
     import sys, time
     from stored_cases import CASES_FOR_THE_KILL, answer, identity_of
-    from ragtriage.evaluation import evaluate_sync
+    from ragtriage.evaluation.engine import evaluate_sync
     from ragtriage.judges.fake import FakeJudge
     from ragtriage.judges.wrappers import Cached
     from ragtriage.metrics import THELMA

@@ -6,15 +6,15 @@ from dataclasses import replace
 import pytest
 from stored_cases import NAMES, answer, case, identity_of
 
-from ragtriage.case import Source, Turn
+from ragtriage.core.case import Source, Turn
+from ragtriage.core.errors import StoreError
+from ragtriage.core.verdicts import Component, Failure, Score, Verdict, Verdicts
 from ragtriage.diagnosis import RULES, needs_of
-from ragtriage.errors import StoreError
-from ragtriage.evaluation import evaluate_sync
+from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics import THELMA
 from ragtriage.store import DELETED, open_store
-from ragtriage.verdicts import Component, Failure, Score, Verdict, Verdicts
 
 SHARED = Source("All of the trains have a place for a bicycle.", "bikes")
 SECRET = case(

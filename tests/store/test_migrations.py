@@ -6,13 +6,13 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import inspect
 
-from ragtriage.errors import StoreError
+from ragtriage.core.errors import StoreError
+from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.wrappers import Remembered
 from ragtriage.store import open_store
 from ragtriage.store.connection import connect, place
 from ragtriage.store.identity import RunIdentity
 from ragtriage.store.migrations import MIGRATIONS, prepare, version
-from ragtriage.verdicts import Verdict
 
 
 @pytest.fixture

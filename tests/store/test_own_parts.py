@@ -20,16 +20,16 @@ from ragtriage import (
     Verdict,
     Verdicts,
     evaluate_sync,
-    metric,
     open_store,
     share,
 )
-from ragtriage.judges.questions import Question
+from ragtriage.core import metric
+from ragtriage.core.questions import Question
+from ragtriage.core.record import Record
+from ragtriage.core.verdicts import Answer, Component, Failure, Part
 from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics.definitions import written
-from ragtriage.record import Record
-from ragtriage.store.parts import own_parts, with_own_parts
-from ragtriage.verdicts import Answer, Component, Failure, Part
+from ragtriage.store.custom_parts import own_parts, with_own_parts
 
 SENTENCES = Decompose("response", "sentences")
 

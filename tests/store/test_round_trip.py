@@ -10,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stored_cases import FULL, NAMES, answer, case, evaluated, fails, identity_of
 
-from ragtriage.case import Case, Source, Turn
-from ragtriage.errors import StoreError
+from ragtriage.core.case import Case, Source, Turn
+from ragtriage.core.errors import StoreError
+from ragtriage.core.record import Record
+from ragtriage.core.verdicts import Component, Failure, Missing, Score, Undefined, Verdict, Verdicts
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.metrics import CITATIONS
 from ragtriage.metrics.decompositions import SEGMENTS
-from ragtriage.record import Record
 from ragtriage.store import RejectedRow, RunIdentity, StoredRow, open_store
 from ragtriage.store.codec import DELETED, decode_answer, decode_steps, encode_answer, encode_steps, without_texts
 from ragtriage.store.identity import content_hash
-from ragtriage.verdicts import Component, Failure, Missing, Score, Undefined, Verdict, Verdicts
 
 CASES = [
     case(0),

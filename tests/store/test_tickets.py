@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 from sqlalchemy import event
 
-from ragtriage.errors import StoreError
+from ragtriage.core.errors import StoreError
 from ragtriage.store import open_store
 from ragtriage.store.tickets import TOGETHER
 

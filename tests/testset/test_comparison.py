@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from answered_rows import answers, scored, scored_evenly
 
-from ragtriage.errors import ConfigError
+from ragtriage.core.errors import ConfigError
 from ragtriage.testset.comparison import Difference, balanced
 from ragtriage.testset.modular import METRICS, Metric
 from ragtriage.testset.rows import Row

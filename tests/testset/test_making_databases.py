@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from library_database import COPIES, LINES, LOOK_ALIKE, ODD, library
-from ragtriage.errors import ConfigError, InputError
+from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.testset.making.answers import Policies
 from ragtriage.testset.making.binding import filled
 from ragtriage.testset.making.checking import check_template

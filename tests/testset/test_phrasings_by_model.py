@@ -11,13 +11,13 @@ from functools import partial
 import pytest
 from ferry_schema import SCHEMA, TEMPLATES, template
 
-from ragtriage.errors import ConfigError
-from ragtriage.judges.chosen import Choice, Chosen
+from ragtriage.core.errors import ConfigError
+from ragtriage.judges.build import ConfiguredJudge, JudgeConfig
 from ragtriage.judges.llm.channel import Channel
-from ragtriage.judges.llm.exchange import Prompt, Rejected, Reply
 from ragtriage.judges.llm.ledger import Ledger
+from ragtriage.judges.llm.messages import Prompt, Rejected, Reply
 from ragtriage.judges.llm.options import LLMOptions
-from ragtriage.judges.llm.writing import Writer
+from ragtriage.judges.llm.text_writer import Writer
 from ragtriage.judges.wrappers import InMemory
 from ragtriage.testset.making.phrasing import criteria_named, phrase_with
 from ragtriage.testset.making.template_writing import write_templates
@@ -160,7 +160,7 @@ def test_a_request_that_fails_costs_its_own_template_only() -> None:
 
 def test_only_one_language_model_can_write() -> None:
     with pytest.raises(ConfigError, match="one language model writes"):
-        Chosen(Choice(("embedded",))).writer()
+        ConfiguredJudge(JudgeConfig(("embedded",))).writer()
 
 
 def test_guidance_stands_behind_the_head_and_is_part_of_what_was_asked() -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 from ferry_schema import SCHEMA, TEMPLATES, template
 
-from ragtriage.errors import ConfigError
+from ragtriage.core.errors import ConfigError
 from ragtriage.testset.making.phrasing import CRITERIA, NAMES, criteria_named, phrase
 from ragtriage.testset.making.phrasing.asking import wordings_of
 from ragtriage.testset.making.phrasing.circumstances import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from answered_rows import decided
 
-from ragtriage.errors import ConfigError
+from ragtriage.core.errors import ConfigError
 from ragtriage.testset.reliability import Share, reliability_of, wald, wilson
 from ragtriage.testset.rows import Row
 

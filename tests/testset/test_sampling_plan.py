@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from ragtriage.errors import ConfigError
+from ragtriage.core.errors import ConfigError
 from ragtriage.testset.making.answers import Answer
 from ragtriage.testset.making.filling import Filling
 from ragtriage.testset.making.sampling import Sample, SamplingPlan, half_width, sample

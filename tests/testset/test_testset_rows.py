@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ragtriage.errors import InputError
+from ragtriage.core.errors import InputError
 from ragtriage.readers.problems import RowProblem
 from ragtriage.testset.rows import Row, read_rows, row_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ragtriage.errors import InputError
+from ragtriage.core.errors import InputError
 from ragtriage.trust.correction import FEWEST, NO, UNKNOWN, YES, Correction, Sample, corrected
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ragtriage.errors import ConfigError, InputError
+from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.trust.label_files import LabelFile, read_labels
 from ragtriage.trust.labels import Label
 

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from ragtriage.case import Case, Source
-from ragtriage.errors import ConfigError
-from ragtriage.record import Record
+from ragtriage.core.case import Case, Source
+from ragtriage.core.errors import ConfigError
+from ragtriage.core.record import Record
+from ragtriage.core.verdicts import Answered, Component, Failure, Part, Score, Undefined, Verdict
 from ragtriage.trust.items import Drawn, Item, draw, items_of, labelled_metrics, pick
 from ragtriage.trust.label_files import LabelFile, read_labels
 from ragtriage.trust.labelling import Session, compare, draw_name
 from ragtriage.trust.labels import Label
 from ragtriage.trust.screen import screen
-from ragtriage.verdicts import Answered, Component, Failure, Part, Score, Undefined, Verdict
 
 ITEMS = [Item(f"q{i}", "groundedness", i % 3, f"Claim {i}.", "yes", 0.9, 0.9, sure=True) for i in range(200)]
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ragtriage.case import Case, Source
+from ragtriage.core.case import Case, Source
+from ragtriage.core.questions import Question
+from ragtriage.core.verdicts import Answer, Component, Failure, Undefined, Verdict
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.questions import Question
 from ragtriage.trust.baselines import agreement_by_length, agreement_by_overlap, by_length, by_overlap
 from ragtriage.trust.effort import efforts_of
 from ragtriage.trust.pairs import Pair
 from ragtriage.trust.pairwise import ScoredPair, agreement_of, by_metric, interval, score_pairs, tasks
-from ragtriage.verdicts import Answer, Component, Failure, Undefined, Verdict
 
 BETTER = Case("b", "When did it open?", (Source("It opened in 1901."),), "It opened in 1901.")
 WORSE = replace(BETTER, id="w", response="It opened in 1911.")

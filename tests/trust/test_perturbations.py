@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from ragtriage.case import Case, Source
-from ragtriage.judges.embedded.decompose import split_sentences
+from ragtriage.core.case import Case, Source
+from ragtriage.text import split_sentences
 from ragtriage.trust.pairs import SHORT, Pair, read_pairs
 from ragtriage.trust.perturb import PERTURBATIONS, Perturbed, perturb
 from ragtriage.trust.perturb.bounds import bounded

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from ragtriage.core.questions import Question
+from ragtriage.core.verdicts import Answer, Component, Failure, Verdict
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.questions import Question
 from ragtriage.readers.problems import RowProblem
 from ragtriage.trust.preferences import PairScore, at_even_odds, pair_scores, preference_of
-from ragtriage.verdicts import Answer, Component, Failure, Verdict
 
 GOOD, BAD, EMPTY = "Ferries run daily.", "Ferries run hourly now.", "No idea."
 TRUE = "The ferry sails every day."

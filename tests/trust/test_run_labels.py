@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from ragtriage import Case, Component, Record, Score, Verdict
+from ragtriage.core.verdicts import Outcome
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.aggregate import parts, share, share_of_faults
 from ragtriage.trust import run_labels
 from ragtriage.trust.calibration import calibrate, kind_of
 from ragtriage.trust.labels import Label
 from ragtriage.trust.run_labels import Labelled, join
-from ragtriage.verdicts import Outcome
 
 GROUNDED, MADE_UP, REPEATS, F1 = (
     metric

@@ -6,7 +6,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from ragtriage.case import Case, Source
+from ragtriage.core.case import Case, Source
 from ragtriage.report.terminal_selftest import print_self_test
 from ragtriage.trust.pairs import Change, Pair
 from ragtriage.trust.pairwise import ScoredPair

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ragtriage.case import Case, Source
+from ragtriage.core.case import Case, Source
+from ragtriage.core.questions import Question
+from ragtriage.core.verdicts import Answer, Component, Failure, Verdict
+from ragtriage.diagnosis.thresholds import DEFAULTS
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.questions import Question
-from ragtriage.thresholds import DEFAULTS
 from ragtriage.trust.effort import effort_of_stability
 from ragtriage.trust.stability import UNSEEN, Stability, stability_of
-from ragtriage.verdicts import Answer, Component, Failure, Verdict
 
 THRESHOLDS = {name: threshold.value for name, threshold in DEFAULTS.items()}
 CASE = Case(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from ragtriage.case import Case, Source
+from ragtriage.core.case import Case, Source
+from ragtriage.core.questions import Question
+from ragtriage.core.verdicts import Answer, Component, Failure
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.questions import Question
 from ragtriage.trust.effort import effort_of_writing
 from ragtriage.trust.perturb import perturb
 from ragtriage.trust.writing import not_something_else, not_the_same, questions_to_write, write_changes
-from ragtriage.verdicts import Answer, Component, Failure
 
 SENTENCE = "The Wexley pier was opened by Ada Finch on 12 May 1901."
 CASE = Case("pier", "When was the Wexley pier opened?", (Source(f"{SENTENCE} Otto Brandt built it."),), SENTENCE)

@@ -8,7 +8,7 @@ import sys
 
 from ragtriage.cli.app import app
 from ragtriage.cli.exits import INCOMPLETE, USAGE
-from ragtriage.errors import ApplicationError, JudgeError, NotStoredError, RagtriageError, StoreError
+from ragtriage.core.errors import ApplicationError, JudgeError, NotStoredError, RagtriageError, StoreError
 
 CTRL_C = 130
 """What typer exits with after Ctrl-C, where a command didn't see to it itself."""

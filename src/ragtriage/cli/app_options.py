@@ -17,21 +17,21 @@ from ragtriage.cli.exits import INCOMPLETE
 from ragtriage.cli.flags import with_flags
 from ragtriage.cli.opening import say_rejected
 from ragtriage.cli.progress import progress
+from ragtriage.collect.answers_file import CollectedLines
 from ragtriage.collect.application import Application
+from ragtriage.collect.application_names import Named, open_application
 from ragtriage.collect.asking import Manner, ask_all
-from ragtriage.collect.lines import CollectedLines
-from ragtriage.collect.naming import Named, open_application
-from ragtriage.collect.rows import ASKED, replaced
-from ragtriage.errors import ApplicationError, ConfigError, InputError
+from ragtriage.collect.row_values import ASKED, replaced
+from ragtriage.core.errors import ApplicationError, ConfigError, InputError
 from ragtriage.readers import CaseFile
 from ragtriage.report.words import plural
-from ragtriage.running import SelectedRows, Selection, Survey
+from ragtriage.runs.execute import SelectedRows, Selection, Survey
 from ragtriage.store import open_store
 from ragtriage.store.connection import place
 
 COLLECTED_MAP = {"id": "id", "query": "query", "response": "response", "sources": "sources"}
 """Where our fields stand in a file of collected cases, whatever its questions' own columns are called."""
-_MANNER = frozenset({"app_header", "app_concurrency", "app_timeout", "app_attempts", "retry_failed"})
+_MANNER = frozenset({"app_header", "app_concurrency", "app_timeout", "app_max_attempts", "retry_failed"})
 """Flags that change how an application is asked and not what."""
 INTERRUPTED = "interrupted: give the same command again to go on where it stopped"
 
@@ -67,7 +67,7 @@ class AppFlags:
     ] = None
     app_concurrency: Annotated[int | None, typer.Option(min=1, help="Queries at once [default: 8].")] = None
     app_timeout: Annotated[float | None, typer.Option(help="Seconds that an answer may take [default: 120].")] = None
-    app_attempts: Annotated[
+    app_max_attempts: Annotated[
         int | None,
         typer.Option(min=1, help="How often at most a query is sent that fails for the moment [default: 4]."),
     ] = None
@@ -197,7 +197,7 @@ def opened_application(
     manner = Manner(
         default.concurrency if flags.app_concurrency is None else flags.app_concurrency,
         default.timeout if flags.app_timeout is None else flags.app_timeout,
-        default.attempts if flags.app_attempts is None else flags.app_attempts,
+        default.attempts if flags.app_max_attempts is None else flags.app_max_attempts,
     )
     if not 0 < manner.timeout < float("inf"):
         raise ConfigError(f"--app-timeout {manner.timeout:g}: use a number of seconds above 0")

@@ -17,9 +17,9 @@ from ragtriage.cli.flags import with_flags
 from ragtriage.cli.options import place_of
 from ragtriage.cli.progress import progress
 from ragtriage.cli.results import diagnosed, opened
+from ragtriage.collect.answers_file import CollectedLines
 from ragtriage.collect.asking import ask_all
-from ragtriage.collect.lines import CollectedLines
-from ragtriage.errors import ApplicationError, ConfigError
+from ragtriage.core.errors import ApplicationError, ConfigError
 from ragtriage.judges.protocol import Judge
 from ragtriage.readers.files import STDIN, open_bytes, records
 from ragtriage.readers.problems import Limits

@@ -14,7 +14,7 @@ from ragtriage.cli.exits import INCOMPLETE
 from ragtriage.cli.opening import readable, say_columns
 from ragtriage.cli.options import Columns, Format, Limit, Sample, Seed, pairs
 from ragtriage.readers import open_cases
-from ragtriage.running import Selection
+from ragtriage.runs.execute import Selection
 
 
 @with_app_flags

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ragtriage.assessment import Criteria
+from ragtriage.runs.tally import Criteria
 from ragtriage.store import StoredRun
 from ragtriage.trust.correction import Correction
 from ragtriage.trust.label_files import read_labels

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from ragtriage.assessment import Assessment, Criteria
 from ragtriage.cli.app_options import (
     COLLECTED_MAP,
     AppFlags,
@@ -49,16 +48,17 @@ from ragtriage.cli.progress import progress
 from ragtriage.cli.results import assessed, print_run, report_path, spent_by, spent_in, write_html
 from ragtriage.cli.stopping import INTERRUPTED, stoppable
 from ragtriage.cli.wanting import Wanted, Wanting
-from ragtriage.errors import InputError, Stopped
-from ragtriage.judges.chosen import Chosen
+from ragtriage.core.errors import InputError, Stopped
+from ragtriage.evaluation.estimate import together
+from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.judges.llm.ledger import Ledger, dollars
 from ragtriage.readers import CaseFile, Limits, open_cases
-from ragtriage.rehearsal import together
-from ragtriage.repeats import RepeatSummary, repeats_of
 from ragtriage.report.terminal_plan import between
 from ragtriage.report.terminal_repeats import print_repeats
 from ragtriage.report.words import plural
-from ragtriage.running import FileRun, Repetition, Selection
+from ragtriage.runs.execute import FileRun, Repetition, Selection
+from ragtriage.runs.repeats import RepeatSummary, repeats_of
+from ragtriage.runs.tally import Assessment, Criteria
 from ragtriage.store import RunInfo, Store, StoredRun, open_store
 
 
@@ -82,11 +82,11 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
     seed: Seed = 0,
     by: Annotated[str | None, typer.Option(help="A tag: the table also for each of its values.")] = None,
     threshold: Thresholds = None,
-    fail_under: Annotated[
+    fail_below: Annotated[
         list[str] | None,
         typer.Option(help="metric=value: exit with 1 if the mean is below; may be repeated."),
     ] = None,
-    fail_over: Annotated[
+    fail_above: Annotated[
         list[str] | None,
         typer.Option(help="The same where lower is better: exit with 1 if the mean is above."),
     ] = None,
@@ -106,10 +106,10 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
     Exit codes: 0; 1 a gate failed; 2 usage or input; 3 incomplete (failures, too many unusable rows, interrupted).
     """
     settings = settings_from(config, threshold, metrics)
-    chosen = Chosen(choice_from(judging, settings))
+    chosen = ConfiguredJudge(choice_from(judging, settings))
     selection = Selection(limit, sample, seed)
     limits = Limits(max_text=max_text, max_sources=max_sources)
-    wanting = Wanting(settings, metrics, chosen.paid, fail_under or (), fail_over or ())
+    wanting = Wanting(settings, metrics, chosen.paid, fail_below or (), fail_above or ())
     columns = {**settings.map, **pairs(mapping or (), "--map")}
     unanswered = False
     there = collected
@@ -175,7 +175,7 @@ class _Work:
     """What is to be evaluated, by whom and into what."""
 
     cases: CaseFile
-    chosen: Chosen
+    chosen: ConfiguredJudge
     store: Store
     wanted: Wanted
     selection: Selection
@@ -238,7 +238,7 @@ def _rest_of(run: FileRun, done: int, work: _Work, reason: str | None, trials: r
         yield f"{far}; the rest would take {between(together(rest))}"
 
 
-def _savings_of(chosen: Chosen) -> Iterator[str]:
+def _savings_of(chosen: ConfiguredJudge) -> Iterator[str]:
     if chosen.saved:
         decided, passed_on, requests = chosen.saved
         yield (
@@ -292,13 +292,13 @@ def _say_rows(run: FileRun, work: _Work) -> None:
     """What is to be known about the rows before they are judged."""
     if work.by is not None and work.by not in work.cases.tags:
         sys.stderr.write(f"note: --by {work.by}: none of the first rows has this tag\n")
-    if run.survey.conversations and run.judge.can("standalone", "en"):
+    if run.survey.conversations and run.judge.unsupported_reason("standalone", "en"):
         sys.stderr.write(f"note: {run.survey.conversations} rows have a conversation; their query is read without it\n")
     say_rejected(run.survey)
     say_carried(run.survey, work.wanted.by_default)
 
 
-def _evaluate(run: FileRun, chosen: Chosen, assessment: Assessment) -> str | None:
+def _evaluate(run: FileRun, chosen: ConfiguredJudge, assessment: Assessment) -> str | None:
     """Evaluate what is left.
 
     Returns:

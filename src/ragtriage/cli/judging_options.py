@@ -13,9 +13,9 @@ import typer
 from ragtriage.cli.flags import with_flags
 from ragtriage.cli.options import place_of, settings_from
 from ragtriage.config import Settings
-from ragtriage.errors import ConfigError
-from ragtriage.judges.chosen import LOCAL, Choice, Chosen
-from ragtriage.judges.llm.naming import at_an_address
+from ragtriage.core.errors import ConfigError
+from ragtriage.judges.build import LOCAL, ConfiguredJudge, JudgeConfig
+from ragtriage.judges.llm.model_names import at_an_address
 from ragtriage.judges.llm.pricing import parse_price
 from ragtriage.judges.protocol import Judge
 from ragtriage.store import open_store
@@ -51,7 +51,7 @@ class JudgeFlags:
     ] = None
     batch_size: Annotated[int | None, typer.Option(help="Most questions in a request [default: 32].")] = None
     concurrency: Annotated[int | None, typer.Option(help="Most requests in flight [default: 16].")] = None
-    deadline: Annotated[
+    timeout: Annotated[
         float | None, typer.Option(help="Seconds after which a request is tried again [default: 120].")
     ] = None
     rpm: Annotated[int | None, typer.Option(help="Most requests a minute.")] = None
@@ -75,7 +75,7 @@ def with_judge_flags(command: Callable[..., None]) -> Callable[..., None]:
     return with_flags(command, "judging", JudgeFlags)
 
 
-def choice_from(flags: JudgeFlags, settings: Settings) -> Choice:
+def choice_from(flags: JudgeFlags, settings: Settings) -> JudgeConfig:
     """Who judges: flags before the settings, these before the defaults.
 
     Raises:
@@ -93,7 +93,7 @@ def choice_from(flags: JudgeFlags, settings: Settings) -> Choice:
         "guidance": flags.guidance,
         "batch_size": flags.batch_size,
         "concurrency": flags.concurrency,
-        "deadline": flags.deadline,
+        "timeout": flags.timeout,
         "rpm": flags.rpm,
         "tpm": flags.tpm,
         "budget": flags.budget,
@@ -109,7 +109,7 @@ def choice_from(flags: JudgeFlags, settings: Settings) -> Choice:
         raise ConfigError(f"--{flag} is for language models only: name one with --judge PROVIDER:MODEL")
     if flags.base_url is None and not any(at_an_address(name) for name in (*names, options.embeddings)):
         options = replace(options, base_url=None, headers=options.headers if flags.header else {})
-    return Choice(
+    return JudgeConfig(
         names,
         "majority" if flags.jury else settings.jury if not flags.judge else None,
         flags.cascade if flags.cascade is not None else settings.cascade if not flags.judge else None,
@@ -126,7 +126,7 @@ def choice_from(flags: JudgeFlags, settings: Settings) -> Choice:
 def judge_from(flags: JudgeFlags, config: Path | None, store: str | None) -> Iterator[Judge]:
     """The judge; what a model answers is kept in the store, so that the same command goes on where it stopped."""
     settings = settings_from(config, None)
-    chosen = Chosen(choice_from(flags, settings))
+    chosen = ConfiguredJudge(choice_from(flags, settings))
     if not chosen.paid:
         yield chosen.judge()
         return

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ragtriage.metrics import GROUPS
-from ragtriage.metrics.carried import offer
+from ragtriage.metrics.optional import offer
 from ragtriage.readers import CaseFile
-from ragtriage.running import Survey
+from ragtriage.runs.execute import Survey
 
 
 @contextmanager

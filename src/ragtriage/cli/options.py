@@ -10,11 +10,11 @@ from typing import Annotated
 
 import typer
 
-from ragtriage.assessment import Criteria
 from ragtriage.config import Settings, find_settings, named_numbers, read_settings
-from ragtriage.errors import ConfigError
+from ragtriage.core.errors import ConfigError
 from ragtriage.metrics import metrics_named
 from ragtriage.metrics.own import names_in
+from ragtriage.runs.tally import Criteria
 from ragtriage.store.connection import VARIABLE
 
 Run = Annotated[str, typer.Argument(help="A run's number, or last.")]

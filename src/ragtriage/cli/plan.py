@@ -13,8 +13,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ragtriage.assessment import Criteria
-from ragtriage.case import Case
 from ragtriage.cli.judging_options import JudgeFlags, choice_from, with_judge_flags
 from ragtriage.cli.opening import readable, say_carried, say_columns, say_rejected
 from ragtriage.cli.options import (
@@ -35,15 +33,17 @@ from ragtriage.cli.options import (
     settings_from,
 )
 from ragtriage.cli.wanting import Wanted, Wanting
+from ragtriage.core.case import Case
+from ragtriage.core.errors import InputError
 from ragtriage.diagnosis import needs_of
-from ragtriage.errors import InputError
-from ragtriage.judges.chosen import Choice, Chosen
+from ragtriage.evaluation.estimate import Rehearsal, rehearse, together
+from ragtriage.judges.build import ConfiguredJudge, JudgeConfig
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.wrappers import AnswerMemory, Cascade, InMemory
 from ragtriage.readers import CaseFile, Limits, open_cases
-from ragtriage.rehearsal import Rehearsal, rehearse, together
 from ragtriage.report.terminal_plan import print_rehearsal
-from ragtriage.running import SelectedRows, Selection, Survey
+from ragtriage.runs.execute import SelectedRows, Selection, Survey
+from ragtriage.runs.tally import Criteria
 from ragtriage.store import open_store
 from ragtriage.store.connection import place
 
@@ -74,7 +74,7 @@ def plan(  # noqa: PLR0913  # one parameter a flag
     off tells what is left. Exit codes: 0; 2 usage or input; 3 the store can't be read.
     """
     settings = settings_from(config, None, metrics)
-    chosen = Chosen(choice_from(judging, settings))
+    chosen = ConfiguredJudge(choice_from(judging, settings))
     with readable(file) as path:
         cases = open_cases(
             path,
@@ -94,7 +94,7 @@ def plan(  # noqa: PLR0913  # one parameter a flag
 def show_plan(
     file: str,
     cases: CaseFile,
-    chosen: Chosen,
+    chosen: ConfiguredJudge,
     memory: AnswerMemory,
     wanted: Wanted,
     selection: Selection,
@@ -110,7 +110,7 @@ def show_plan(
     """
     notes = _notes(chosen.choice)
     if chosen.choice.batch_api:  # it takes the same requests, but wants a place for its tickets
-        chosen = Chosen(replace(chosen.choice, batch_api=False, wait=False))
+        chosen = ConfiguredJudge(replace(chosen.choice, batch_api=False, wait=False))
     found = []
     for trial in range(times):
         judge = chosen.judge(memory, trial=trial)
@@ -218,7 +218,7 @@ def _counted(cases: Iterable[Case], survey: Survey) -> Iterator[Case]:
         yield case
 
 
-def _notes(choice: Choice) -> list[str]:
+def _notes(choice: JudgeConfig) -> list[str]:
     """What this judge makes different from the numbers."""
     notes = []
     if choice.cascade is not None:

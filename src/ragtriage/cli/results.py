@@ -13,23 +13,23 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from ragtriage.assessment import Assessment, Criteria
 from ragtriage.cli.corrections import Labels, corrections_of
 from ragtriage.cli.options import Run, Thresholds, Where, place_of
 from ragtriage.config import named_numbers
+from ragtriage.core.errors import InputError
+from ragtriage.core.record import Record
 from ragtriage.diagnosis import Finding, diagnose
-from ragtriage.errors import InputError
-from ragtriage.exporting import export_cases, json_row
 from ragtriage.judges.llm.ledger import dollars
-from ragtriage.record import Record
-from ragtriage.repeats import RepeatSummary, repeats_of, trials_of
 from ragtriage.report.header import Header
 from ragtriage.report.html import write_report
 from ragtriage.report.order import row_of
 from ragtriage.report.terminal import print_cases, print_summary
 from ragtriage.report.terminal_case import print_case
 from ragtriage.report.terminal_repeats import print_repeats
-from ragtriage.running import criteria_of
+from ragtriage.runs.execute import criteria_of
+from ragtriage.runs.export import export_cases, json_row
+from ragtriage.runs.repeats import RepeatSummary, repeats_of, trials_of
+from ragtriage.runs.tally import Assessment, Criteria
 from ragtriage.store import RunInfo, Store, StoredRun, open_store
 from ragtriage.trust.correction import Correction
 from ragtriage.trust.judge_card import read_card

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ragtriage.cli.app_options import INTERRUPTED
-from ragtriage.judges.chosen import Chosen
+from ragtriage.judges.build import ConfiguredJudge
 
 __all__ = ["INTERRUPTED", "stoppable"]
 
 
 @contextmanager
-def stoppable(chosen: Chosen) -> Iterator[None]:
+def stoppable(chosen: ConfiguredJudge) -> Iterator[None]:
     """Ctrl-C lets requests in flight come in, since they are paid; a second one doesn't wait for them."""
     if not chosen.paid or threading.current_thread() is not threading.main_thread():
         yield

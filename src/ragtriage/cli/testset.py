@@ -21,7 +21,7 @@ from ragtriage.cli.options import Config, Where
 from ragtriage.cli.testset_making import MAKING
 from ragtriage.cli.testset_phrase import phrase_templates
 from ragtriage.cli.testset_write import write_by_model
-from ragtriage.errors import ConfigError, InputError
+from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.judges.protocol import Judge
 from ragtriage.report.terminal_blame import print_beyond
 from ragtriage.report.terminal_example import print_example

@@ -19,7 +19,7 @@ from rich.console import Console
 from ragtriage.cli.exits import INCOMPLETE
 from ragtriage.cli.flags import with_flags
 from ragtriage.cli.progress import progress
-from ragtriage.errors import ConfigError
+from ragtriage.core.errors import ConfigError
 from ragtriage.report.terminal_making import print_counted, print_steps
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from ragtriage.cli.exits import INCOMPLETE
 from ragtriage.cli.judging_options import JudgeFlags, choice_from, with_judge_flags
 from ragtriage.cli.options import Config, Where, place_of, settings_from
 from ragtriage.cli.stopping import stoppable
-from ragtriage.errors import InputError
-from ragtriage.judges.chosen import Chosen
+from ragtriage.core.errors import InputError
+from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.judges.llm.ledger import Ledger, dollars
 from ragtriage.report.terminal_phrasings import print_phrasings, print_refused
 from ragtriage.report.words import plural
@@ -85,7 +85,7 @@ def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
     target = out or folder / "phrasings.yaml"
     there = _there(target, read.templates)
     choice = choice_from(judging, settings_from(config, None))
-    chosen = Chosen(choice) if judging.judge else None  # settings that name a model ask nobody: it costs money
+    chosen = ConfiguredJudge(choice) if judging.judge else None  # settings that name a model ask nobody: it costs money
     maker = chosen.choice.names[0] if chosen else RULES
     if again:
         names = {one.name for one in wanted}
@@ -143,7 +143,7 @@ def _values(path: Path, templates: Sequence[QueryTemplate]) -> Mapping[str, Sequ
 
 
 def _by_model(  # what a model needs to know
-    chosen: Chosen,
+    chosen: ConfiguredJudge,
     schema: Schema,
     templates: Sequence[QueryTemplate],
     criteria: Sequence[Criterion],

@@ -14,8 +14,8 @@ from ragtriage.cli.exits import INCOMPLETE
 from ragtriage.cli.judging_options import JudgeFlags, choice_from, with_judge_flags
 from ragtriage.cli.options import Config, Where, place_of, settings_from
 from ragtriage.cli.stopping import stoppable
-from ragtriage.errors import ConfigError, InputError
-from ragtriage.judges.chosen import Chosen
+from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.judges.llm.ledger import dollars
 from ragtriage.report.plain import one_line
 from ragtriage.report.words import plural
@@ -53,7 +53,7 @@ def write_by_model(
     if not judging.judge:
         raise ConfigError("a language model writes templates: name one with --judge PROVIDER:MODEL")
     settings = settings_from(config, None)
-    chosen = Chosen(choice_from(judging, settings))
+    chosen = ConfiguredJudge(choice_from(judging, settings))
     schema = read_schema(folder / "schema.yaml")
     target = folder / "templates.yaml"
     there = _there(target, schema)

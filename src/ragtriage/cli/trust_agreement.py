@@ -18,11 +18,11 @@ from ragtriage.cli.options import Config, Thresholds, Where, pairs, settings_fro
 from ragtriage.cli.progress import progress
 from ragtriage.cli.trust_app import say_unusable, too_many, trust
 from ragtriage.config import Settings
-from ragtriage.errors import ConfigError
-from ragtriage.evaluation import evaluate_sync
-from ragtriage.judges.chosen import Chosen
+from ragtriage.core.errors import ConfigError
+from ragtriage.evaluation.engine import evaluate_sync
+from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.readers import open_cases
-from ragtriage.readers.lines import first_line
+from ragtriage.readers.json_objects import first_line
 from ragtriage.readers.problems import Rejected
 from ragtriage.report.terminal_agreement import print_agreements
 from ragtriage.trust.agreement import Agreement, agreement_of
@@ -95,7 +95,7 @@ def agreement(  # noqa: PLR0913  # a command's flags are its arguments
     say_unusable(rejected, usable)
     if as_json:
         numbers = {one.name: one.as_json() for one in found}
-        marks = None if predictions else fingerprints_of(Chosen(choice_from(judging, settings)).judge())
+        marks = None if predictions else fingerprints_of(ConfiguredJudge(choice_from(judging, settings)).judge())
         whole = {"judge": name, "fingerprints": marks, "agreement": numbers, "rejected": len(rejected)}
         sys.stdout.write(json.dumps(whole) + "\n")
     else:

@@ -17,7 +17,7 @@ from ragtriage.cli.exits import INCOMPLETE
 from ragtriage.cli.options import Thresholds, Where, place_of
 from ragtriage.cli.results import opened
 from ragtriage.cli.trust_app import say_unusable, too_many, trust
-from ragtriage.errors import InputError
+from ragtriage.core.errors import InputError
 from ragtriage.report.terminal_calibration import print_calibration
 from ragtriage.store import open_store
 from ragtriage.trust.calibration import calibrate as calibrated

@@ -14,14 +14,14 @@ from ragtriage import __version__
 from ragtriage.cli.judging_options import JudgeFlags, choice_from, with_judge_flags
 from ragtriage.cli.options import Config, Where, place_of, settings_from
 from ragtriage.cli.trust_app import trust
-from ragtriage.errors import ConfigError, InputError
-from ragtriage.judges.chosen import Chosen
-from ragtriage.repeats import RepeatSummary, repeats_of, trials_of
+from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.report.judge_card import card_markdown
-from ragtriage.running import criteria_of
+from ragtriage.runs.execute import criteria_of
+from ragtriage.runs.repeats import RepeatSummary, repeats_of, trials_of
 from ragtriage.store import RunInfo, Store, open_store
 from ragtriage.store.connection import place
-from ragtriage.store.runs import now
+from ragtriage.store.run_info import now
 from ragtriage.trust.judge_card import card_of, read_figures, same_judge
 
 
@@ -49,7 +49,7 @@ def card(
     if out is not None and out.suffix != ".md":
         raise ConfigError(f"-o {out}: name a .md file; the .json file is written beside it")
     settings = settings_from(config, None)
-    chosen = Chosen(choice_from(judging, settings))
+    chosen = ConfiguredJudge(choice_from(judging, settings))
     judge = chosen.judge()
     given = [read_figures(path) if path else None for path in (agreement, self_test)]
     where = place_of(store, settings)

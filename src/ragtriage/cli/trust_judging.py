@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ragtriage.judges.chosen import Chosen
+from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.judges.llm.ledger import dollars
 from ragtriage.judges.protocol import Judge
 from ragtriage.report.words import plural
@@ -14,7 +14,7 @@ from ragtriage.store import open_store
 
 
 @contextmanager
-def asking(chosen: Chosen, where: str | None) -> Iterator[Judge]:
+def asking(chosen: ConfiguredJudge, where: str | None) -> Iterator[Judge]:
     """The chosen judge; a model's answers are kept in the store, so that the same command goes on where it stopped.
 
     Args:

@@ -17,8 +17,8 @@ from rich.console import Console
 from ragtriage.cli.exits import INCOMPLETE
 from ragtriage.cli.options import Run, Where, place_of
 from ragtriage.cli.trust_app import say_unusable, trust
-from ragtriage.errors import ConfigError, InputError
-from ragtriage.record import Record
+from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.core.record import Record
 from ragtriage.report.terminal_labels import PICKED, print_labels
 from ragtriage.store import Store, StoredRun, open_store
 from ragtriage.trust.items import Drawn, Item, draw, items_of, labelled_metrics

@@ -17,7 +17,7 @@ from ragtriage.cli.plan import answers_in
 from ragtriage.cli.progress import progress
 from ragtriage.cli.trust_app import say_unusable, too_many, trust
 from ragtriage.cli.trust_judging import asking
-from ragtriage.judges.chosen import Chosen
+from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.report.terminal_pairs import print_efforts
 from ragtriage.report.terminal_table1 import print_table1
 from ragtriage.trust.effort import efforts_of
@@ -45,7 +45,7 @@ def table1(
     incomplete (the judge failed on a pair, or too many unusable rows).
     """
     settings = settings_from(config, None)
-    chosen = Chosen(choice_from(judging, settings))
+    chosen = ConfiguredJudge(choice_from(judging, settings))
     read = read_table1(data or OWN)
     say_unusable(read.rejected, len(read.pairs))
     name = str(data) if data else "pairs of our own"

@@ -12,7 +12,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ragtriage.case import Case
 from ragtriage.cli.exits import INCOMPLETE
 from ragtriage.cli.judging_options import JudgeFlags, choice_from, with_judge_flags
 from ragtriage.cli.opening import readable, say_columns
@@ -22,13 +21,14 @@ from ragtriage.cli.progress import progress
 from ragtriage.cli.trust_app import say_unusable, too_many, trust
 from ragtriage.cli.trust_judging import asking
 from ragtriage.config import Settings
-from ragtriage.errors import ConfigError, InputError
-from ragtriage.judges.chosen import Chosen
+from ragtriage.core.case import Case
+from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.judges.protocol import Judge
 from ragtriage.readers import Rejected, open_cases
 from ragtriage.report.terminal_pairs import print_efforts
 from ragtriage.report.terminal_selftest import print_self_test
-from ragtriage.running import SelectedRows, Selection
+from ragtriage.runs.execute import SelectedRows, Selection
 from ragtriage.trust.effort import effort_of_stability, effort_of_writing, efforts_of
 from ragtriage.trust.judge_card import fingerprints_of
 from ragtriage.trust.pairs import Pair, holds_pairs, read_pairs, write_pairs
@@ -82,7 +82,7 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
     input; 3 incomplete (the judge failed on a pair, or too many unusable rows).
     """
     settings = settings_from(config, None)
-    chosen = Chosen(choice_from(judging, settings))
+    chosen = ConfiguredJudge(choice_from(judging, settings))
     selection = Selection(limit, sample, seed)
     wanted = {**settings.map, **pairs(mapping or (), "--map")}
     with readable(file) as path:
@@ -128,7 +128,7 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
         raise typer.Exit(INCOMPLETE)
 
 
-def _judged(given: _Given, judge: Judge, settings: Settings, seed: int, chosen: Chosen) -> SelfTest:
+def _judged(given: _Given, judge: Judge, settings: Settings, seed: int, chosen: ConfiguredJudge) -> SelfTest:
     """Score the pairs, and look for what moves without cause."""
     window, unseen = chosen.window, _unseen(chosen)
     made = given.perturbed
@@ -141,7 +141,7 @@ def _judged(given: _Given, judge: Judge, settings: Settings, seed: int, chosen: 
     return self_test_of(scored, made.skipped, stability, seed)
 
 
-def _unseen(chosen: Chosen) -> str:
+def _unseen(chosen: ConfiguredJudge) -> str:
     """Why the order of the sources isn't asked about; empty for a judge that costs nothing, which is asked."""
     if not chosen.paid:
         return ""
@@ -160,7 +160,7 @@ def _check_writes(judge: Judge) -> None:
     Raises:
         ConfigError: the judge is no language model.
     """
-    if reason := judge.can("altered", "en"):
+    if reason := judge.unsupported_reason("altered", "en"):
         raise ConfigError(f"--write: {reason}: name a language model with --judge PROVIDER:MODEL, or leave it out")
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from ragtriage.assessment import Criteria
 from ragtriage.cli.options import criteria_from
 from ragtriage.config import Settings, named_numbers
-from ragtriage.gate import Gates
-from ragtriage.metrics.carried import groups_unasked
+from ragtriage.metrics.optional import groups_unasked
+from ragtriage.runs.gate import Gates
+from ragtriage.runs.tally import Criteria
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ class Wanting:
     """What `--metrics` gives."""
     paid: bool
     """Whether the judge costs money."""
-    fail_under: Sequence[str] = ()
-    fail_over: Sequence[str] = ()
+    fail_below: Sequence[str] = ()
+    fail_above: Sequence[str] = ()
 
     def of(self, fields: Collection[str]) -> Wanted:
         """What is wanted of a file with these fields. This loads metrics of one's own.
@@ -45,8 +45,8 @@ class Wanting:
         criteria = criteria_from(self.settings, self.metrics, by_default)
         computed = {m.name for m in criteria.metrics}
         gates = Gates(
-            {**self.settings.fail_under, **named_numbers(self.fail_under, "--fail-under", computed)},
-            {**self.settings.fail_over, **named_numbers(self.fail_over, "--fail-over", computed)},
+            {**self.settings.fail_below, **named_numbers(self.fail_below, "--fail-below", computed)},
+            {**self.settings.fail_above, **named_numbers(self.fail_above, "--fail-above", computed)},
         )
         gates.check(criteria.metrics)
         return Wanted(criteria, gates, by_default)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from ragtriage.case import Case, Source
+from ragtriage.core.case import Case, Source
 
 TIMED_OUT = "time-out"
 """The cause of a case that took too long."""

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ragtriage.case import Case
+from ragtriage.collect.answers_file import CollectedLines
 from ragtriage.collect.application import TIMED_OUT, Application, Reply, Unanswered
-from ragtriage.collect.lines import CollectedLines
-from ragtriage.collect.rows import answered_row, failed_row
-from ragtriage.errors import ApplicationError
+from ragtriage.collect.row_values import answered_row, failed_row
+from ragtriage.core.case import Case
+from ragtriage.core.errors import ApplicationError
 
 FIRST = 10
 """So many failures, and no answer yet, are enough to know that the application can't be asked."""

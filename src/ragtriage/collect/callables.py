@@ -17,12 +17,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ragtriage.case import Case
 from ragtriage.collect.application import Reply, Unanswered
 from ragtriage.collect.replies import read_reply
-from ragtriage.collect.rows import asked_row, source_rows
-from ragtriage.errors import ConfigError
-from ragtriage.readers.texts import shortened
+from ragtriage.collect.row_values import asked_row, source_rows
+from ragtriage.core.case import Case
+from ragtriage.core.errors import ConfigError
+from ragtriage.readers.text_values import shortened
 
 _LONGEST = 300
 """Characters of an exception's text that are kept."""

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
-from ragtriage.case import Case
 from ragtriage.collect.application import Reply, Unanswered
+from ragtriage.collect.headers import Veil, without_secrets
 from ragtriage.collect.replies import UNREADABLE, Places, read_reply
-from ragtriage.collect.secrets import Veil, without_secrets
-from ragtriage.errors import ConfigError, MissingExtraError
-from ragtriage.readers.texts import shortened
+from ragtriage.core.case import Case
+from ragtriage.core.errors import ConfigError, MissingExtraError
+from ragtriage.readers.text_values import shortened
 
 if TYPE_CHECKING:
     import httpx

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ragtriage.case import Source
 from ragtriage.collect.application import Reply, Unanswered
-from ragtriage.collect.paths import NotThere, Path, keys_of
-from ragtriage.readers.names import ALIASES, field_named
+from ragtriage.collect.reply_paths import NotThere, Path, keys_of
+from ragtriage.core.case import Source
+from ragtriage.readers.field_names import ALIASES, field_named
 from ragtriage.readers.problems import Limits, RowProblem
-from ragtriage.readers.sources import sources_of
-from ragtriage.readers.texts import clean, shown, text_of
+from ragtriage.readers.source_values import sources_of
+from ragtriage.readers.text_values import clean, shown, text_of
 
 UNREADABLE = "unreadable reply"
 NO_ANSWER = "no answer in the reply"

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ragtriage.case import Case
+from ragtriage.core.case import Case
+from ragtriage.core.record import Record
+from ragtriage.core.steps import Match
+from ragtriage.core.verdicts import Cell, Component, Verdict, Verdicts, highest
 from ragtriage.metrics.citations import (
     EACH_ALONE,
     ELSEWHERE,
@@ -16,9 +19,6 @@ from ragtriage.metrics.citations import (
     kind_of,
 )
 from ragtriage.metrics.decompositions import SEGMENTS
-from ragtriage.record import Record
-from ragtriage.steps import Match
-from ragtriage.verdicts import Cell, Component, Verdict, Verdicts, highest
 
 _QUOTE = re.compile(r"“([^“”]{8,})”")
 _ELLIPSIS = re.compile(r"\s*(?:…|\.\.\.)\s*")

@@ -6,15 +6,15 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ragtriage.core.metric import Metric
+from ragtriage.core.record import Record
+from ragtriage.core.verdicts import Cell, Missing, Part, Score, Verdict, Verdicts
 from ragtriage.diagnosis.rules import KINDS, RULES, Kind, Rule
-from ragtriage.metric import Metric
+from ragtriage.diagnosis.thresholds import BAD, MARGIN, is_bad, level_of
 from ragtriage.metrics import METRICS
 from ragtriage.metrics.decompositions import CLAIMS, SEGMENTS
 from ragtriage.metrics.groundedness import SUPPORTED_BY_CONVERSATION
 from ragtriage.metrics.response import ANSWERED_BY_RESPONSE, DECLINES
-from ragtriage.record import Record
-from ragtriage.thresholds import BAD, MARGIN, is_bad, level_of
-from ragtriage.verdicts import Cell, Missing, Part, Score, Verdict, Verdicts
 
 CHARACTERS_PER_TOKEN = 4
 """A rule of thumb for English: waste is shown in tokens without asking for anybody's tokenizer."""

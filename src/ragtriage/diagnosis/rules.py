@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from ragtriage.core.steps import Step
+from ragtriage.diagnosis.thresholds import Level
 from ragtriage.metrics.groundedness import SUPPORTED_BY_CONVERSATION
 from ragtriage.metrics.response import DECLINES
-from ragtriage.steps import Step
-from ragtriage.thresholds import Level
 
 Kind = Literal["failure", "quality", "doubt", "waste", "right"]
 KINDS: tuple[Kind, ...] = ("failure", "quality", "doubt", "waste", "right")

@@ -6,10 +6,10 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
-from ragtriage.errors import JudgeError
+from ragtriage.core.errors import JudgeError
+from ragtriage.core.questions import DECOMPOSITIONS, KINDS, Kind, Question
+from ragtriage.core.verdicts import Answer, Answered, Component, Components, Failure, Verdict
 from ragtriage.judges.protocol import Estimate
-from ragtriage.judges.questions import DECOMPOSITIONS, KINDS, Kind, Question
-from ragtriage.verdicts import Answer, Answered, Component, Components, Failure, Verdict
 
 
 class FakeJudge:
@@ -106,7 +106,7 @@ class FakeJudge:
         """Its name, the kind and the version that it was given."""
         return f"{self._name}:{kind}:{self._version}"
 
-    def can(self, kind: Kind, language: str) -> str | None:
+    def unsupported_reason(self, kind: Kind, language: str) -> str | None:
         """The reason that was given for this kind or language, if any."""
         if kind not in KINDS:
             return f"{kind!r} is no kind of question"

@@ -10,8 +10,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from ragtriage.judges.questions import Kind, Question
-from ragtriage.verdicts import Answer
+from ragtriage.core.questions import Kind, Question
+from ragtriage.core.verdicts import Answer
 
 TURN: ContextVar[int] = ContextVar("turn", default=0)
 """The place, in the order of the input, of the case that is being asked about. A judge whose questions must queue
@@ -55,7 +55,7 @@ class Judge(Protocol):
         """A short text that changes whenever the answers to this kind of question may change, and only then."""
         ...
 
-    def can(self, kind: Kind, language: str) -> str | None:
+    def unsupported_reason(self, kind: Kind, language: str) -> str | None:
         """None if the judge answers this kind in this language (ISO 639-1), else the reason in words."""
         ...
 

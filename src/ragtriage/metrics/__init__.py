@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from ragtriage.errors import ConfigError
-from ragtriage.metric import Metric
+from ragtriage.core.errors import ConfigError
+from ragtriage.core.metric import Metric
 from ragtriage.metrics import own
 from ragtriage.metrics.citations import citation_groundedness, citation_precision, citation_recall
 from ragtriage.metrics.generator import claim_relevancy, hallucination, query_similarity

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
-from ragtriage.verdicts import Cell, Component, Failure, Outcome, Part, Score, Undefined, Verdict
+from ragtriage.core.verdicts import Cell, Component, Failure, Outcome, Part, Score, Undefined, Verdict
 
 UNTOLD = "the judge could not tell for any of {}"
 """Why a score is undefined where every verdict is unknown."""

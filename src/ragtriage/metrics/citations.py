@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from types import MappingProxyType
 
-from ragtriage.metric import metric
+from ragtriage.core.metric import metric
+from ragtriage.core.steps import Match, OnlyWhere, only_where_not
+from ragtriage.core.verdicts import Cell, Component, Failure, Outcome, Score, Undefined, Verdict, Verdicts, highest
 from ragtriage.metrics.aggregate import share
 from ragtriage.metrics.decompositions import SEGMENTS
-from ragtriage.steps import Match, OnlyWhere, only_where_not
-from ragtriage.verdicts import Cell, Component, Failure, Outcome, Score, Undefined, Verdict, Verdicts, highest
 
 ROUND_ONE = Match(SEGMENTS, "supported", "cited sources")
 """Each segment with marks against what it cites, taken together."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragtriage.steps import Decompose
+from ragtriage.core.steps import Decompose
 
 SOURCES = Decompose("sources", "sources")
 """The sources as retrieved."""

@@ -9,11 +9,11 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from ragtriage import steps
-from ragtriage.metric import Metric
+from ragtriage.core import steps
+from ragtriage.core.metric import Metric
+from ragtriage.core.steps import Step
+from ragtriage.core.verdicts import Outcome, Undefined, Verdicts
 from ragtriage.metrics.aggregate import share
-from ragtriage.steps import Step
-from ragtriage.verdicts import Outcome, Undefined, Verdicts
 
 _CLASS = "is"
 """Under which a stored step has the name of its class; no field is called so."""

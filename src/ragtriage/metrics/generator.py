@@ -5,12 +5,12 @@ The source of all formulas is *RAG Generator Evaluation Metrics* by Kalyan KS. I
 
 from __future__ import annotations
 
-from ragtriage.metric import Metric, metric
+from ragtriage.core.metric import Metric, metric
+from ragtriage.core.steps import Match
+from ragtriage.core.verdicts import Outcome, Verdicts
 from ragtriage.metrics.aggregate import mean_cosine, share, share_of_faults
 from ragtriage.metrics.decompositions import CLAIMS, questions_written
 from ragtriage.metrics.groundedness import SUPPORTED
-from ragtriage.steps import Match
-from ragtriage.verdicts import Outcome, Verdicts
 
 WRITTEN = 3
 """How many questions are written from a response, where nothing else is said."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ragtriage.metric import metric
+from ragtriage.core.metric import metric
+from ragtriage.core.steps import Match, only_where_not
+from ragtriage.core.verdicts import Outcome, Verdicts
 from ragtriage.metrics.aggregate import share
 from ragtriage.metrics.decompositions import CLAIMS
-from ragtriage.steps import Match, only_where_not
-from ragtriage.verdicts import Outcome, Verdicts
 
 SUPPORTED = Match(CLAIMS, "supported", "sources")
 SUPPORTED_BY_CONVERSATION = Match(CLAIMS, "supported", "conversation", only_where_not(SUPPORTED))

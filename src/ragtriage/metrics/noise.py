@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ragtriage.metric import metric
+from ragtriage.core.metric import metric
+from ragtriage.core.steps import Match, only_where_not
+from ragtriage.core.verdicts import Cell, Components, Outcome, Verdict, Verdicts, highest
 from ragtriage.metrics.aggregate import both, share_of_faults, turned
 from ragtriage.metrics.decompositions import CLAIMS, SOURCES, TRUE_CLAIMS
 from ragtriage.metrics.reference import CORRECT
-from ragtriage.steps import Match, only_where_not
-from ragtriage.verdicts import Cell, Components, Outcome, Verdict, Verdicts, highest
 
 HELD_BY_ONE = Match(TRUE_CLAIMS, "supported", "each source")
 TOLD_BY_ONE = Match(CLAIMS, "supported", "each source", only_where_not(CORRECT))

@@ -21,8 +21,8 @@ from traceback import extract_tb
 from types import ModuleType
 from typing import TypeVar
 
-from ragtriage.errors import ConfigError, RagtriageError
-from ragtriage.metric import Metric
+from ragtriage.core.errors import ConfigError, RagtriageError
+from ragtriage.core.metric import Metric
 
 GROUP = "ragtriage.metrics"
 """The group of entry points under which a package offers metrics; an entry point has its metric's name."""

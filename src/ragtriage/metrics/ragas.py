@@ -6,13 +6,13 @@ variant the library of that name.
 
 from __future__ import annotations
 
-from ragtriage.metric import metric
+from ragtriage.core.metric import metric
+from ragtriage.core.verdicts import Component, Components, Outcome, Part, Score, Undefined, Verdict, Verdicts
 from ragtriage.metrics.aggregate import failure_of, mean_cosine, parts, share
 from ragtriage.metrics.decompositions import NEEDED_SENTENCES, SENTENCES_OF_SOURCES
 from ragtriage.metrics.generator import WRITTEN, likeness_of
 from ragtriage.metrics.groundedness import SUPPORTED
 from ragtriage.metrics.response import DECLINES
-from ragtriage.verdicts import Component, Components, Outcome, Part, Score, Undefined, Verdict, Verdicts
 
 
 @metric(title="RAGAs faithfulness", fault="not supported by the sources", support=SUPPORTED)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ragtriage.metric import metric
+from ragtriage.core.metric import metric
+from ragtriage.core.steps import Match
+from ragtriage.core.verdicts import Outcome, Score, Verdicts
 from ragtriage.metrics.aggregate import share
 from ragtriage.metrics.decompositions import CLAIMS, TRUE_CLAIMS
-from ragtriage.steps import Match
-from ragtriage.verdicts import Outcome, Score, Verdicts
 
 CORRECT = Match(CLAIMS, "supported", "reference")
 SAID = Match(TRUE_CLAIMS, "supported", "response")

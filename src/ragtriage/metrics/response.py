@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ragtriage.metric import Metric, metric
+from ragtriage.core.metric import Metric, metric
+from ragtriage.core.steps import Match
+from ragtriage.core.verdicts import Outcome, Score, Undefined, Verdicts
 from ragtriage.metrics.aggregate import cosines_of, parts, share
 from ragtriage.metrics.decompositions import CLAIMS, QUESTIONS, SENTENCES, WHOLE_RESPONSE
-from ragtriage.steps import Match
-from ragtriage.verdicts import Outcome, Score, Undefined, Verdicts
 
 ANSWERED_BY_RESPONSE = Match(QUESTIONS, "answered", "response")
 REPEATED = Match(SENTENCES, "similar", "other components")

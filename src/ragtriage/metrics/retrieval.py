@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import log2
 
-from ragtriage.metric import Metric, metric
+from ragtriage.core.metric import Metric, metric
+from ragtriage.core.steps import Match
+from ragtriage.core.verdicts import Outcome, Score, Undefined, Verdict, Verdicts
 from ragtriage.metrics.aggregate import parts
 from ragtriage.metrics.decompositions import RELEVANT_IDS
-from ragtriage.steps import Match
-from ragtriage.verdicts import Outcome, Score, Undefined, Verdict, Verdicts
 
 RETRIEVED = Match(RELEVANT_IDS, "retrieved", "each source")
 FAULT = "relevant, and not retrieved"

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ragtriage.metric import metric
+from ragtriage.core.metric import metric
+from ragtriage.core.steps import Match
+from ragtriage.core.verdicts import Outcome, Score, Verdicts
 from ragtriage.metrics.aggregate import share
 from ragtriage.metrics.decompositions import SAMPLES
-from ragtriage.steps import Match
-from ragtriage.verdicts import Outcome, Score, Verdicts
 
 SAME_ANSWER = Match(SAMPLES, "same_answer", "response")
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ragtriage.metric import metric
+from ragtriage.core.metric import metric
+from ragtriage.core.steps import Match, only_where_not
+from ragtriage.core.verdicts import Outcome, Verdicts, highest
 from ragtriage.metrics.aggregate import share
 from ragtriage.metrics.decompositions import FACTS, QUESTIONS, SOURCES
-from ragtriage.steps import Match, only_where_not
-from ragtriage.verdicts import Outcome, Verdicts, highest
 
 ANSWERED_BY_ONE = Match(QUESTIONS, "answered", "each source")
 ANSWERED_TOGETHER = Match(QUESTIONS, "answered", "sources", only_where_not(ANSWERED_BY_ONE))

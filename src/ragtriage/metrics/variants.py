@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from ragtriage.errors import ConfigError
-from ragtriage.metric import Metric
+from ragtriage.core.errors import ConfigError
+from ragtriage.core.metric import Metric
 from ragtriage.metrics.generator import query_similarity, query_similarity_of
 from ragtriage.metrics.response import self_distinctness, self_distinctness_at
 from ragtriage.metrics.retrieval import (

@@ -9,17 +9,17 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ragtriage.case import Case
-from ragtriage.citations.marks import pattern_of
-from ragtriage.errors import ConfigError, InputError
-from ragtriage.readers.fields import Layout, find_layout, value_at
+from ragtriage.core.case import Case
+from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.readers.case_rows import RowReader
+from ragtriage.readers.columns import Layout, find_layout, value_at
+from ragtriage.readers.field_names import ALIASES
 from ragtriage.readers.files import Format, can_be_read_again, open_bytes, records, tell_format
-from ragtriage.readers.names import ALIASES
 from ragtriage.readers.problems import Limits, Rejected
 from ragtriage.readers.records import Record
-from ragtriage.readers.rows import RowReader
-from ragtriage.readers.sources import kind_of
-from ragtriage.readers.texts import shortened
+from ragtriage.readers.source_values import kind_of
+from ragtriage.readers.text_values import shortened
+from ragtriage.text.citations.marks import pattern_of
 
 HEAD = 100
 """Rows that are looked at before the reading starts."""

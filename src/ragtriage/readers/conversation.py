@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ragtriage.case import Turn
+from ragtriage.core.case import Turn
 from ragtriage.readers.literals import NotALiteral, literal, looks_like_list
 from ragtriage.readers.problems import Limits, RowProblem
-from ragtriage.readers.texts import shown, text_of
+from ragtriage.readers.text_values import shown, text_of
 
 _TEXT_KEYS = ("content", "text", "value", "message")
 _ROLE_KEYS = ("role", "type", "from", "sender", "speaker")

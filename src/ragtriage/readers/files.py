@@ -13,14 +13,14 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
-from ragtriage.errors import ConfigError, InputError
+from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.core.json_values import BrokenJson, parse
+from ragtriage.readers.csv_tables import table
 from ragtriage.readers.json_document import json_document
 from ragtriage.readers.json_lines import json_lines
-from ragtriage.readers.json_values import BrokenJson, parse
 from ragtriage.readers.parquet import parquet
 from ragtriage.readers.problems import Limits
 from ragtriage.readers.records import Record
-from ragtriage.readers.tables import table
 
 Format = Literal["jsonl", "json", "csv", "parquet"]
 FORMATS: tuple[Format, ...] = ("jsonl", "json", "csv", "parquet")

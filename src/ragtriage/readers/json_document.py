@@ -7,11 +7,11 @@ from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, BinaryIO
 
-from ragtriage.readers.json_values import BrokenJson, parse_at
-from ragtriage.readers.names import field_named
+from ragtriage.core.json_values import BrokenJson, parse_at
+from ragtriage.readers.field_names import field_named
 from ragtriage.readers.problems import Limits
 from ragtriage.readers.records import Record
-from ragtriage.readers.texts import bad_byte, shown
+from ragtriage.readers.text_values import bad_byte, shown
 
 LIST_NAMES = ("data", "samples", "rows", "cases", "results", "test_cases")
 _CHUNK = 1 << 16

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from ragtriage.readers.json_values import BrokenJson, parse
+from ragtriage.core.json_values import BrokenJson, parse
 from ragtriage.readers.problems import Limits
 from ragtriage.readers.records import Record
-from ragtriage.readers.texts import shown
+from ragtriage.readers.text_values import shown
 
 _BOM = b"\xef\xbb\xbf"
 

@@ -10,7 +10,7 @@ import warnings
 from itertools import pairwise
 from typing import Any
 
-from ragtriage.readers.json_values import BrokenJson, parse
+from ragtriage.core.json_values import BrokenJson, parse
 
 _LONGEST_LITERAL = 8_000_000  # characters; Python's parser needs some hundred bytes for each
 _ARRAY = re.compile(r"array\((?P<list>\[.*\])\s*(,\s*dtype=[^()]*)?\)", re.DOTALL)

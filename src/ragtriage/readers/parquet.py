@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ragtriage.errors import InputError, MissingExtraError
+from ragtriage.core.errors import InputError, MissingExtraError
 from ragtriage.readers.records import Record
 
 _BATCH_BYTES = 16_000_000

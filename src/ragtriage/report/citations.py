@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from ragtriage.core.record import Record
+from ragtriage.core.verdicts import Verdict
 from ragtriage.diagnosis.citations import CheckedSegment, checked_segments
 from ragtriage.metrics.citations import FALSE
-from ragtriage.record import Record
 from ragtriage.report.coverage import State, place_of, state_of
 from ragtriage.report.marks import Look, Mark
 from ragtriage.report.plain import Span, one_line
-from ragtriage.verdicts import Verdict
 
 KINDS: Mapping[str, Look] = MappingProxyType(
     {

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+from ragtriage.core.record import Record
+from ragtriage.core.steps import Step
+from ragtriage.core.verdicts import Component, Verdict, Verdicts
 from ragtriage.diagnosis.findings import from_conversation
 from ragtriage.metrics.decompositions import CLAIMS
 from ragtriage.metrics.groundedness import groundedness
 from ragtriage.metrics.response import REPEATED, response_precision
-from ragtriage.record import Record
 from ragtriage.report.coverage import Place, State, place_of
 from ragtriage.report.marks import Look, Mark
 from ragtriage.report.plain import Span, one_line
-from ragtriage.steps import Step
-from ragtriage.verdicts import Component, Verdict, Verdicts
 
 MOST_CLAIMS = 150
 """Claims listed for one case; of more, the pressing ones come first."""

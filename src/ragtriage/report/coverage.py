@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ragtriage.core.record import Record
+from ragtriage.core.steps import Match
+from ragtriage.core.verdicts import Cell, Failure, Verdict, Verdicts
 from ragtriage.metrics.response import ANSWERED_BY_RESPONSE
 from ragtriage.metrics.source import ANSWERED_BY_ONE, ANSWERED_TOGETHER
-from ragtriage.record import Record
 from ragtriage.report.plain import one_line
-from ragtriage.steps import Match
-from ragtriage.verdicts import Cell, Failure, Verdict, Verdicts
 
 State = Literal["yes", "no", "check", "unknown", "failed", "not asked"]
 """A verdict as it is shown; `check` is a no that the judge isn't sure of."""

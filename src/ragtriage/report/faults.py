@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragtriage.metric import Better, Metric
+from ragtriage.core.metric import Better, Metric
+from ragtriage.core.record import Record
+from ragtriage.core.verdicts import Part, Score, Verdict
 from ragtriage.metrics import CITATIONS, THELMA, metric_named
 from ragtriage.metrics.generator import hallucination
 from ragtriage.metrics.ragas import ragas_faithfulness
 from ragtriage.metrics.reference import answer_f1, answer_precision
-from ragtriage.record import Record
 from ragtriage.report.coverage import place_of
 from ragtriage.report.plain import one_line
-from ragtriage.verdicts import Part, Score, Verdict
 
 ELSEWHERE = frozenset(m.name for m in (*THELMA, *CITATIONS, hallucination, ragas_faithfulness))
 """The claims, the segments, the sources and the table of sub-questions show what these rest on."""

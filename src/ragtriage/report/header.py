@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ragtriage.core.metric import Metric
 from ragtriage.diagnosis import RULES, Rule
-from ragtriage.metric import Metric
 from ragtriage.trust.correction import Correction
 
 

@@ -16,9 +16,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ragtriage.core.record import Record
 from ragtriage.diagnosis import Finding, any_reads
-from ragtriage.record import Record
-from ragtriage.repeats import RepeatSummary
 from ragtriage.report.header import Header
 from ragtriage.report.judge_card import sections_of
 from ragtriage.report.order import UNREAD, Rank, Row, healthy_cases, row_of
@@ -27,7 +26,8 @@ from ragtriage.report.repetition import repetition_of
 from ragtriage.report.templating import asset, environment, policy
 from ragtriage.report.view import case_view, title_of
 from ragtriage.report.words import KIND_WORDS, SIGNS, titled
-from ragtriage.summary import Summary
+from ragtriage.runs.repeats import RepeatSummary
+from ragtriage.runs.summary import Summary
 
 FULL = 300
 """Cases that are shown in full."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ragtriage.core.metric import Metric
+from ragtriage.core.record import Record
+from ragtriage.core.verdicts import Score, Undefined
 from ragtriage.diagnosis import KINDS, NONE, RULES, UNDETERMINED, Finding, Rule, any_reads, headline
-from ragtriage.metric import Metric
+from ragtriage.diagnosis.thresholds import beyond
 from ragtriage.metrics import metric_named
-from ragtriage.record import Record
 from ragtriage.report.plain import one_line
-from ragtriage.summary import Summary
-from ragtriage.thresholds import beyond
-from ragtriage.verdicts import Score, Undefined
+from ragtriage.runs.summary import Summary
 
 Rank = tuple[int, int, float]
 """Smaller is worse: kind of the most pressing finding, unsure behind sure, severity."""

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ragtriage.diagnosis import KINDS
+from ragtriage.diagnosis.thresholds import BAD, is_bad
 from ragtriage.metrics import CITATIONS
 from ragtriage.report.header import Header
 from ragtriage.report.plain import one_line
 from ragtriage.report.view import better_of, title_of
 from ragtriage.report.words import SIGNS, citing_of, corrected_of, level_mark, plural, titled, two_places
-from ragtriage.summary import Group, MetricSummary, Summary
-from ragtriage.thresholds import BAD, is_bad
+from ragtriage.runs.summary import Group, MetricSummary, Summary
 
 PLOT = (220, 54)
 """Width and height of a distribution plot, in its own units."""

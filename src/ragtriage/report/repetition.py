@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragtriage.repeats import CaseRepeat, MetricRepeat, RepeatSummary
-from ragtriage.repeats.detectable import CORRELATION, LEVEL, POWER
 from ragtriage.report.plain import one_line
 from ragtriage.report.words import SIGNS, Signs, plural, titled
+from ragtriage.runs.repeats import CaseRepeat, MetricRepeat, RepeatSummary
+from ragtriage.runs.repeats.detectable import CORRELATION, LEVEL, POWER
 
 MOST_CASES = 10
 """Cases that are listed, over all metrics."""

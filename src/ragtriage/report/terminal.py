@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from ragtriage.lacks import LACKS
-from ragtriage.metric import Metric
+from ragtriage.core.metric import Metric
+from ragtriage.diagnosis.thresholds import BAD, is_bad
+from ragtriage.planning.requirements import LACKS
 from ragtriage.report.header import Header
 from ragtriage.report.order import HEALTHY, Row, worst_first
 from ragtriage.report.plain import one_line
@@ -30,8 +31,7 @@ from ragtriage.report.words import (
     titled,
     two_places,
 )
-from ragtriage.summary import MetricSummary, Summary
-from ragtriage.thresholds import BAD, is_bad
+from ragtriage.runs.summary import MetricSummary, Summary
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from rich.padding import Padding
 from rich.text import Text
 
+from ragtriage.core.metric import Metric
+from ragtriage.core.record import Record
 from ragtriage.diagnosis import Finding
-from ragtriage.metric import Metric
-from ragtriage.record import Record
 from ragtriage.report.claims import ClaimView
 from ragtriage.report.coverage import Coverage
 from ragtriage.report.marks import Piece

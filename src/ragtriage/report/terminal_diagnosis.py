@@ -12,7 +12,7 @@ from ragtriage.report.order import UNREAD, healthy_cases
 from ragtriage.report.plain import one_line
 from ragtriage.report.terminal_style import KIND_STYLE, heading, say, signs_of
 from ragtriage.report.words import KIND_WORDS, plural
-from ragtriage.summary import Group, Summary
+from ragtriage.runs.summary import Group, Summary
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from ragtriage.evaluation.estimate import Rehearsal
 from ragtriage.judges.protocol import Estimate
-from ragtriage.rehearsal import Rehearsal
 from ragtriage.report.plain import one_line
 from ragtriage.report.terminal_style import say, signs_of, table
 from ragtriage.report.words import plural

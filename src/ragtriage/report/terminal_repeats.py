@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from ragtriage.repeats import RepeatSummary
 from ragtriage.report.plain import one_line
 from ragtriage.report.repetition import NOTHING, Table, repetition_of
 from ragtriage.report.terminal_style import heading, say, signs_of, table
 from ragtriage.report.words import plural
+from ragtriage.runs.repeats import RepeatSummary
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from ragtriage.core.verdicts import Undefined
 from ragtriage.report.plain import one_line
 from ragtriage.report.terminal_pairs import NOTHING, outcome_of, share, with_interval
 from ragtriage.report.terminal_style import heading, say, table
@@ -16,7 +17,6 @@ from ragtriage.trust.baselines import title_of
 from ragtriage.trust.pairwise import ScoredPair
 from ragtriage.trust.selftest import MetricTest, SelfTest
 from ragtriage.trust.stability import Moves, Stability
-from ragtriage.verdicts import Undefined
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ragtriage.citations.segments import unread_marks
+from ragtriage.core.metric import Better, Metric
+from ragtriage.core.record import Record
+from ragtriage.core.verdicts import Score, Undefined
 from ragtriage.diagnosis import Finding
-from ragtriage.evaluation import STANDALONE
-from ragtriage.metric import Better, Metric
+from ragtriage.diagnosis.thresholds import is_bad
+from ragtriage.evaluation.engine import STANDALONE
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.metrics.source import fact_precision, source_precision
-from ragtriage.record import Record
 from ragtriage.report.citations import SegmentView, segments_view
 from ragtriage.report.claims import MOST_CLAIMS, ClaimView, claims_of, repeats_of, verdicts_of
 from ragtriage.report.coverage import Coverage, Place, State, coverage_of, place_of
 from ragtriage.report.faults import FaultView, faults_of
 from ragtriage.report.marks import LOOKS, Look, Mark, Piece, pieces
 from ragtriage.report.plain import one_line, plain
-from ragtriage.thresholds import is_bad
-from ragtriage.verdicts import Score, Undefined
+from ragtriage.text.citations.segments import unread_marks
 
 MOST_RESPONSE = 8_000
 """Characters of a response that are shown; a longer one is cut around its most pressing claims."""

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from ragtriage.metric import Better
+from ragtriage.core.metric import Better
 from ragtriage.metrics.citations import FALSE
 from ragtriage.report.coverage import State
 from ragtriage.report.marks import Look
-from ragtriage.summary import Summary
+from ragtriage.runs.summary import Summary
 from ragtriage.trust.correction import Correction
 
 

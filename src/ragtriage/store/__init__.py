@@ -17,11 +17,11 @@ with open_store() as store:
 
 from ragtriage.store.codec import DELETED
 from ragtriage.store.identity import RowsHash, RunIdentity, content_hash
-from ragtriage.store.reading import StoredRow, StoredRun
-from ragtriage.store.runs import RejectedRow, Rejection, RunInfo
-from ragtriage.store.stores import Store, open_store
-from ragtriage.store.survey import Survey
-from ragtriage.store.writing import Run
+from ragtriage.store.input_survey import Survey
+from ragtriage.store.run_info import RejectedRow, Rejection, RunInfo
+from ragtriage.store.run_reader import StoredRow, StoredRun
+from ragtriage.store.run_writer import Run
+from ragtriage.store.store import Store, open_store
 
 __all__ = [
     "DELETED",

@@ -9,11 +9,11 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Result, bindparam, select
 
+from ragtriage.core.verdicts import Answer
 from ragtriage.judges.wrappers import Remembered
 from ragtriage.store.codec import decode_answer, encode_answer
 from ragtriage.store.connection import reading, unless_there, writing
 from ragtriage.store.schema import answers
-from ragtriage.verdicts import Answer
 
 BATCH = 500
 """Answers that wait for a transaction at most."""

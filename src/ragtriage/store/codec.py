@@ -10,9 +10,9 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
-from ragtriage.case import Case
-from ragtriage.errors import StoreError
-from ragtriage.verdicts import Answer, Cell, Citation, Component, Failure, Known, Missing, Verdict, Verdicts
+from ragtriage.core.case import Case
+from ragtriage.core.errors import StoreError
+from ragtriage.core.verdicts import Answer, Cell, Citation, Component, Failure, Known, Missing, Verdict, Verdicts
 
 FORMAT = 1
 """The first member of every blob of steps; a reader refuses one that it doesn't know."""

@@ -15,7 +15,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-from ragtriage.errors import NotStoredError, StoreError
+from ragtriage.core.errors import NotStoredError, StoreError
 
 FOLDER = ".ragtriage"
 FILE = "runs.sqlite"

@@ -7,20 +7,20 @@ from dataclasses import replace
 
 from sqlalchemy import Connection, Engine, delete, select, update
 
-from ragtriage.evaluation import STANDALONE
-from ragtriage.inquiry import Inquiry, inquire, turns_of
-from ragtriage.judges import questions as ask
-from ragtriage.judges.questions import Question
+from ragtriage.core import questions as ask
+from ragtriage.core.questions import Question
+from ragtriage.core.record import Record
+from ragtriage.core.steps import Step
+from ragtriage.evaluation.engine import STANDALONE
 from ragtriage.judges.wrappers import Keys
 from ragtriage.metrics import METRICS, metric_named
 from ragtriage.metrics.definitions import needs_in
-from ragtriage.planning import plan
-from ragtriage.record import Record
-from ragtriage.steps import Step
+from ragtriage.planning.levels import plan
+from ragtriage.planning.questions import Inquiry, inquire, turns_of
 from ragtriage.store.codec import without_texts
 from ragtriage.store.connection import writing
 from ragtriage.store.identity import digest
-from ragtriage.store.reading import StoredRun
+from ragtriage.store.run_reader import StoredRun
 from ragtriage.store.schema import answers, case_texts, cases, texts
 
 TOGETHER = 500

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ragtriage.case import Case
+from ragtriage.core.case import Case
 
 SIZE = 16
 """Bytes of a digest: 128 bits, so that chance never makes two texts one."""

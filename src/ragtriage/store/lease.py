@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select, update
 
-from ragtriage.errors import StoreError
+from ragtriage.core.errors import StoreError
 from ragtriage.store.schema import runs
 
 STALE = 60.0

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from sqlalchemy import Connection, Engine, inspect, select
 
-from ragtriage.errors import StoreError
+from ragtriage.core.errors import StoreError
 from ragtriage.store.connection import reading, replacing, writing
 from ragtriage.store.schema import VERSION_KEY, meta, metadata
 

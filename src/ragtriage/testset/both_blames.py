@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ragtriage.core.record import Record
 from ragtriage.diagnosis import NONE, RULES, UNDETERMINED, Finding, Rule, headline
-from ragtriage.record import Record
 from ragtriage.testset.groups import Tagged
 
 Side = Literal["retrieval", "LM", "other", "none", "undetermined"]

@@ -10,13 +10,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from ragtriage.errors import InputError
-from ragtriage.judges.embedded.lexicon import OPENERS, STOP, fold, tokens
+from ragtriage.core.errors import InputError
 from ragtriage.readers.files import open_bytes, records
 from ragtriage.readers.problems import Limits
 from ragtriage.testset.clocks import clock_beside, clock_in, clocks
 from ragtriage.testset.rows import Row
 from ragtriage.testset.values import date_in, figures, moments, number_in
+from ragtriage.text.words import OPENERS, STOP, fold, tokens
 
 Presence = Literal["found", "absent", "unknown"]
 SUFFIXES = (".md", ".markdown", ".txt", ".rst")

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ragtriage.core.questions import same_answer
+from ragtriage.core.verdicts import Failure, Verdict
 from ragtriage.judges.protocol import Judge
-from ragtriage.judges.questions import same_answer
 from ragtriage.testset.matching import TOLERANCE, truths_for_judge, typed_match
 from ragtriage.testset.rows import Row
-from ragtriage.verdicts import Failure, Verdict
 
 Source = Literal["the file", "typed match", "judge", "nobody"]
 Given = Literal["sibling", "gold"]

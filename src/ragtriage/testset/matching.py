@@ -9,14 +9,14 @@ import re
 from collections.abc import Sequence
 from typing import TypeVar
 
-from ragtriage.judges.embedded.answers import Span
-from ragtriage.judges.embedded.decompose.declines import declines
-from ragtriage.judges.embedded.lexicon import MONTHS, NEGATIONS, OPENERS, STOP, fold, tokens
+from ragtriage.core.verdicts import Verdict
 from ragtriage.testset.clocks import Clock, clock_beside, clock_in, clocks, is_spoken
 from ragtriage.testset.codes import holds_code, is_code, may_be_code, without_code
 from ragtriage.testset.rows import Kind, Truth
 from ragtriage.testset.values import Figure, Moment, date_in, figures, moments, number_in
-from ragtriage.verdicts import Verdict
+from ragtriage.text.declines import declines
+from ragtriage.text.short_answers import Span
+from ragtriage.text.words import MONTHS, NEGATIONS, OPENERS, STOP, fold, tokens
 
 TOLERANCE = 0.005
 """How far a number in a response may be from the true one, as a share of it, where it is written less exactly."""

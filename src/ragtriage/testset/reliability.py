@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from ragtriage.errors import ConfigError
+from ragtriage.core.errors import ConfigError
 from ragtriage.testset.correctness import Decision
 from ragtriage.testset.rows import Row
 

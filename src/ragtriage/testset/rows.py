@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from ragtriage.readers.lines import values_in
-from ragtriage.readers.names import ALIASES
+from ragtriage.readers.field_names import ALIASES
+from ragtriage.readers.json_objects import values_in
 from ragtriage.readers.problems import Rejected, RowProblem
-from ragtriage.readers.texts import shown
+from ragtriage.readers.text_values import shown
 
 Truth = str | int | float | bool | tuple[str | int | float | bool, ...]
 """What a database says: one value, or the values of a list, which is compared as a set."""

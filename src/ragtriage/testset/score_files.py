@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ragtriage.readers.lines import lines_by_id
+from ragtriage.readers.json_objects import lines_by_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragtriage.errors import ConfigError
+from ragtriage.core.errors import ConfigError
 from ragtriage.judges.protocol import Judge
 from ragtriage.testset.comparison import Comparison, balanced, compare
 from ragtriage.testset.correctness import Decision, decide

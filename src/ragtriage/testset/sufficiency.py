@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 
-from ragtriage.case import Case, Source
+from ragtriage.core.case import Case, Source
 from ragtriage.judges.protocol import Judge
 from ragtriage.readers.problems import Limits, RowProblem
-from ragtriage.readers.sources import sources_of
+from ragtriage.readers.source_values import sources_of
 from ragtriage.testset.correctness import Again, Decision, Given, decide
 from ragtriage.testset.matching import TOLERANCE, truths_for_judge
 from ragtriage.testset.rows import Row

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
-from ragtriage.judges.embedded.answers import Span, dates, plainly
-from ragtriage.judges.embedded.lexicon import MONTHS
 from ragtriage.testset.clocks import without_clocks
+from ragtriage.text.short_answers import Span, dates, plainly
+from ragtriage.text.words import MONTHS
 
 _SMALL = {
     word: value

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from ragtriage.case import Case
-from ragtriage.judges.embedded.decompose import split_sentences
-from ragtriage.metric import Metric
+from ragtriage.core.case import Case
+from ragtriage.core.metric import Metric
 from ragtriage.metrics import metric_named
+from ragtriage.text import split_sentences
 from ragtriage.trust.pairs import Pair
 from ragtriage.trust.wording import content
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from ragtriage.judges.cuts import UNCUT, uncut
+from ragtriage.core.metric import Metric
+from ragtriage.core.questions import KINDS, Kind
+from ragtriage.core.steps import Match
+from ragtriage.diagnosis.thresholds import is_bad
+from ragtriage.judges.decision_thresholds import UNCUT, uncut
 from ragtriage.judges.embedded import EMBEDDED
-from ragtriage.judges.questions import KINDS, Kind
 from ragtriage.judges.wrappers import BANDS
-from ragtriage.metric import Metric
-from ragtriage.steps import Match
-from ragtriage.thresholds import is_bad
 from ragtriage.trust.correction import FEWEST, NO, YES, Correction
 from ragtriage.trust.fitting import (
     FEWEST_EACH,

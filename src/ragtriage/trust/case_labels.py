@@ -6,19 +6,19 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragtriage.case import Case
-from ragtriage.errors import ConfigError
-from ragtriage.metric import Metric
+from ragtriage.core.case import Case
+from ragtriage.core.errors import ConfigError
+from ragtriage.core.metric import Metric
+from ragtriage.core.record import Record
+from ragtriage.core.verdicts import Undefined
+from ragtriage.diagnosis.thresholds import is_bad
 from ragtriage.metrics import metrics_named
 from ragtriage.readers import CaseFile, Rejected
 from ragtriage.readers.problems import RowProblem
-from ragtriage.readers.texts import shown
-from ragtriage.record import Record
-from ragtriage.thresholds import is_bad
+from ragtriage.readers.text_values import shown
 from ragtriage.trust.agreement import Held
 from ragtriage.trust.floors import overlap
 from ragtriage.trust.labelled import Prediction
-from ragtriage.verdicts import Undefined
 
 PREFIX = "label_"
 _OF_SOURCES = ("source_precision", "fact_precision", "source_query_coverage")

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ragtriage.errors import InputError
+from ragtriage.core.errors import InputError
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ragtriage.case import Case
+from ragtriage.core import questions as ask
+from ragtriage.core.case import Case
 from ragtriage.diagnosis import needs_of
-from ragtriage.judges import questions as ask
-from ragtriage.judges.embedded.decompose import split_claims
+from ragtriage.evaluation.estimate import rehearse
 from ragtriage.judges.protocol import Estimate, Judge
 from ragtriage.judges.wrappers import AnswerMemory
-from ragtriage.rehearsal import rehearse
+from ragtriage.text import split_claims
 from ragtriage.trust.pairs import Pair
 from ragtriage.trust.pairwise import tasks
 from ragtriage.trust.perturb.paraphrase import reworded

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from ragtriage.judges.embedded.decompose import split_sentences
+from ragtriage.text import split_sentences
 
 Row = Mapping[str, Any]
 STOP = frozenset(

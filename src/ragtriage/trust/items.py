@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from ragtriage.errors import ConfigError
+from ragtriage.core.errors import ConfigError
+from ragtriage.core.record import Record
+from ragtriage.core.verdicts import Answered, Score, Verdict
 from ragtriage.metrics import metric_named
-from ragtriage.record import Record
 from ragtriage.store import DELETED
-from ragtriage.verdicts import Answered, Score, Verdict
 
 Held = Literal["sources", "response", "reference", "query"]
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ragtriage.errors import ConfigError, InputError
+from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.core.questions import KINDS
 from ragtriage.judges.protocol import Judge
-from ragtriage.judges.questions import KINDS
-from ragtriage.repeats import RepeatSummary
+from ragtriage.runs.repeats import RepeatSummary
 from ragtriage.store import RunInfo
-from ragtriage.store.runs import FINISHED
+from ragtriage.store.run_info import FINISHED
 
 FORMAT = "ragtriage judge card 1"
 _MEASURED = "en"
@@ -20,7 +20,7 @@ _MEASURED = "en"
 
 def fingerprints_of(judge: Judge) -> dict[str, str]:
     """Kind of question → what tells the judge's answers to it from another's; only kinds that it answers."""
-    return {kind: judge.fingerprint(kind) for kind in KINDS if judge.can(kind, _MEASURED) is None}
+    return {kind: judge.fingerprint(kind) for kind in KINDS if judge.unsupported_reason(kind, _MEASURED) is None}
 
 
 def card_of(
@@ -50,7 +50,7 @@ def card_of(
     own = fingerprints_of(judge)
     for command, given in (("agreement", agreement), ("test", self_test)):
         _check_own(given, own, judge.name(), command)
-    able = {kind: judge.can(kind, _MEASURED) for kind in KINDS}
+    able = {kind: judge.unsupported_reason(kind, _MEASURED) for kind in KINDS}
     return {
         "format": FORMAT,
         "judge": judge.name(),

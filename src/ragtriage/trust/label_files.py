@@ -12,12 +12,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, get_args
 
-from ragtriage.readers.appending import append, open_to_append
+from ragtriage.core.verdicts import Answered
+from ragtriage.readers.append_only import append, open_to_append
 from ragtriage.readers.files import open_bytes
 from ragtriage.readers.problems import Rejected, RowProblem
-from ragtriage.readers.texts import shown
+from ragtriage.readers.text_values import shown
 from ragtriage.trust.labels import Label, Pick
-from ragtriage.verdicts import Answered
 
 Item = tuple[str, str, str, int]
 """What a label is about: run, case, metric and component."""

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from ragtriage.errors import ConfigError, InputError
-from ragtriage.judges.rows import TASKS, Task
+from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.core.verdicts import Answered
+from ragtriage.evaluation.question_rows import TASKS, Task
 from ragtriage.readers.files import STDIN
-from ragtriage.readers.lines import lines_by_id, values_in
+from ragtriage.readers.json_objects import lines_by_id, values_in
 from ragtriage.readers.problems import Rejected, RowProblem
-from ragtriage.readers.texts import shown
+from ragtriage.readers.text_values import shown
 from ragtriage.trust.preferences import preference_of
-from ragtriage.verdicts import Answered
 
 Kind = Literal["supported", "essential", "relevant", "answered", "similar", "same-answer", "preference"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

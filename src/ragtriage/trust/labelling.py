@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ragtriage.errors import ConfigError
+from ragtriage.core.errors import ConfigError
 from ragtriage.testset.reliability import Share, wilson
 from ragtriage.trust.items import Drawn, Item
 from ragtriage.trust.label_files import LabelFile

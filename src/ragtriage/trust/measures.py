@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ragtriage.summary import RESAMPLES
+from ragtriage.runs.summary import RESAMPLES
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Measure = Callable[[Array], float]

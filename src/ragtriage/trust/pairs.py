@@ -9,10 +9,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from ragtriage.case import Case, Source, Turn
-from ragtriage.errors import InputError
+from ragtriage.core.case import Case, Source, Turn
+from ragtriage.core.errors import InputError
 from ragtriage.metrics import metric_named
-from ragtriage.readers.lines import first_line, values_in
+from ragtriage.readers.json_objects import first_line, values_in
 from ragtriage.readers.problems import Rejected, RowProblem
 
 SHORT: Mapping[str, str] = MappingProxyType(

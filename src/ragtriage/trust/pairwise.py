@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from ragtriage.case import Case
-from ragtriage.evaluation import WINDOW, evaluate_sync
+from ragtriage.core.case import Case
+from ragtriage.core.metric import Metric
+from ragtriage.core.options import WINDOW
+from ragtriage.core.verdicts import Score, Undefined
+from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.protocol import Judge
-from ragtriage.metric import Metric
 from ragtriage.metrics import metrics_named
-from ragtriage.summary import RESAMPLES
+from ragtriage.runs.summary import RESAMPLES
 from ragtriage.testset.reliability import wilson
 from ragtriage.trust.pairs import Pair
-from ragtriage.verdicts import Score, Undefined
 
 Value = float | Undefined
 """A score's value, or why there is none."""

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ragtriage.errors import InputError
+from ragtriage.core.errors import InputError
+from ragtriage.evaluation.predict import BATCH
+from ragtriage.evaluation.question_rows import predict
 from ragtriage.judges.protocol import Judge
-from ragtriage.judges.rows import predict
-from ragtriage.judging import BATCH
 from ragtriage.trust.agreement import Agreement, Held, Scale, agreement_of
 from ragtriage.trust.floors import by_length, lexical
 from ragtriage.trust.labelled import NOTHING_SAID, LabelledRow, LabelledRows, Prediction, prediction_of, task_of

@@ -6,20 +6,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from ragtriage.case import Case, Source
-from ragtriage.evaluation import evaluate_sync
+from ragtriage.core.case import Case, Source
+from ragtriage.core.record import Record
+from ragtriage.core.steps import Match
+from ragtriage.core.verdicts import Failure, Missing, Undefined, Verdict, Verdicts
+from ragtriage.evaluation.engine import evaluate_sync
+from ragtriage.evaluation.question_rows import probability
 from ragtriage.judges.protocol import Judge
-from ragtriage.judges.rows import probability
 from ragtriage.metrics import metrics_named
 from ragtriage.metrics.decompositions import CLAIMS
 from ragtriage.metrics.groundedness import SUPPORTED
 from ragtriage.metrics.reference import CORRECT, SAID
 from ragtriage.metrics.response import ANSWERED_BY_RESPONSE
 from ragtriage.readers.problems import RowProblem
-from ragtriage.readers.texts import shown
-from ragtriage.record import Record
-from ragtriage.steps import Match
-from ragtriage.verdicts import Failure, Missing, Undefined, Verdict, Verdicts
+from ragtriage.readers.text_values import shown
 
 Aspect = Literal["overall", "correctness", "completeness"]
 ASPECTS: tuple[Aspect, ...] = ("overall", "correctness", "completeness")

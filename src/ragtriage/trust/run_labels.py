@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ragtriage.metric import Metric
-from ragtriage.record import Record
+from ragtriage.core.metric import Metric
+from ragtriage.core.record import Record
+from ragtriage.core.verdicts import Part, Score, Verdict
 from ragtriage.trust.correction import NO, UNKNOWN, YES, Correction, Numbers, Sample, corrected
 from ragtriage.trust.labels import Label
-from ragtriage.verdicts import Part, Score, Verdict
 
 PICKED = "picked on purpose, not drawn at random: they would bias an estimate"
 SKIPPED = "skipped by whoever labelled"

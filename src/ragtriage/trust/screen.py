@@ -7,9 +7,9 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ragtriage.judges.embedded.decompose import split_sentences
-from ragtriage.judges.embedded.decompose.blocks import blocks
-from ragtriage.record import Record
+from ragtriage.core.record import Record
+from ragtriage.text import split_sentences
+from ragtriage.text.blocks import blocks
 from ragtriage.trust.floors import words
 from ragtriage.trust.items import ASKING, Item, title_of
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ragtriage.case import Case
+from ragtriage.core.case import Case
+from ragtriage.core.verdicts import Undefined
 from ragtriage.trust.baselines import agreement_by_length, agreement_by_overlap
 from ragtriage.trust.pairs import Pair, as_row
 from ragtriage.trust.pairwise import Agreement, ScoredPair, agreement_of, by_metric
 from ragtriage.trust.perturb.paraphrase import copied
 from ragtriage.trust.stability import Stability
-from ragtriage.verdicts import Undefined
 
 _OF_SOURCES = ("source_precision", "fact_precision")
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ragtriage.errors import InputError
+from ragtriage.core.errors import InputError
 
 Tables = Mapping[str, Mapping[str, float | str]]
 """Name of a table, its parts by dots → key → value."""

@@ -7,17 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ragtriage.case import Case
+from ragtriage.core import questions as ask
+from ragtriage.core.case import Case
+from ragtriage.core.options import WINDOW
+from ragtriage.core.record import Record
+from ragtriage.core.verdicts import Score, Verdict
 from ragtriage.diagnosis import RULES, diagnose, needs_of
-from ragtriage.evaluation import WINDOW, evaluate_sync
-from ragtriage.judges import questions as ask
+from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.protocol import Judge
 from ragtriage.metrics.groundedness import groundedness
 from ragtriage.metrics.response import response_query_coverage
 from ragtriage.metrics.source import source_query_coverage
-from ragtriage.record import Record
 from ragtriage.trust.perturb.paraphrase import reworded
-from ragtriage.verdicts import Score, Verdict
 
 METRICS = (source_query_coverage, response_query_coverage, groundedness)
 """What the rules of contradictions read."""

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from ragtriage.judges.embedded.lexicon import NUMBER_WORDS, STOP, fold, number, stem, tokens
+from ragtriage.text.words import NUMBER_WORDS, STOP, fold, number, stem, tokens
 
 _EMPTY = frozenset("per much many please tell say get yes".split())
 """Words that say as little about a topic as stop words do."""

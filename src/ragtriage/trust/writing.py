@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from ragtriage.case import Case
-from ragtriage.judges import questions as ask
+from ragtriage.core import questions as ask
+from ragtriage.core.case import Case
+from ragtriage.core.questions import Question
+from ragtriage.core.verdicts import Answer, Failure, Verdict
 from ragtriage.judges.protocol import Judge
-from ragtriage.judges.questions import Question
 from ragtriage.trust.pairs import Change, Pair
 from ragtriage.trust.perturb.bounds import bounded, negated
 from ragtriage.trust.wording import NUMBER, content, names, numbers
-from ragtriage.verdicts import Answer, Failure, Verdict
 
 WRITES: Mapping[str, Callable[[str], Question]] = MappingProxyType(
     {"self_distinctness": ask.reworded, "groundedness": ask.altered}

@@ -12,11 +12,11 @@ from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from batch_server import KEY, BatchServer, replying
-from ragtriage.errors import ConfigError, JudgeError, Stopped, StoreError
-from ragtriage.judges.llm.batches import Desk
+from ragtriage.core.errors import ConfigError, JudgeError, Stopped, StoreError
+from ragtriage.judges.llm.batch_queue import BatchQueue
 from ragtriage.judges.llm.channel import GaveUp
-from ragtriage.judges.llm.exchange import Malformed, Prompt
 from ragtriage.judges.llm.ledger import Ledger
+from ragtriage.judges.llm.messages import Malformed, Prompt
 from ragtriage.judges.llm.options import LLMOptions, Price
 
 NAME = "openai:gpt-5-mini"
@@ -91,7 +91,7 @@ def desk_at(server, tickets, *, key=KEY, options=None, ledger=None, **others):
     options = options or LLMOptions()
     ledger = ledger or Ledger(budget=options.budget, max_requests=options.max_requests)
     model = OpenAIResponsesModel("gpt-5-mini", provider=provider_of(server, key))
-    return Desk(NAME, options, ledger, tickets, **{"price": PRICE, "quiet": QUIET, "model": model} | others)
+    return BatchQueue(NAME, options, ledger, tickets, **{"price": PRICE, "quiet": QUIET, "model": model} | others)
 
 
 def answers(desk, words, killed=False):
@@ -779,7 +779,7 @@ class Ending(FunctionModel):
 )
 def test_a_batch_that_ends_without_results_is_understood(status, outcome, batches):
     model, tickets = Ending(status), Kept()
-    desk = Desk("google:gemini", LLMOptions(), Ledger(), tickets, quiet=QUIET, model=model)
+    desk = BatchQueue("google:gemini", LLMOptions(), Ledger(), tickets, quiet=QUIET, model=model)
     (found,) = answers(desk, ["one"])
     if isinstance(outcome, Exception):
         assert (type(found), str(found)) == (type(outcome), str(outcome))
@@ -793,7 +793,7 @@ def test_two_models_can_share_what_keeps_tickets():
     tickets = Kept()
     for name in ("google:one", "google:two"):
         model = Ending(None)
-        desk = Desk(name, LLMOptions(), Ledger(), tickets, quiet=QUIET, model=model)
+        desk = BatchQueue(name, LLMOptions(), Ledger(), tickets, quiet=QUIET, model=model)
         assert answers(desk, ["one"], killed=True) == ["ONE"]
         assert model.batches == 1
     assert len(tickets.entries) == 2

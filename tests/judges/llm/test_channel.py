@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragtriage.errors import JudgeError, Stopped
+from ragtriage.core.errors import JudgeError, Stopped
 from ragtriage.judges.llm.channel import Channel, GaveUp
-from ragtriage.judges.llm.exchange import Busy, Malformed, Prompt, Rejected, Reply, Transient, Unusable
-from ragtriage.judges.llm.flow import Flow, Rate
+from ragtriage.judges.llm.concurrency import ConcurrencyController, Rate
 from ragtriage.judges.llm.ledger import Ledger
+from ragtriage.judges.llm.messages import Busy, Malformed, Prompt, Rejected, Reply, Transient, Unusable
 from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.protocol import TURN
 
@@ -191,7 +191,7 @@ def test_one_that_was_sent_after_the_halving_halves_again():
 
 
 def test_the_limit_never_falls_below_one():
-    flow = Flow(4)
+    flow = ConcurrencyController(4)
     for _ in range(5):
         flow.start(0.0, 1)
         flow.slow_down(flow.sent, 1.0)
@@ -200,7 +200,7 @@ def test_the_limit_never_falls_below_one():
 
 
 def test_a_reply_between_two_halvings_shows_that_the_server_is_well():
-    flow = Flow(64)
+    flow = ConcurrencyController(64)
     for _ in range(5):
         flow.start(0.0, 1)
         flow.slow_down(flow.sent, 100.0)
@@ -209,7 +209,7 @@ def test_a_reply_between_two_halvings_shows_that_the_server_is_well():
 
 
 def test_after_a_halving_the_limit_grows_by_one_a_round_up_to_what_was_asked():
-    flow = Flow(10)
+    flow = ConcurrencyController(10)
     flow.start(0.0, 1)
     flow.slow_down(1, 1.0)
     limits = []

@@ -9,8 +9,8 @@ import pytest
 from openai import AsyncOpenAI
 from pydantic_ai.providers.openai import OpenAIProvider
 
-from ragtriage.judges.llm.completions import quick_client
-from ragtriage.judges.llm.exchange import ExchangeError, Prompt
+from ragtriage.judges.llm.messages import ExchangeError, Prompt
+from ragtriage.judges.llm.openai_client import quick_client
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.providers import _compatible_model
 from ragtriage.judges.llm.transport import ModelTransport

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fake_models import PROMPTS
-from ragtriage.judges import questions as ask
-from ragtriage.judges.llm.composing import LONG, Home, compose, in_order
-from ragtriage.judges.llm.rendering import render
+from ragtriage.core import questions as ask
+from ragtriage.judges.llm.prompt_rendering import render
+from ragtriage.judges.llm.request_grouping import LONG, Home, compose, in_order
 
 QUERY = "How tall is the tower, and when was it built?"
 SUB_QUESTIONS = ("How tall is the tower?", "When was the tower built?", "Who built the tower?")

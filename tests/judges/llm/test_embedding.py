@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from contract import CHECKS, Candidate, answers
 
-from ragtriage.errors import ConfigError, JudgeError
-from ragtriage.judges import questions as ask
+from ragtriage.core import questions as ask
+from ragtriage.core.errors import ConfigError, JudgeError
+from ragtriage.core.verdicts import Failure, Verdict
 from ragtriage.judges.llm.channel import Channel
-from ragtriage.judges.llm.embedding import MOST_TEXTS, EmbeddingJudge, threshold_of
-from ragtriage.judges.llm.exchange import Busy, Rejected, Reply, Transient, Unusable, tokens_of
+from ragtriage.judges.llm.embedding_judge import MOST_TEXTS, EmbeddingJudge, threshold_of
 from ragtriage.judges.llm.ledger import Ledger
+from ragtriage.judges.llm.messages import Busy, Rejected, Reply, Transient, Unusable, tokens_of
 from ragtriage.judges.llm.options import LLMOptions, Price
-from ragtriage.verdicts import Failure, Verdict
 from servers import Heard, Said, Server, embeddings, error
 
 NAME = "openai:text-embedding-3-small"
@@ -181,9 +181,9 @@ def test_vectors_that_fit_no_texts_are_a_failure(vectors: list[list[float]]) -> 
 def test_other_kinds_are_refused_with_a_reason() -> None:
     one = judge()
 
-    assert one.can("similarity", "zh") is None
-    assert "similarity" in str(one.can("claims", "en"))
-    assert answers(one, [ask.claims("It is so.")]) == [Failure(str(one.can("claims", "en")))]
+    assert one.unsupported_reason("similarity", "zh") is None
+    assert "similarity" in str(one.unsupported_reason("claims", "en"))
+    assert answers(one, [ask.claims("It is so.")]) == [Failure(str(one.unsupported_reason("claims", "en")))]
 
 
 def test_the_fingerprint_holds_the_model_and_its_threshold() -> None:

@@ -16,19 +16,19 @@ import pytest
 from contract import answers
 
 from fake_models import FENCED, PROMPTS, STRING, Answering, judge_of, lines_of, reply_to
-from ragtriage.case import Case, Source
+from ragtriage.core import questions as ask
+from ragtriage.core.case import Case, Source
+from ragtriage.core.verdicts import Component, Verdict
 from ragtriage.diagnosis import RULES, needs_of
-from ragtriage.evaluation import evaluate_sync
-from ragtriage.judges import questions as ask
+from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.llm.composing import compose
-from ragtriage.judges.llm.exchange import Prompt, Reply
 from ragtriage.judges.llm.fencing import fence
+from ragtriage.judges.llm.messages import Prompt, Reply
+from ragtriage.judges.llm.prompt_rendering import named, render
 from ragtriage.judges.llm.prompts import ASKED, LOCAL
-from ragtriage.judges.llm.rendering import named, render
+from ragtriage.judges.llm.request_grouping import compose
 from ragtriage.judges.wrappers import Routed
 from ragtriage.metrics import METRICS
-from ragtriage.verdicts import Component, Verdict
 
 QUERY = "How tall is the tower, and when was it built?"
 SUB_QUESTION = "How tall is the tower?"

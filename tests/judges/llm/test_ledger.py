@@ -2,8 +2,8 @@
 
 import pytest
 
-from ragtriage.judges.llm.exchange import Reply
 from ragtriage.judges.llm.ledger import Ledger, dollars
+from ragtriage.judges.llm.messages import Reply
 
 
 def paid(ledger, price, reserved=1.0):

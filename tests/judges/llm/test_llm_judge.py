@@ -8,21 +8,21 @@ from contract import CHECKS, QUESTIONS, Candidate, answers
 from test_composing import POOL, RESPONSE
 
 from fake_models import PROMPTS, Answering, judge_of, lines_of
-from ragtriage.case import Case, Source, Turn
+from ragtriage.core import questions as ask
+from ragtriage.core.case import Case, Source, Turn
+from ragtriage.core.errors import JudgeError
+from ragtriage.core.questions import KINDS
+from ragtriage.core.verdicts import Component, Failure, Score, Undefined, Verdict
 from ragtriage.diagnosis import RULES, needs_of
-from ragtriage.errors import JudgeError
-from ragtriage.evaluation import evaluate_sync
-from ragtriage.judges import questions as ask
+from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.llm.exchange import Reply, Unusable
 from ragtriage.judges.llm.judge import LLMJudge
+from ragtriage.judges.llm.messages import Reply, Unusable
 from ragtriage.judges.llm.options import Price
 from ragtriage.judges.llm.prompts import ASKED, LOCAL
 from ragtriage.judges.protocol import Batching, Estimate
-from ragtriage.judges.questions import KINDS
 from ragtriage.judges.wrappers import Routed
 from ragtriage.metrics import CITATIONS, GROUPS, METRICS, THELMA, metrics_named
-from ragtriage.verdicts import Component, Failure, Score, Undefined, Verdict
 
 BROKEN = ask.declines("Broken?", "Broken.")
 WITHOUT_FACTS = tuple(metric for metric in THELMA if metric.name != "fact_precision")
@@ -36,10 +36,13 @@ def test_contract(check, batch_size):
 
 def test_it_answers_all_but_what_no_model_need_be_asked():
     judge = judge_of(Answering())
-    assert {kind for kind in KINDS if judge.can(kind, "en")} == set(LOCAL)
-    assert all(judge.can(kind, "xx") is None for kind in ASKED)
+    assert {kind for kind in KINDS if judge.unsupported_reason(kind, "en")} == set(LOCAL)
+    assert all(judge.unsupported_reason(kind, "xx") is None for kind in ASKED)
     found = answers(judge, [ask.sentences("One. Two."), ask.similarity("One.", ("Two.",))])
-    assert [answer.cause for answer in found] == [judge.can("sentences", "en"), judge.can("similarity", "en")]
+    assert [answer.cause for answer in found] == [
+        judge.unsupported_reason("sentences", "en"),
+        judge.unsupported_reason("similarity", "en"),
+    ]
 
 
 def test_a_question_that_comes_twice_is_asked_once():

@@ -8,8 +8,8 @@ import pytest
 from pydantic_ai.messages import ModelResponse
 from pydantic_ai.usage import RequestUsage
 
-from ragtriage.errors import ConfigError
-from ragtriage.judges.llm.exchange import Prompt
+from ragtriage.core.errors import ConfigError
+from ragtriage.judges.llm.messages import Prompt
 from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.pricing import parse_price, price_of, price_of_reply
 from ragtriage.judges.llm.providers import model_named

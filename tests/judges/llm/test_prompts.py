@@ -5,10 +5,10 @@ from importlib.resources import files
 
 import pytest
 
-from ragtriage.errors import ConfigError
-from ragtriage.judges.llm.exchange import tokens_of
+from ragtriage.core.errors import ConfigError
+from ragtriage.core.questions import KINDS
+from ragtriage.judges.llm.messages import tokens_of
 from ragtriage.judges.llm.prompts import ASKED, HEAD, LOCAL, read_prompts
-from ragtriage.judges.questions import KINDS
 
 OWN = "version: 3\n\nIs it so?\n"
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from ragtriage.errors import ConfigError, MissingExtraError
-from ragtriage.judges.llm.loops import PerLoop
-from ragtriage.judges.llm.naming import address_of, shown
+from ragtriage.core.errors import ConfigError, MissingExtraError
+from ragtriage.judges.llm.loop_resources import PerLoop
+from ragtriage.judges.llm.model_names import address_of, shown
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.providers import PROVIDERS, embedder_named, fast_client, model_named
 from ragtriage.judges.llm.transport import ModelTransport
@@ -93,8 +93,8 @@ class Missing:
         if any((name + ".").startswith(package + ".") for package in {packages}):
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Missing())
-from ragtriage.errors import MissingExtraError
-from ragtriage.judges.llm.embedding import EmbeddingJudge
+from ragtriage.core.errors import MissingExtraError
+from ragtriage.judges.llm.embedding_judge import EmbeddingJudge
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.transport import ModelTransport
 for make in ModelTransport, EmbeddingJudge:
@@ -141,7 +141,8 @@ def test_a_package_that_no_extra_brings_is_named_itself() -> None:
 
 def test_no_package_of_a_provider_is_loaded_with_the_judge() -> None:
     code = (
-        "import sys, ragtriage.judges.llm.transport, ragtriage.judges.llm.embedding, ragtriage.judges.llm.pricing\n"
+        "import sys, ragtriage.judges.llm.transport, ragtriage.judges.llm.pricing\n"
+        "import ragtriage.judges.llm.embedding_judge\n"
         "heavy = {'pydantic_ai', 'openai', 'httpx2', 'genai_prices', 'opentelemetry', 'numpy', 'boto3', 'aiohttp'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )

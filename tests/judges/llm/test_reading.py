@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from test_composing import POOL, QUERY, SHORT
 
 from fake_models import PROMPTS, reply_to
-from ragtriage.judges import questions as ask
-from ragtriage.judges.llm.composing import compose
-from ragtriage.judges.llm.exchange import Malformed, Reply
-from ragtriage.judges.llm.reading import read, stands_in
-from ragtriage.judges.llm.rendering import LISTS, QUOTING, named, render
-from ragtriage.judges.questions import DECOMPOSITIONS
-from ragtriage.verdicts import Component, Verdict
+from ragtriage.core import questions as ask
+from ragtriage.core.questions import DECOMPOSITIONS
+from ragtriage.core.verdicts import Component, Verdict
+from ragtriage.judges.llm.messages import Malformed, Reply
+from ragtriage.judges.llm.prompt_rendering import LISTS, QUOTING, named, render
+from ragtriage.judges.llm.reply_parsing import read, stands_in
+from ragtriage.judges.llm.request_grouping import compose
 
 CLAIM = ask.supported("The tower is tall.", (SHORT,))
 OTHER = ask.supported("The tower is short.", (SHORT,))

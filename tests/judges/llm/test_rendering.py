@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from test_composing import LONGER, POOL, QUERY, RESPONSE, SHORT, SOURCES, TURNS
 
 from fake_models import FENCED, PROMPTS, STRING, lines_of
-from ragtriage.judges import questions as ask
-from ragtriage.judges.llm.composing import compose, in_order
+from ragtriage.core import questions as ask
 from ragtriage.judges.llm.fencing import fence, quoted
+from ragtriage.judges.llm.prompt_rendering import named, render, usual_reply
 from ragtriage.judges.llm.prompts import ASKED
-from ragtriage.judges.llm.rendering import named, render, usual_reply
+from ragtriage.judges.llm.request_grouping import compose, in_order
 
 EVERYTHING = [*POOL, *(question for question in QUESTIONS if question.kind in ASKED)]
 several = st.lists(st.sampled_from(EVERYTHING), min_size=1, max_size=40)

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from pydantic_ai.providers.openai import OpenAIProvider
 
-from ragtriage.errors import ConfigError
-from ragtriage.judges.llm.exchange import Busy, ExchangeError, Prompt, Rejected, Reply, Transient, Unusable
+from ragtriage.core.errors import ConfigError
+from ragtriage.judges.llm.messages import Busy, ExchangeError, Prompt, Rejected, Reply, Transient, Unusable
 from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.providers import _compatible_model, model_named
 from ragtriage.judges.llm.transport import ModelTransport
@@ -47,7 +47,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def transport_to(server: Server | str, name: str = "openai:m", **options: Any) -> ModelTransport:
     url = server if isinstance(server, str) else server.url
-    return ModelTransport(name, LLMOptions(**{"base_url": url, "deadline": 20.0} | options))
+    return ModelTransport(name, LLMOptions(**{"base_url": url, "timeout": 20.0} | options))
 
 
 def sent(transport: ModelTransport, prompt: Prompt = PROMPT) -> Reply:
@@ -302,9 +302,9 @@ def test_a_server_is_heard_that_says_how_long_to_wait(status: int, headers: dict
     assert failure.after == after
 
 
-def test_a_long_silence_ends_at_the_deadline() -> None:
+def test_a_long_silence_ends_at_the_timeout() -> None:
     with Server(Said(after=30.0)) as server:
-        failure = failed(transport_to(server, deadline=0.2))
+        failure = failed(transport_to(server, timeout=0.2))
 
     assert isinstance(failure, Transient)
     assert str(failure) == "no reply within 0.2 s"

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations, islice
 
-from ragtriage.judges.embedded.lexicon import number
+from ragtriage.text.words import number
 
 _MARKS = re.compile(r"\*\*|__|`|\\[()\[\]]|\\(?=[$%])|(?<!\S)[*_](?=\S)|(?<=\S)[*_](?!\S)")
 _TIMES = re.compile(r"\\(?:times|cdot)\b")

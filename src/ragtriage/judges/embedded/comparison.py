@@ -9,8 +9,8 @@ import numpy as np
 
 from ragtriage.judges.embedded.encoder import Encoded, Vector
 from ragtriage.judges.embedded.evidence import Evidence
-from ragtriage.judges.embedded.products import along, between
-from ragtriage.judges.embedded.reading import Sentence
+from ragtriage.judges.embedded.matrix_products import along, between
+from ragtriage.judges.embedded.readings import Sentence
 
 _SOFT = 0.7
 """A word piece whose closest one in the evidence is farther than this counts as not found."""

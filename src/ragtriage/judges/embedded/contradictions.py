@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
 
-from ragtriage.judges.embedded import lexicon
-from ragtriage.judges.embedded.answers import plainly
 from ragtriage.judges.embedded.denials import HIDDEN, NO_DENIAL, PART, UNPLAIN, denying, is_negation
-from ragtriage.judges.embedded.reading import Sentence, read_sentence
+from ragtriage.judges.embedded.readings import Sentence, read_sentence
+from ragtriage.text import words as lexicon
+from ragtriage.text.short_answers import plainly
 
 _OPPOSITES = (
     "above|below", "over|under", "increase|decrease", "increases|decreases", "increased|decreased", "rises|falls drops",

@@ -11,7 +11,7 @@ from itertools import islice
 
 import numpy as np
 
-from ragtriage.judges.embedded.answers import MONTHS, plainly
+from ragtriage.text.short_answers import MONTHS, plainly
 
 _WEEK = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _DAY = rf"(?:({'|'.join(_WEEK)}),? (?:the )?)?"

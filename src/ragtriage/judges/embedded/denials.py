@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ragtriage.judges.embedded import lexicon
-from ragtriage.judges.embedded.reading import Sentence
+from ragtriage.judges.embedded.readings import Sentence
+from ragtriage.text import words as lexicon
 
 PART = re.compile(r"[,;:.!?()\[\]\n]|\s[–—-]\s|\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?")
 _DENIES = re.compile(r"(?:not|never|no|cannot|\w+n['’]t)$", re.IGNORECASE)

@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ragtriage.errors import JudgeError
-from ragtriage.judges.embedded import lexicon
-from ragtriage.judges.embedded.session import MODEL, open_model
+from ragtriage.core.errors import JudgeError
+from ragtriage.judges.embedded.onnx_session import MODEL, open_model
 from ragtriage.judges.embedded.wordpiece import WordPieces
+from ragtriage.text import words as lexicon
 
 LENGTH = 256
 """Word pieces that the model was trained to read; the rest of a longer text is cut off."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ragtriage.judges.embedded.encoder import Encoded, Vector
-from ragtriage.judges.embedded.reading import Reading, Sentence
+from ragtriage.judges.embedded.readings import Reading, Sentence
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

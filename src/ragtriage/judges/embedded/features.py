@@ -12,14 +12,14 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from ragtriage.judges.embedded import lexicon
-from ragtriage.judges.embedded.answers import dates_agree
 from ragtriage.judges.embedded.comparison import Comparison
-from ragtriage.judges.embedded.decompose.remarks import remark
 from ragtriage.judges.embedded.encoder import Vector
 from ragtriage.judges.embedded.evidence import Evidence
-from ragtriage.judges.embedded.products import along
-from ragtriage.judges.embedded.reading import Sentence
+from ragtriage.judges.embedded.matrix_products import along
+from ragtriage.judges.embedded.readings import Sentence
+from ragtriage.text import words as lexicon
+from ragtriage.text.remarks import remark
+from ragtriage.text.short_answers import dates_agree
 
 Row = NDArray[np.float64]
 _GAP = 0.05

@@ -16,14 +16,14 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ragtriage.judges.embedded import decompose
-from ragtriage.judges.embedded.claimwise import claimwise, weakest
-from ragtriage.judges.embedded.gather import Gatherer
-from ragtriage.judges.embedded.refusals import refused
+from ragtriage import text as decompose
+from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question, essential
+from ragtriage.core.verdicts import Answer, Failure, Verdict
+from ragtriage.judges.embedded.claim_by_claim import claimwise, weakest
+from ragtriage.judges.embedded.declining_answers import refused
+from ragtriage.judges.embedded.question_batches import Gatherer
 from ragtriage.judges.embedded.verdict import verdict_of
 from ragtriage.judges.protocol import Estimate
-from ragtriage.judges.questions import DECOMPOSITIONS, Kind, Question, essential
-from ragtriage.verdicts import Answer, Failure, Verdict
 
 if TYPE_CHECKING:
     from ragtriage.judges.embedded.encoder import Encoder
@@ -92,7 +92,7 @@ class EmbeddedJudge:
         """A hash over everything that this kind's answers depend on: rules, and for matches the model and its code."""
         return f"embedded-{_fingerprint(kind, fast=self._fast)}"
 
-    def can(self, kind: Kind, language: str) -> str | None:
+    def unsupported_reason(self, kind: Kind, language: str) -> str | None:
         """None for English; for other languages the reason why not, unless any language was asked for.
 
         It writes nothing and knows no criteria but those that it was fitted for, in any language.
@@ -132,10 +132,10 @@ class EmbeddedJudge:
         with self._lock:
             if self._loaded is None:
                 from ragtriage.judges.embedded.encoder import KEPT, Encoder  # noqa: PLC0415 - see the docstring
-                from ragtriage.judges.embedded.fitted import load  # noqa: PLC0415 - see the docstring
-                from ragtriage.judges.embedded.library import Library  # noqa: PLC0415 - see the docstring
+                from ragtriage.judges.embedded.fitted_models import load  # noqa: PLC0415 - see the docstring
                 from ragtriage.judges.embedded.matcher import Matcher  # noqa: PLC0415 - see the docstring
                 from ragtriage.judges.embedded.scorer import Scorer  # noqa: PLC0415 - see the docstring
+                from ragtriage.judges.embedded.text_memory import Library  # noqa: PLC0415 - see the docstring
 
                 encoder = Encoder(threads=self._threads, kept=KEPT if self._kept is None else self._kept)
                 matcher = None if self._fast else Matcher(encoder.pieces, threads=self._threads)

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from ragtriage.judges.embedded.encoder import Vector
-from ragtriage.judges.embedded.pairing import Pair
-from ragtriage.judges.embedded.session import MODEL, open_model
+from ragtriage.judges.embedded.matcher_pairs import Pair
+from ragtriage.judges.embedded.onnx_session import MODEL, open_model
 from ragtriage.judges.embedded.wordpiece import WordPieces
 
 HEADS = ("supported", "answered", "essential", "similar", "same_answer")

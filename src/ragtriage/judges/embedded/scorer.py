@@ -15,54 +15,32 @@ from typing import Any
 
 import numpy as np
 
-from ragtriage.judges.embedded import decompose, features
-from ragtriage.judges.embedded.answers import plainly
+from ragtriage import text as decompose
+from ragtriage.core.questions import Question
+from ragtriage.judges.embedded import features
 from ragtriage.judges.embedded.attribution import bare
-from ragtriage.judges.embedded.brief import asserted, replies
 from ragtriage.judges.embedded.comparison import Comparison, compare
 from ragtriage.judges.embedded.contradictions import contradicting
 from ragtriage.judges.embedded.encoder import Encoded, Vector
 from ragtriage.judges.embedded.evidence import Evidence
-from ragtriage.judges.embedded.fitted import PIECEWISE, Fusion, Model
-from ragtriage.judges.embedded.library import Library
-from ragtriage.judges.embedded.listed import is_item, is_open, is_step
+from ragtriage.judges.embedded.fitted_models import PIECEWISE, Fusion, Model
 from ragtriage.judges.embedded.matcher import Matcher
-from ragtriage.judges.embedded.names import foreign_names
-from ragtriage.judges.embedded.numbers import derived, foreign_numbers
-from ragtriage.judges.embedded.pairing import Pair, parts, passage
-from ragtriage.judges.embedded.products import along, between
-from ragtriage.judges.embedded.reading import Sentence
+from ragtriage.judges.embedded.matcher_pairs import Pair, parts, passage
+from ragtriage.judges.embedded.matrix_products import along, between
+from ragtriage.judges.embedded.readings import Sentence
+from ragtriage.judges.embedded.requested_items import is_item, is_open, is_step
+from ragtriage.judges.embedded.scored import Scored
+from ragtriage.judges.embedded.short_replies import asserted, replies
+from ragtriage.judges.embedded.text_memory import Library
+from ragtriage.judges.embedded.unsupported_names import foreign_names
+from ragtriage.judges.embedded.unsupported_numbers import derived, foreign_numbers
 from ragtriage.judges.embedded.verdict import Cuts
-from ragtriage.judges.questions import Question
+from ragtriage.text.short_answers import plainly
 
 _WIDEST = 2048
 """Sentences of a context that are looked at."""
 _CHUNK = 1024
 """Sentences of one response that are encoded at a time, to compare them with each other."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """What was found for one question."""
-
-    probability: float
-    """Of yes, in (0, 1)."""
-    quote: str = ""
-    """What it rests on most: the closest passage, sentence or true answer."""
-    missing: tuple[str, ...] = ()
-    """Numbers, names and words of the claim that stand nowhere in the evidence."""
-    foreign: tuple[str, ...] = ()
-    """Numbers, names, months and days of the claim that nothing in the evidence or the query accounts for."""
-    derived: bool = False
-    """Whether the claim states a date or number that the response works out rightly, and that stands nowhere."""
-    denied: str = ""
-    """A sentence of the evidence that contradicts the claim in one detail."""
-    cosine: float | None = None
-    """Similarity only: with the closest of the others, in [-1, 1]."""
-    table: bool = False
-    """Whether the evidence is mostly rows and fields, or the claim is code: both are read less well."""
-    lean: float = 0.0
-    """Log odds by which the probability leans to yes on purpose."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ragtriage.judges.questions import Question
-from ragtriage.verdicts import Answered, Verdict
-
-if TYPE_CHECKING:
-    from ragtriage.judges.embedded.scorer import Scored
+from ragtriage.core.questions import Question
+from ragtriage.core.verdicts import Answered, Verdict
+from ragtriage.judges.embedded.scored import Scored
 
 _QUOTE = 120
 """Characters of a passage that an explanation quotes."""

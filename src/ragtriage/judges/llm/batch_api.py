@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
-from ragtriage.errors import ConfigError
-from ragtriage.judges.llm.causes import Asked
-from ragtriage.judges.llm.exchange import Busy, ExchangeError, Prompt, Rejected, Reply, Transient, Unusable, tokens_of
-from ragtriage.judges.llm.manners import conversation, first_manner, lasting_settings, parameters, settings_of
+from ragtriage.core.errors import ConfigError
+from ragtriage.judges.llm.messages import Busy, ExchangeError, Prompt, Rejected, Reply, Transient, Unusable, tokens_of
 from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.pricing import price_of_reply
+from ragtriage.judges.llm.request_errors import Asked
+from ragtriage.judges.llm.request_format import conversation, first_manner, lasting_settings, parameters, settings_of
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse

@@ -10,9 +10,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NoReturn, TypeVar
 
-from ragtriage.errors import JudgeError
-from ragtriage.judges.llm.entrance import Entrance
-from ragtriage.judges.llm.exchange import (
+from ragtriage.core.errors import JudgeError
+from ragtriage.judges.llm.admission import Admission
+from ragtriage.judges.llm.concurrency import ConcurrencyController
+from ragtriage.judges.llm.ledger import Ledger
+from ragtriage.judges.llm.messages import (
     Busy,
     ExchangeError,
     Malformed,
@@ -24,8 +26,6 @@ from ragtriage.judges.llm.exchange import (
     Unusable,
     tokens_of,
 )
-from ragtriage.judges.llm.flow import Flow
-from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.options import LLMOptions, Price
 
 T = TypeVar("T")
@@ -95,8 +95,8 @@ class Channel:
         self._name = name
         self._clock = clock
         self._random = random
-        self._flow = Flow(options.concurrency, options.rpm, options.tpm)
-        self._entrance = Entrance(self._flow, ledger, clock, sleep)
+        self._flow = ConcurrencyController(options.concurrency, options.rpm, options.tpm)
+        self._entrance = Admission(self._flow, ledger, clock, sleep)
         self._begun = 0
         self._replies = 0
         self._rejected = 0

@@ -7,23 +7,23 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Protocol, TypeVar
 
+from ragtriage.core.questions import Kind, Question
+from ragtriage.core.verdicts import Answer, Failure
 from ragtriage.judges.llm.channel import GaveUp
-from ragtriage.judges.llm.composing import Request, compose
-from ragtriage.judges.llm.exchange import Prompt, Reply
+from ragtriage.judges.llm.messages import Prompt, Reply
 from ragtriage.judges.llm.options import Price
+from ragtriage.judges.llm.prompt_rendering import render, usual_reply
 from ragtriage.judges.llm.prompts import ASKED, Prompts
-from ragtriage.judges.llm.reading import TooFew, read
-from ragtriage.judges.llm.rendering import render, usual_reply
+from ragtriage.judges.llm.reply_parsing import TooFew, read
+from ragtriage.judges.llm.request_grouping import Request, compose
 from ragtriage.judges.protocol import Estimate
-from ragtriage.judges.questions import Kind, Question
 from ragtriage.judges.wrappers.streams import merged
-from ragtriage.verdicts import Answer, Failure
 
 T = TypeVar("T")
 
 
 class Asking(Protocol):
-    """Puts one prompt to the model until its reply can be read: `Channel.ask` live, `Desk.ask` by tickets."""
+    """Puts one prompt to the model until its reply can be read: `Channel.ask` live, `BatchQueue.ask` by tickets."""
 
     async def __call__(self, prompt: Prompt, read: Callable[[Reply], T], /) -> T:
         """See `ragtriage.judges.llm.channel.Channel.ask`.
@@ -76,12 +76,12 @@ class LLMJudge:
         words = self._prompts.digest(kind) if kind in ASKED else "-"
         return f"llm:{self._name[:80]}:{self._method}:{words}"
 
-    def can(self, kind: Kind, language: str) -> str | None:  # noqa: ARG002  # models know most languages
+    def unsupported_reason(self, kind: Kind, language: str) -> str | None:  # noqa: ARG002  # models know most languages
         """Everything but the kinds that no model is asked."""
         return None if kind in ASKED else f"a language model isn't asked for {kind}"
 
     def estimate(self, questions: Sequence[Question]) -> Estimate:
-        """Requests, and tokens by their length: see `ragtriage.judges.llm.exchange.tokens_of`."""
+        """Requests, and tokens by their length: see `ragtriage.judges.llm.messages.tokens_of`."""
         total = Estimate(price=None if self._price is None else 0.0) if questions else Estimate()
         for request in compose([q for q in questions if q.kind in ASKED], self._batch_size):
             sent, back = render(request, self._prompts).tokens, usual_reply(request)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from ragtriage.judges.llm.exchange import Reply
+from ragtriage.judges.llm.messages import Reply
 
 ROUNDING = 1e-9
 """Dollars by which sums of prices may be off."""

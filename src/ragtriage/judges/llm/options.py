@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from ragtriage.errors import ConfigError
+from ragtriage.core.errors import ConfigError
 
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 """Of a header, as HTTP has it."""
@@ -44,7 +44,7 @@ class LLMOptions:
     """The most questions in a request, at least 1 (the papers' way)."""
     concurrency: int = 16
     """The most requests in flight, at least 1."""
-    deadline: float = 120.0
+    timeout: float = 120.0
     """Seconds after which a request is given up and tried again."""
     rpm: int | None = None
     """The most requests a minute."""
@@ -69,7 +69,7 @@ class LLMOptions:
         least: dict[str, tuple[float | None, float]] = {
             "batch-size": (self.batch_size, 1),
             "concurrency": (self.concurrency, 1),
-            "deadline": (self.deadline, 0.01),
+            "timeout": (self.timeout, 0.01),
             "rpm": (self.rpm, 1),
             "tpm": (self.tpm, 1),
             "budget": (self.budget, 0),

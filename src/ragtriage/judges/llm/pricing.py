@@ -6,8 +6,8 @@ import math
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ragtriage.errors import ConfigError
-from ragtriage.judges.llm.naming import address_of, parts_of
+from ragtriage.core.errors import ConfigError
+from ragtriage.judges.llm.model_names import address_of, parts_of
 from ragtriage.judges.llm.options import LLMOptions, Price
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
-from ragtriage.errors import ConfigError, MissingExtraError
-from ragtriage.judges.llm.completions import quick_client
-from ragtriage.judges.llm.naming import address_of, parts_of, unknown
+from ragtriage.core.errors import ConfigError, MissingExtraError
+from ragtriage.judges.llm.model_names import address_of, parts_of, unknown
+from ragtriage.judges.llm.openai_client import quick_client
 from ragtriage.judges.llm.options import LLMOptions, sendable
 
 if TYPE_CHECKING:
@@ -215,8 +215,8 @@ def _bedrock_client(name: str, options: LLMOptions) -> Any:
 
     config = Config(
         retries={"total_max_attempts": 1},
-        read_timeout=options.deadline,
-        connect_timeout=min(10.0, options.deadline),
+        read_timeout=options.timeout,
+        connect_timeout=min(10.0, options.timeout),
         max_pool_connections=max(10, options.concurrency),
     )
     try:

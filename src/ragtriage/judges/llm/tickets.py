@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ragtriage.judges.llm.exchange import Prompt
+from ragtriage.judges.llm.messages import Prompt
 from ragtriage.judges.llm.options import LLMOptions
 
 if TYPE_CHECKING:

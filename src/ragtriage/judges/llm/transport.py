@@ -7,15 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragtriage.errors import ConfigError
-from ragtriage.judges.llm.causes import Asked
-from ragtriage.judges.llm.exchange import Prompt, Rejected, Reply, Transient, tokens_of
-from ragtriage.judges.llm.loops import PerLoop
-from ragtriage.judges.llm.manners import conversation, first_manner, lasting_settings, parameters, settings_of
+from ragtriage.core.errors import ConfigError
+from ragtriage.judges.llm.loop_resources import PerLoop
+from ragtriage.judges.llm.messages import Prompt, Rejected, Reply, Transient, tokens_of
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.pricing import price_of, price_of_reply
 from ragtriage.judges.llm.providers import fast_client, model_named
-from ragtriage.judges.llm.spans import traced
+from ragtriage.judges.llm.request_errors import Asked
+from ragtriage.judges.llm.request_format import conversation, first_manner, lasting_settings, parameters, settings_of
+from ragtriage.judges.llm.tracing import traced
 
 if TYPE_CHECKING:
     import httpx2
@@ -43,7 +43,7 @@ class ModelTransport:
 
     Args:
         name: `PROVIDER:MODEL`.
-        options: the address, headers, deadline and the form of replies.
+        options: the address, headers, timeout and the form of replies.
         make: makes the model; see `model_named`.
 
     Raises:
@@ -70,12 +70,12 @@ class ModelTransport:
         self._here = PerLoop(self._open, _Open.close)
 
     async def send(self, prompt: Prompt) -> Reply:
-        """See `ragtriage.judges.llm.exchange.Transport.send`."""
+        """See `ragtriage.judges.llm.messages.Transport.send`."""
         try:
-            async with asyncio.timeout(self._options.deadline):
+            async with asyncio.timeout(self._options.timeout):
                 response = await self._ask(self._here.here().model, prompt)
         except TimeoutError:
-            raise Transient(f"no reply within {self._options.deadline:g} s") from None
+            raise Transient(f"no reply within {self._options.timeout:g} s") from None
         except Exception as error:  # noqa: BLE001  # whatever the package raises is one of four things
             raise self._asked.explain(error) from None
         return self.reply_of(response, prompt)

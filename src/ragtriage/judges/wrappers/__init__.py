@@ -1,14 +1,14 @@
 """Judges around judges: each fulfils the judge protocol by asking others.
 
-`Cached` stands innermost, right around a judge that costs something; `Recut`, `Routed`, `Jury` and `Cascade` around
-cached ones.
+`Cached` stands innermost, right around a judge that costs something; `Rethresholded`, `Routed`, `Jury` and `Cascade`
+around cached ones.
 """
 
 from ragtriage.judges.wrappers.cached import Cached
 from ragtriage.judges.wrappers.cascade import BANDS, Band, Cascade
 from ragtriage.judges.wrappers.jury import Jury
 from ragtriage.judges.wrappers.memory import AnswerMemory, InMemory, Keys, Remembered
-from ragtriage.judges.wrappers.recut import Recut
+from ragtriage.judges.wrappers.rethresholded import Rethresholded
 from ragtriage.judges.wrappers.routed import Routed
 
 __all__ = [
@@ -20,7 +20,7 @@ __all__ = [
     "InMemory",
     "Jury",
     "Keys",
-    "Recut",
     "Remembered",
+    "Rethresholded",
     "Routed",
 ]

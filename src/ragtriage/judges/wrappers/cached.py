@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 
-from ragtriage.errors import StoreError
+from ragtriage.core.errors import StoreError
+from ragtriage.core.questions import Kind, Question
+from ragtriage.core.verdicts import Answer, Failure
 from ragtriage.judges.protocol import Batching, Estimate, Judge
-from ragtriage.judges.questions import Kind, Question
 from ragtriage.judges.wrappers.memory import AnswerMemory, Keys, Remembered
 from ragtriage.judges.wrappers.streams import closing
-from ragtriage.verdicts import Answer, Failure
 
 
 class Cached:
@@ -47,9 +47,9 @@ class Cached:
         """The inner judge's."""
         return self._judge.fingerprint(kind)
 
-    def can(self, kind: Kind, language: str) -> str | None:
+    def unsupported_reason(self, kind: Kind, language: str) -> str | None:
         """The inner judge's."""
-        return self._judge.can(kind, language)
+        return self._judge.unsupported_reason(kind, language)
 
     def estimate(self, questions: Sequence[Question]) -> Estimate:
         """What the questions would take that aren't in memory.

@@ -6,11 +6,11 @@ import hashlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ragtriage.errors import ConfigError
+from ragtriage.core.errors import ConfigError
+from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
+from ragtriage.core.verdicts import Answer, Verdict
 from ragtriage.judges.protocol import Estimate, Judge
-from ragtriage.judges.questions import DECOMPOSITIONS, Kind, Question
 from ragtriage.judges.wrappers.streams import closing
-from ragtriage.verdicts import Answer, Verdict
 
 UNBANDED: tuple[Kind, ...] = (*DECOMPOSITIONS, "similarity")
 """Kinds that can have no band: their answers are texts and numbers."""
@@ -118,12 +118,12 @@ class Cascade:
         parts = (self._first.fingerprint(kind), self._then.fingerprint(kind), self._bands[kind])
         return "cascade-" + hashlib.blake2b(repr(parts).encode(), digest_size=6).hexdigest()
 
-    def can(self, kind: Kind, language: str) -> str | None:
+    def unsupported_reason(self, kind: Kind, language: str) -> str | None:
         """The reason of whoever of the judges that are asked this kind can't do it."""
         if self._beyond(kind):
-            return self._then.can(kind, language)
-        reason = self._first.can(kind, language)
-        return reason or (self._then.can(kind, language) if kind in self._bands else None)
+            return self._then.unsupported_reason(kind, language)
+        reason = self._first.unsupported_reason(kind, language)
+        return reason or (self._then.unsupported_reason(kind, language) if kind in self._bands else None)
 
     def estimate(self, questions: Sequence[Question]) -> Estimate:
         """The most that it takes, or the least: see `at_best`."""
@@ -170,7 +170,7 @@ class Cascade:
 
     def _beyond(self, kind: Kind) -> bool:
         """Whether the first judge can't do a kind at all."""
-        return self._first.can(kind, _MEASURED) is not None
+        return self._first.unsupported_reason(kind, _MEASURED) is not None
 
     def _count(self, questions: Sequence[Question], asked: Sequence[Question]) -> None:
         """Add up what this ask saves."""

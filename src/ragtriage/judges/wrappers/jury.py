@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import Literal, get_args
 
-from ragtriage.errors import ConfigError
+from ragtriage.core.errors import ConfigError
+from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
+from ragtriage.core.verdicts import Answer, Answered, Failure, Verdict
 from ragtriage.judges.protocol import Estimate, Judge
-from ragtriage.judges.questions import DECOMPOSITIONS, Kind, Question
 from ragtriage.judges.wrappers.streams import merged
-from ragtriage.verdicts import Answer, Answered, Failure, Verdict
 
 Rule = Literal["majority"]
 RULES: tuple[Rule, ...] = get_args(Rule)
@@ -61,10 +61,10 @@ class Jury:
         own = [self._judges[place].fingerprint(kind) for place in self._voting(kind)]
         return "jury-" + hashlib.blake2b(repr((self._rule, own)).encode(), digest_size=6).hexdigest()
 
-    def can(self, kind: Kind, language: str) -> str | None:
+    def unsupported_reason(self, kind: Kind, language: str) -> str | None:
         """The reason of the first judge, or of one that votes on this kind but can't in this language."""
         places = [0] if kind in ALONE else [0, *self._voting(kind)]
-        reasons = (self._judges[place].can(kind, language) for place in places)
+        reasons = (self._judges[place].unsupported_reason(kind, language) for place in places)
         return next((reason for reason in reasons if reason), None)
 
     def estimate(self, questions: Sequence[Question]) -> Estimate:
@@ -101,7 +101,9 @@ class Jury:
 
     def _voting(self, kind: Kind) -> list[int]:
         """The places of the judges that vote on this kind; the first one if nobody can."""
-        return [place for place, judge in enumerate(self._judges) if judge.can(kind, _MEASURED) is None] or [0]
+        return [
+            place for place, judge in enumerate(self._judges) if judge.unsupported_reason(kind, _MEASURED) is None
+        ] or [0]
 
     def _shares(self, questions: Sequence[Question]) -> list[list[int]]:
         """The positions of each judge's questions."""

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from ragtriage.judges.questions import Kind, Question
-from ragtriage.verdicts import Answer
+from ragtriage.core.questions import Kind, Question
+from ragtriage.core.verdicts import Answer
 
 KEY_SIZE = 16
 """Bytes of a key: 128 bits, so that chance never gives one question another's answer."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 
+from ragtriage.core.questions import Kind, Question
+from ragtriage.core.verdicts import Answer, Failure
 from ragtriage.judges.protocol import Batching, Estimate, Judge
-from ragtriage.judges.questions import Kind, Question
 from ragtriage.judges.wrappers.streams import closing, merged
-from ragtriage.verdicts import Answer, Failure
 
 
 class Routed:
@@ -34,10 +34,10 @@ class Routed:
         judge = self._judges.get(kind)
         return judge.fingerprint(kind) if judge else "nobody"
 
-    def can(self, kind: Kind, language: str) -> str | None:
+    def unsupported_reason(self, kind: Kind, language: str) -> str | None:
         """What the judge of this kind says; a kind that nobody has can't be answered."""
         judge = self._judges.get(kind)
-        return judge.can(kind, language) if judge else self._nobody(kind)
+        return judge.unsupported_reason(kind, language) if judge else self._nobody(kind)
 
     def estimate(self, questions: Sequence[Question]) -> Estimate:
         """The sum of the judges'."""

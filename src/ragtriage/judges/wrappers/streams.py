@@ -7,8 +7,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
-from ragtriage.errors import Stopped
-from ragtriage.verdicts import Answer
+from ragtriage.core.errors import Stopped
+from ragtriage.core.verdicts import Answer
 
 T = TypeVar("T")
 Answers = AsyncIterator[tuple[int, Answer]]

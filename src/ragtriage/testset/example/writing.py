@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ragtriage.errors import InputError
+from ragtriage.core.errors import InputError
 from ragtriage.testset.example.company import make_company
 from ragtriage.testset.example.database import write_database
 from ragtriage.testset.example.documents import documents_of

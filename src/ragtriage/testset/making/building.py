@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ragtriage.errors import InputError
+from ragtriage.core.errors import InputError
 from ragtriage.testset.making.answers import Policies
 from ragtriage.testset.making.combinations import Drawing, Kind
 from ragtriage.testset.making.database import Database

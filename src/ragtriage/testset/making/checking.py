@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from ragtriage.errors import InputError
+from ragtriage.core.errors import InputError
 from ragtriage.testset.making.packages import SqlglotError, exp, scopes, sqlglot
 from ragtriage.testset.making.schema import Schema, Table
 from ragtriage.testset.making.shaping import shape_of

@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Engine, NullPool, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
-from ragtriage.errors import ConfigError, InputError, MissingExtraError
+from ragtriage.core.errors import ConfigError, InputError, MissingExtraError
 
 DIALECTS = ("sqlite", "postgresql", "duckdb")
 SECONDS = 30.0

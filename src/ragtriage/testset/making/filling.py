@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ragtriage.errors import InputError
+from ragtriage.core.errors import InputError
 from ragtriage.testset.making.answers import Answer, Policies, typed
 from ragtriage.testset.making.at_once import Rows, rows_at_once
 from ragtriage.testset.making.binding import Bound, Value, bound, shown_value

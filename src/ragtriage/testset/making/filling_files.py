@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ragtriage.errors import InputError
+from ragtriage.core.errors import InputError
 from ragtriage.testset.making.answers import Answer
 from ragtriage.testset.making.filling import Filling, TemplateFilled
 from ragtriage.testset.making.template import QueryTemplate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragtriage.errors import MissingExtraError
+from ragtriage.core.errors import MissingExtraError
 
 
 class _Missing:

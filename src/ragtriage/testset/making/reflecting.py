@@ -11,7 +11,7 @@ from sqlalchemy import inspect
 from sqlalchemy import types as sa
 from sqlalchemy.exc import SAWarning, SQLAlchemyError
 
-from ragtriage.errors import ConfigError, InputError
+from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.testset.making.database import Database
 from ragtriage.testset.making.naming import column_words, is_identifier_name, reference_words, singular, words_of
 from ragtriage.testset.making.row_names import naming_columns

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragtriage.errors import InputError
+from ragtriage.core.errors import InputError
 from ragtriage.testset.making.database import Database
 from ragtriage.testset.making.schema import Column, Table
 

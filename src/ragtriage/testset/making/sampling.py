@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ragtriage.errors import ConfigError
+from ragtriage.core.errors import ConfigError
 from ragtriage.testset.making.binding import filled
 from ragtriage.testset.making.filling import Filling
 from ragtriage.testset.making.template import QueryTemplate, TextTemplate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from ragtriage.errors import InputError
+from ragtriage.core.errors import InputError
 from ragtriage.testset.making.schema import Column, ColumnType, ForeignKey, Schema, Table
 from ragtriage.testset.making.sql import SQLGLOT
 from ragtriage.testset.making.yaml_files import Entry, read_yaml, yaml_text

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from ragtriage.errors import InputError
+from ragtriage.core.errors import InputError
 from ragtriage.testset.making.yaml_files import write_whole
 
 NAME = "made.json"

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ragtriage.errors import InputError
+from ragtriage.core.errors import InputError
 from ragtriage.testset.making.combinations import Drawing
 from ragtriage.testset.making.database import Database
 from ragtriage.testset.making.enumerating import MOST, enumerate_templates

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragtriage.errors import InputError
+from ragtriage.core.errors import InputError
 from ragtriage.testset.making.checking import PLACEHOLDER, Refused, check_template
 from ragtriage.testset.making.schema import Schema
 from ragtriage.testset.making.template import QueryTemplate, TextTemplate

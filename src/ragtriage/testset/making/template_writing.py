@@ -9,15 +9,15 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragtriage.errors import ConfigError, JudgeError
-from ragtriage.judges.llm.exchange import Prompt
+from ragtriage.core.errors import ConfigError, JudgeError
+from ragtriage.core.verdicts import Failure
 from ragtriage.judges.llm.fencing import quoted
-from ragtriage.judges.llm.writing import Lists, Writer, asking_for_lists
+from ragtriage.judges.llm.messages import Prompt
+from ragtriage.judges.llm.text_writer import Lists, Writer, asking_for_lists
 from ragtriage.testset.making.checking import Refused, check_template
 from ragtriage.testset.making.prompts import prompt_text
 from ragtriage.testset.making.schema import Schema, Table
 from ragtriage.testset.making.template import QueryTemplate
-from ragtriage.verdicts import Failure
 
 MEMBER = "templates"
 NEIGHBOURS = 12

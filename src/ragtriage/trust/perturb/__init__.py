@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from ragtriage.case import Case
-from ragtriage.language import language_of
+from ragtriage.core.case import Case
+from ragtriage.text.language import language_of
 from ragtriage.trust.pairs import SHORT_OF, Pair
 from ragtriage.trust.perturb.alterations import claim_altered
 from ragtriage.trust.perturb.responses import answer_dropped, repeat_added, unneeded_sentence

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from ragtriage.case import Case
-from ragtriage.judges.embedded.decompose import split_sentences
+from ragtriage.core.case import Case
+from ragtriage.text import split_sentences
 from ragtriage.trust.pairs import Change
 from ragtriage.trust.perturb.bounds import DAYS, LAST_DAY, MONTHS, accounted_for, bounded, highest, negated, only_larger
 from ragtriage.trust.perturb.surroundings import Made, Skipped, Surroundings, covered

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ragtriage.judges.embedded.decompose import split_sentences
-from ragtriage.judges.embedded.lexicon import NEGATIONS, fold, tokens
+from ragtriage.text import split_sentences
+from ragtriage.text.words import NEGATIONS, fold, tokens
 from ragtriage.trust.wording import content
 
 MONTHS = (

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ragtriage.case import Case
-from ragtriage.judges.embedded.decompose import split_questions, split_sentences
-from ragtriage.judges.embedded.lexicon import QuestionType, holds_type, question_type
+from ragtriage.core.case import Case
+from ragtriage.core.verdicts import Component
+from ragtriage.text import split_questions, split_sentences
+from ragtriage.text.words import QuestionType, holds_type, question_type
 from ragtriage.trust.pairs import Change
 from ragtriage.trust.perturb.paraphrase import paraphrased, reworded
 from ragtriage.trust.perturb.sources import NO_STRANGER
 from ragtriage.trust.perturb.surroundings import Made, Skipped, Surroundings, standing_alone, takes_up, without
 from ragtriage.trust.wording import content, names, numbers
-from ragtriage.verdicts import Component
 
 UNCLEAR = "it can't be told by rules that the response answers the query"
 _DISTINCT = 0.2

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ragtriage.case import Case
-from ragtriage.judges.embedded.decompose import declines, split_sentences
+from ragtriage.core.case import Case
+from ragtriage.core.verdicts import Component
+from ragtriage.text import declines, split_sentences
 from ragtriage.trust.pairs import Change
 from ragtriage.trust.wording import Rarity, content, names, numbers
-from ragtriage.verdicts import Component
 
 SERVES = 0.6
 """The share of an answering sentence's content words from which on a source visibly serves it."""

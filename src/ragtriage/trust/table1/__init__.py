@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from ragtriage.errors import InputError
+from ragtriage.core.errors import InputError
 from ragtriage.trust.baselines import agreement_by_length, agreement_by_overlap
 from ragtriage.trust.pairs import SHORT, PairsRead, read_pairs
 from ragtriage.trust.pairwise import Agreement, ScoredPair, agreement_of

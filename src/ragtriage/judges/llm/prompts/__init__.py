@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from ragtriage.errors import ConfigError
-from ragtriage.judges.questions import KINDS, Kind
+from ragtriage.core.errors import ConfigError
+from ragtriage.core.questions import KINDS, Kind
 
 HEAD = "head"
 LOCAL: tuple[Kind, ...] = ("sentences", "similarity")

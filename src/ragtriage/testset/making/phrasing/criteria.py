@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from ragtriage.errors import ConfigError
+from ragtriage.core.errors import ConfigError
 
 SHORTEST_LONG = 30
 """Words from which on a phrasing is long: the paper's."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from ragtriage.errors import ConfigError
+from ragtriage.core.errors import ConfigError
 from ragtriage.testset.making.phrasing.asking import wordings_of
 from ragtriage.testset.making.phrasing.criteria import CRITERIA, Criterion
 from ragtriage.testset.making.phrasing.measuring import Leaks

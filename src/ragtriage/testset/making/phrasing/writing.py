@@ -7,10 +7,11 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ragtriage.errors import ConfigError, JudgeError
-from ragtriage.judges.llm.exchange import Prompt
+from ragtriage.core.errors import ConfigError, JudgeError
+from ragtriage.core.verdicts import Failure
 from ragtriage.judges.llm.fencing import quoted
-from ragtriage.judges.llm.writing import Lists, Writer, asking_for_lists
+from ragtriage.judges.llm.messages import Prompt
+from ragtriage.judges.llm.text_writer import Lists, Writer, asking_for_lists
 from ragtriage.testset.making.phrasing.asking import wordings_of
 from ragtriage.testset.making.phrasing.criteria import CRITERIA, Criterion
 from ragtriage.testset.making.phrasing.measuring import Leaks
@@ -21,7 +22,6 @@ from ragtriage.testset.making.phrasing.verifying import Checked, Refusal, checke
 from ragtriage.testset.making.prompts import prompt_text
 from ragtriage.testset.making.schema import Schema
 from ragtriage.testset.making.template import QueryTemplate, TextTemplate
-from ragtriage.verdicts import Failure
 
 ROUNDS = 2
 """How often a template's phrasings are asked for: at first, and where some were refused."""

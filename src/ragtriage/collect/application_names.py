@@ -1,0 +1,112 @@
+"""From what a user named to an application that can be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+from ragtriage.collect.application import Application
+from ragtriage.collect.body_templates import template_from
+from ragtriage.collect.callables import callable_named
+from ragtriage.collect.headers import headers_from
+from ragtriage.collect.http import HttpApplication
+from ragtriage.collect.replies import Places
+from ragtriage.collect.reply_paths import path_from
+from ragtriage.collect.row_values import asked_row, source_rows
+from ragtriage.core.case import Case
+from ragtriage.core.errors import ConfigError
+
+CHAT = "/chat/completions"
+CHAT_RESPONSE = "choices[0].message.content"
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """An application as a user names it."""
+
+    app: str
+    """`module:function`, `path/to/file.py:function` or a URL."""
+    template: str | None = None
+    """The body of a request: JSON, or a file that holds it."""
+    openai_model: str | None = None
+    """The model to name to an OpenAI-compatible server."""
+    response_path: str | None = None
+    """Where in the reply the answer stands."""
+    sources_path: str | None = None
+    """Where the retrieved texts stand."""
+    ids_path: str | None = None
+    """Where the ids of what was retrieved stand."""
+    headers: tuple[str, ...] = ()
+    """`NAME=VALUE`; a value may hold `${VARIABLE}`."""
+
+
+GIVEN = ("sources", "context")
+"""Placeholders for sources that an application is given: a list of {text, id}, and the texts with blank lines between
+them."""
+
+
+def open_application(
+    named: Named, columns: tuple[str, ...], concurrency: int, *, give_sources: bool = False
+) -> Application:
+    """The application that is named.
+
+    Args:
+        named: what the user said.
+        columns: what the rows hold, for the template.
+        concurrency: how many queries will be asked at once.
+        give_sources: it is to answer from the sources of each case instead of retrieving its own: a function gets them
+            as `sources`, a template has them as `{{sources}}` or `{{context}}`.
+
+    Raises:
+        ConfigError: something of it is wrong or doesn't go together; nothing was sent.
+        InputError: the template's file can't be read.
+        MissingExtraError: it is a URL, and the extra isn't installed.
+    """
+    if "://" not in named.app:
+        for field in fields(Named):
+            if field.name != "app" and getattr(named, field.name):
+                flag = "app-header" if field.name == "headers" else field.name.replace("_", "-")
+                raise ConfigError(f"--{flag} is for applications at a URL; --app {named.app} is a function")
+        return callable_named(named.app, give_sources=give_sources)
+    headers, veil = headers_from(named.headers)
+    path, mark, query = named.app.partition("?")
+    chat = path.rstrip("/").endswith(CHAT) or named.openai_model is not None
+    if named.openai_model is not None and not path.rstrip("/").endswith(CHAT):
+        path = path.rstrip("/") + CHAT
+    places = Places(
+        path_from(named.response_path or CHAT_RESPONSE, "--response-path") if named.response_path or chat else None,
+        path_from(named.sources_path, "--sources-path") if named.sources_path else None,
+        path_from(named.ids_path, "--ids-path") if named.ids_path else None,
+    )
+    body = _body(named, columns, chat=chat, give_sources=give_sources)
+    return HttpApplication(path + mark + query, body, places, headers, veil, concurrency)
+
+
+def _body(named: Named, columns: tuple[str, ...], *, chat: bool, give_sources: bool) -> Callable[[Case], Any]:
+    if give_sources and named.template is None:
+        where = "{{sources}}, a list of {text, id}, or {{context}}, their texts"
+        raise ConfigError(f"--app {named.app.partition('?')[0]}: can't be given sources: add a --template with {where}")
+    if chat and named.template is None:
+        model = {"model": named.openai_model} if named.openai_model else {}
+
+        def conversation(case: Case) -> Any:
+            before = [{"role": turn.role, "content": turn.text} for turn in case.history]
+            return {**model, "messages": [*before, {"role": "user", "content": case.query}]}
+
+        return conversation
+    if named.openai_model is not None:
+        raise ConfigError("--openai-model and --template: name the model in the template")
+    template = template_from(named.template)
+    if not give_sources:
+        template.check(columns)
+        return lambda case: template.filled(asked_row(case))
+    if not set(GIVEN) & set(template.placeholders):
+        raise ConfigError("--template: has no place for given sources: put {{sources}} or {{context}} into it")
+    template.check((*columns, *GIVEN))
+
+    def with_sources(case: Case) -> Any:
+        context = "\n\n".join(source.text for source in case.sources)
+        return template.filled(asked_row(case) | {"sources": source_rows(case), "context": context})
+
+    return with_sources

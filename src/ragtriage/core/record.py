@@ -1,0 +1,37 @@
+"""One evaluated case: what an evaluation yields, a sink keeps and everything that shows results reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ragtriage.core.case import Case
+from ragtriage.core.verdicts import Known, Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A case with all that was found out about it."""
+
+    case: Case
+    steps: Mapping[str, Known] = field(default_factory=dict)
+    """Every planned step, by its text form."""
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    """Every metric, by its name."""
+    language: str = "en"
+    """ISO 639-1."""
+    seconds: float = 0.0
+    """From the case's first question to its last answer."""
+
+
+class Sink(Protocol):
+    """What keeps records as they come."""
+
+    def keep(self, record: Record) -> None:
+        """Store one record; keeping the same case twice is harmless.
+
+        Raises:
+            StoreError: it can't be stored.
+        """
+        ...

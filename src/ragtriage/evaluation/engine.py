@@ -1,0 +1,251 @@
+"""The only orchestration: plan × cases × judge, streaming, in bounded memory.
+
+Every case is a task of its own that goes on as soon as its answers are there; a judge that likes full batches gathers
+the questions of many cases itself. At most `window` cases are in flight, so memory doesn't grow with the input.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from traceback import extract_tb
+from typing import Any
+
+from ragtriage.core import questions as ask
+from ragtriage.core.case import Case
+from ragtriage.core.errors import ConfigError, JudgeError, StoreError
+from ragtriage.core.metric import Metric
+from ragtriage.core.options import WINDOW
+from ragtriage.core.questions import Question
+from ragtriage.core.record import Record, Sink
+from ragtriage.core.steps import Step
+from ragtriage.core.verdicts import Answer, Failure, Known, Missing, Outcome, Score, Undefined
+from ragtriage.judges.protocol import TURN, Judge
+from ragtriage.metrics import THELMA
+from ragtriage.planning.levels import Plan, asks, plan
+from ragtriage.planning.questions import Inquiry, conclude, inquire, turns_of
+from ragtriage.planning.requirements import unneeded
+from ragtriage.text.language import language_of
+
+
+async def evaluate(
+    cases: Iterable[Case],
+    judge: Judge,
+    *,
+    metrics: Sequence[Metric] = THELMA,
+    also: Sequence[Step] = (),
+    sink: Sink | None = None,
+    window: int = WINDOW,
+    language: Callable[[Case], str] = language_of,
+) -> AsyncIterator[Record]:
+    """Evaluate cases, yielding each record as it is complete (not in the order of the input).
+
+    Args:
+        cases: read lazily, at most `window` ahead.
+        judge: what answers the questions.
+        metrics: what to compute.
+        also: further steps to take, for example `needs_of(rules)` for the diagnosis.
+        sink: keeps every record before it is yielded.
+        window: how many cases may be in flight, at least 1.
+        language: tells a case's language, ISO 639-1.
+
+    Raises:
+        ConfigError: the window is below 1.
+        JudgeError: the judge can't work at all. Records that were yielded before stay valid.
+        StoreError: the sink can't keep a record, or the judge's memory its answers.
+    """
+    if window < 1:
+        raise ConfigError(f"the window is {window}: at least one case must be in flight")
+    planned = plan(metrics, also)
+    waiting = enumerate(cases)
+    running: set[asyncio.Task[Record]] = set()
+    ended: JudgeError | None = None
+    try:
+        while True:
+            for turn, case in islice(waiting, 0 if ended else window - len(running)):
+                TURN.set(turn)  # each task takes it along
+                running.add(asyncio.create_task(_record(case, planned, judge, language)))
+            if not running:
+                break
+            done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                try:
+                    record = task.result()
+                except JudgeError as error:
+                    ended = error  # what other cases are waiting for may be paid for: they come to their own end first
+                    continue
+                if sink:
+                    sink.keep(record)
+                yield record
+        if ended:
+            raise ended
+    finally:
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+def evaluate_sync(
+    cases: Iterable[Case],
+    judge: Judge,
+    *,
+    metrics: Sequence[Metric] = THELMA,
+    also: Sequence[Step] = (),
+    sink: Sink | None = None,
+    window: int = WINDOW,
+) -> Iterator[Record]:
+    """`evaluate` for callers without an event loop: the one sync door. Arguments and results are the same.
+
+    Raises:
+        ConfigError: an event loop is running in this thread; else as `evaluate`.
+    """
+    with suppress(RuntimeError):
+        asyncio.get_running_loop()
+        raise ConfigError("an event loop is running here, as in a notebook: use `async for record in evaluate(…)`")
+    with asyncio.Runner() as runner:
+        records = evaluate(cases, judge, metrics=metrics, also=also, sink=sink, window=window)
+
+        came: list[Record] = []
+        following: set[asyncio.Task[Any] | None] = set()
+
+        async def follow() -> bool:
+            following.add(asyncio.current_task())
+            # the record isn't returned: asyncio's runner writes a finished task's result out in full
+            record = await anext(records, None)
+            came[:] = [record] if record else []
+            following.clear()
+            return record is not None
+
+        async def close() -> None:
+            for task in filter(None, following):  # a Ctrl-C has broken off in the middle of it
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+            await records.aclose()  # type: ignore[attr-defined]  # an async generator, typed by what callers may use
+
+        try:
+            while runner.run(follow()):
+                yield came.pop()
+        finally:
+            # A Ctrl-C may come when a record has just come: then the wish to stop the loop is still waiting in it, and
+            # would end the closing half-way. One turn of the loop uses it up.
+            loop = runner.get_loop()
+            loop.stop()
+            loop.run_forever()
+            runner.run(close())
+
+
+async def _record(case: Case, planned: Plan, judge: Judge, language: Callable[[Case], str]) -> Record:
+    """One case; whatever goes wrong with it alone becomes a failure of its scores, never of the run."""
+    started = time.monotonic()
+    code = "en"
+    steps: dict[str, Known] = {}
+    try:
+        code = language(case)
+        idle = unneeded(planned, case)
+        asking = any(asks(step) and step not in idle for step in planned.steps)
+        understood = await _understood(case, judge, code, steps) if asking else case
+        if isinstance(understood, Missing):
+            steps |= {str(step): understood for step in planned.steps}
+        else:
+            await _take(understood, planned, idle, judge, code, steps)
+    except (JudgeError, StoreError):
+        raise
+    except Exception as error:  # noqa: BLE001  # one bad row never costs the run
+        cause = f"{type(error).__name__}: {error}"
+        for step in planned.steps:
+            steps.setdefault(str(step), Missing(f"the evaluation of this case failed: {cause}", "query", failed=True))
+    outcomes = {m.name: _computed(m, steps) for m in planned.metrics}
+    return Record(case, steps, outcomes, code, time.monotonic() - started)
+
+
+STANDALONE = "standalone(query)"
+"""The step that holds the query of a conversation as it is understood without the conversation."""
+
+
+async def _understood(case: Case, judge: Judge, code: str, steps: dict[str, Known]) -> Case | Missing:
+    """The case with its query as it is understood without the conversation before it, if there is one.
+
+    A judge that can't write it leaves the query as it is; one that failed to makes everything about the case failed.
+    """
+    turns = turns_of(case)
+    if not turns or judge.unsupported_reason("standalone", code):
+        return case
+    question = ask.standalone(case.query, turns)
+    answer = (await _answers([question], judge))[question]
+    if not isinstance(answer, tuple) or not answer:
+        cause = answer.cause if isinstance(answer, Failure) else "it gave no text"
+        return Missing(f"the judge failed to write the query without its conversation: {cause}", "query", failed=True)
+    steps[STANDALONE] = answer
+    return replace(case, query=answer[0].text)
+
+
+def _computed(metric: Metric, steps: Mapping[str, Known]) -> Outcome:
+    """The score; a metric that raises, or gives no score (a user's own), fails itself alone."""
+    try:
+        outcome = metric(steps)
+    except Exception as error:  # noqa: BLE001  # see `_record`
+        return Undefined(
+            f"the metric {metric.name} failed{_line(metric, error)}: {type(error).__name__}: {error}", failed=True
+        )
+    if isinstance(outcome, Undefined):
+        return outcome
+    if not isinstance(outcome, Score):
+        said = f"the metric {metric.name} gave {outcome!r:.60}: return a Score or Undefined, as share(…) does"
+        return Undefined(said, failed=True)
+    bottom, top = metric.range
+    if not bottom - 1e-9 <= outcome.value <= top + 1e-9:  # also what is no number
+        said = f"the metric {metric.name} gave {outcome.value:g}, which is not in its range of {bottom:g} to {top:g}"
+        return Undefined(said, failed=True)
+    return outcome
+
+
+def _line(metric: Metric, error: Exception) -> str:
+    """Where in the metric's own file it failed."""
+    own = getattr(getattr(metric.compute, "__code__", None), "co_filename", None)
+    lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == own]
+    return f" ({Path(own).name}, line {lines[-1]})" if own and lines else ""
+
+
+async def _take(  # the last is filled
+    case: Case, planned: Plan, idle: Mapping[Step, Missing], judge: Judge, code: str, steps: dict[str, Known]
+) -> None:
+    """Take the steps level by level; all questions of a level are asked together, equal ones once, idle ones never."""
+    answers: dict[Question, Answer] = {}
+    for level in planned.levels:
+        inquiries: list[Inquiry] = []
+        for step in level:
+            found = inquire(step, case, steps)
+            if isinstance(found, Inquiry):
+                unable = idle.get(step) or _unable(found, judge, code)
+                if unable is None:
+                    inquiries.append(found)
+                    continue
+                found = unable
+            steps[str(step)] = found
+        wanted = {q: None for inquiry in inquiries for q in inquiry.questions if q not in answers}
+        if wanted:
+            answers |= await _answers(list(wanted), judge)
+        for inquiry in inquiries:
+            steps[str(inquiry.step)] = conclude(inquiry, answers)
+
+
+def _unable(inquiry: Inquiry, judge: Judge, code: str) -> Missing | None:
+    for kind in {question.kind for question in inquiry.questions}:
+        reason = judge.unsupported_reason(kind, code)
+        if reason:
+            return Missing(reason, "language")
+    return None
+
+
+async def _answers(questions: Sequence[Question], judge: Judge) -> Mapping[Question, Answer]:
+    answers: dict[Question, Answer] = {}
+    async for position, answer in judge.ask(questions):
+        answers[questions[position]] = answer
+    for question in questions:
+        answers.setdefault(question, Failure("the judge gave no answer"))
+    return answers

@@ -1,0 +1,136 @@
+"""What is read off a text before anything is compared: its sentences, their words, numbers and names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from ragtriage.text import split_facts
+from ragtriage.text import words as lexicon
+from ragtriage.text.delimited import tabled
+from ragtriage.text.html import shown
+from ragtriage.text.spelled_numbers import in_figures
+
+LONGEST = 80
+"""Words in a piece of a sentence; longer ones (text without stops) are cut, since the encoder reads 256 word pieces."""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence (or piece of one) with what can be compared about it."""
+
+    text: str
+    stems: tuple[str, ...]
+    """Distinct content words, numbers among them, in order."""
+    bigrams: frozenset[tuple[str, str]]
+    numbers: frozenset[str]
+    names: frozenset[str]
+    """Stems of words written with a capital that doesn't come from beginning a sentence."""
+    negated: bool
+    strong: bool
+    weak: bool
+    conditions: frozenset[str]
+    links: frozenset[str]
+    """Words that give a condition, and words that give a cause."""
+    words: int
+
+    @cached_property
+    def stemset(self) -> frozenset[str]:
+        """The stems without their order."""
+        return frozenset(self.stems)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A text as its sentences."""
+
+    text: str
+    sentences: tuple[Sentence, ...]
+    """At least one, unless the text holds no word."""
+    stems: frozenset[str]
+    """Of the whole text, headings included."""
+    numbers: frozenset[str]
+    table: bool
+    """Whether much of it is rows or fields instead of sentences."""
+
+
+def _is_name(word: str, *, first: bool) -> bool:
+    """Whether a capital marks a name: not at the beginning of a sentence, unless more than the first letter is one."""
+    if not word[0].isupper() or word == "I":
+        return False
+    return not first or any(c.isupper() for c in word[1:])
+
+
+def read_sentence(text: str) -> Sentence:
+    """Read one sentence."""
+    found = lexicon.tokens(in_figures(text))
+    stems: list[str] = []
+    numbers: set[str] = set()
+    names: set[str] = set()
+    folded: list[str] = []
+    capitals = sum(token[0].isupper() for token in found)
+    title = len(found) > 3 and capitals * 10 > len(found) * 7
+    for place, token in enumerate(found):
+        if token[0].isdigit():
+            value = lexicon.number(token)
+            numbers.add(value)
+            stems.append(value)
+            continue
+        word = lexicon.fold(token)
+        folded.append(word)
+        if word in lexicon.NUMBER_WORDS:
+            numbers.add(lexicon.NUMBER_WORDS[word])
+            stems.append(lexicon.NUMBER_WORDS[word])
+        elif word not in lexicon.STOP and word not in lexicon.NEGATIONS:
+            stems.append(lexicon.stem(word))
+            if not title and _is_name(token, first=place == 0) and word not in lexicon.OPENERS:
+                names.add(stems[-1])
+    seen = set(folded)
+    return Sentence(
+        text=text,
+        stems=tuple(dict.fromkeys(stems)),
+        bigrams=frozenset(pairwise(stems)),
+        numbers=frozenset(numbers),
+        names=frozenset(names),
+        negated=not seen.isdisjoint(lexicon.NEGATIONS),
+        strong=not seen.isdisjoint(lexicon.STRONG),
+        weak=not seen.isdisjoint(lexicon.WEAK),
+        conditions=lexicon.CONDITIONS & seen,
+        links=lexicon.LINKS & seen,
+        words=len(found),
+    )
+
+
+def pieces(text: str) -> list[str]:
+    """The sentences of a text, none longer than `LONGEST` words; the text itself if it can't be split."""
+    found: list[str] = []
+    for component in split_facts(text):
+        words = component.text.split()
+        if len(words) <= LONGEST:
+            found.append(component.text)
+        else:
+            step = LONGEST - 20
+            found += [" ".join(words[at : at + LONGEST]) for at in range(0, max(1, len(words) - 20), step)]
+    return found or ([text.strip()] if text.strip() else [])
+
+
+_ROW = re.compile(r"^\s*(?:\||[\w \"'.-]{1,40}\"?\s*[:=]\s*\S|[{}\[\]])", re.MULTILINE)
+
+
+def read(text: str, sentence: Callable[[str], Sentence] = read_sentence) -> Reading:
+    """Read a text, HTML as it is shown and CSV as a table; `sentence` may remember what it has read."""
+    page = tabled(shown(text))
+    whole = sentence(page)
+    sentences = tuple(sentence(piece) for piece in pieces(page))
+    lines = [line for line in page.splitlines() if line.strip()]
+    rows = len(_ROW.findall(page)) if len(lines) > 2 else 0
+    return Reading(
+        text=text,
+        sentences=sentences,
+        stems=whole.stemset,
+        numbers=whole.numbers,
+        table=rows * 2 > len(lines) > 2,
+    )

@@ -1,0 +1,253 @@
+"""Numbers of a claim that nothing in its evidence accounts for.
+
+A number is accounted for if it stands in the evidence or the query in any way of writing it, if it is one of theirs
+rounded or in another unit, or if it can be had by one step of arithmetic: with a number of the claim's own, or from any
+two where the claim says that it was worked out. What remains was taken from elsewhere, or is a
+count; so it is a reason to look at the claim, and none to be sure that it is wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from itertools import combinations
+
+from ragtriage.judges.embedded.calculations import SMALLEST, near, worked_out
+from ragtriage.judges.embedded.deadlines import worked_out as dates_worked_out
+from ragtriage.text.short_answers import plainly
+from ragtriage.text.words import number
+
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_LISTED = re.compile(r"^\s*\(?\d{1,2}[.)](?=\s|$)|\n[^\S\n]*\(?\d{1,2}[.)](?=\s|$)")
+"""The number of a list's item, also of the next one that was cut off behind a sentence."""
+_POINTING = re.compile(
+    r"\b(?:passages?|sources?|documents?|contexts?|excerpts?|articles?|steps?|options?|points?|items?)\s+\d+"
+    r"(?:\s*(?:,|and|&|or|to|-|–)\s*\d+)*|\b24/7\b|(?<=\d{4})[/–-]\d\d\b",
+    re.IGNORECASE,
+)
+"""What names a place in the sources or in the response, or belongs to a year, and states no number."""
+_COUNTED = re.compile(
+    r"\b(?:two|three|four|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last)\b"
+    r"|(?<=\d)(?:st|nd|rd|th)\b"
+    r"|(?<=\ball )(?:five|six|seven|eight|nine|ten|eleven|twelve)\b"
+    r"|(?<=\bof )(?:the |these |those |its |their )?(?:five|six|seven|eight|nine|ten|eleven|twelve)\b",
+    re.IGNORECASE,
+)
+"""Words that count what stands in the sources more often than they repeat a number from there."""
+_DECADE = re.compile(r"\b(\d{3}0)['’]?s\b")
+_DIFFERS = re.compile(
+    r"\b(?:lasted|took|short(?:er)?|more|less|fewer|lower|higher|left|remain\w*|differ\w*|ahead|behind|long(?:er)?|earlier|later?|older|"
+    r"younger|cheaper|gap|extra|over|under|above|below|saves?|surplus|missing|by|another|further|apart|between)\b",
+    re.IGNORECASE,
+)
+_CALCULATES = re.compile(
+    r"\b(?:(?:in )?all|altogether|totals?|together|sum|makes?|com(?:es?|ing) to|amount\w* to|adds?|leav\w+|left|"
+    r"remain\w*|short|more|less|fewer|(?:dear|cheap|long|short|high|low|earli|lat|young|old)er|after|before|until|between|"
+    r"differ\w*|ahead|behind|apart|another|further|extra|by|half|halves|twice|doubl\w+|times|each|per|average\w*|"
+    r"about|around|roughly|approximately|some|almost|nearly|over|under|above|below|would|thus|therefore|hence|which is|"
+    r"that is|that's|sav\w+|pays?|costs?|rose|ris\w+|gr[eo]w\w*|fell|fall\w*|drop\w*|increas\w+|decreas\w+|went|goes|"
+    r"gone|from|off|takes?|took|old|aged|(?:small|large|low|high|cheap|dear)est|minimum|maximum|round trip|if|suppose|"
+    r"example)\b|[=×+*−]",
+    re.IGNORECASE,
+)
+"""What a claim holds that says something which was worked out."""
+_TOTALS = re.compile(r"\b(?:in all|altogether|in total|(?:a )?total of|together)\b", re.IGNORECASE)
+"""By which a claim says that a number, small ones too, is the sum of two others."""
+_HOURS = re.compile(r"\bhours?\b", re.IGNORECASE)
+_CLOCK = re.compile(r"\b\d{1,2}(?::\d\d|\s?[ap]\.?m\b)|\bo['’]clock\b", re.IGNORECASE)
+_SCALES = (
+    (60.0, re.compile(r"\b(?:minutes?|mins?|seconds?|secs?|hours?|hrs?)\b", re.IGNORECASE)),
+    (100.0, re.compile(r"%|\b(?:per ?cent\w*|cents?|pence|centi\w+|cm|shares?|[ap]\.?m)\b", re.IGNORECASE)),
+    (1024.0, re.compile(r"\b[KMGTkMG]i?B\b")),
+    (1e3, re.compile(r"thousand|kilo|milli|\d ?k\b|\b(?:tons?|tonnes?|[mk]?[gl]|[mk]?m|ms|[KMGT]i?B|[kM]W|[kM]Hz)\b")),
+    (1e6, re.compile(r"million|mega|\d ?(?:m|mn|M)\b|\b[MGT]i?B\b|[MG]W|[MG]Hz")),
+    (1e9, re.compile(r"billion|giga|\d ?(?:bn|B)\b|\b[GT]i?B\b|GW|GHz")),
+)
+"""Minutes and hours, per cent and shares, thousands and so on: what a number of another scale goes by."""
+_SPANS = tuple(
+    (scale, re.compile(rf"\b{one}s?\b", re.IGNORECASE), re.compile(rf"\b{other}s?\b", re.IGNORECASE))
+    for scale, one, other in (
+        (12.0, "month", "year"),
+        (30.0, "day", "month"),
+        (7.0, "day", "week"),
+        (24.0, "hour", "day"),
+    )
+)
+"""Lengths of time: how many of the one make one of the other."""
+_PARTS = (
+    (re.compile(r"\bhal(?:f|ves)\b", re.IGNORECASE), 0.5),
+    (re.compile(r"\bquarters?\b", re.IGNORECASE), 0.25),
+    (re.compile(r"\b(?:double|twice)\b", re.IGNORECASE), 2.0),
+)
+_MOST = 200
+"""Numbers that are combined with each other; longer evidence is full of numbers that fit by accident."""
+_OWN = 8
+"""Numbers of the claim itself that are combined."""
+_LEFT = 20
+"""Numbers of a claim that are looked for; a claim with more is a table."""
+
+
+def foreign_numbers(claim: str, known: Collection[str], texts: Sequence[str], response: str = "") -> tuple[str, ...]:
+    """The numbers of a claim that nothing accounts for, as the claim writes them in figures, each once.
+
+    Args:
+        claim: one claim.
+        known: numbers and words of the evidence that were read before, in the form of `lexicon.number`: where they have
+            all of the claim's numbers, nothing else is looked at.
+        texts: evidence and query.
+        response: what the claim was taken from. The result of a calculation that is written out there, of numbers that
+            are accounted for, and right, is accounted for too.
+    """
+    decades = _DECADE.findall(claim)
+    written = _LISTED.sub(" ", _POINTING.sub(" ", plainly(_COUNTED.sub(" ", claim))))
+    stated = dict.fromkeys(number(found) for found in _NUMBER.findall(written))
+    left = [one for one in stated if one not in known]
+    if not left:
+        return ()
+    there = {number(found) for text in texts for found in _NUMBER.findall(plainly(text))}
+    left = [one for one in left if one not in there and not (one in decades and _in_decade(one, there))][:_LEFT]
+    if not left:
+        return ()
+    told = dates_worked_out(claim, tuple(texts), response)
+    left = [one for one in left if one not in told]
+    values = {value for found in there for value in _values(found)}
+    values |= {value for part, value in _PARTS if any(map(part.search, texts))}
+    values |= worked_out(response or claim, frozenset(values))
+    own = [value for one in stated for value in _values(one)]
+    differs = _DIFFERS.search(claim) is not None
+    calculates = _CALCULATES.search(claim) is not None
+    totals = _TOTALS.search(claim) is not None
+    clock = _HOURS.search(claim) is not None and any(map(_CLOCK.search, (claim, *texts)))
+    scales = [scale for scale, unit in _SCALES if any(map(unit.search, (claim, *texts)))]
+    scales += [scale for scale, *units in _SPANS if _told_in(units, claim, texts)]
+    return tuple(
+        f"0{one}" if one.startswith(".") else one
+        for one in left
+        if one in decades
+        or not (
+            _accounted(one, values, own, scales, calculates=calculates, totals=totals)
+            or (differs and _apart(one, values, own, clock=clock))
+        )
+    )
+
+
+def derived(claim: str, texts: tuple[str, ...], response: str = "") -> bool:
+    """Whether a claim states a date or a number that stands nowhere, and the response works it out rightly.
+
+    Args:
+        claim: one claim.
+        texts: evidence and query.
+        response: what the claim was taken from.
+    """
+    if dates_worked_out(claim, texts, response):
+        return True
+    there = {number(found) for text in texts for found in _NUMBER.findall(plainly(text))}
+    new = {
+        value
+        for found in _NUMBER.findall(plainly(claim))
+        if (one := number(found)) not in there
+        for value in _values(one)
+    }
+    known = frozenset(value for found in there for value in _values(found))
+    results = worked_out(response or claim, known) if new else ()
+    return any(near(value, result) for value in new for result in results)
+
+
+def _told_in(units: Sequence[re.Pattern[str]], claim: str, texts: Sequence[str]) -> bool:
+    """Whether the claim tells in one of two units what the evidence tells in the other."""
+    one, other = units
+    return any(
+        mine.search(claim) is not None and any(map(theirs.search, texts))
+        for mine, theirs in ((one, other), (other, one))
+    )
+
+
+def _values(found: str) -> Iterator[float]:
+    """What a number may mean: 10:30 has an hour, which may be counted to twelve, and minutes."""
+    hour, colon, minutes = found.partition(":")
+    if colon:
+        yield from (float(part) for part in (hour, minutes) if part.isdigit())
+        if hour.isdigit() and float(hour) > 12:
+            yield float(hour) - 12
+        return
+    try:
+        yield float(found.replace(",", "."))
+    except ValueError:
+        return
+
+
+def _accounted(
+    found: str,
+    values: Collection[float],
+    own: Collection[float],
+    scales: Sequence[float],
+    *,
+    calculates: bool,
+    totals: bool,
+) -> bool:
+    wanted = list(_values(found))
+    if not wanted:
+        return True  # a version or an address: nothing to calculate with, and compared as a word elsewhere
+    return all(
+        _rounded(value, values)
+        or any(near(value, other * by) or near(value * by, other) for other in values for by in (1.0, *scales))
+        or _summed(value, others := [one for one in own if one != value])
+        or (totals and _added(value, values))
+        or (not _small(value) and _calculated(value, values, others, freely=calculates))
+        for value in wanted
+    )
+
+
+def _in_decade(decade: str, there: Collection[str]) -> bool:
+    return any(len(found) == 4 and found[:3] == decade[:3] for found in there)
+
+
+def _apart(found: str, values: Collection[float], own: Collection[float], *, clock: bool) -> bool:
+    """Whether it says how far one of the claim's numbers is from another, there or in the evidence.
+
+    On the `clock` also past noon or midnight: from 8 pm to 1 am it is five hours.
+    """
+    return any(
+        near(abs(a - b), value) or (clock and value in {(a - b) % 12, (b - a) % 12})
+        for value in _values(found)
+        for a in own
+        if a != value
+        for b in (*values, *own)
+    )
+
+
+def _small(value: float) -> bool:
+    return value < SMALLEST and value == int(value)
+
+
+def _rounded(value: float, values: Collection[float]) -> bool:
+    """Whether it is one of the values written less exactly, with at least two figures kept."""
+    digits = len(f"{value:f}".rstrip("0").rpartition(".")[2])
+    whole = f"{value:.0f}"
+    zeros = len(whole) - len(whole.rstrip("0")) if digits == 0 else -digits
+    return any(other != value and abs(other) >= 10 and round(other, -zeros) == value for other in values)
+
+
+def _summed(value: float, own: Sequence[float]) -> bool:
+    """Whether the claim itself adds it up from three or more."""
+    return any(near(sum(some), value) for n in range(3, min(len(own), 6) + 1) for some in combinations(own[:_OWN], n))
+
+
+def _added(value: float, values: Collection[float]) -> bool:
+    """Whether it is the sum of two different ones."""
+    there = {round(one, 6) for one in values}
+    return any(round(value - one, 6) in there and not near(value, 2 * one) for one in values)
+
+
+def _calculated(value: float, values: Collection[float], own: Sequence[float], *, freely: bool) -> bool:
+    """Whether one step of arithmetic gives it, with one of the claim's own numbers or, `freely`, with any two."""
+    known = sorted({*values, *own})[:_MOST]
+    pairs = combinations(known, 2) if freely else (sorted((a, b)) for a in own[:_OWN] for b in known if a != b)
+    for a, b in pairs:
+        if near(a + b, value) or near(b - a, value) or near(a * b, value):
+            return True
+        if a and (near(b / a, value) or near((b - a) / a * 100, value) or near(a / b * 100, value)):
+            return True
+        if b and near((b - a) / b * 100, value):
+            return True
+    return False

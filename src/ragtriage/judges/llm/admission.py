@@ -1,0 +1,222 @@
+"""Where requests wait until they may be sent: for a place, for their turn, for money."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from ragtriage.core.errors import JudgeError, Stopped
+from ragtriage.judges.llm.concurrency import ConcurrencyController, Taken
+from ragtriage.judges.llm.ledger import Ledger
+from ragtriage.judges.llm.messages import Reply
+from ragtriage.judges.protocol import TURN
+
+SHORTEST_WAIT = 0.001
+"""Seconds, so that rounding can't make anybody wait again and again."""
+
+
+@dataclass(slots=True, eq=False)
+class Place:
+    """What a request holds while it is in flight."""
+
+    tokens: int
+    """The most that it may take, in and out."""
+    price: float
+    """The most that it may cost, in US dollars."""
+    number: int = 0
+    """Which request it is in the flow."""
+    taken: Taken | None = None
+
+
+class _Line:
+    """Those who wait: by the turn of the case that they ask about, then in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[int, int, Place, asyncio.Future[bool]]] = []
+        self._came = 0
+
+    def join(self, place: Place, granted: asyncio.Future[bool]) -> None:
+        """Wait."""
+        self._came += 1
+        heapq.heappush(self._heap, (TURN.get(), self._came, place, granted))
+
+    def first(self) -> tuple[Place, asyncio.Future[bool]] | None:
+        """Whose turn it is; those who have gone are taken out."""
+        while self._heap and self._heap[0][3].done():
+            heapq.heappop(self._heap)
+        return self._heap[0][2:] if self._heap else None
+
+
+class Admission:
+    """Lets requests start: those that are repeated first, then by the turn of their case, then as they came.
+
+    Args:
+        flow: how many at once and in a minute.
+        ledger: whether there is money left.
+        clock: seconds.
+        sleep: waits so many seconds.
+
+    Attributes:
+        in_flight: how many hold a place.
+        closed: why every request would fail; None while that isn't known.
+    """
+
+    def __init__(
+        self,
+        flow: ConcurrencyController,
+        ledger: Ledger,
+        clock: Callable[[], float],
+        sleep: Callable[[float], Awaitable[None]],
+    ) -> None:
+        self.in_flight = 0
+        self.closed: str | None = None
+        self._flow = flow
+        self._ledger = ledger
+        self._clock = clock
+        self._sleep = sleep
+        self._repeated = _Line()
+        self._new = _Line()
+        self._asleep: set[asyncio.Task[None]] = set()
+        self._pacer: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._paced_until = 0.0
+        ledger.watch(self._let_in)
+
+    async def enter(self, tokens: int, price: float, *, repeated: bool) -> Place:
+        """Wait for a place; give it back with `leave`.
+
+        Raises:
+            JudgeError: there will be none.
+        """
+        place = Place(tokens, price)
+        self._check_loop()
+        if self.closed is None and not self._next() and self._may_start(place):
+            self._start(place)
+            return place
+        granted = asyncio.get_running_loop().create_future()
+        (self._repeated if repeated else self._new).join(place, granted)
+        self._let_in()
+        try:
+            entered = await granted
+        except asyncio.CancelledError:
+            if not granted.cancelled() and granted.result():
+                self.in_flight -= 1
+                self._ledger.withdraw(place.price)
+            else:
+                self._let_in()  # those behind may take less
+            raise
+        if entered:
+            return place
+        raise Stopped(self._ledger.stopped) if self.closed is None else JudgeError(self.closed)
+
+    def leave(self, place: Place, reply: Reply | None, tokens: int) -> None:
+        """The request has ended.
+
+        Args:
+            place: its own.
+            reply: None if there was none.
+            tokens: what it took in truth.
+        """
+        self._flow.correct(place.taken, tokens)
+        self.in_flight -= 1
+        self._ledger.end(place.price, reply)
+
+    async def rest(self, seconds: float) -> None:
+        """Wait without a place, but no longer than anything may still be sent."""
+        if self._ended():
+            return
+        alarm = self._alarm(seconds)
+        self._asleep.add(alarm)
+        try:
+            await asyncio.wait([alarm])
+        finally:
+            self._asleep.discard(alarm)
+            alarm.cancel()
+
+    def close(self, sentence: str) -> str:
+        """Refuse all who wait, and all who come.
+
+        Returns:
+            What they are told: the first sentence stays.
+        """
+        if self.closed is None:
+            self.closed = sentence
+            self._let_in()
+        return self.closed
+
+    def _ended(self) -> bool:
+        return self.closed is not None or self._ledger.stopped is not None
+
+    def _alarm(self, seconds: float) -> asyncio.Task[None]:
+        async def wait() -> None:
+            await self._sleep(seconds)
+
+        return asyncio.get_running_loop().create_task(wait())
+
+    def _next(self) -> tuple[Place, asyncio.Future[bool]] | None:
+        return self._repeated.first() or self._new.first()
+
+    def _check_loop(self) -> None:
+        """Places and turns of two event loops can't be told to each other.
+
+        Raises:
+            JudgeError: another loop is using it now.
+        """
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            if self._loop and not self._loop.is_closed() and (self.in_flight or self._next()):
+                raise JudgeError("this judge is asked from two event loops at once: make one for each of them")
+            self._loop = loop
+
+    def _let_in(self) -> None:
+        """Let start who may, in order; called whenever that may have changed."""
+        if self._ended():
+            for alarm in self._asleep:
+                alarm.cancel()
+        while waiting := self._next():
+            place, granted = waiting
+            if self.closed is not None:
+                granted.set_result(False)
+            elif self._may_start(place):
+                self._start(place)
+                granted.set_result(True)
+            else:
+                if self._ledger.stopped is not None:
+                    # not at once: whoever has just ended goes on before those who wait hear of it
+                    granted.get_loop().call_soon(self._turn_away)
+                return
+        if self._pacer:
+            self._pacer.cancel()
+
+    def _may_start(self, place: Place) -> bool:
+        if self.in_flight >= self._flow.limit or not self._ledger.admits(place.price):
+            return False
+        now = self._clock()
+        wait = self._flow.wait(now, place.tokens)
+        if wait <= 0:
+            return True
+        self._look_again(now, max(wait, SHORTEST_WAIT))
+        return False
+
+    def _start(self, place: Place) -> None:
+        place.taken = self._flow.start(self._clock(), place.tokens)
+        place.number = self._flow.sent
+        self.in_flight += 1
+        self._ledger.begin(place.price)
+
+    def _look_again(self, now: float, wait: float) -> None:
+        """Have the queue looked at after so many seconds, unless it is earlier anyway."""
+        if self._pacer and not self._pacer.done():
+            if self._paced_until <= now + wait:
+                return
+            self._pacer.cancel()
+        self._paced_until = now + wait
+        self._pacer = self._alarm(wait)
+        self._pacer.add_done_callback(lambda pacer: None if pacer.cancelled() else self._let_in())
+
+    def _turn_away(self) -> None:
+        """Refuse all who wait, once nothing is in flight."""
+        while not self._ledger.in_flight and (waiting := self._next()):
+            waiting[1].set_result(False)

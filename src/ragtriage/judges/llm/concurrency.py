@@ -1,0 +1,144 @@
+"""How many requests a server is sent at once, and how many in a minute."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+MINUTE = 60.0
+FIRST_LIMIT = 16
+"""In flight at first, as no server has been heard to object to so few."""
+SLACK = 1.0
+"""Seconds by which a request may come before its turn, so that a late one costs no capacity."""
+CONGESTED = 3
+"""Halvings without a reply between them after which nobody is sent anything for a while."""
+
+
+@dataclass(slots=True)
+class Taken:
+    """A request's part of a rate."""
+
+    at: float
+    amount: int
+
+
+class Rate:
+    """At most so much in any 60 seconds, evenly spread.
+
+    What is larger than the whole rate goes when the minute before it is empty, and the next waits for as long as it
+    is worth.
+
+    Args:
+        most: in a minute.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._taken: deque[Taken] = deque()
+        self._total = 0
+        self._turn = 0.0
+
+    def wait(self, now: float, amount: int) -> float:
+        """Seconds until this much may be taken; 0 or less if it may now."""
+        while self._taken and self._taken[0].at + MINUTE <= now:
+            self._total -= self._taken.popleft().amount
+        free_at = now
+        excess = self._total + amount - self._most
+        for taken in self._taken:
+            if excess <= 0:
+                break
+            excess -= taken.amount
+            free_at = taken.at + MINUTE
+        return max(free_at, self._turn - SLACK) - now
+
+    def take(self, now: float, amount: int) -> Taken:
+        """Take this much; ask `wait` first."""
+        taken = Taken(now, amount)
+        self._taken.append(taken)
+        self._total += amount
+        self._turn = max(self._turn, now) + amount * MINUTE / self._most
+        return taken
+
+    def correct(self, taken: Taken, amount: int) -> None:
+        """It was this much in truth."""
+        self._turn += (amount - taken.amount) * MINUTE / self._most
+        if self._taken and taken.at >= self._taken[0].at:  # else its minute is over
+            self._total += amount - taken.amount
+        taken.amount = amount
+
+
+class ConcurrencyController:
+    """How many requests may be in flight, found out by trying, and whether one may start now.
+
+    The limit doubles with every round of replies until the server first asks to slow down, then grows by one in a
+    round. It halves once for all requests that were under way together.
+
+    Args:
+        most: in flight.
+        rpm: requests a minute.
+        tpm: tokens a minute.
+
+    Attributes:
+        limit: how many may be in flight now, from 1 to `most`.
+        sent: how many requests have started.
+    """
+
+    def __init__(self, most: int, rpm: int | None = None, tpm: int | None = None) -> None:
+        self.limit = min(FIRST_LIMIT, most)
+        self.sent = 0
+        self._most = most
+        self._requests = Rate(rpm) if rpm is not None else None
+        self._tokens = Rate(tpm) if tpm is not None else None
+        self._halved_at = 0
+        self._ever_halved = False
+        self._halvings = 0
+        self._replies = 0
+        self._quiet_until = float("-inf")
+
+    def wait(self, now: float, tokens: int) -> float:
+        """Seconds until a request of so many tokens may start; 0 or less if it may now."""
+        wait = self._quiet_until - now
+        if self._requests:
+            wait = max(wait, self._requests.wait(now, 1))
+        if self._tokens:
+            wait = max(wait, self._tokens.wait(now, tokens))
+        return wait
+
+    def start(self, now: float, tokens: int) -> Taken | None:
+        """A request starts; `sent` is its number."""
+        self.sent += 1
+        if self._requests:
+            self._requests.take(now, 1)
+        return self._tokens.take(now, tokens) if self._tokens else None
+
+    def correct(self, taken: Taken | None, tokens: int) -> None:
+        """A request took so many tokens in truth."""
+        if self._tokens and taken:
+            self._tokens.correct(taken, tokens)
+
+    def replied(self) -> None:
+        """A reply came: the server is well."""
+        self._halvings = 0
+        if self.limit >= self._most:
+            return
+        self._replies += 1
+        if not self._ever_halved or self._replies >= self.limit:
+            self.limit += 1
+            self._replies = 0
+
+    def slow_down(self, number: int, until: float) -> None:
+        """The server asked to send less.
+
+        Args:
+            number: the request that it said it to; only one that started after the last halving counts.
+            until: when that request is sent again. If the server says nothing else, all wait for that.
+        """
+        if number <= self._halved_at:
+            return
+        self._halved_at = self.sent
+        self._ever_halved = True
+        self._replies = 0
+        self.limit = max(1, self.limit // 2)
+        self._halvings += 1
+        if self._halvings >= CONGESTED:
+            self._quiet_until = max(self._quiet_until, until)

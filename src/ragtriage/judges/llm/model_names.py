@@ -1,0 +1,121 @@
+"""How models are named, `PROVIDER:MODEL`: what a misspelt name may have meant, and the address that goes with it."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from importlib.util import find_spec
+from urllib.parse import urlsplit, urlunsplit
+
+from ragtriage.core.errors import ConfigError
+from ragtriage.judges.llm.options import LLMOptions
+
+OLLAMA = "http://localhost:11434/v1"
+"""Where Ollama listens if nothing else is said."""
+
+_AT_AN_ADDRESS = ("openai", "openai-chat", "openai-responses", "ollama")
+"""The providers that speak OpenAI's protocol."""
+
+_WORD = re.compile(r"[a-z]+")
+
+
+def parts_of(name: str) -> tuple[str, str]:
+    """Provider and model.
+
+    Raises:
+        ConfigError: there aren't both; says how to write it.
+    """
+    provider, _, model = name.partition(":")
+    if provider and model:
+        return provider, model
+    meant = meant_by(name)
+    advice = f"did you mean {meant}?" if meant else "write PROVIDER:MODEL, for example openai:gpt-5-mini"
+    raise ConfigError(f"{name!r} names no model with its provider: {advice}")
+
+
+def unknown(name: str, providers: Iterable[str]) -> ConfigError:
+    """The error for a name whose provider nobody knows.
+
+    Args:
+        name: as it was written.
+        providers: those that are named if nothing is like it.
+    """
+    provider, _, model = name.partition(":")
+    named = list(providers)
+    known = sorted({*named, *(one.partition(":")[0] for one in _known())})
+    near = difflib.get_close_matches(provider, known, n=1, cutoff=0.7)
+    if near:
+        return ConfigError(f"{name}: there is no provider {provider!r}: did you mean {near[0]}:{model}?")
+    return ConfigError(
+        f"{name}: there is no provider {provider!r}: there are {', '.join(named)} and the others that pydantic-ai "
+        "knows; for a server of your own write openai:MODEL and --base-url"
+    )
+
+
+def at_an_address(name: str) -> bool:
+    """Whether a model can be asked at an address of the user's."""
+    return name.partition(":")[0] in _AT_AN_ADDRESS
+
+
+def meant_for(name: str, options: LLMOptions) -> LLMOptions:
+    """The options as far as they are meant for this model.
+
+    An address, and the headers that go there, are for models that speak OpenAI's protocol: no other provider's key and
+    no texts meant for it may go to that server.
+    """
+    if options.base_url is None or at_an_address(name):
+        return options
+    return replace(options, base_url=None, headers={})
+
+
+def address_of(name: str, options: LLMOptions) -> str | None:
+    """Where requests go, if not to the provider's own address.
+
+    Raises:
+        ConfigError: it is no address.
+    """
+    kind, _ = parts_of(name)
+    address = options.base_url
+    if address is None and kind.startswith("openai"):
+        given = os.environ.get("OPENAI_BASE_URL") or None
+        address = None if given and urlsplit(given).hostname == "api.openai.com" else given
+    if address is None and kind == "ollama":
+        address = os.environ.get("OLLAMA_BASE_URL") or OLLAMA
+    if address is None:
+        return None
+    parts = urlsplit(address)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ConfigError(f"--base-url {shown(address)!r} is no address: write http://HOST:PORT/v1")
+    if "@" in parts.netloc:
+        raise ConfigError(
+            f"--base-url {shown(address)} holds a password: give it with --header 'Authorization=Basic …'"
+        )
+    return address.rstrip("/") + "/v1" if kind == "ollama" and parts.path in {"", "/"} else address
+
+
+def shown(address: str) -> str:
+    """An address without what may be secret in it: user, password and query."""
+    parts = urlsplit(address)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
+
+
+def meant_by(name: str) -> str | None:
+    """A name without its provider, with it: that of a known model whose name begins with the same word; else None."""
+    word = _WORD.match(name)
+    if word is None or ":" in name:
+        return None
+    alike = [one for one in _known() if one.partition(":")[2].startswith(word[0])]
+    return f"{alike[0].partition(':')[0]}:{name}" if alike else None
+
+
+def _known() -> tuple[str, ...]:
+    """The models that pydantic-ai knows by name, if it is installed; those of gateways left out."""
+    if find_spec("pydantic_ai") is None:
+        return ()
+    from pydantic_ai.models import known_model_names  # noqa: PLC0415  # optional package
+
+    known = (name for name in known_model_names() if ":" in name and "/" not in name.partition(":")[0])
+    return tuple(sorted(known, key=lambda name: (not name.startswith(("openai:", "anthropic:", "google:")), name)))

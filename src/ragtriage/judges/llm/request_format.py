@@ -1,0 +1,155 @@
+"""How a model is asked: the messages, the settings, and the form of the reply, in the ways that servers differ."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ragtriage.judges.llm.messages import Prompt
+from ragtriage.judges.llm.options import LLMOptions
+from ragtriage.judges.llm.request_errors import said
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage
+    from pydantic_ai.models import Model, ModelRequestParameters
+    from pydantic_ai.settings import ModelSettings
+
+IN_TEXT = "Reply with one JSON object of this schema and nothing else:"
+CORRECTION = "That reply doesn't fit: {problem}. Reply again with one JSON object of the schema and nothing else."
+NO_WORDS = "(nothing)"
+"""Stands for an empty reply that is shown to the model again, as servers take no empty message."""
+REFUSING = (400, 422, 501)
+"""The statuses by which servers refuse what they don't know."""
+_ABOUT_SCHEMA = re.compile(
+    r"response.?format|json.?schema|structured.?output|strict schema|text\.format|output.?(?:config|format)|"
+    r"response.?schema|grammar|guided",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """One way to ask."""
+
+    schema: bool = True
+    """The reply gets its form by the provider's schema mode; else by instructions in the text."""
+    temperature: bool = True
+    """The temperature is set."""
+    older: bool = True
+    """The largest length of a reply has the name that the client gives it; else `max_completion_tokens`."""
+
+    def and_(self, other: Manner) -> Manner:
+        """What both do."""
+        if self == other:
+            return self
+        return Manner(self.schema and other.schema, self.temperature and other.temperature, self.older and other.older)
+
+    def without_what_is_refused(self, error: Exception) -> Manner | None:
+        """The way that may work where this one met this error; None if there is none."""
+        text = _refusal(error)
+        if self.temperature and "temperature" in text.lower():
+            return replace(self, temperature=False)
+        if self.older and "max_completion_tokens" in text:
+            return replace(self, older=False)
+        if self.schema and _ABOUT_SCHEMA.search(text):
+            return replace(self, schema=False)
+        return None
+
+
+def _refusal(error: Exception) -> str:
+    """What a server, or its package, said against the form of a request; empty for any other error."""
+    from pydantic_ai import exceptions as known  # noqa: PLC0415  # optional package
+
+    if isinstance(error, known.ModelContextWindowExceededError):
+        return ""
+    if isinstance(error, (known.UserError, known.ModelRequestRejectedError)):
+        return said(error)
+    if not isinstance(error, known.ModelHTTPError):
+        return ""
+    # llama-cpp-python's server answers a form of reply that it doesn't know with 500
+    refuses = error.status_code in REFUSING or (error.status_code == 500 and "response_format" in said(error))
+    return said(error) if refuses else ""
+
+
+def first_manner(model: Model, options: LLMOptions) -> Manner:
+    """The way to ask a model that it should take."""
+    schema = options.reply != "text" and bool(model.profile.get("supports_json_schema_output", False))
+    return Manner(schema=schema, temperature=options.temperature is not None and takes_temperature(model))
+
+
+def takes_temperature(model: Model) -> bool:
+    """Whether the temperature of this model can be set; where it can't, pydantic-ai leaves it out with a warning."""
+    profile: Mapping[str, Any] = model.profile
+    if profile.get("anthropic_disallows_sampling_settings") or profile.get("bedrock_disallows_sampling_settings"):
+        return False
+    if not profile.get("openai_supports_reasoning"):
+        return True
+    efforts = profile.get("openai_reasoning_efforts")
+    optional = profile.get("openai_supports_reasoning_effort_none") if efforts is None else "none" in efforts
+    return bool(optional) and not profile.get("thinking_enabled_by_default")
+
+
+def lasting_settings(model: Model, options: LLMOptions) -> Mapping[str, Any]:
+    """What is the same in all requests to a model."""
+    settings: dict[str, Any] = {}
+    if options.headers:
+        settings["extra_headers"] = dict(options.headers)
+    if any(kind.__name__ == "OpenAIResponsesModel" for kind in type(model).__mro__):
+        settings["openai_store"] = False  # else OpenAI keeps the texts
+    elif model.system not in {"openai", "azure"}:  # which keep beginnings by themselves, but not beside this
+        settings["cache"] = {"messages": False}
+    client = getattr(model.provider, "client", None)
+    if not hasattr(client, "max_retries") and "max_retries" not in model.unsupported_settings:
+        settings["max_retries"] = 0
+    return settings
+
+
+def settings_of(prompt: Prompt, manner: Manner, lasting: Mapping[str, Any], temperature: float | None) -> ModelSettings:
+    """The settings of one request.
+
+    Args:
+        prompt: what is asked.
+        manner: how.
+        lasting: see `lasting_settings`.
+        temperature: None leaves it to the model.
+    """
+    settings: ModelSettings = {**lasting}  # type: ignore[typeddict-item]  # the settings of a provider have names of their own
+    if manner.older:
+        settings["max_tokens"] = prompt.largest_reply
+    else:
+        settings["extra_body"] = {"max_completion_tokens": prompt.largest_reply}
+    if manner.temperature and temperature is not None:
+        settings["temperature"] = temperature
+    return settings
+
+
+def conversation(prompt: Prompt, manner: Manner) -> list[ModelMessage]:
+    """A prompt as messages: the question, and where a reply was refused, that reply and what was wrong with it."""
+    from pydantic_ai import messages as one  # noqa: PLC0415  # optional package
+
+    user = prompt.user if manner.schema else f"{prompt.user}\n\n{_form(prompt)}"
+    said: list[ModelMessage] = [one.ModelRequest(parts=[one.SystemPromptPart(prompt.system), one.UserPromptPart(user)])]
+    if prompt.refused:
+        reply, problem = prompt.refused
+        correction = f"{CORRECTION.format(problem=problem.rstrip('.'))}\n\n{_form(prompt)}"
+        said.append(one.ModelResponse(parts=[one.TextPart(reply if reply.strip() else NO_WORDS)]))
+        said.append(one.ModelRequest(parts=[one.UserPromptPart(correction)]))
+    return said
+
+
+def parameters(prompt: Prompt, manner: Manner) -> ModelRequestParameters:
+    """The form of the reply, for the provider."""
+    from pydantic_ai.models import ModelRequestParameters  # noqa: PLC0415  # optional package
+    from pydantic_ai.output import OutputObjectDefinition  # noqa: PLC0415  # optional package
+
+    if not manner.schema:
+        return ModelRequestParameters(output_mode="text", allow_text_output=True)
+    form = OutputObjectDefinition(json_schema=dict(prompt.schema), name="answers", strict=True)
+    return ModelRequestParameters(output_mode="native", output_object=form, allow_text_output=True)
+
+
+def _form(prompt: Prompt) -> str:
+    return f"{IN_TEXT} {json.dumps(prompt.schema, ensure_ascii=False)}"

@@ -1,0 +1,120 @@
+"""Texts that a model is asked to write: over the channel of its verdicts, and kept as they come."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ragtriage.core.verdicts import Component, Failure
+from ragtriage.judges.llm.channel import GaveUp
+from ragtriage.judges.llm.fencing import visible
+from ragtriage.judges.llm.judge import Asking
+from ragtriage.judges.llm.messages import Malformed, Prompt, Reply
+from ragtriage.judges.wrappers.memory import KEY_SIZE, AnswerMemory, Remembered
+
+Lists = Mapping[str, tuple[str, ...]]
+"""Member of the reply → its texts."""
+
+
+class Writer:
+    """A model that writes lists of texts.
+
+    What it wrote is kept before it is handed out, so the same prompt is never paid twice, whenever a command ended.
+
+    Args:
+        name: `provider:model`.
+        ask: how a prompt gets its reply, with limits, budget and retries.
+        memory: what keeps replies.
+        identity: what else they depend on: the server's address, parameters.
+        guidance: what is put behind every head.
+
+    Attributes:
+        name: as given.
+    """
+
+    def __init__(self, name: str, ask: Asking, memory: AnswerMemory, identity: str = "", guidance: str = "") -> None:
+        self.name = name
+        self._ask = ask
+        self._memory = memory
+        self._guidance = guidance
+        self._method = hashlib.blake2b(f"{name}\0{identity}".encode(), digest_size=6).hexdigest()
+
+    async def lists(self, prompt: Prompt, members: tuple[str, ...]) -> Lists | Failure:
+        """The texts that the model writes to a prompt, each once, in its order.
+
+        Args:
+            prompt: made by `asking_for_lists`.
+            members: the members that the reply has.
+
+        Raises:
+            JudgeError: every request would fail, or no further one may be made.
+            StoreError: replies can't be read or kept.
+        """
+        prompt = replace(prompt, system=prompt.system + self._guidance)
+        key = self._key(prompt)
+        known = self._memory.recall([key]).get(key)
+        if isinstance(known, tuple):
+            return _read(known[0].text, members)
+
+        def read(reply: Reply) -> tuple[Lists, str]:
+            found = _read(reply.text, members)
+            return found, json.dumps(found, ensure_ascii=False)
+
+        try:
+            found, kept = await self._ask(prompt, read)
+        except GaveUp as error:
+            return Failure(str(error))
+        entry = Remembered(key, "written", f"llm:{self.name[:80]}:{self._method}", (Component(kept),))
+        self._memory.remember([entry])
+        self._memory.flush()
+        return found
+
+    def _key(self, prompt: Prompt) -> bytes:
+        asked = json.dumps([self._method, prompt.system, prompt.user, prompt.schema], sort_keys=True)
+        return hashlib.blake2b(asked.encode("utf-8", "surrogatepass"), digest_size=KEY_SIZE).digest()
+
+
+def asking_for_lists(system: str, user: str, members: tuple[str, ...], largest_reply: int) -> Prompt:
+    """A prompt whose reply is an object of lists of texts.
+
+    Args:
+        system: the head.
+        user: what is asked.
+        members: of the reply.
+        largest_reply: in tokens.
+    """
+    properties: dict[str, Any] = {member: {"type": "array", "items": {"type": "string"}} for member in members}
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": list(members),
+        "additionalProperties": False,
+    }
+    return Prompt(system, user, schema, largest_reply)
+
+
+def _read(text: str, members: tuple[str, ...]) -> Lists:
+    """The lists in a reply.
+
+    Raises:
+        Malformed: it isn't an object with all of them; says what is wrong.
+    """
+    for candidate in (text, text[text.find("{") : text.rfind("}") + 1]):
+        try:
+            said = json.loads(candidate, strict=False)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(said, dict):
+            break
+    else:
+        raise Malformed("the reply is not one JSON object" if text.strip() else "the reply is empty")
+    found = {}
+    for member in members:
+        items = said.get(member)
+        if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+            raise Malformed(f"`{member}` is missing or not a list of texts")
+        found[member] = tuple(text for text in dict.fromkeys(visible(item).strip() for item in items) if text)
+    return found

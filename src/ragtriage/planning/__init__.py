@@ -1,0 +1,1 @@
+"""From metrics to the questions that a judge is asked about one case."""

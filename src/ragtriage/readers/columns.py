@@ -1,0 +1,265 @@
+"""Which column holds which of our fields."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.readers.conversation import is_message_list, turns_of
+from ragtriage.readers.field_names import ALIASES, field_named, normalized
+from ragtriage.readers.optional_fields import (
+    id_of,
+    reference_of,
+    relevant_ids_of,
+    samples_of,
+    source_ids_of,
+    time_of,
+    weight_of,
+)
+from ragtriage.readers.problems import Limits, RowProblem
+
+MISSING = object()
+"""What a row gives for a column that it doesn't have."""
+
+_KINDS = {
+    "query": "a text",
+    "response": "a text",
+    "sources": "a list or a text",
+    "reference": "a text",
+    "id": "a text or a whole number",
+    "history": "a list of messages",
+    "samples": "a list of texts",
+    "relevant_ids": "a list of ids",
+    "source_ids": "a list of ids",
+    "time": "a time",
+    "trace_id": "a text",
+    "weight": "a positive number",
+}
+_JUDGED = ("query", "response", "sources")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where a file holds our fields."""
+
+    mapping: Mapping[str, str]
+    """Our field to the column, or to a dotted path into one."""
+    columns: tuple[str, ...]
+    """Every column that the head of the file has."""
+    notes: tuple[str, ...] = ()
+    """What the user should know about the choice."""
+    switched_off: frozenset[str] = frozenset()
+    """Fields that the user doesn't want to be found."""
+    query_is_messages: bool = False
+    """The query is a list of messages."""
+    beside: frozenset[str] = frozenset()
+    """Columns that are named like a field that was taken from another one, and aren't another spelling of it."""
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The columns that no field was taken from whole."""
+        taken = set(self.mapping.values())
+        return tuple(column for column in self.columns if column not in taken)
+
+
+def value_at(values: Mapping[str, Any], column: str) -> Any:
+    """What a row holds in a column or under a dotted path (`output.text`, `messages.0.content`); else `MISSING`."""
+    if column in values:
+        return values[column]
+    found: Any = values
+    for part in column.split("."):
+        if isinstance(found, Mapping) and part in found:
+            found = found[part]
+        elif isinstance(found, list) and part.isdecimal() and int(part[:9]) < len(found):
+            found = found[int(part[:9])]
+        else:
+            return MISSING
+    return found
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value says that there is none: null, or NaN, which tables hold in its place."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def find_layout(
+    rows: Sequence[Mapping[str, Any]], wanted: Mapping[str, str], name: str, *, questions: bool = False
+) -> Layout:
+    """Find our fields in the head of a file.
+
+    Args:
+        rows: the readable rows of the head, at least one.
+        wanted: our field to a column or a dotted path, as the user said; "" keeps a field from being found.
+        name: the file, for messages.
+        questions: the file is to be asked: only the query is needed, and neither sources nor a response are looked
+            for, so that columns of these names stay tags.
+
+    Raises:
+        ConfigError: `wanted` names a field that doesn't exist, or with `questions` the sources or the response.
+        InputError: a wanted column doesn't exist, or no column holds the query or the sources.
+    """
+    columns = tuple(dict.fromkeys(column for row in rows for column in row))
+    if questions:
+        wanted = {**_only_asked(wanted), "sources": "", "response": ""}
+    mapping = _wanted(rows, columns, wanted, name)
+    notes: list[str] = []
+    for field in ALIASES:
+        if field not in wanted:
+            free = [column for column in columns if column not in mapping.values()]
+            column = _choose(field, _candidates(field, free), rows, notes)
+            if column is not None:
+                mapping[field] = column
+    if "query" not in mapping and "query" not in wanted and "history" in mapping and "history" not in wanted:
+        mapping["query"] = mapping.pop("history")
+        notes.append(
+            f"the query is the user's last message in {mapping['query']!r}, the messages before it the history"
+        )
+    for field in ("query",) if questions else ("query", "sources"):
+        if field not in mapping:
+            raise InputError(_nothing_found(field, columns, name))
+    notes += [] if questions else _traps(columns, mapping)
+    return Layout(
+        {field: mapping[field] for field in ALIASES if field in mapping},
+        columns,
+        tuple(notes),
+        frozenset(field for field, column in wanted.items() if not column),
+        any(is_message_list(value_at(row, mapping["query"])) for row in rows),
+        frozenset(_beside(rows, columns, mapping, wanted)),
+    )
+
+
+def _only_asked(wanted: Mapping[str, str]) -> Mapping[str, str]:
+    for field in ("sources", "response"):
+        if wanted.get(field):
+            raise ConfigError(f"--map {field}={wanted[field]}: the {field} comes from the application that is asked")
+    return wanted
+
+
+def _wanted(
+    rows: Sequence[Mapping[str, Any]], columns: Sequence[str], wanted: Mapping[str, str], name: str
+) -> dict[str, str]:
+    for field, column in wanted.items():
+        if field not in ALIASES:
+            close = get_close_matches(field, ALIASES, 1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise ConfigError(
+                f"--map {field}={column}: there is no field {field!r}.{hint} Fields: {', '.join(ALIASES)}."
+            )
+        if column and all(value_at(row, column) is MISSING for row in rows):
+            close = get_close_matches(column, columns, 3, 0.5)
+            hint = f" Close: {', '.join(map(repr, close))}." if close else ""
+            raise InputError(f"{name}: --map {field}={column}: there is no column {column!r}.{hint} {_listed(columns)}")
+    return {field: column for field, column in wanted.items() if column}
+
+
+def _candidates(field: str, columns: Iterable[str]) -> list[str]:
+    names = ALIASES[field]
+    found = [column for column in columns if field_named(column) == field]
+    # among spellings of one name, the exact one first
+    return sorted(found, key=lambda column: (names.index(normalized(column)), column not in names))
+
+
+def _choose(field: str, candidates: list[str], rows: Sequence[Mapping[str, Any]], notes: list[str]) -> str | None:
+    fitting = [column for column in candidates if _fits(field, column, rows)]
+    notes += [
+        f"{column!r} is named like the {field} but doesn't hold {_KINDS[field]}; it became a tag"
+        for column in candidates
+        if column not in fitting and (fitting or field not in _JUDGED)
+    ]
+    chosen = next(iter(fitting or (candidates if field in _JUDGED else [])), None)
+    for column in fitting:
+        if column != chosen:
+            other = f"; if it is the true answer: --map reference={column}" if field == "response" else ""
+            how = f"--map {field}={column} takes it{other}"
+            notes.append(f"the {field} is taken from {chosen!r}; {column!r} became a tag ({how})")
+    return chosen
+
+
+def _fits(field: str, column: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether at least one row of the head holds the kind of value that the field needs, or none holds any."""
+    values = [value for row in rows if not is_missing(value := row.get(column)) and value != ""]
+    return not values or any(_is_usable(field, value) for value in values)
+
+
+def _is_usable(field: str, value: Any) -> bool:
+    if field == "sources":
+        return isinstance(value, str | list | tuple | dict)
+    if field in {"query", "response"}:
+        return isinstance(value, str) or (field == "query" and is_message_list(value))
+    limits = Limits()
+    try:
+        match field:
+            case "history":
+                return (not isinstance(value, str) or is_message_list(value)) and bool(
+                    turns_of(value, field, limits, [])
+                )
+            case "reference":
+                reference_of(value, limits, [])
+            case "samples":
+                samples_of(value, limits, [])
+            case "relevant_ids" | "source_ids":
+                (relevant_ids_of if field == "relevant_ids" else source_ids_of)(value, [])
+            case "time":
+                return time_of(value) is not None
+            case "weight":
+                weight_of(value)
+            case _:
+                id_of(value, field, [])
+    except RowProblem:
+        return False
+    return True
+
+
+def _beside(
+    rows: Sequence[Mapping[str, Any]], columns: Iterable[str], mapping: Mapping[str, str], wanted: Mapping[str, str]
+) -> Iterable[str]:
+    for column in columns:
+        field = field_named(column)
+        taken = mapping.get(field) if field is not None else None
+        if field in wanted or (taken is not None and any(column in row and taken in row for row in rows)):
+            yield column
+
+
+def _nothing_found(field: str, columns: Sequence[str], name: str) -> str:
+    hint = ""
+    by_name = {normalized(column): column for column in columns}
+    if field == "sources" and (context := by_name.get("context")):
+        hint = (
+            f" {context!r} may be the ideal context that people wrote (DeepEval); "
+            f"if it is what was retrieved: --map sources={context}."
+        )
+    elif field == "sources" and (source := by_name.get("source")):
+        hint = f" {source!r} mostly tells where a row comes from; if it holds the texts: --map sources={source}."
+    elif field == "sources" and (ids := next((c for c in columns if field_named(c) == "source_ids"), None)):
+        hint = (
+            f" {ids!r} holds only their ids; without the texts write objects with 'id' and an empty 'text', "
+            "which are enough for the metrics of the group retrieval."
+        )
+    return (
+        f"{name}: no column holds the {field}. {_listed(columns)} Looked for: {', '.join(ALIASES[field])}.{hint} "
+        f"Say which one it is: --map {field}=COLUMN"
+    )
+
+
+def _listed(columns: Sequence[str]) -> str:
+    more = f" and {len(columns) - 40} more" if len(columns) > 40 else ""
+    return f"Columns: {', '.join(columns[:40])}{more}."
+
+
+def _traps(columns: Sequence[str], mapping: Mapping[str, str]) -> list[str]:
+    notes = [
+        f"{column!r} became a tag: in DeepEval's files it is the ideal context, not what was retrieved "
+        f"(--map sources={column} takes it)"
+        for column in columns
+        if normalized(column) == "context" and column not in mapping.values()
+    ]
+    if "response" not in mapping:
+        notes.append(
+            "no column holds the response: only the scores of the sources can be computed, those of the response are "
+            f"undefined. Looked for: {', '.join(ALIASES['response'])} (--map response=COLUMN)"
+        )
+    return notes

@@ -1,0 +1,280 @@
+"""A run in numbers: means with intervals, what is undefined and why, and the diagnosis counted."""
+
+from __future__ import annotations
+
+import heapq
+from array import array
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ragtriage.core.metric import Better, Metric
+from ragtriage.core.record import Record
+from ragtriage.core.verdicts import Missing, Score, Undefined, Verdict, Verdicts
+from ragtriage.diagnosis import KINDS, NONE, RULES, UNDETERMINED, Finding, Rule, diagnose, headline
+from ragtriage.metrics.decompositions import SEGMENTS
+from ragtriage.planning.requirements import CITES_AS_A_WHOLE, CITES_NOTHING, UNREAD_MARKS
+
+RESAMPLES = 1000
+"""Bootstrap resamples behind an interval."""
+WORST = 5
+"""Worst cases kept for each component and kind."""
+BINS = 10
+"""Bars of a distribution plot."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSummary:
+    """One metric over many cases."""
+
+    name: str
+    title: str
+    better: Better
+    mean: float | None
+    """Weighted by the cases' weights; None if no case has the score."""
+    low: float | None
+    """Lower end of the 95 % percentile bootstrap interval over cases."""
+    high: float | None
+    n: int
+    """How many cases have the score."""
+    undefined: Mapping[str, int]
+    """Reason → how many cases."""
+    failed: int
+    """On how many cases the judge, or the metric, failed; not part of `undefined`."""
+    unknown: int
+    """How many components were left out as unknown, over all cases."""
+    bins: tuple[int, ...]
+    """How many cases fall into each of ten equal parts of the range, the ends included."""
+    range: tuple[float, float] = (0.0, 1.0)
+    about: str = ""
+    """What the score says, in a sentence."""
+    cause: str = ""
+    """Why most of the failed ones failed; empty if none did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a rule says, over many cases."""
+
+    text: str
+    cases: int
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """All findings of one kind on one component."""
+
+    component: str
+    kind: str
+    cases: int
+    sure: int
+    """Cases of which at least one finding is sure."""
+    readings: tuple[Reading, ...]
+    """What the rules say, the most frequent first."""
+    tokens: int
+    """Waste only."""
+    worst: tuple[str, ...]
+    """The ids of the worst cases, worst first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a run amounts to."""
+
+    cases: int
+    metrics: tuple[MetricSummary, ...]
+    diagnosis: Mapping[str, int]
+    """Component → cases, every case counted once: see `ragtriage.diagnosis.headline`."""
+    groups: tuple[Group, ...]
+    """By kind, the most pressing first, then by how many cases."""
+    failed: int
+    """Cases with at least one failed score."""
+    flagged: int = 0
+    """Verdicts that a mechanical check speaks against, for example a quote that isn't in the source."""
+    citing: tuple[int, int] | None = None
+    """(Responses that cite something, responses): the cases behind the means of the citation metrics. None if no
+    response was looked through for citations."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The stable form for machines: metrics and diagnosis, without the run's number."""
+        metrics = {
+            m.name: {
+                "better": m.better,
+                "mean": m.mean,
+                "low": m.low,
+                "high": m.high,
+                "n": m.n,
+                "undefined": dict(m.undefined),
+                "failed": m.failed,
+            }
+            for m in self.metrics
+        }
+        found: dict[str, Any] = {"cases": self.cases, "metrics": metrics, "diagnosis": dict(self.diagnosis)}
+        if self.citing:
+            found["citing"] = {"responses": self.citing[1], "cite": self.citing[0]}
+        return found | ({"flagged": self.flagged} if self.flagged else {})
+
+
+@dataclass
+class _Column:
+    values: array[float] = field(default_factory=lambda: array("d"))
+    weights: array[float] = field(default_factory=lambda: array("d"))
+    undefined: Counter[str] = field(default_factory=Counter)
+    failed: Counter[str] = field(default_factory=Counter)
+    unknown: int = 0
+
+
+@dataclass
+class _Pile:
+    cases: int = 0
+    sure: int = 0
+    tokens: int = 0
+    readings: Counter[tuple[str, str]] = field(default_factory=Counter)
+    worst: list[tuple[bool, float, str]] = field(default_factory=list)
+
+
+class Tally:
+    """Counts records as they come; holds one number a score and case, nothing else of a case."""
+
+    def __init__(
+        self, metrics: Sequence[Metric], thresholds: Mapping[str, float], rules: Sequence[Rule] = RULES
+    ) -> None:
+        self._metrics = tuple(metrics)
+        self._thresholds = thresholds
+        self._rules = rules
+        self._columns = {m.name: _Column() for m in metrics}
+        self._piles: dict[tuple[str, str], _Pile] = {}
+        self._headlines: Counter[str] = Counter()
+        self._cases = self._failed = self._flagged = 0
+        self._citing: Counter[bool] = Counter()
+
+    def add(self, record: Record) -> tuple[Finding, ...]:
+        """Count one record and return its findings."""
+        findings = diagnose(record, self._thresholds, self._rules, self._metrics)
+        self._cases += 1
+        self._failed += any(isinstance(o, Undefined) and o.failed for o in record.outcomes.values())
+        self._flagged += sum(
+            isinstance(cell, Verdict) and bool(cell.flag)
+            for known in record.steps.values()
+            if isinstance(known, Verdicts)
+            for row in known.cells
+            for cell in row
+        )
+        if (cites := _cites(record)) is not None:
+            self._citing[cites] += 1
+        self._headlines[headline(record, findings, self._rules)] += 1
+        for name, column in self._columns.items():
+            match record.outcomes.get(name):
+                case Score(value=value, unknown=unknown):
+                    column.values.append(value)
+                    column.weights.append(record.case.weight)
+                    column.unknown += unknown
+                case Undefined(reason=reason, failed=True):
+                    column.failed[reason] += 1
+                case Undefined(reason=reason):
+                    column.undefined[reason] += 1
+                case None:
+                    column.undefined["not computed"] += 1
+        for key in dict.fromkeys((finding.component, finding.kind) for finding in findings):
+            self._pile(key, [f for f in findings if (f.component, f.kind) == key], record.case.id)
+        return findings
+
+    def summary(self) -> Summary:
+        """What was counted so far."""
+        order = [*(rule.component for rule in self._rules if rule.kind != "doubt"), UNDETERMINED, NONE]
+        counts = {name: self._headlines[name] for name in dict.fromkeys(order) if self._headlines[name]}
+        groups = [self._group(key, pile) for key, pile in self._piles.items()]
+        return Summary(
+            self._cases,
+            tuple(self._metric(m) for m in self._metrics),
+            counts,
+            tuple(sorted(groups, key=lambda g: (KINDS.index(g.kind), -g.cases))),
+            self._failed,
+            self._flagged,
+            (self._citing[True], self._citing.total()) if self._citing else None,
+        )
+
+    def _pile(self, key: tuple[str, str], findings: Sequence[Finding], case: str) -> None:
+        """Count one case under one component and kind; it may have several findings there."""
+        pile = self._piles.setdefault(key, _Pile())
+        sure = any(finding.sure for finding in findings)
+        pile.cases += 1
+        pile.sure += sure
+        pile.tokens += max(finding.tokens for finding in findings)
+        pile.readings.update((finding.reading, finding.advice) for finding in findings)
+        # equal ones by their id: records come as they are complete, and a stored run must say what the evaluation said
+        entry = (not sure, -round(max(finding.severity for finding in findings), 6), case)
+        pile.worst = heapq.nsmallest(WORST, [*pile.worst, entry])
+
+    def _group(self, key: tuple[str, str], pile: _Pile) -> Group:
+        worst = tuple(case for *_, case in pile.worst)
+        readings = tuple(Reading(text, count, advice) for (text, advice), count in _counted(pile.readings))
+        return Group(*key, pile.cases, pile.sure, readings, pile.tokens, worst)
+
+    def _metric(self, metric: Metric) -> MetricSummary:
+        column = self._columns[metric.name]
+        values = np.frombuffer(column.values, dtype=np.float64) if column.values else np.empty(0)
+        weights = np.frombuffer(column.weights, dtype=np.float64) if column.weights else np.empty(0)
+        mean, low, high = weighted_interval(values, weights) if len(values) else (None, None, None)
+        bins, _ = np.histogram(values, bins=BINS, range=metric.range)
+        return MetricSummary(
+            metric.name,
+            metric.title,
+            metric.better,
+            mean,
+            low,
+            high,
+            len(values),
+            dict(_counted(column.undefined)),
+            column.failed.total(),
+            column.unknown,
+            tuple(int(count) for count in bins),
+            metric.range,
+            metric.about,
+            _counted(column.failed)[0][0] if column.failed else "",
+        )
+
+
+def _cites(record: Record) -> bool | None:
+    """Whether the response cites something; None if nobody looked, or there is no response."""
+    known = record.steps.get(str(SEGMENTS))
+    if isinstance(known, Missing):
+        return False if known in (CITES_NOTHING, CITES_AS_A_WHOLE, UNREAD_MARKS) else None
+    return known is not None or None
+
+
+def _counted(counter: Counter[Any]) -> list[tuple[Any, int]]:
+    """The most frequent first; equal ones by name, so that it doesn't matter which case came first."""
+    return sorted(counter.items(), key=lambda item: (-item[1], item[0]))
+
+
+def weighted_interval(
+    values: np.ndarray[Any, np.dtype[np.float64]], weights: np.ndarray[Any, np.dtype[np.float64]], seed: int = 0
+) -> tuple[float, float, float]:
+    """The weighted mean and its 95 % percentile bootstrap interval over cases (Efron 1979).
+
+    Args:
+        values: shape (n,), n ≥ 1.
+        weights: shape (n,), above 0.
+        seed: the same numbers for the same data every time, in whatever order it comes.
+
+    Returns:
+        (mean, low, high). With one case the interval is that case.
+    """
+    order = np.lexsort((weights, values))
+    values, weights = values[order], weights[order]
+    weights = weights / weights.max()  # only their proportions count, and the sum of very large ones would overflow
+    mean = float(np.average(values, weights=weights))
+    if len(values) == 1:
+        return mean, mean, mean
+    generator = np.random.default_rng(seed)
+    drawn = np.empty(RESAMPLES)
+    for i in range(RESAMPLES):
+        picks = generator.integers(0, len(values), len(values))
+        drawn[i] = values[picks] @ weights[picks] / weights[picks].sum()
+    low, high = np.quantile(drawn, (0.025, 0.975))
+    return mean, float(low), float(high)

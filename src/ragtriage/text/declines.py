@@ -1,0 +1,111 @@
+"""Does a response decline: say that it can't answer, or that the information isn't there, instead of answering?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ragtriage.core.verdicts import Component, Verdict
+from ragtriage.text.claims import split_claims
+from ragtriage.text.questions import split_questions
+from ragtriage.text.remark_model import chances
+from ragtriage.text.remarks import kind_of
+
+_DECISIVE = frozenset({"gap", "refusal"})
+_ASIDE = frozenset({"courtesy", "restated", "question", "lead-in"})
+_ANSWERS_YET = re.compile(
+    r"(?:however|but|still|nevertheless|nonetheless|that said|typically|usually|generally|in general|based on|"
+    r"from what|according to|as far as|my best|most likely|probably|"
+    r"in short|yes|no|to answer|it appears|it seems|i (?:think|believe|assume)|the (?:closest|best|nearest|most))\b",
+    re.IGNORECASE,
+)
+_HEDGE = re.compile(
+    r"\b(?:not (?:\w+ )?(?:sure|certain)|exact|exactly|precise|precisely|explicitly|specifically|directly|certain|"
+    r"for sure|unsure|guarantee|"
+    r"specific (?:methods?|ways?|steps?|approach(?:es)?|procedures?|recommendations?|doses?))\b",
+    re.IGNORECASE,
+)
+_PERHAPS = 0.4
+"""From which chance of a lack on a clause, if nothing else is claimed, perhaps declines."""
+_UNSURE = 0.3
+"""From which chance of a remark on a clause isn't counted as an answer."""
+_WORD = re.compile(r"[^\W\d_]{3,}|\d+")
+_EMPTY = frozenset(
+    """
+    the and for are was were that this these those with from what when where which who whom whose why how does
+    did has have had can could not there any its their your you they them his her will would should may might
+    must into about than then also one two way get got don doesn didn isn aren wasn weren couldn haven hasn won
+    passages passage context contexts document documents source sources excerpts provided given retrieved
+    information mention mentions mentioned say says said state states stated contain contains nothing none found
+    find know sorry unable answer question text texts page pages material anything something unfortunately
+    afraid specify specified
+    """.split()
+)
+_TABLE = {"nothing else": 0.97, "something beside": 0.85, "perhaps": 0.7, "hedged": 0.3, "late": 0.1, "nowhere": 0.03}
+"""What else the response says → the probability that it declines."""
+
+
+def _stems(text: str) -> set[str]:
+    """The beginnings of the words that carry meaning."""
+    return {word[:5] for word in _WORD.findall(text.lower()) if word not in _EMPTY}
+
+
+def _on_point(gap: str, query: str) -> bool:
+    """Whether the gap is what was asked about, not a detail beside it."""
+    about = _stems(gap)
+    return len(about) <= 1 or bool(about & _stems(query))
+
+
+def _kind(component: Component, query: str) -> str:
+    """Which kind of remark a component is; empty if it is a claim, and how else it is worded where that is doubtful."""
+    if component.remark:
+        return kind_of(component.text, query) or "about"
+    lack, other = chances(component.text, query)
+    return "perhaps" if lack >= _PERHAPS else "unsure" if lack + other >= _UNSURE else ""
+
+
+def _reading(query: str, said: Sequence[tuple[Component, str]]) -> tuple[str, Component | None]:
+    """A key of the table, and the component that decides."""
+    decisive = [c for c, kind in said if kind in _DECISIVE]
+    if not decisive:
+        perhaps = next((c for c, kind in said if kind == "perhaps"), None)
+        return ("perhaps", perhaps) if perhaps and all(kind for _, kind in said) else ("nowhere", None)
+    claims = [(number, c) for number, (c, kind) in enumerate(said) if not kind]
+    if not claims:
+        return "nothing else", decisive[0]
+    content = [(number, c, kind) for number, (c, kind) in enumerate(said) if kind not in _ASIDE]
+    at, gap, kind = content[0]
+    if kind not in _DECISIVE or len(split_questions(query)) > 1 or not _on_point(gap.text, query):
+        return "late", gap if kind in _DECISIVE else decisive[0]
+    after = next((c for number, c in claims if number > at), None)
+    same_sentence = (
+        after is not None
+        and gap.span is not None
+        and after.span is not None
+        and not gap.text.endswith((".", "!", ":"))
+        and after.span[0] - gap.span[1] <= 12
+    )
+    if same_sentence or _HEDGE.search(gap.text) or (after is not None and _ANSWERS_YET.match(after.text)):
+        return "hedged", gap
+    return "something beside", gap
+
+
+def declines(query: str, response: str) -> Verdict:
+    """Yes if the response declines instead of answering; no if it answers, even partly, or is empty.
+
+    A response declines if it says that the information isn't there, or that it can't answer, and makes no claim; or if
+    that is the first thing it says about a query that asks one thing, without a "but" or a "however" behind it. So it
+    does, less surely, if all that it says is worded like that.
+    `score` is read from a table by what else the response says.
+    """
+    said = [(c, _kind(c, query)) for c in split_claims(response, query)]
+    reading, decides = _reading(query, said)
+    score = _TABLE[reading]
+    if decides is None:
+        why = "The response says nowhere that it can't answer." if said else "The response is empty."
+        return Verdict("no", score, 1 - score, why)
+    if score > 0.5:
+        why = "and makes no claim" if reading == "nothing else" else "and then tells only what stands beside it"
+        return Verdict("yes", score, score, f"It says “{decides.text}” {why}.")
+    claim = next(c.text for c, kind in said if not kind)
+    return Verdict("no", score, 1 - score, f"It says “{decides.text}”, but it also answers: “{claim}”")

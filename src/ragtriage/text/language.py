@@ -1,0 +1,90 @@
+"""Which language a case is in, decided on its whole text so that a short query isn't misread."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+from ragtriage.core.case import Case
+
+UNDECIDED = "en"
+"""What a text without enough letters is taken for: there is nothing in it that another language would change."""
+
+_SAMPLE = 4000
+_ENGLISH = frozenset(
+    "the of and to in is that for it with as was on are be this by or from at an have has not you your can will which "
+    "if when what how who where do does there their they we our all any may must should been were but no".split()
+)
+_LATIN_END = 0x250
+_WORD = re.compile(r"[^\W\d_]+")
+_PART = 12
+"""Words that a part of a case must have to be of another language than the whole."""
+
+
+def text_of(case: Case) -> str:
+    """The case's text, response and sources first, cut to what is enough to decide."""
+    parts = [case.query, case.response or "", *(source.text[:_SAMPLE] for source in case.sources[:8])]
+    return "\n".join(part[:_SAMPLE] for part in parts)
+
+
+def language_of(case: Case) -> str:
+    """The ISO 639-1 code of the case's language; of sources or an exchange in another language than the rest, theirs.
+
+    The reason is that a claim can't be looked up by a judge that doesn't understand one of the two.
+
+    English wherever enough of the words are common English ones, which is certain and quick; else what a classifier of
+    97 languages finds most probable among the words (Lui and Baldwin 2012, `py3langid`). Tables and code, which have
+    few words of any language, are left undecided and taken for English.
+    """
+    code = _language(text_of(case))
+    if code != UNDECIDED:
+        return code
+    said = f"{case.query}\n{case.response or ''}"[:_SAMPLE]
+    found = "\n".join(source.text[:_SAMPLE] for source in case.sources[:8])
+    return next((other for part in (found, said) if (other := _of_part(part)) != UNDECIDED), UNDECIDED)
+
+
+def _of_part(text: str) -> str:
+    """The language of sources or of an exchange, where it is surely another one than English."""
+    words = _WORD.findall(text)
+    if _in_another_script(words):
+        return _ranked(text)[0]
+    if len(words) < _PART or _common(words) >= 0.08:
+        return UNDECIDED
+    code, probability = _ranked(" ".join(words))
+    return code if probability >= 0.97 else UNDECIDED
+
+
+def _in_another_script(words: list[str]) -> bool:
+    letters = "".join(words)
+    return sum(ord(letter) >= _LATIN_END for letter in letters) > len(letters) / 2
+
+
+def _common(words: list[str]) -> float:
+    return sum(word.lower() in _ENGLISH for word in words) / max(1, len(words))
+
+
+def _language(text: str) -> str:
+    words = _WORD.findall(text)
+    if _in_another_script(words):
+        return _ranked(text)[0]
+    common = _common(words)
+    if len(words) < 4 or common >= 0.2:
+        return UNDECIDED
+    code, probability = _ranked(" ".join(words))
+    if (common >= 0.08 and probability < 0.999) or (len(words) < 12 and probability < 0.95):
+        return UNDECIDED
+    return code
+
+
+def _ranked(text: str) -> tuple[str, float]:
+    code, probability = _classifier().classify(text)
+    return str(code), float(probability)
+
+
+@cache
+def _classifier() -> Any:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # noqa: PLC0415  # it loads a model
+
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

@@ -1,0 +1,148 @@
+"""Sentences with exact spans: stops inside abbreviations, numbers, names, quotes and addresses end nothing."""
+
+from __future__ import annotations
+
+import re
+
+from ragtriage.core.verdicts import Component, Components
+from ragtriage.text.abbreviations import BEFORE_NUMBER, GOES_ON, GREETINGS, MAY_END, STARTERS
+from ragtriage.text.blocks import Block, blocks
+from ragtriage.text.html import on_page
+from ragtriage.text.inline_markup import TAIL
+
+_STOP = re.compile(r"[.!?…]+|[。！？｡؟।]+")
+_WIDE = frozenset("。！？｡")
+_TOGETHER = re.compile(
+    r"\([^()\n]{1,300}\)|(?<!\w)\"(?=\S)[^\"\n]{1,300}(?<=\S)\"(?!\w)|“[^“”\n]{1,300}”|«[^«»\n]{1,300}»|"
+    r"「[^「」\n]{1,300}」|`[^`\n]{1,300}`"
+)
+_NEXT = re.compile(r"\s+[\"'“‘«(\[*_`]*([^\W_][\w'’-]{0,30}|.)?")
+_ITEM = re.compile(r"(?:(?P<colon>(?<!\d):)\s{1,3}|\s|^)(?P<number>\d{1,2})\.$")
+_SECOND = re.compile(r"\s2\.\s")
+_MONTH = re.compile(
+    r"\s+(?:Jan|Feb|Mar|Mär|Apr|Ma[iy]|Jun|Jul|Aug|Sep|O[ck]t|Nov|De[cz])\w*\.?\s+(?:\d{4}|bis|und|to|and)\b"
+)
+_NEAR = 1000
+"""Characters in which a list's second item begins."""
+_LONGEST = 40
+
+
+def _before(text: str, start: int, at: int) -> str:
+    """The word that ends at `at`, at most forty characters of it."""
+    low = max(start, at - _LONGEST)
+    begin = at
+    while begin > low and not text[begin - 1].isspace() and text[begin - 1] not in "([{\"“‘'*_—–/":
+        begin -= 1
+    return text[begin:at]
+
+
+def _full_stop_ends(word: str, following: str, *, first: bool) -> bool:
+    """Whether a full stop between these two words ends a sentence."""
+    low = word.lower()
+    starts = following.lower() in STARTERS and following[:1].isupper()
+    if len(word) == 1 and word.isupper():
+        return starts or not following[:1].isalpha()
+    if low in GOES_ON or (following[:1].isdigit() and low in BEFORE_NUMBER):
+        return False
+    if first and len(word) <= 3 and word.isdigit():
+        return False
+    low = low.rpartition("-")[2]  # non-U.S.
+    if low in MAY_END or (len(low) > 2 and low[1::2].strip(".") == "" and low.replace(".", "").isalpha()):
+        return starts
+    if following[:1].islower():
+        return len(word) > 2
+    return True
+
+
+def _ends(text: str, start: int, stop: re.Match[str], tail: int, end: int) -> bool:
+    """Whether a sentence that began at `start` ends with this stop, whose closing characters reach to `tail`."""
+    if tail >= end or stop[0][0] in _WIDE:
+        return True
+    after = _NEXT.match(text, tail, end)
+    if after is None or stop.start() == start:
+        return False
+    following = after[1] or ""
+    small = following[:1].islower()
+    word = _before(text, start, stop.start())
+    if stop[0][0] in "!?":
+        attached = not text[stop.start() - 1].isspace()
+        if small:
+            return attached and tail == stop.end() and ("?" in stop[0] or word.lower() in GREETINGS)
+        return attached or stop[0][0] == "?"
+    if len(stop[0]) > 1 or stop[0] == "…":
+        return not small and bool(word or following)
+    return _full_stop_ends(word, following, first=stop.start() - start <= 3)
+
+
+def _item(text: str, start: int, stop: int, end: int, last: int, *, running: bool) -> tuple[int, int] | None:
+    """The number and the place of an item that begins here, of a list that runs on in a line: "such as: 1. … 2. …".
+
+    Args:
+        text: the whole text.
+        start: where the sentence began.
+        stop: the place behind its full stop.
+        end: where the paragraph ends.
+        last: the number of the last item; 0 if there was none.
+        running: whether the sentence is that item.
+    """
+    begin = max(start, stop - 8)
+    found = _ITEM.search(text[begin:stop])
+    if found is None or _MONTH.match(text, stop, end):
+        return None
+    number, place = int(found["number"]), begin + found.start("number")
+    if number == 1:
+        goes_on = bool(found["colon"]) and _SECOND.search(text, stop, min(end, stop + _NEAR)) is not None
+    else:
+        goes_on = number == last + 1 > 1 and (running or place == start)
+    return (number, place) if goes_on else None
+
+
+def spans(text: str, start: int, end: int, *, lists: bool = True) -> list[tuple[int, int]]:
+    """The sentences of one paragraph, `[start, end)` of the text; `lists` may run on in a line."""
+    together = [(m.start(), m.end()) for m in _TOGETHER.finditer(text, start, end)]
+    found: list[tuple[int, int]] = []
+    begin, seen, inside, number, at = start, start, 0, 0, -1
+    for stop in _STOP.finditer(text, start, end):
+        if stop.start() < seen:
+            continue
+        match = TAIL.match(text, stop.end(), end)
+        tail = match.end() if match else stop.end()
+        while inside < len(together) and together[inside][1] <= stop.start():
+            inside += 1
+        if inside < len(together) and together[inside][0] < stop.start() and tail < together[inside][1]:
+            continue
+        if lists and (item := _item(text, begin, stop.end(), end, number, running=begin == at)):
+            number, at = item
+            found.append((begin, begin + len(text[begin:at].rstrip())))
+            begin, seen = at, tail
+        elif _ends(text, begin, stop, tail, end):
+            found.append((begin, tail))
+            begin = tail
+            while begin < end and text[begin].isspace():
+                begin += 1
+            seen = tail
+    if begin < end:
+        found.append((begin, end))
+    return [(a, b) for a, b in found if any(c.isalnum() for c in text[a:b])]
+
+
+def sentences_of(text: str, block: Block) -> list[tuple[int, int]]:
+    """The sentences of a block; rows and code are one each."""
+    if block.shape in {"row", "code", "header"}:
+        return [(block.start, block.end)]
+    return spans(text, block.start, block.end, lists=block.shape == "paragraph")
+
+
+@on_page
+def split_sentences(text: str) -> Components:
+    """Split a text at . ! ? into sentences, `text[start:end] == component.text` for each.
+
+    List items and table rows are sentences of their own, code blocks are one; headings and table headers are none.
+    Marks of citations behind a stop belong to the sentence before it.
+    """
+    return tuple(
+        Component(text[a:b], (a, b))
+        for block in blocks(text)
+        if block.shape not in {"heading", "header"}
+        for a, b in sentences_of(text, block)
+    )
