@@ -1,0 +1,135 @@
+"""Values from outside (settings, YAML, JSON) held against the type that they are to have, by pydantic.
+
+What comes back is a value of that type; what doesn't fit is one sentence that names the place, the field and the value,
+and says what to write instead. Numbers, texts and booleans are never turned into each other.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+    from pydantic_core import ErrorDetails
+
+T = TypeVar("T")
+
+STRICT = {"extra": "forbid"}
+"""What a dataclass names as its `__pydantic_config__` so that a field that it doesn't have is a problem."""
+
+_MUST_BE = {
+    "string_type": "a text",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a table",
+    "mapping_type": "a table",
+    "dataclass_type": "a table",
+    "path_type": "a text",
+}
+"""pydantic's name of a problem → what the value has to be."""
+_BOUNDS = {
+    "greater_than_equal": ("ge", "at least"),
+    "greater_than": ("gt", "more than"),
+    "less_than_equal": ("le", "at most"),
+    "less_than": ("lt", "less than"),
+}
+
+
+class Invalid(ValueError):
+    """A value doesn't fit its type; `str` names every problem, separated by "; "."""
+
+
+def validated(shape: type[T], value: object, called: str = "field") -> T:
+    """The value as one of this type.
+
+    Args:
+        shape: a dataclass, or any other type that pydantic knows. A dataclass with the class attribute
+            `__pydantic_config__ = STRICT` refuses fields that it doesn't have.
+        value: dicts, lists, texts, numbers, as a parser of JSON, TOML or YAML gives them.
+        called: what a message calls a field: "setting", "field", "column".
+
+    Raises:
+        Invalid: it doesn't fit; the message has the path of every field that is wrong, and what to write there.
+        RagtriageError: what the type's own `__post_init__` raises.
+    """
+    from pydantic import ValidationError  # noqa: PLC0415  # a tenth of a second that most commands can do without
+    from pydantic_core import to_json  # noqa: PLC0415  # as above
+
+    try:
+        found: T = _adapter(shape).validate_json(to_json(value, inf_nan_mode="constants", fallback=str), strict=True)
+    except ValidationError as error:
+        problems = dict.fromkeys(_problem(shape, detail, called) for detail in error.errors(include_url=False))
+        raise Invalid("; ".join(problems)) from None
+    return found
+
+
+def as_builtins(value: object) -> Any:
+    """A dataclass, with all that it holds, as dicts, lists, texts and numbers that can be written as JSON."""
+    from pydantic_core import to_jsonable_python  # noqa: PLC0415  # as in `validated`
+
+    return to_jsonable_python(value)
+
+
+@cache
+def _adapter(shape: Any) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter  # noqa: PLC0415  # as in `validated`
+
+    return TypeAdapter(shape)
+
+
+def _problem(shape: Any, detail: ErrorDetails, called: str) -> str:
+    place, kind, given = detail["loc"], detail["type"], detail["input"]
+    context = detail.get("ctx", {})
+    where = _path(place)
+    if kind == "missing":
+        holder = _path(place[:-1])
+        return f"{holder}{' ' if holder else ''}lacks {place[-1]!r}"
+    if kind in {"unexpected_keyword_argument", "extra_forbidden"}:
+        return _unknown(shape, place, called)
+    if kind in _MUST_BE:
+        return f"{where or 'it'} must be {_MUST_BE[kind]}, not {given!r:.80}"
+    if kind == "literal_error":
+        return f"{where} is {given!r:.80}: use {context['expected']}"
+    if kind in _BOUNDS:
+        key, words = _BOUNDS[kind]
+        return f"{where} is {given!r}: give {words} {context[key]:g}"
+    said = str(context.get("error", detail["msg"]))
+    return f"{where}: {said}" if where else said
+
+
+def _unknown(shape: Any, place: Sequence[int | str], called: str) -> str:
+    known = list(_fields_at(shape, place[:-1]))
+    holder, name = _path(place[:-1]), str(place[-1])
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known)}"
+    return f"{holder}{': ' if holder else ''}no {called} is called {name!r}: {hint}"
+
+
+def _fields_at(shape: Any, place: Sequence[int | str]) -> Iterator[str]:
+    """The fields of the dataclasses that stand at a place of a type."""
+    if dataclasses.is_dataclass(shape):
+        if not place:
+            yield from (one.name for one in dataclasses.fields(shape))
+        elif place[0] in (hints := get_type_hints(shape)):
+            yield from _fields_at(hints[str(place[0])], place[1:])
+        return
+    inside = place[1:] if isinstance(shape, type) or getattr(shape, "__origin__", None) else place
+    for part in get_args(shape):
+        yield from _fields_at(part, place if dataclasses.is_dataclass(part) and not place else inside)
+
+
+def _path(place: Sequence[int | str]) -> str:
+    """`("rules", 0, "when")` → `rules[1].when`; people count from 1."""
+    text = ""
+    for part in place:
+        text += f"[{part + 1}]" if isinstance(part, int) else f"{'.' if text else ''}{part}"
+    return text
