@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_type_hints
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -65,7 +65,9 @@ def validated(shape: type[T], value: object, called: str = "field") -> T:
     from pydantic_core import to_json  # noqa: PLC0415  # as above
 
     try:
-        found: T = _adapter(shape).validate_json(to_json(value, inf_nan_mode="constants", fallback=str), strict=True)
+        found: T = _adapter(cast("Hashable", shape)).validate_json(
+            to_json(value, inf_nan_mode="constants", fallback=str), strict=True
+        )
     except ValidationError as error:
         problems = dict.fromkeys(_problem(shape, detail, called) for detail in error.errors(include_url=False))
         raise Invalid("; ".join(problems)) from None
