@@ -19,9 +19,9 @@ from ragtriage import (
     Verdict,
     Verdicts,
     evaluate_sync,
+    metric,
     share,
 )
-from ragtriage.core import metric
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
 

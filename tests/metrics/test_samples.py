@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fake_models import Answering, judge_of, lines_of
-from ragtriage import Case, EmbeddedJudge, FakeJudge, Match, Verdicts, evaluate_sync, share
-from ragtriage.core import metric
+from ragtriage import Case, EmbeddedJudge, FakeJudge, Match, Verdicts, evaluate_sync, metric, share
 from ragtriage.core import questions as ask
 from ragtriage.core.verdicts import Outcome
 from ragtriage.judges.llm.judge import LLMJudge

@@ -20,10 +20,10 @@ from ragtriage import (
     Verdict,
     Verdicts,
     evaluate_sync,
+    metric,
     open_store,
     share,
 )
-from ragtriage.core import metric
 from ragtriage.core.questions import Question
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Answer, Component, Failure, Part

@@ -202,12 +202,12 @@ def _fingerprint(kind: str, *, fast: bool) -> str:
     """Hash of the files that an answer depends on: decomposition rules for all (matches read sentences by them too)."""
     rules = kind in (*DECOMPOSITIONS, "declines") and kind != "needed_sentences"
     fitted = {} if rules else _fitted(kind)
-    left_out = {"judge", "gather", "__init__"} | ({"refusals"} if kind != "same_answer" else set())
+    left_out = {"judge", "question_batches", "__init__"} | ({"declining_answers"} if kind != "same_answer" else set())
     if fast or not fitted.get("fusion"):
         fitted.pop("fusion", None)
         left_out.add("matcher")
     found = hashlib.sha256()
-    for folder in [_HERE / "decompose"] if rules else [_HERE, _HERE / "decompose", _HERE / "model"]:
+    for folder in [_HERE.parents[1] / "text"] if rules else [_HERE, _HERE.parents[1] / "text", _HERE / "model"]:
         for path in sorted(folder.iterdir()):
             if path.suffix in {".py", ".onnx", ".txt"} and path.stem not in left_out:
                 found.update(path.name.encode() + _digest(path))
