@@ -9,9 +9,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# at once, and not when it is first used: the module of the same name would hide the decorator as soon as it is imported
-from ragtriage.core.metric import metric
-
 if TYPE_CHECKING:
     from ragtriage.core.case import Case, Source, Turn
     from ragtriage.core.errors import (
@@ -25,7 +22,7 @@ if TYPE_CHECKING:
         Stopped,
         StoreError,
     )
-    from ragtriage.core.metric import Metric
+    from ragtriage.core.metric import Metric, metric
     from ragtriage.core.record import Record
     from ragtriage.core.steps import Decompose, Match, OnlyWhere, only_where_not
     from ragtriage.core.verdicts import Component, Failure, Outcome, Part, Score, Undefined, Verdict, Verdicts, highest

@@ -25,7 +25,7 @@ from ragtriage.diagnosis import KINDS, RULES
 from ragtriage.diagnosis.thresholds import DEFAULTS, MARGIN
 from ragtriage.judges.build import TICKETED
 from ragtriage.judges.embedded.encoder import LENGTH
-from ragtriage.judges.llm import channel, embedding, flow, rendering
+from ragtriage.judges.llm import channel, concurrency, embedding_judge, prompt_rendering
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.prompts import ASKED, HEAD
 from ragtriage.judges.wrappers import BANDS
@@ -226,9 +226,9 @@ def test_every_setting_of_language_models_stands_with_its_flag_and_default() -> 
 def test_numbers_about_language_models_are_those_of_the_code() -> None:
     operations, judges = (" ".join(text(name).split()) for name in ("operations.md", "judges.md"))
 
-    assert f"It starts with {flow.FIRST_LIMIT}," in operations
-    assert f"some {rendering.THOUGHT:,} tokens and four times the usual" in operations
-    assert rendering.LONGEST == channel.GROWTH == 4
+    assert f"It starts with {concurrency.FIRST_LIMIT}," in operations
+    assert f"some {prompt_rendering.THOUGHT:,} tokens and four times the usual" in operations
+    assert prompt_rendering.LONGEST == channel.GROWTH == 4
     assert f"by a batch API it is {TICKETED:,}" in operations
     assert (channel.ATTEMPTS, channel.READINGS, channel.FIRST_REQUESTS, channel.PATIENCE) == (6, 5, 5, 900)
     assert "up to six times in all" in operations
@@ -249,9 +249,9 @@ def test_bands_in_the_docs_are_the_shipped_ones() -> None:
 
 def test_cosines_in_the_docs_are_those_of_the_code() -> None:
     table = rows(text("judges.md").split("<!-- cosines -->")[1].split("\n\n")[0])[2:]
-    expected = [[f"`{name}`", f"{value:g}"] for name, value in embedding.THRESHOLDS.items()]
+    expected = [[f"`{name}`", f"{value:g}"] for name, value in embedding_judge.THRESHOLDS.items()]
 
-    assert table == [*expected, ["others", f"{embedding.USUAL_THRESHOLD:g}"]]
+    assert table == [*expected, ["others", f"{embedding_judge.USUAL_THRESHOLD:g}"]]
 
 
 def test_every_prompt_file_is_named() -> None:

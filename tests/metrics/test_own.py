@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ragtriage import METRICS, ConfigError, Metric, metrics_named
+from ragtriage import ConfigError, metrics_named
 from ragtriage.metrics.groundedness import groundedness
 from ragtriage.metrics.own import beside, names_in, offered_by
 
@@ -232,13 +232,3 @@ def test_an_entry_point_has_the_name_of_its_metric(write: Writing, monkeypatch: 
         ConfigError, match="is called 'second': its package must give the entry point the metric's name"
     ):
         offered_by(EntryPoint("two", "own_module_e:two", "ragtriage.metrics"), ())
-
-
-def test_a_file_of_ones_own_imports_the_decorator_from_the_root() -> None:
-    import ragtriage  # noqa: PLC0415  # its attribute is what is tested
-    import ragtriage.core.metric as module  # noqa: PLC0415  # would hide the decorator if it weren't there at once
-
-    assert callable(ragtriage.core.metric)
-    assert sys.modules["ragtriage.core.metric"].metric is ragtriage.core.metric
-    assert module is not None
-    assert isinstance(METRICS[0], Metric)
