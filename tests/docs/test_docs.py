@@ -23,13 +23,12 @@ from ragtriage.core.options import WINDOW
 from ragtriage.core.steps import Relation, Target, Unit
 from ragtriage.diagnosis import KINDS, RULES
 from ragtriage.diagnosis.thresholds import DEFAULTS, MARGIN
-from ragtriage.judges.build import TICKETED
+from ragtriage.judges.build import BATCH_WINDOW
+from ragtriage.judges.decision_thresholds import BANDS, NEVER_NO, NEVER_YES
 from ragtriage.judges.embedded.encoder import LENGTH
 from ragtriage.judges.llm import channel, concurrency, embedding_judge, prompt_rendering
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.prompts import ASKED, HEAD
-from ragtriage.judges.wrappers import BANDS
-from ragtriage.judges.wrappers.cascade import NEVER_NO, NEVER_YES
 from ragtriage.metrics import GROUPS, METRICS
 from ragtriage.readers.field_names import ALIASES
 from ragtriage.readers.problems import Limits
@@ -229,7 +228,7 @@ def test_numbers_about_language_models_are_those_of_the_code() -> None:
     assert f"It starts with {concurrency.FIRST_LIMIT}," in operations
     assert f"some {prompt_rendering.THOUGHT:,} tokens and four times the usual" in operations
     assert prompt_rendering.LONGEST == channel.GROWTH == 4
-    assert f"by a batch API it is {TICKETED:,}" in operations
+    assert f"by a batch API it is {BATCH_WINDOW:,}" in operations
     assert (channel.ATTEMPTS, channel.READINGS, channel.FIRST_REQUESTS, channel.PATIENCE) == (6, 5, 5, 900)
     assert "up to six times in all" in operations
     assert "up to five replies in all" in operations

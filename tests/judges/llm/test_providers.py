@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from ragtriage.core.errors import ConfigError, MissingExtraError
-from ragtriage.judges.llm.loop_resources import PerLoop
 from ragtriage.judges.llm.model_names import address_of, shown
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.providers import PROVIDERS, embedder_named, fast_client, model_named
-from ragtriage.judges.llm.transport import ModelTransport
+from ragtriage.judges.llm.transport import ModelTransport, PerLoop
 
 ADDRESS = "http://127.0.0.1:9/v1"
 KEYS = {variable for access in PROVIDERS.values() for variable in (*access.keys, *access.others)}

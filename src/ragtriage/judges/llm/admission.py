@@ -26,11 +26,11 @@ class Place:
     price: float
     """The most that it may cost, in US dollars."""
     number: int = 0
-    """Which request it is in the flow."""
+    """Which request it is, of all that were sent."""
     taken: Taken | None = None
 
 
-class _Line:
+class _Queue:
     """Those who wait: by the turn of the case that they ask about, then in the order in which they came."""
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class Admission:
     """Lets requests start: those that are repeated first, then by the turn of their case, then as they came.
 
     Args:
-        flow: how many at once and in a minute.
+        concurrency: how many at once and in a minute.
         ledger: whether there is money left.
         clock: seconds.
         sleep: waits so many seconds.
@@ -65,19 +65,19 @@ class Admission:
 
     def __init__(
         self,
-        flow: ConcurrencyController,
+        concurrency: ConcurrencyController,
         ledger: Ledger,
         clock: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]],
     ) -> None:
         self.in_flight = 0
         self.closed: str | None = None
-        self._flow = flow
+        self._concurrency = concurrency
         self._ledger = ledger
         self._clock = clock
         self._sleep = sleep
-        self._repeated = _Line()
-        self._new = _Line()
+        self._repeated = _Queue()
+        self._new = _Queue()
         self._asleep: set[asyncio.Task[None]] = set()
         self._pacer: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -119,7 +119,7 @@ class Admission:
             reply: None if there was none.
             tokens: what it took in truth.
         """
-        self._flow.correct(place.taken, tokens)
+        self._concurrency.correct(place.taken, tokens)
         self.in_flight -= 1
         self._ledger.end(place.price, reply)
 
@@ -191,18 +191,18 @@ class Admission:
             self._pacer.cancel()
 
     def _may_start(self, place: Place) -> bool:
-        if self.in_flight >= self._flow.limit or not self._ledger.admits(place.price):
+        if self.in_flight >= self._concurrency.limit or not self._ledger.admits(place.price):
             return False
         now = self._clock()
-        wait = self._flow.wait(now, place.tokens)
+        wait = self._concurrency.wait(now, place.tokens)
         if wait <= 0:
             return True
         self._look_again(now, max(wait, SHORTEST_WAIT))
         return False
 
     def _start(self, place: Place) -> None:
-        place.taken = self._flow.start(self._clock(), place.tokens)
-        place.number = self._flow.sent
+        place.taken = self._concurrency.start(self._clock(), place.tokens)
+        place.number = self._concurrency.sent
         self.in_flight += 1
         self._ledger.begin(place.price)
 

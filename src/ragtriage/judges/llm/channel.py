@@ -42,7 +42,7 @@ FIRST_BACKOFF, LONGEST_BACKOFF, LONGEST_BUSY_BACKOFF = 0.5, 30.0, 60.0
 FIRST_REQUESTS = 5
 """If all of the first so many are rejected, every one will be."""
 LARGEST_SURPRISE = 4.0
-"""A reply dearer than the most that it should have cost raises what later ones may cost, by this factor at most."""
+"""A reply that cost more than it should have at most raises what later ones may cost, by this factor at most."""
 
 
 class GaveUp(Exception):
@@ -95,8 +95,8 @@ class Channel:
         self._name = name
         self._clock = clock
         self._random = random
-        self._flow = ConcurrencyController(options.concurrency, options.rpm, options.tpm)
-        self._entrance = Admission(self._flow, ledger, clock, sleep)
+        self._concurrency = ConcurrencyController(options.concurrency, options.rpm, options.tpm)
+        self._admission = Admission(self._concurrency, ledger, clock, sleep)
         self._begun = 0
         self._replies = 0
         self._rejected = 0
@@ -105,12 +105,12 @@ class Channel:
     @property
     def in_flight(self) -> int:
         """How many requests are under way."""
-        return self._entrance.in_flight
+        return self._admission.in_flight
 
     @property
     def limit(self) -> int:
         """How many may be under way now."""
-        return self._flow.limit
+        return self._concurrency.limit
 
     def stop(self, reason: str) -> None:
         """Let no further request start, here and on every other channel with the same ledger.
@@ -174,7 +174,7 @@ class Channel:
         known = priced or self._price
         price = known.of(tokens_in, largest_reply) if known else 0.0
         while True:
-            place = await self._entrance.enter(tokens, price * self._surprise, repeated=past.cause != "")
+            place = await self._admission.enter(tokens, price * self._surprise, repeated=past.cause != "")
             if past.cause:
                 self._ledger.repeated[past.cause] += 1
             reply, took = None, tokens_in
@@ -184,14 +184,14 @@ class Channel:
                 wait = self._wait_after(error, past, place.number)
             else:
                 self._replies += 1
-                self._flow.replied()
+                self._concurrency.replied()
                 took = (reply.tokens_in + reply.tokens_out) or tokens
                 if price and reply.price:
                     self._surprise = max(self._surprise, min(reply.price / price, LARGEST_SURPRISE))
                 return reply
             finally:
-                self._entrance.leave(place, reply, took)
-            await self._entrance.rest(wait)
+                self._admission.leave(place, reply, took)
+            await self._admission.rest(wait)
 
     def _wait_after(self, error: ExchangeError, past: _Past, number: int) -> float:
         """Seconds until the request is sent again.
@@ -230,7 +230,7 @@ class Channel:
         half = _backoff(past.busy, LONGEST_BUSY_BACKOFF) / 2
         wait = error.after if error.after and error.after > 0 else half + self._random() * half
         if now + wait - past.busy_since <= PATIENCE:
-            self._flow.slow_down(number, now + wait)
+            self._concurrency.slow_down(number, now + wait)
             return wait
         cause = str(error).rstrip(".")
         if not self._replies:
@@ -246,9 +246,9 @@ class Channel:
         Raises:
             JudgeError: always.
         """
-        raise JudgeError(self._entrance.close(sentence)) from error
+        raise JudgeError(self._admission.close(sentence)) from error
 
 
 def _backoff(failed: int, longest: float) -> float:
-    """Seconds to wait at most after the so-manieth failure."""
+    """Seconds to wait at most after so many failures."""
     return min(FIRST_BACKOFF * 2.0 ** min(failed - 1, 16), longest)

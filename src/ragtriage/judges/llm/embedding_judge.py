@@ -13,11 +13,11 @@ from ragtriage.core.errors import JudgeError
 from ragtriage.core.questions import Kind, Question
 from ragtriage.core.verdicts import Answer, Answered, Failure, Verdict
 from ragtriage.judges.llm.channel import Channel, GaveUp
-from ragtriage.judges.llm.embedding_transport import Embedder
 from ragtriage.judges.llm.messages import ExchangeError, Rejected, Reply, Transient, Unusable, tokens_of
 from ragtriage.judges.llm.model_names import address_of, parts_of
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.pricing import price_of
+from ragtriage.judges.llm.transport import Embedder
 from ragtriage.judges.protocol import Estimate
 
 if TYPE_CHECKING:

@@ -65,7 +65,7 @@ class Ledger:
         if self.stopped is not None:
             return False
         if self._max_requests is not None and self.requests >= self._max_requests:
-            self.stop(f"stopped after {self.requests} requests, as --max-requests says; give the same command to go on")
+            self.stop(stopped_after(self.requests))
             return False
         spent = self.spent_before + self.cost
         if self._budget is None or spent + self._reserved + price <= self._budget + ROUNDING:
@@ -120,6 +120,11 @@ class Ledger:
     def _tell(self) -> None:
         for changed in self._watchers:
             changed()
+
+
+def stopped_after(requests: int) -> str:
+    """Why no further request may start."""
+    return f"stopped after {requests} requests, as --max-requests says; give the same command to go on"
 
 
 def dollars(amount: float) -> str:

@@ -60,19 +60,6 @@ class ExchangeError(Exception):
     """A request that gave no reply; the text says why, in a sentence without secrets."""
 
 
-class Busy(ExchangeError):
-    """The server asks to slow down.
-
-    Args:
-        cause: what it said.
-        after: seconds that it asked to wait, if it said.
-    """
-
-    def __init__(self, cause: str, after: float | None = None) -> None:
-        super().__init__(cause)
-        self.after = after
-
-
 class Transient(ExchangeError):
     """It failed this time.
 
@@ -84,6 +71,10 @@ class Transient(ExchangeError):
     def __init__(self, cause: str, after: float | None = None) -> None:
         super().__init__(cause)
         self.after = after
+
+
+class Busy(Transient):
+    """The server asks to slow down."""
 
 
 class Rejected(ExchangeError):

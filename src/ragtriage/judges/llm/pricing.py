@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ragtriage.core.errors import ConfigError
 from ragtriage.judges.llm.model_names import address_of, parts_of
 from ragtriage.judges.llm.options import LLMOptions, Price
 
@@ -30,11 +28,11 @@ def price_of(name: str, options: LLMOptions) -> Price | None:
     Raises:
         ConfigError: the name or the address can't be read.
     """
-    kind, model = parts_of(name)
+    provider, model = parts_of(name)
     address = address_of(name, options)
     if options.price is not None:
         return options.price
-    if kind == "ollama":
+    if provider == "ollama":
         return FREE
     if address is not None:
         return None
@@ -42,7 +40,8 @@ def price_of(name: str, options: LLMOptions) -> Price | None:
         from genai_prices import Usage, calc_price  # noqa: PLC0415  # comes with pydantic-ai
     except ImportError:
         return None
-    provider = kind.partition("-")[0] if kind.startswith(("openai-", "azure-")) else kind
+    if provider.startswith(("openai-", "azure-")):
+        provider = provider.partition("-")[0]
     try:
         sent, back = (
             calc_price(usage, model, provider_id=provider).total_price
@@ -67,21 +66,3 @@ def price_of_reply(response: ModelResponse, price: Price, tokens_in: int, tokens
         with suppress(AssertionError, LookupError, ValueError):  # it may name another model than was asked
             return float(response.cost().total_price)
     return price.of(tokens_in, tokens_out)
-
-
-def parse_price(text: str) -> Price:
-    """Read `IN:OUT`, in US dollars for a million tokens, for example `0.25:2`.
-
-    Raises:
-        ConfigError: it can't be read, or a price is below 0.
-    """
-    parts = text.split(":")
-    try:
-        sent, back = (float(part) for part in parts)
-    except ValueError:
-        sent = back = math.nan
-    if not (0 <= sent < math.inf and 0 <= back < math.inf):
-        raise ConfigError(
-            f"the price {text!r} can't be read: write IN:OUT in US dollars for a million tokens, for example 0.25:2"
-        )
-    return Price(sent, back)

@@ -47,7 +47,7 @@ def render(request: Request, prompts: Prompts) -> Prompt:
     return Prompt(prompts.head, user, _schema(request), THOUGHT + int(LONGEST * usual_reply(request)))
 
 
-def named(request: Request) -> list[tuple[str, Question]]:
+def reply_names(request: Request) -> list[tuple[str, Question]]:
     """Every question with its name in the reply: `q1`, `q2`, … for verdicts, the kind for a decomposition."""
     names: list[tuple[str, Question]] = []
     verdicts = 0
@@ -80,7 +80,7 @@ def _fences(home: Home) -> list[str]:
 def _listed(request: Request) -> dict[str, Question]:
     """One line a name: where questions are to be written for several purposes, the longest list serves all."""
     listed: dict[str, Question] = {}
-    for name, question in named(request):
+    for name, question in reply_names(request):
         if name not in listed or (question.at or 0) > (listed[name].at or 0):
             listed[name] = question
     return listed
@@ -105,7 +105,7 @@ def _item(name: str, question: Question, home: Home) -> str:
 def _schema(request: Request) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     used: dict[str, Any] = {}
-    for name, question in named(request):
+    for name, question in reply_names(request):
         if question.kind == "standalone":
             properties[name] = {"type": "string"}
         elif question.kind in DECOMPOSITIONS:

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from ragtriage.core.errors import ConfigError, MissingExtraError
 from ragtriage.judges.llm.model_names import address_of, parts_of, unknown
 from ragtriage.judges.llm.openai_client import quick_client
-from ragtriage.judges.llm.options import LLMOptions, sendable
+from ragtriage.judges.llm.options import LLMOptions, is_header_value
 
 if TYPE_CHECKING:
     import httpx2
@@ -155,7 +155,7 @@ def _provider(name: str, options: LLMOptions, http_client: httpx2.AsyncClient | 
     key = None
     for variable in access.keys:
         key = key or os.environ.get(variable) or None
-        if key and not sendable(key):
+        if key and not is_header_value(key):
             raise ConfigError(f"{name}: the key in {variable} holds a line break or a letter beyond ASCII: set it anew")
     if kind == "openai" and address is not None:
         return make(openai_client=quick_client(address, key or NO_KEY, http_client))  # type: ignore[call-arg]

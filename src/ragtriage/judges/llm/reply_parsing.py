@@ -13,7 +13,7 @@ from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer, Answered, Component, Components, Verdict
 from ragtriage.judges.llm.fencing import visible
 from ragtriage.judges.llm.messages import Malformed, Reply
-from ragtriage.judges.llm.prompt_rendering import LISTS, QUOTING, named
+from ragtriage.judges.llm.prompt_rendering import LISTS, QUOTING, reply_names
 from ragtriage.judges.llm.request_grouping import Request
 from ragtriage.text.sentences import split_sentences
 
@@ -34,7 +34,7 @@ class TooFew(Malformed):
     """A reply that fits, but has fewer questions than were to be written."""
 
 
-def read(request: Request, reply: Reply, *, fewer: bool = False) -> dict[Question, Answer]:
+def parse_reply(request: Request, reply: Reply, *, fewer: bool = False) -> dict[Question, Answer]:
     """The answers in a reply.
 
     Args:
@@ -51,7 +51,7 @@ def read(request: Request, reply: Reply, *, fewer: bool = False) -> dict[Questio
         raise Malformed("the reply was cut off")
     said = _object(reply.text)
     answers: dict[Question, Answer] = {}
-    for name, question in named(request):
+    for name, question in reply_names(request):
         if question.kind in DECOMPOSITIONS:
             answers[question] = _components(question, said)
         else:
@@ -141,7 +141,7 @@ def _verdict(question: Question, said: Any, name: str) -> Verdict:
     elif not isinstance(quote, str):
         raise Malformed(f"`quote` of `{name}` is missing or not a text")
     flag = ""
-    if value == "yes" and quote.strip() and not stands_in(quote, question.evidence):
+    if value == "yes" and quote.strip() and not quote_occurs(quote, question.evidence):
         flag = f"the quote is not in the text: “{_short(quote)}”"
     said_why = visible(why).strip()
     if value == "yes" and question.kind == "supported" and len(question.evidence) > 1 and quote.strip() and not flag:
@@ -149,7 +149,7 @@ def _verdict(question: Question, said: Any, name: str) -> Verdict:
     return Verdict(value, explanation=said_why, flag=flag)
 
 
-def stands_in(quote: str, texts: Sequence[str]) -> bool:
+def quote_occurs(quote: str, texts: Sequence[str]) -> bool:
     """Whether every piece of a quote (an ellipsis parts pieces) stands in one of the texts, case and spaces apart."""
     pieces = [plain for piece in _ELLIPSIS.split(quote) if (plain := _plain(piece))]
     plain_texts = _all_plain(tuple(texts))

@@ -1,6 +1,6 @@
 """Which questions share a request: those about the same evidence, of one kind or several.
 
-Composing depends on nothing but the questions of one call, so the same call always makes the same requests, whatever
+Grouping depends on nothing but the questions of one call, so the same call always makes the same requests, whatever
 fails or arrives first.
 """
 
@@ -47,7 +47,7 @@ class Request:
     """Distinct; those of `LEADING` first, else in the order in which they came."""
 
 
-def compose(questions: Sequence[Question], batch_size: int) -> list[Request]:
+def group_questions(questions: Sequence[Question], batch_size: int) -> list[Request]:
     """Group questions by what they are asked about, into as few requests as possible.
 
     Leaving out whole requests changes no other one, so a run that goes on asks what it would have asked.

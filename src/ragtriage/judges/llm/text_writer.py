@@ -11,7 +11,7 @@ from typing import Any
 from ragtriage.core.verdicts import Component, Failure
 from ragtriage.judges.llm.channel import GaveUp
 from ragtriage.judges.llm.fencing import visible
-from ragtriage.judges.llm.judge import Asking
+from ragtriage.judges.llm.judge import AskModel
 from ragtriage.judges.llm.messages import Malformed, Prompt, Reply
 from ragtriage.judges.wrappers.memory import KEY_SIZE, AnswerMemory, Remembered
 
@@ -35,7 +35,7 @@ class Writer:
         name: as given.
     """
 
-    def __init__(self, name: str, ask: Asking, memory: AnswerMemory, identity: str = "", guidance: str = "") -> None:
+    def __init__(self, name: str, ask: AskModel, memory: AnswerMemory, identity: str = "", guidance: str = "") -> None:
         self.name = name
         self._ask = ask
         self._memory = memory

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.judges.build import JudgeConfig
+from ragtriage.judges.config import JudgeConfig
 from ragtriage.judges.llm.model_names import meant_for
 from ragtriage.judges.llm.options import LLMOptions
 
