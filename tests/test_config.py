@@ -31,7 +31,7 @@ def written(folder: Path, text: str, name: str = "ragtriage.toml") -> Path:
 
 
 def test_without_a_file_the_defaults_hold(tmp_path: Path) -> None:
-    assert (Settings().judges, Settings().jury, Settings().cascade) == (("embedded",), None, None)
+    assert (Settings().judge, Settings().jury, Settings().cascade) == (("embedded",), None, None)
     assert Settings().llm == LLMOptions()
     assert Settings().rules == RULES
     assert Settings().thresholds["groundedness"] == 0.8
@@ -96,7 +96,7 @@ headers = { X-Team = "red" }
 
     settings = read_settings(path)
 
-    assert settings.judges == ("embedded", "openai:gpt-5-mini", "anthropic:claude-haiku-4-5")
+    assert settings.judge == ("embedded", "openai:gpt-5-mini", "anthropic:claude-haiku-4-5")
     assert settings.jury == "majority"
     assert settings.llm == LLMOptions(
         base_url="http://localhost:8000/v1",
@@ -121,14 +121,14 @@ headers = { X-Team = "red" }
 def test_one_judge_is_a_text_and_a_cascade_one_too(tmp_path: Path) -> None:
     settings = read_settings(written(tmp_path, 'judge = "openai:gpt-5-mini"\ncascade = "0.2:0.8"'))
 
-    assert (settings.judges, settings.jury, settings.cascade) == (("openai:gpt-5-mini",), None, "0.2:0.8")
+    assert (settings.judge, settings.jury, settings.cascade) == (("openai:gpt-5-mini",), None, "0.2:0.8")
 
 
 @pytest.mark.parametrize("text", ["judge = []", "[llm]"])
 def test_what_is_left_empty_is_the_default(tmp_path: Path, text: str) -> None:
     settings = read_settings(written(tmp_path, text))
 
-    assert (settings.judges, settings.llm) == (("embedded",), LLMOptions())
+    assert (settings.judge, settings.llm) == (("embedded",), LLMOptions())
 
 
 def test_a_wrong_header_is_told_without_its_value(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ from ragtriage.core.validation import STRICT, Invalid, validated
 from ragtriage.diagnosis.rules import RULES, Rule
 from ragtriage.diagnosis.rules import Kind as FindingKind
 from ragtriage.diagnosis.thresholds import Level, thresholds_with
-from ragtriage.judges.decision_thresholds import DecisionThreshold, bands_by_kind, thresholds_by_kind
+from ragtriage.judges.decision_thresholds import DecisionThreshold, check_bands, check_thresholds
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.metrics import METRICS, OTHER_NAMES, metric_named, own, unknown
 from ragtriage.text.citations.marks import pattern_of
@@ -61,13 +61,11 @@ FILE = "ragtriage.toml"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a user has set, every value checked."""
+    """What a user has set; the fields are the keys of the file, checked by their types."""
 
-    origin: str = ""
-    """The file that it came from; empty if there is none."""
     metrics: tuple[str, ...] = ()
-    judges: tuple[str, ...] = ("embedded",)
-    """`embedded`, `embedded:fast` or `provider:model`; several are a jury."""
+    judge: tuple[str, ...] = ("embedded",)
+    """`embedded`, `embedded:fast` or `provider:model`; several are a jury. In a file one needs no list."""
     jury: Literal["majority"] | None = None
     cascade: str | None = None
     """`shipped` or `LOW:HIGH`: see `ragtriage.judges.config.JudgeConfig`."""
@@ -91,10 +89,12 @@ class Settings:
     bands: Mapping[Kind, str] = field(default_factory=dict)
     """Kind of question → the cascade's band instead of the shipped one."""
 
+    __pydantic_config__: ClassVar[Any] = STRICT
+
 
 @dataclass(frozen=True, slots=True)
-class _RuleTable:
-    """One `[[rules]]` of a file; the fields are those of `Rule`."""
+class _Rule:
+    """One `[[rules]]` of a file: the fields of `Rule` that a user may set."""
 
     name: str
     kind: FindingKind
@@ -111,26 +111,8 @@ class _RuleTable:
 
 
 @dataclass(frozen=True, slots=True)
-class _File:
-    """What may stand in a file, and of which type; see `Settings`."""
-
-    metrics: tuple[str, ...] = ()
-    judge: tuple[str, ...] = ()
-    jury: Literal["majority"] | None = None
-    cascade: str | None = None
-    llm: LLMOptions = field(default_factory=LLMOptions)
-    store: str | None = None
-    thresholds: Mapping[str, float] = field(default_factory=dict)
-    fail_below: Mapping[str, float] = field(default_factory=dict)
-    fail_above: Mapping[str, float] = field(default_factory=dict)
-    map: Mapping[str, str] = field(default_factory=dict)
-    rules: tuple[_RuleTable, ...] = ()
-    any_language: bool = False
-    citation_mark: str | None = None
-    decision_thresholds: Mapping[str, DecisionThreshold] = field(default_factory=dict)
-    bands: Mapping[str, str] = field(default_factory=dict)
-
-    __pydantic_config__: ClassVar[Any] = STRICT
+class _Rules:
+    rules: tuple[_Rule, ...] = ()
 
 
 def find_settings(start: Path) -> Settings:
@@ -155,30 +137,26 @@ def read_settings(path: Path) -> Settings:
         ConfigError: the file can't be read or holds something unknown; says which key.
     """
     where, folder = str(path), path.parent
-    file = _checked(_table(_tools(path), "ragtriage", where) if path.name == "pyproject.toml" else _load(path), where)
-    if file.citation_mark is not None:
-        pattern_of(file.citation_mark)
-    metrics = tuple(own.beside(name, folder) for name in file.metrics)
+    table = _table(_tools(path), "ragtriage", where) if path.name == "pyproject.toml" else _load(path)
+    found, rules = _checked(table, where)
+    if found.citation_mark is not None:
+        pattern_of(found.citation_mark)
+    check_thresholds(found.decision_thresholds, where)
+    check_bands(found.bands, where)
+    metrics = tuple(own.beside(name, folder) for name in found.metrics)
     names = own.names_in(metrics)
-    prompts, guidance = (folder / one if one else None for one in (file.llm.prompts, file.llm.guidance))
-    return Settings(
-        where,
-        metrics,
-        file.judge or ("embedded",),
-        file.jury,
-        file.cascade,
-        replace(file.llm, prompts=prompts, guidance=guidance),
+    prompts, guidance = (folder / one if one else None for one in (found.llm.prompts, found.llm.guidance))
+    return replace(
+        found,
+        metrics=metrics,
+        judge=found.judge or ("embedded",),
+        llm=replace(found.llm, prompts=prompts, guidance=guidance),
         # a folder is meant beside the file that names it
-        file.store if file.store is None or "://" in file.store else str(folder / file.store),
-        thresholds_with(_numbers(file.thresholds, "thresholds", where, names)),
-        _numbers(file.fail_below, "fail_below", where, names),
-        _numbers(file.fail_above, "fail_above", where, names),
-        file.map,
-        RULES + tuple(_rule(one, f"{where}: rules[{i}]", names) for i, one in enumerate(file.rules, start=1)),
-        file.any_language,
-        file.citation_mark,
-        thresholds_by_kind(file.decision_thresholds, where),
-        bands_by_kind(file.bands, where),
+        store=found.store if found.store is None or "://" in found.store else str(folder / found.store),
+        thresholds=thresholds_with(_numbers(found.thresholds, "thresholds", where, names)),
+        fail_below=_numbers(found.fail_below, "fail_below", where, names),
+        fail_above=_numbers(found.fail_above, "fail_above", where, names),
+        rules=RULES + tuple(_own_rule(rule, f"{where}: rules[{i}]", names) for i, rule in enumerate(rules, start=1)),
     )
 
 
@@ -222,15 +200,17 @@ def _table(table: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
     return value
 
 
-def _checked(table: dict[str, Any], where: str) -> _File:
-    if isinstance(table.get("judge"), str):  # one judge needs no list
-        table = table | {"judge": [table["judge"]]}
-    llm = table.get("llm")
+def _checked(table: dict[str, Any], where: str) -> tuple[Settings, tuple[_Rule, ...]]:
+    rest = dict(table)
+    rules = {"rules": rest.pop("rules", [])}
+    if isinstance(rest.get("judge"), str):
+        rest["judge"] = [rest["judge"]]
+    llm = rest.get("llm")
     headers = llm.get("headers", {}) if isinstance(llm, dict) else {}
     if not isinstance(headers, dict) or not all(isinstance(value, str) for value in headers.values()):
         raise ConfigError(f"{where}: llm.headers must be a table of texts")  # without the values, which may be secret
     try:
-        return validated(_File, table, "setting")
+        return validated(Settings, rest, "setting"), validated(_Rules, rules, "setting").rules
     except Invalid as error:
         raise ConfigError(f"{where}: {error}") from None
     except ConfigError as error:
@@ -261,7 +241,7 @@ def _metric(name: str, also: Collection[str]) -> str | None:
     return name if name in also or name in own.installed() else None
 
 
-def _rule(table: _RuleTable, where: str, also: Collection[str]) -> Rule:
+def _own_rule(table: _Rule, where: str, also: Collection[str]) -> Rule:
     given = asdict(table)
     empty = [key for key in ("name", "when", "component", "reading") if not given[key]]
     if empty:

@@ -103,7 +103,7 @@ def choice_from(flags: JudgeFlags, settings: Settings) -> JudgeConfig:
         "reply": flags.reply,
     }
     options = replace(settings.llm, **{name: value for name, value in given.items() if value is not None})
-    names = tuple(flags.judge) if flags.judge else settings.judges
+    names = tuple(flags.judge) if flags.judge else settings.judge
     unheard = [name for name, value in given.items() if value is not None]
     if unheard and all(name in LOCAL for name in names):
         flag = "header" if unheard[0] == "headers" else unheard[0].replace("_", "-")

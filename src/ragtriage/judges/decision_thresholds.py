@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -101,32 +101,32 @@ and 17 to 52 % (claims of a response least, facts most); yes is closed, since of
 """
 
 
-def thresholds_by_kind(table: Mapping[str, DecisionThreshold], where: str) -> dict[Kind, DecisionThreshold]:
-    """The tables `[decision_thresholds.KIND]` of a settings file.
+def check_thresholds(given: Mapping[Kind, DecisionThreshold], where: str) -> None:
+    """Check the tables `[decision_thresholds.KIND]` of a settings file.
 
     Raises:
         ConfigError: the kind has no probability, no judge is named, or the numbers don't fit; says which.
     """
-    for name, one in table.items():
-        place = f"{where}: [decision_thresholds.{name}]"
+    _check_kinds(given, f"{where}: [decision_thresholds]")
+    for kind, one in given.items():
+        place = f"{where}: [decision_thresholds.{kind}]"
         if not one.judge:
             raise ConfigError(f'{place} lacks the judge that it is for, for example judge = "embedded"')
         if not 0 <= one.no <= one.yes <= 1:
             raise ConfigError(f"{place}: yes is {one.yes:g} and no is {one.no:g}: give 0 ≤ no ≤ yes ≤ 1")
-    return {_kind(name, where, "decision_thresholds"): one for name, one in table.items()}
 
 
-def bands_by_kind(table: Mapping[str, str], where: str) -> dict[Kind, str]:
-    """The table `[bands]` of a settings file: `supported = "0.2:0.9"`; the texts aren't looked at.
+def check_bands(given: Mapping[Kind, str], where: str) -> None:
+    """Check the kinds of the table `[bands]` of a settings file; the texts aren't looked at.
 
     Raises:
-        ConfigError: a kind isn't known.
+        ConfigError: a kind has no probability.
     """
-    return {_kind(name, where, "bands"): band for name, band in table.items()}
+    _check_kinds(given, f"{where}: [bands]")
 
 
-def _kind(name: str, where: str, table: str) -> Kind:
-    known = {str(kind): kind for kind in KINDS if kind not in WITHOUT_PROBABILITY}
-    if name not in known:
-        raise ConfigError(f"{where}: [{table}]: {name!r} has no probability to decide by: there are {', '.join(known)}")
-    return known[name]
+def _check_kinds(kinds: Iterable[Kind], place: str) -> None:
+    for kind in kinds:
+        if kind in WITHOUT_PROBABILITY:
+            known = ", ".join(one for one in KINDS if one not in WITHOUT_PROBABILITY)
+            raise ConfigError(f"{place}: {kind!r} has no probability to decide by: there are {known}")
