@@ -6,7 +6,7 @@ import pytest
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.config import JudgeConfig
-from ragtriage.judges.llm.model_names import meant_for
+from ragtriage.judges.llm.model_names import options_for
 from ragtriage.judges.llm.options import LLMOptions
 
 OWN = LLMOptions(base_url="http://127.0.0.1:1/v1", headers={"X-Gate": "secret"})
@@ -14,14 +14,14 @@ OWN = LLMOptions(base_url="http://127.0.0.1:1/v1", headers={"X-Gate": "secret"})
 
 @pytest.mark.parametrize("name", ["anthropic:claude-haiku-4-5", "bedrock:amazon.titan-embed-text-v1", "azure:m"])
 def test_another_provider_s_key_and_texts_never_go_to_an_address_of_ones_own(name: str) -> None:
-    options = meant_for(name, OWN)
+    options = options_for(name, OWN)
 
     assert (options.base_url, dict(options.headers)) == (None, {})
 
 
 @pytest.mark.parametrize("name", ["openai:m", "openai-chat:m", "ollama:m"])
 def test_a_model_that_speaks_the_protocol_is_asked_there(name: str) -> None:
-    assert meant_for(name, OWN) is OWN
+    assert options_for(name, OWN) is OWN
 
 
 @pytest.mark.parametrize(

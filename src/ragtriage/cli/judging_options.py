@@ -16,7 +16,7 @@ from ragtriage.config import Settings
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.judges.config import LOCAL, JudgeConfig
-from ragtriage.judges.llm.model_names import at_an_address
+from ragtriage.judges.llm.model_names import takes_base_url
 from ragtriage.judges.llm.options import Price
 from ragtriage.judges.protocol import Judge
 from ragtriage.store import open_store
@@ -108,7 +108,7 @@ def choice_from(flags: JudgeFlags, settings: Settings) -> JudgeConfig:
     if unheard and all(name in LOCAL for name in names):
         flag = "header" if unheard[0] == "headers" else unheard[0].replace("_", "-")
         raise ConfigError(f"--{flag} is for language models only: name one with --judge PROVIDER:MODEL")
-    if flags.base_url is None and not any(at_an_address(name) for name in (*names, options.embeddings)):
+    if flags.base_url is None and not any(takes_base_url(name) for name in (*names, options.embeddings)):
         options = replace(options, base_url=None, headers=options.headers if flags.header else {})
     return JudgeConfig(
         names,

@@ -16,7 +16,7 @@ from ragtriage.judges.llm.channel import Channel
 from ragtriage.judges.llm.embedding_judge import EmbeddingJudge
 from ragtriage.judges.llm.judge import AskModel, LLMJudge
 from ragtriage.judges.llm.ledger import Ledger
-from ragtriage.judges.llm.model_names import address_of, meant_for
+from ragtriage.judges.llm.model_names import address_of, options_for
 from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.pending_requests import Tickets
 from ragtriage.judges.llm.pricing import price_of
@@ -49,7 +49,7 @@ class _Model:
     @classmethod
     def of(cls, name: str, config: JudgeConfig, ledger: Ledger) -> _Model:
         """Finds everything that can be wrong with the name, its key, package and price."""
-        own = meant_for(name, config.options)
+        own = options_for(name, config.options)
         transport, price = ModelTransport(name, own), price_of(name, own)
         channel = Channel(config.options, ledger, price, name=name)
         _check_budget(name, price, own, "give --price IN:OUT (US dollars for a million tokens), or ")
@@ -58,7 +58,7 @@ class _Model:
         embeddings = None
         if own.embeddings != EMBEDDED:
             # the price that a user gives is that of the judge
-            theirs = replace(meant_for(own.embeddings, config.options), price=None)
+            theirs = replace(options_for(own.embeddings, config.options), price=None)
             _check_budget(own.embeddings, price_of(own.embeddings, theirs), theirs, "give ")
             embeddings = EmbeddingJudge(own.embeddings, theirs, channel)
         return cls(name, own, price, transport, channel, embeddings)
@@ -141,10 +141,6 @@ class ConfiguredJudge:
 
     def writer(self, memory: AnswerMemory | None = None, *, tickets: Tickets | None = None) -> Writer:
         """The one model, to have something written that is no verdict: over the same channel, kept in the same memory.
-
-        Args:
-            memory: what keeps replies; one of its own if None.
-            tickets: see `judge`.
 
         Raises:
             ConfigError: not exactly one language model was named.

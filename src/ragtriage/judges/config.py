@@ -10,7 +10,7 @@ from typing import Literal
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import Kind
 from ragtriage.judges.decision_thresholds import BANDS, Band, DecisionThreshold
-from ragtriage.judges.llm.model_names import at_an_address, meant_by, parts_of
+from ragtriage.judges.llm.model_names import split_name, suggested_name, takes_base_url
 from ragtriage.judges.llm.options import LLMOptions
 
 EMBEDDED = "embedded"
@@ -50,7 +50,7 @@ class JudgeConfig:
     def __post_init__(self) -> None:
         for name in self.models:
             if ":" not in name or name.startswith(f"{EMBEDDED}:"):
-                near = next(iter(get_close_matches(name, LOCAL)), "") or meant_by(name)
+                near = next(iter(get_close_matches(name, LOCAL)), "") or suggested_name(name)
                 hint = f"; did you mean {near}?" if near else ", for example openai:gpt-5-mini"
                 raise ConfigError(f"there is no judge {name!r}: use {EMBEDDED}, {FAST} or PROVIDER:MODEL{hint}")
         for name in sorted(self.names):
@@ -82,8 +82,8 @@ class JudgeConfig:
                     "--embeddings has no effect here, as the embedded judge compares sentences: leave it out"
                 )
             asked.append(options.embeddings)
-        providers = {parts_of(name)[0] for name in asked}
-        if options.base_url is not None and not any(at_an_address(name) for name in asked):
+        providers = {split_name(name)[0] for name in asked}
+        if options.base_url is not None and not any(takes_base_url(name) for name in asked):
             raise ConfigError("--base-url is for judges and embeddings openai:NAME and ollama:NAME, and there is none")
         if options.headers and options.base_url is None and len(providers) > 1:
             raise ConfigError("--header would go to several providers: give --base-url too, and it goes there only")

@@ -72,11 +72,15 @@ def test_the_explanation_and_the_quote_come_before_the_verdict():
 def test_the_evidence_is_the_same_bytes_at_the_start_of_every_request_about_it():
     evidence = "\n".join(fence("source", text) for text in in_order(SOURCES))
     requests = group_questions(POOL, 4)
-    about_all = [render(r, PROMPTS).user for r in requests if r.home.label == "source" and len(r.home.texts) > 2]
+    about_all = [
+        render(r, PROMPTS).user for r in requests if r.evidence.label == "source" and len(r.evidence.texts) > 2
+    ]
     assert len(about_all) > 1
     assert all(user.startswith(evidence) for user in about_all)
     for text in SOURCES:
-        about_one = [render(r, PROMPTS).user for r in requests if r.home.label == "source" and r.home.texts == (text,)]
+        about_one = [
+            render(r, PROMPTS).user for r in requests if r.evidence.label == "source" and r.evidence.texts == (text,)
+        ]
         assert len(about_one) > 1
         assert all(user.startswith(fence("source", text)) for user in about_one)
 

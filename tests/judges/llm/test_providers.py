@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ragtriage.core.errors import ConfigError, MissingExtraError
-from ragtriage.judges.llm.model_names import address_of, shown
+from ragtriage.judges.llm.model_names import address_of, public_address
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.providers import PROVIDERS, embedder_named, fast_client, model_named
 from ragtriage.judges.llm.transport import ModelTransport, PerLoop
@@ -232,7 +232,7 @@ def test_an_address_with_a_password_is_refused_without_showing_it() -> None:
 
 
 def test_an_address_is_shown_without_what_may_be_secret() -> None:
-    assert shown("https://me:pass@host:1/v1/?key=x#y") == "https://host:1/v1"
+    assert public_address("https://me:pass@host:1/v1/?key=x#y") == "https://host:1/v1"
 
 
 def test_headers_that_a_provider_cannot_send_are_refused_before_anything_is_asked(

@@ -1,4 +1,4 @@
-"""Where requests wait until they may be sent: for a place, for their turn, for money."""
+"""Where requests wait until they may be sent: for a slot, for their turn, for money."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHORTEST_WAIT = 0.001
 
 
 @dataclass(slots=True, eq=False)
-class Place:
+class Slot:
     """What a request holds while it is in flight."""
 
     tokens: int
@@ -34,15 +34,15 @@ class _Queue:
     """Those who wait: by the turn of the case that they ask about, then in the order in which they came."""
 
     def __init__(self) -> None:
-        self._heap: list[tuple[int, int, Place, asyncio.Future[bool]]] = []
+        self._heap: list[tuple[int, int, Slot, asyncio.Future[bool]]] = []
         self._came = 0
 
-    def join(self, place: Place, granted: asyncio.Future[bool]) -> None:
+    def join(self, slot: Slot, granted: asyncio.Future[bool]) -> None:
         """Wait."""
         self._came += 1
-        heapq.heappush(self._heap, (TURN.get(), self._came, place, granted))
+        heapq.heappush(self._heap, (TURN.get(), self._came, slot, granted))
 
-    def first(self) -> tuple[Place, asyncio.Future[bool]] | None:
+    def first(self) -> tuple[Slot, asyncio.Future[bool]] | None:
         """Whose turn it is; those who have gone are taken out."""
         while self._heap and self._heap[0][3].done():
             heapq.heappop(self._heap)
@@ -52,14 +52,8 @@ class _Queue:
 class Admission:
     """Lets requests start: those that are repeated first, then by the turn of their case, then as they came.
 
-    Args:
-        concurrency: how many at once and in a minute.
-        ledger: whether there is money left.
-        clock: seconds.
-        sleep: waits so many seconds.
-
     Attributes:
-        in_flight: how many hold a place.
+        in_flight: how many hold a slot.
         closed: why every request would fail; None while that isn't known.
     """
 
@@ -84,47 +78,41 @@ class Admission:
         self._paced_until = 0.0
         ledger.watch(self._let_in)
 
-    async def enter(self, tokens: int, price: float, *, repeated: bool) -> Place:
-        """Wait for a place; give it back with `leave`.
+    async def enter(self, tokens: int, price: float, *, repeated: bool) -> Slot:
+        """Wait for a slot; give it back with `leave`.
 
         Raises:
             JudgeError: there will be none.
         """
-        place = Place(tokens, price)
+        slot = Slot(tokens, price)
         self._check_loop()
-        if self.closed is None and not self._next() and self._may_start(place):
-            self._start(place)
-            return place
+        if self.closed is None and not self._next() and self._may_start(slot):
+            self._start(slot)
+            return slot
         granted = asyncio.get_running_loop().create_future()
-        (self._repeated if repeated else self._new).join(place, granted)
+        (self._repeated if repeated else self._new).join(slot, granted)
         self._let_in()
         try:
             entered = await granted
         except asyncio.CancelledError:
             if not granted.cancelled() and granted.result():
                 self.in_flight -= 1
-                self._ledger.withdraw(place.price)
+                self._ledger.withdraw(slot.price)
             else:
                 self._let_in()  # those behind may take less
             raise
         if entered:
-            return place
+            return slot
         raise Stopped(self._ledger.stopped) if self.closed is None else JudgeError(self.closed)
 
-    def leave(self, place: Place, reply: Reply | None, tokens: int) -> None:
-        """The request has ended.
-
-        Args:
-            place: its own.
-            reply: None if there was none.
-            tokens: what it took in truth.
-        """
-        self._concurrency.correct(place.taken, tokens)
+    def leave(self, slot: Slot, reply: Reply | None, tokens: int) -> None:
+        """The request has ended."""
+        self._concurrency.correct(slot.taken, tokens)
         self.in_flight -= 1
-        self._ledger.end(place.price, reply)
+        self._ledger.end(slot.price, reply)
 
     async def rest(self, seconds: float) -> None:
-        """Wait without a place, but no longer than anything may still be sent."""
+        """Wait without a slot, but no longer than anything may still be sent."""
         if self._ended():
             return
         alarm = self._alarm(seconds)
@@ -136,11 +124,7 @@ class Admission:
             alarm.cancel()
 
     def close(self, sentence: str) -> str:
-        """Refuse all who wait, and all who come.
-
-        Returns:
-            What they are told: the first sentence stays.
-        """
+        """Refuse all who wait, and all who come."""
         if self.closed is None:
             self.closed = sentence
             self._let_in()
@@ -155,15 +139,11 @@ class Admission:
 
         return asyncio.get_running_loop().create_task(wait())
 
-    def _next(self) -> tuple[Place, asyncio.Future[bool]] | None:
+    def _next(self) -> tuple[Slot, asyncio.Future[bool]] | None:
         return self._repeated.first() or self._new.first()
 
     def _check_loop(self) -> None:
-        """Places and turns of two event loops can't be told to each other.
-
-        Raises:
-            JudgeError: another loop is using it now.
-        """
+        """Places and turns of two event loops can't be told to each other."""
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
             if self._loop and not self._loop.is_closed() and (self.in_flight or self._next()):
@@ -176,11 +156,11 @@ class Admission:
             for alarm in self._asleep:
                 alarm.cancel()
         while waiting := self._next():
-            place, granted = waiting
+            slot, granted = waiting
             if self.closed is not None:
                 granted.set_result(False)
-            elif self._may_start(place):
-                self._start(place)
+            elif self._may_start(slot):
+                self._start(slot)
                 granted.set_result(True)
             else:
                 if self._ledger.stopped is not None:
@@ -190,21 +170,21 @@ class Admission:
         if self._pacer:
             self._pacer.cancel()
 
-    def _may_start(self, place: Place) -> bool:
-        if self.in_flight >= self._concurrency.limit or not self._ledger.admits(place.price):
+    def _may_start(self, slot: Slot) -> bool:
+        if self.in_flight >= self._concurrency.limit or not self._ledger.admits(slot.price):
             return False
         now = self._clock()
-        wait = self._concurrency.wait(now, place.tokens)
+        wait = self._concurrency.wait(now, slot.tokens)
         if wait <= 0:
             return True
         self._look_again(now, max(wait, SHORTEST_WAIT))
         return False
 
-    def _start(self, place: Place) -> None:
-        place.taken = self._concurrency.start(self._clock(), place.tokens)
-        place.number = self._concurrency.sent
+    def _start(self, slot: Slot) -> None:
+        slot.taken = self._concurrency.start(self._clock(), slot.tokens)
+        slot.number = self._concurrency.sent
         self.in_flight += 1
-        self._ledger.begin(place.price)
+        self._ledger.begin(slot.price)
 
     def _look_again(self, now: float, wait: float) -> None:
         """Have the queue looked at after so many seconds, unless it is earlier anyway."""

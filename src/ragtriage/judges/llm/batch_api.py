@@ -59,13 +59,6 @@ class _JobError(ExchangeError):
 class BatchAPI:
     """One model's batch API; enter it before use.
 
-    Args:
-        name: `provider:model`, for messages.
-        model: with a batch API.
-        options: of the requests.
-        price: the model's, of live requests.
-        sleep: waits so many seconds.
-
     Raises:
         ConfigError: the model has no batch API.
     """
@@ -124,11 +117,7 @@ class BatchAPI:
         return self._model.batch_request_size(request)
 
     async def create(self, requests: Sequence[EncodedBatchRequest]) -> Batch:
-        """Submit requests of one group; again and again where that fails for the moment.
-
-        Raises:
-            ExchangeError: they weren't submitted, as far as can be told.
-        """
+        """Submit requests of one group; again and again where that fails for the moment."""
         return await self._retried(lambda: self._model.batch_create(requests))
 
     async def collect(self, batch: Batch, prompts: Mapping[str, Prompt]) -> Mapping[str, Reply | ExchangeError] | None:
@@ -171,11 +160,7 @@ class BatchAPI:
             raise self._explain(error) from None
 
     async def _retried(self, call: Callable[[], Awaitable[T]]) -> T:
-        """Again and again, where it fails for the moment.
-
-        Raises:
-            ExchangeError: it failed.
-        """
+        """Again and again, where it fails for the moment."""
         for backoff in BACKOFFS:
             try:
                 return await self._once(call)

@@ -113,11 +113,7 @@ class BatchQueue:
             self._pending.leave(one)
 
     def close(self) -> None:
-        """Drop the tickets whose answers were handed out; call it when these are safe.
-
-        Raises:
-            StoreError: they can't be dropped.
-        """
+        """Drop the tickets whose answers were handed out; call it when these are safe."""
         self._book.sweep()
 
     async def _work(self) -> None:
@@ -160,11 +156,7 @@ class BatchQueue:
         return False
 
     async def _collect(self) -> bool:
-        """Hand out the answers of the batches that have ended; False if none has.
-
-        Raises:
-            JudgeError: every request would fail.
-        """
+        """Hand out the answers of the batches that have ended; False if none has."""
         broken: ExchangeError | None = None
         crowded: list[tuple[int, str]] = []
         some, self._trouble = False, ""
@@ -197,13 +189,7 @@ class BatchQueue:
         return some
 
     async def _submit(self) -> bool:
-        """Submit what has no ticket; False if there is nothing.
-
-        Raises:
-            Stopped: it may not be submitted, or not now; some of it may have been.
-            JudgeError: nothing can be submitted.
-            StoreError: the tickets can't be kept.
-        """
+        """Submit what has no ticket; False if there is nothing."""
         fresh = self._pending.to_submit()
         if not fresh:
             return False
@@ -223,11 +209,7 @@ class BatchQueue:
         return True
 
     def _make_room(self, crowded: Sequence[tuple[int, str]]) -> None:
-        """Submit less at a time, or nothing for now, where the provider had too much waiting already.
-
-        Args:
-            crowded: the number of requests of each batch that it didn't take for that reason, and its words.
-        """
+        """Submit less at a time, or nothing for now, where the provider had too much waiting already."""
         self._full = ""
         for size, cause in crowded:
             if self._pending.at_the_provider() or size <= SMALLEST_BATCH:

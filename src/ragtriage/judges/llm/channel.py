@@ -41,7 +41,7 @@ PATIENCE = 900.0
 FIRST_BACKOFF, LONGEST_BACKOFF, LONGEST_BUSY_BACKOFF = 0.5, 30.0, 60.0
 FIRST_REQUESTS = 5
 """If all of the first so many are rejected, every one will be."""
-LARGEST_SURPRISE = 4.0
+LARGEST_COST_FACTOR = 4.0
 """A reply that cost more than it should have at most raises what later ones may cost, by this factor at most."""
 
 
@@ -50,7 +50,7 @@ class GaveUp(Exception):
 
 
 @dataclass(slots=True)
-class _Past:
+class _Attempts:
     """What became of a request so far."""
 
     number: int
@@ -66,7 +66,7 @@ class Channel:
     """The way to one model, for all who ask it.
 
     First come, first served, but repeated requests before new ones; while a request waits to be repeated it holds no
-    place. When a budget, a limit or `stop` ends it, those who wait hear of it after the last request in flight has
+    slot. When a budget, a limit or `stop` ends it, those who wait hear of it after the last request in flight has
     ended, so that nobody cancels what is paid for.
 
     Args:
@@ -100,7 +100,7 @@ class Channel:
         self._begun = 0
         self._replies = 0
         self._rejected = 0
-        self._surprise = 1.0
+        self._cost_factor = 1.0
 
     @property
     def in_flight(self) -> int:
@@ -168,38 +168,33 @@ class Channel:
             GaveUp: this request fails.
             JudgeError: every request would fail, or no further one may start.
         """
-        past = _Past(self._begun)
+        past = _Attempts(self._begun)
         self._begun += 1
         tokens = tokens_in + largest_reply
         known = priced or self._price
         price = known.of(tokens_in, largest_reply) if known else 0.0
         while True:
-            place = await self._admission.enter(tokens, price * self._surprise, repeated=past.cause != "")
+            slot = await self._admission.enter(tokens, price * self._cost_factor, repeated=past.cause != "")
             if past.cause:
                 self._ledger.repeated[past.cause] += 1
             reply, took = None, tokens_in
             try:
                 reply = await once()
             except ExchangeError as error:
-                wait = self._wait_after(error, past, place.number)
+                wait = self._wait_after(error, past, slot.number)
             else:
                 self._replies += 1
                 self._concurrency.replied()
                 took = (reply.tokens_in + reply.tokens_out) or tokens
                 if price and reply.price:
-                    self._surprise = max(self._surprise, min(reply.price / price, LARGEST_SURPRISE))
+                    self._cost_factor = max(self._cost_factor, min(reply.price / price, LARGEST_COST_FACTOR))
                 return reply
             finally:
-                self._admission.leave(place, reply, took)
+                self._admission.leave(slot, reply, took)
             await self._admission.rest(wait)
 
-    def _wait_after(self, error: ExchangeError, past: _Past, number: int) -> float:
-        """Seconds until the request is sent again.
-
-        Raises:
-            GaveUp: it isn't.
-            JudgeError: no request is.
-        """
+    def _wait_after(self, error: ExchangeError, past: _Attempts, number: int) -> float:
+        """Seconds until the request is sent again."""
         if isinstance(error, Unusable):
             self._close(str(error), error)
         if isinstance(error, Busy):
@@ -221,7 +216,7 @@ class Channel:
             self._close(f"{self._name} gives no answer: {cause}; look at its address and at your network", error)
         raise GaveUp(f"no answer, asked {past.failed} times: {cause}") from error
 
-    def _wait_after_busy(self, error: Busy, past: _Past, number: int) -> float:
+    def _wait_after_busy(self, error: Busy, past: _Attempts, number: int) -> float:
         now = self._clock()
         if not past.busy:
             past.busy_since, past.replies_then = now, self._replies
@@ -241,11 +236,7 @@ class Channel:
         raise GaveUp(f"no answer for {PATIENCE / 60:.0f} minutes: {cause}") from error
 
     def _close(self, sentence: str, error: ExchangeError) -> NoReturn:
-        """Give everybody the same error from now on.
-
-        Raises:
-            JudgeError: always.
-        """
+        """Give everybody the same error from now on."""
         raise JudgeError(self._admission.close(sentence)) from error
 
 

@@ -14,7 +14,7 @@ from ragtriage.core.questions import Kind, Question
 from ragtriage.core.verdicts import Answer, Answered, Failure, Verdict
 from ragtriage.judges.llm.channel import Channel, GaveUp
 from ragtriage.judges.llm.messages import ExchangeError, Rejected, Reply, Transient, Unusable, tokens_of
-from ragtriage.judges.llm.model_names import address_of, parts_of
+from ragtriage.judges.llm.model_names import address_of, split_name
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.pricing import price_of
 from ragtriage.judges.llm.transport import Embedder
@@ -112,11 +112,7 @@ class EmbeddingJudge:
         return Estimate(len(packs), tokens, 0, self._price.of(tokens, 0) if self._price else None)
 
     async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
-        """See `ragtriage.judges.protocol.Judge.ask`; all texts travel together, each once.
-
-        Raises:
-            JudgeError: every request would fail, or no further one may start.
-        """
+        """See `ragtriage.judges.protocol.Judge.ask`; all texts travel together, each once."""
         found = _Found()
         packs = list(_packs(_texts(questions), _most_texts(self._name)))
         running = [asyncio.ensure_future(self._fetch(pack, found)) for pack in packs]
@@ -144,11 +140,7 @@ class EmbeddingJudge:
         return Verdict(value, best, explanation=f"closest text ({best:.2f}): {_quoted(others[closest])}")
 
     async def _fetch(self, texts: Sequence[str], found: _Found) -> None:
-        """Add a vector for each text, or why there is none.
-
-        Raises:
-            JudgeError: every request would fail, or no further one may start.
-        """
+        """Add a vector for each text, or why there is none."""
         try:
             vectors = await self._vectors(texts)
         except Rejected as error:
@@ -164,14 +156,7 @@ class EmbeddingJudge:
             found.vectors |= {text: direction(vector) for text, vector in zip(texts, vectors, strict=True)}
 
     async def _vectors(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        """A vector for each text.
-
-        Raises:
-            Rejected: this request fails whenever it is sent.
-            GaveUp: it failed for good.
-            ExchangeError: it failed, and there is no channel to repeat it.
-            JudgeError: every request would fail, or no further one may start.
-        """
+        """A vector for each text."""
         found: list[Sequence[float]] = []
 
         async def once() -> Reply:
@@ -199,7 +184,7 @@ class EmbeddingJudge:
 
 def threshold_of(name: str) -> float:
     """The cosine from which two texts are taken to say the same; see `THRESHOLDS`."""
-    _, model = parts_of(name)
+    _, model = split_name(name)
     return next((value for known, value in THRESHOLDS.items() if model.startswith(known)), USUAL_THRESHOLD)
 
 
@@ -213,12 +198,7 @@ def direction(vector: Sequence[float]) -> Vector:
 
 
 def nearest(own: Vector, others: Sequence[Vector]) -> tuple[float, int]:
-    """The highest cosine, in [-1, 1], and the place of the vector that has it, the first of several.
-
-    Args:
-        own: of length 1.
-        others: of length 1, at least one.
-    """
+    """The highest cosine of vectors of length 1, in [-1, 1], and the place of the first one that has it."""
     import numpy as np  # noqa: PLC0415  # see `direction`
 
     cosines = np.stack(others) @ own

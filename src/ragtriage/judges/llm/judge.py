@@ -26,12 +26,7 @@ class AskModel(Protocol):
     """Puts one prompt to the model until its reply can be read: `Channel.ask` live, `BatchQueue.ask` by tickets."""
 
     async def __call__(self, prompt: Prompt, read: Callable[[Reply], T], /) -> T:
-        """See `ragtriage.judges.llm.channel.Channel.ask`.
-
-        Raises:
-            GaveUp: this request fails.
-            JudgeError: every request would fail, or no further one may be made.
-        """
+        """See `ragtriage.judges.llm.channel.Channel.ask`."""
         ...
 
 
@@ -93,11 +88,7 @@ class LLMJudge:
         return self._batch_ids.pop(question, "")
 
     async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
-        """See `ragtriage.judges.protocol.Judge.ask`; the answers of one request come together.
-
-        Raises:
-            JudgeError: every request would fail, or no further one may be made. What was in flight is yielded first.
-        """
+        """See `ragtriage.judges.protocol.Judge.ask`; the answers of one request come together."""
         places: dict[Question, list[int]] = {}
         for position, question in enumerate(questions):
             if question.kind in ASKED:

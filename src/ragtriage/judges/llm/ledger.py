@@ -57,11 +57,7 @@ class Ledger:
         self._watchers.append(changed)
 
     def admits(self, price: float) -> bool:
-        """Whether a request may start that costs this at most; stops everything if it can't even after all others.
-
-        Args:
-            price: in US dollars.
-        """
+        """Whether a request may start that costs this at most; stops everything if it can't even after all others."""
         if self.stopped is not None:
             return False
         if self._max_requests is not None and self.requests >= self._max_requests:

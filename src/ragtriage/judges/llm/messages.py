@@ -61,12 +61,7 @@ class ExchangeError(Exception):
 
 
 class Transient(ExchangeError):
-    """It failed this time.
-
-    Args:
-        cause: what happened.
-        after: seconds that the server asked to wait, if it said.
-    """
+    """It failed this time."""
 
     def __init__(self, cause: str, after: float | None = None) -> None:
         super().__init__(cause)

@@ -30,30 +30,18 @@ SHOWN = 5
 
 
 class Tickets(Protocol):
-    """What keeps tickets between commands; nothing in them is secret."""
+    """What keeps tickets between commands; nothing in them is secret. Every method may raise a `StoreError`."""
 
     def get(self, keys: Sequence[bytes]) -> Mapping[bytes, str]:
-        """The texts that are kept under these keys; keys without one are left out.
-
-        Raises:
-            StoreError: they can't be read.
-        """
+        """The texts that are kept under these keys; keys without one are left out."""
         ...
 
     def put(self, entries: Mapping[bytes, str]) -> None:
-        """Keep texts, safe from a killed process before this returns; what a key had is replaced.
-
-        Raises:
-            StoreError: they can't be kept.
-        """
+        """Keep texts, safe from a killed process before this returns; what a key had is replaced."""
         ...
 
     def drop(self, keys: Sequence[bytes]) -> None:
-        """Keep nothing under these keys any more.
-
-        Raises:
-            StoreError: they can't be dropped.
-        """
+        """Keep nothing under these keys any more."""
         ...
 
 
@@ -86,9 +74,6 @@ class TicketBook:
 
     Several requests may have the same key: each holds a ticket of its own. Every method but `take`, `give_back` and
     `use` raises `StoreError` where tickets can't be read or kept.
-
-    Args:
-        tickets: what keeps them.
     """
 
     def __init__(self, tickets: Tickets) -> None:
@@ -190,14 +175,7 @@ class Pending:
 
 
 class PendingRequests:
-    """All requests that wait, and what becomes of them.
-
-    Args:
-        name: the model, for errors.
-        ledger: holds the largest price of every request that has a ticket.
-        book: the tickets.
-        largest_price: of a prompt, in US dollars.
-    """
+    """All requests that wait, and what becomes of them."""
 
     def __init__(self, name: str, ledger: Ledger, book: TicketBook, largest_price: Callable[[Prompt], float]) -> None:
         self.arrivals = 0
@@ -245,11 +223,7 @@ class PendingRequests:
             naps = naps + 1 if events == self._events else 0
 
     def find_tickets(self) -> None:
-        """Give those without a ticket the one that an earlier command left for them.
-
-        Raises:
-            StoreError: tickets can't be read.
-        """
+        """Give those without a ticket the one that an earlier command left for them."""
         self._book.look_up(one.key for one in self._all)
         for one in self._all:
             one.known = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ragtriage.judges.llm.model_names import address_of, parts_of
+from ragtriage.judges.llm.model_names import address_of, split_name
 from ragtriage.judges.llm.options import LLMOptions, Price
 
 if TYPE_CHECKING:
@@ -24,11 +24,8 @@ def price_of(name: str, options: LLMOptions) -> Price | None:
         name: `PROVIDER:MODEL`.
         options: the user's own price goes first. A model at an address of the user's has no other, but those of Ollama
             are free.
-
-    Raises:
-        ConfigError: the name or the address can't be read.
     """
-    provider, model = parts_of(name)
+    provider, model = split_name(name)
     address = address_of(name, options)
     if options.price is not None:
         return options.price
@@ -53,15 +50,7 @@ def price_of(name: str, options: LLMOptions) -> Price | None:
 
 
 def price_of_reply(response: ModelResponse, price: Price, tokens_in: int, tokens_out: int, *, own: bool) -> float:
-    """What a reply cost, in US dollars; what its provider had kept of the prompt counts as cheaper.
-
-    Args:
-        response: what came back.
-        price: the model's.
-        tokens_in: sent.
-        tokens_out: sent back.
-        own: whether the price is the user's own, which knows no cheaper tokens.
-    """
+    """What a reply cost, in US dollars; what its provider had kept of the prompt counts as cheaper."""
     if not own and (response.usage.cache_read_tokens or response.usage.cache_write_tokens):
         with suppress(AssertionError, LookupError, ValueError):  # it may name another model than was asked
             return float(response.cost().total_price)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragtriage.judges.llm.messages import Busy, ExchangeError, Rejected, Transient, Unusable
-from ragtriage.judges.llm.model_names import address_of, parts_of, shown
+from ragtriage.judges.llm.model_names import address_of, public_address, split_name
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.providers import PROVIDERS, Access
 
@@ -43,7 +43,7 @@ class Endpoint:
     @classmethod
     def of(cls, name: str, options: LLMOptions) -> Endpoint:
         """As the user chose it."""
-        keys = PROVIDERS.get(parts_of(name)[0], Access()).keys
+        keys = PROVIDERS.get(split_name(name)[0], Access()).keys
         held = (os.environ.get(variable, "") for variable in (*keys, *_SECRET_VARIABLES))
         return cls(name, address_of(name, options), keys, (*filter(None, held), *options.headers.values()))
 
@@ -101,8 +101,8 @@ class Endpoint:
         if self.address:
             advice = f"set {keys}" if keys else "look at its key"
             return Unusable(
-                f"{self.name}: the server at {shown(self.address)} {what} ({status}): {advice}, or give what it asks "
-                "for with --header"
+                f"{self.name}: the server at {public_address(self.address)} {what} ({status}): {advice}, or give what "
+                "it asks for with --header"
             )
         held = f" in {keys}" if keys else ""
         return Unusable(f"{self.name}: the provider {what}{held} ({status}): look at the key and at what it may do")
@@ -113,8 +113,8 @@ class Endpoint:
         hint = f" (perhaps {meant})" if meant else ""
         if self.address:
             return Unusable(
-                f"{self.name}: the server at {shown(self.address)} knows no such model or no such page ({status}): "
-                f"look at the model's name{hint}, and whether the address ends as it should, mostly in /v1"
+                f"{self.name}: the server at {public_address(self.address)} knows no such model or no such page "
+                f"({status}): look at the model's name{hint}, and whether the address ends as it should, mostly in /v1"
             )
         return Unusable(f"{self.name}: the provider has no such model for this key ({status}): look at its name{hint}")
 
@@ -133,7 +133,7 @@ class Endpoint:
         return Rejected(f"the server refused the request{self.because(error)}")
 
     def _no_connection(self, error: Any) -> ExchangeError:
-        where = f" to {shown(self.address)}" if self.address else ""
+        where = f" to {public_address(self.address)}" if self.address else ""
         return Transient(f"no connection{where}: {self.hide(_root(error))}")
 
     def _server_error(self, error: Any) -> ExchangeError:

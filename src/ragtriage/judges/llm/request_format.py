@@ -163,12 +163,6 @@ def parameters_of(prompt: Prompt, form: RequestFormat) -> ModelRequestParameters
 def reply_of(response: ModelResponse, prompt: Prompt, price: Price | None, *, own_price: bool) -> Reply:
     """What a model said, as a reply.
 
-    Args:
-        response: what came back.
-        prompt: what was asked; its length counts where the server doesn't count.
-        price: the model's.
-        own_price: whether the user gave it.
-
     Raises:
         Rejected: the provider's filter stopped it.
     """

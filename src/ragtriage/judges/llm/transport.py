@@ -51,12 +51,7 @@ class _Open(Generic[T]):
 
 
 class PerLoop(Generic[T]):
-    """One thing, such as open connections, for each running event loop, closed when its loop ends.
-
-    Args:
-        make: makes one.
-        close: closes it; awaited in its own loop.
-    """
+    """One thing, such as open connections, for each running event loop, closed in its own loop when that ends."""
 
     def __init__(self, make: Callable[[], T], close: Callable[[T], Awaitable[None]]) -> None:
         self._make = make
@@ -95,11 +90,6 @@ class ModelTransport:
     """A `Transport` to a model of any provider.
 
     It may be used in one event loop after another, and in several at once: in each it has a client of its own.
-
-    Args:
-        name: `PROVIDER:MODEL`.
-        options: the address, headers, timeout and the form of replies.
-        make: makes the model; see `model_named`.
 
     Raises:
         ConfigError: the name, its key or its address is wrong or missing.
@@ -156,15 +146,7 @@ class ModelTransport:
 class Embedder:
     """Texts to vectors by one request: no retries, no limits, no memory.
 
-    It may be used in one event loop after another, and in several at once: in each it has a client of its own.
-
-    Args:
-        name: `PROVIDER:MODEL`.
-        options: the address, headers and timeout.
-
-    Raises:
-        ConfigError: the name, its key or its address is wrong or missing.
-        MissingExtraError: the provider's package isn't installed.
+    Clients and errors are as those of `ModelTransport`.
     """
 
     def __init__(self, name: str, options: LLMOptions) -> None:
@@ -176,11 +158,7 @@ class Embedder:
         self._here = PerLoop(self._open, _Open.close)
 
     async def __call__(self, texts: Sequence[str]) -> tuple[Sequence[Sequence[float]], Reply]:
-        """A vector for each text, and what that took.
-
-        Raises:
-            ExchangeError: see `ragtriage.judges.llm.messages.Transport.send`.
-        """
+        """A vector for each text, and what that took."""
         settings: EmbeddingSettings = {}
         if self._options.headers:
             settings["extra_headers"] = dict(self._options.headers)
@@ -205,10 +183,6 @@ def traced(model: Model, provider: TracerProvider | None = None) -> Model:
     """The model with an OpenTelemetry span for each request, or as it is where the user has set no tracer provider.
 
     A span holds the names, settings, tokens, price and duration of a request, no text of it and no header.
-
-    Args:
-        model: what is asked.
-        provider: None for the one that the user has set for the process.
     """
     from opentelemetry.trace import NoOpTracerProvider, ProxyTracerProvider, get_tracer_provider  # noqa: PLC0415  # lazy
 

@@ -24,8 +24,8 @@ class Cascade:
     second's.
 
     Args:
-        first: the cheap one; its scores are held against the bands.
-        then: the expensive one.
+        first: its scores are held against the bands.
+        then: asked what the first isn't sure of.
         bands: kind → between which scores a question is passed on.
         at_best: estimate as if the first judge were sure of everything that it may decide; else as if of nothing.
 
@@ -71,11 +71,7 @@ class Cascade:
         return self._first.estimate(first) + self._then.estimate(then)
 
     async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
-        """See `Judge.ask`; what is passed on is asked together, after the first judge has answered everything.
-
-        Raises:
-            JudgeError: one of the judges can't answer anything.
-        """
+        """See `Judge.ask`; what is passed on is asked together, after the first judge has answered everything."""
         kinds = {question.kind for question in questions}
         beyond = {kind for kind in kinds if self._beyond(kind)}
         first = [position for position, question in enumerate(questions) if question.kind not in beyond]

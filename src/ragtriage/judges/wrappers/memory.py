@@ -87,10 +87,6 @@ class Keys:
 
     A key depends on the kind, the judge's fingerprint of that kind, every field of the question and the trial, and on
     nothing else. Make a new object for each batch, so that the texts that it remembers are bounded by the batch.
-
-    Args:
-        fingerprint: the judge's method.
-        trial: which repetition.
     """
 
     def __init__(self, fingerprint: Callable[[Kind], str], trial: int = 0) -> None:

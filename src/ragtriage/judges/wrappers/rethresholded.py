@@ -19,10 +19,6 @@ class Rethresholded:
     It belongs around `Cached`: what was answered stays known whatever the thresholds are. A verdict without a
     probability stays as it is.
 
-    Args:
-        judge: what is asked.
-        thresholds: kind → where its verdicts change.
-
     Raises:
         ConfigError: a threshold was fitted for another version of the judge.
     """
@@ -57,11 +53,7 @@ class Rethresholded:
         return self._judge.estimate(questions)
 
     async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
-        """See `Judge.ask`.
-
-        Raises:
-            JudgeError: the inner judge can't answer anything.
-        """
+        """See `Judge.ask`."""
         async with closing(self._judge.ask(questions)) as answers:
             async for position, answer in answers:
                 threshold = self._thresholds.get(questions[position].kind)

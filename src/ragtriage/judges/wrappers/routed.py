@@ -12,12 +12,7 @@ from ragtriage.judges.wrappers.streams import closing, merged
 
 
 class Routed:
-    """Asks several judges at once, each its own kinds of questions.
-
-    Args:
-        judges: kind → who answers it; one judge may answer several.
-        name: what the whole is called.
-    """
+    """Asks several judges at once, each its own kinds of questions."""
 
     def __init__(self, judges: Mapping[Kind, Judge], name: str) -> None:
         self._judges = dict(judges)
@@ -45,11 +40,7 @@ class Routed:
         return sum(parts, Estimate())
 
     async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
-        """See `Judge.ask`.
-
-        Raises:
-            JudgeError: one of the judges can't answer anything; raised after the others' answers.
-        """
+        """See `Judge.ask`."""
         shares = list(self._shares(questions))
         for position, question in enumerate(questions):
             if question.kind not in self._judges:
