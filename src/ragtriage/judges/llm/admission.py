@@ -6,6 +6,7 @@ import asyncio
 import heapq
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from itertools import count
 
 from ragtriage.core.errors import JudgeError, Stopped
 from ragtriage.judges.llm.concurrency import ConcurrencyController, Taken
@@ -30,25 +31,6 @@ class Slot:
     taken: Taken | None = None
 
 
-class _Queue:
-    """Those who wait: by the turn of the case that they ask about, then in the order in which they came."""
-
-    def __init__(self) -> None:
-        self._heap: list[tuple[int, int, Slot, asyncio.Future[bool]]] = []
-        self._came = 0
-
-    def join(self, slot: Slot, granted: asyncio.Future[bool]) -> None:
-        """Wait."""
-        self._came += 1
-        heapq.heappush(self._heap, (TURN.get(), self._came, slot, granted))
-
-    def first(self) -> tuple[Slot, asyncio.Future[bool]] | None:
-        """Whose turn it is; those who have gone are taken out."""
-        while self._heap and self._heap[0][3].done():
-            heapq.heappop(self._heap)
-        return self._heap[0][2:] if self._heap else None
-
-
 class Admission:
     """Lets requests start: those that are repeated first, then by the turn of their case, then as they came.
 
@@ -70,8 +52,9 @@ class Admission:
         self._ledger = ledger
         self._clock = clock
         self._sleep = sleep
-        self._repeated = _Queue()
-        self._new = _Queue()
+        self._waiting: list[tuple[bool, int, int, Slot, asyncio.Future[bool]]] = []
+        """A heap by the order in which they may start."""
+        self._came = count()
         self._asleep: set[asyncio.Task[None]] = set()
         self._pacer: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -90,7 +73,7 @@ class Admission:
             self._start(slot)
             return slot
         granted = asyncio.get_running_loop().create_future()
-        (self._repeated if repeated else self._new).join(slot, granted)
+        heapq.heappush(self._waiting, (not repeated, TURN.get(), next(self._came), slot, granted))
         self._let_in()
         try:
             entered = await granted
@@ -140,10 +123,13 @@ class Admission:
         return asyncio.get_running_loop().create_task(wait())
 
     def _next(self) -> tuple[Slot, asyncio.Future[bool]] | None:
-        return self._repeated.first() or self._new.first()
+        """Whose turn it is; those who have gone are taken out."""
+        while self._waiting and self._waiting[0][-1].done():
+            heapq.heappop(self._waiting)
+        return self._waiting[0][3:] if self._waiting else None
 
     def _check_loop(self) -> None:
-        """Places and turns of two event loops can't be told to each other."""
+        """A request can't wait for one of another event loop."""
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
             if self._loop and not self._loop.is_closed() and (self.in_flight or self._next()):

@@ -105,12 +105,10 @@ def _given(question: Question) -> Evidence | None:
 
 
 def _evidence_of_all(questions: Sequence[Question], *, alone: bool) -> list[Evidence]:
-    """Where each question is asked, beside the others: some go along with others to evidence that shows more."""
-    given = [] if alone else [evidence for evidence in map(_given, questions) if evidence]
-    placed = [
-        _evidence_of(question, {evidence.texts[0] for evidence in given if len(evidence.texts) == 1})
-        for question in questions
-    ]
+    """What each question is asked about, beside the others: some join others whose evidence shows more."""
+    given = () if alone else filter(None, map(_given, questions))
+    sources = {evidence.texts[0] for evidence in given if len(evidence.texts) == 1}
+    placed = [_evidence_of(question, sources) for question in questions]
     if alone:
         return placed
     with_query: dict[tuple[Label, tuple[str, ...]], Evidence] = {}
@@ -127,8 +125,8 @@ def _evidence_of_all(questions: Sequence[Question], *, alone: bool) -> list[Evid
     ]  # fmt: skip
 
 
-def _evidence_of(question: Question, known: Collection[str]) -> Evidence:  # noqa: PLR0911  # one for each kind of evidence
-    """Where a question is asked."""
+def _evidence_of(question: Question, sources: Collection[str]) -> Evidence:  # noqa: PLR0911  # one a kind of evidence
+    """What a question is asked about; `sources` are those that others are asked about alone."""
     given = _given(question)
     if given:
         return given
@@ -136,7 +134,7 @@ def _evidence_of(question: Question, known: Collection[str]) -> Evidence:  # noq
         case "essential" | "relevant":
             if question.context:
                 return Evidence("response", (question.context,), question.query)
-            if len(question.subject) >= LONG or (question.kind == "essential" and question.subject in known):
+            if len(question.subject) >= LONG or (question.kind == "essential" and question.subject in sources):
                 return Evidence("source", (question.subject,), question.query)
             return Evidence("query", (question.query,))
         case "claims" | "declines" | "same_answer":
