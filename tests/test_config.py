@@ -265,6 +265,7 @@ def test_a_variant_may_have_a_threshold() -> None:
         ("rules = 3", "rules must be a list, not 3"),
         ("rules = [3]", "rules[1] must be a table, not 3"),
         ("[[rules]]\nname = 'x'", "rules[1] lacks 'kind'; rules[1] lacks 'when'; rules[1] lacks 'component'"),
+        (RULE.replace("thin_sources", ""), "rules[1] has an empty name"),
         (RULE.replace("quality", "bad"), "rules[1].kind is 'bad': use 'failure', 'quality'"),
         (
             RULE.replace('groundedness = "low"', 'groundedness = "lo"'),

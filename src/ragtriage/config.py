@@ -46,12 +46,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.core.questions import Kind
 from ragtriage.core.validation import STRICT, Invalid, validated
 from ragtriage.diagnosis.rules import RULES, Rule
 from ragtriage.diagnosis.rules import Kind as FindingKind
 from ragtriage.diagnosis.thresholds import Level, thresholds_with
-from ragtriage.judges.decision_thresholds import DecisionThreshold, check_bands, check_thresholds
+from ragtriage.judges.decision_thresholds import DecisionThreshold, check_kinds, check_thresholds
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.metrics import METRICS, OTHER_NAMES, metric_named, own, unknown
 from ragtriage.text.citations.marks import pattern_of
@@ -84,9 +83,9 @@ class Settings:
     any_language: bool = False
     citation_mark: str | None = None
     """See `ragtriage.core.case.Case.citation_mark`."""
-    decision_thresholds: Mapping[Kind, DecisionThreshold] = field(default_factory=dict)
+    decision_thresholds: Mapping[str, DecisionThreshold] = field(default_factory=dict)
     """Kind of question → where its verdicts change, for the judge that is named there."""
-    bands: Mapping[Kind, str] = field(default_factory=dict)
+    bands: Mapping[str, str] = field(default_factory=dict)
     """Kind of question → the cascade's band instead of the shipped one."""
 
     __pydantic_config__: ClassVar[Any] = STRICT
@@ -142,7 +141,7 @@ def read_settings(path: Path) -> Settings:
     if found.citation_mark is not None:
         pattern_of(found.citation_mark)
     check_thresholds(found.decision_thresholds, where)
-    check_bands(found.bands, where)
+    check_kinds(found.bands, f"{where}: [bands]")
     metrics = tuple(own.beside(name, folder) for name in found.metrics)
     names = own.names_in(metrics)
     prompts, guidance = (folder / one if one else None for one in (found.llm.prompts, found.llm.guidance))
@@ -245,7 +244,7 @@ def _own_rule(table: _Rule, where: str, also: Collection[str]) -> Rule:
     given = asdict(table)
     empty = [key for key in ("name", "when", "component", "reading") if not given[key]]
     if empty:
-        raise ConfigError(f"{where}: nothing stands in {', '.join(empty)}")
+        raise ConfigError(f"{where} has an empty {', '.join(empty)}")
     when: dict[str, Level] = {}
     for name, level in table.when.items():
         metric = _metric(name, also)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from ragtriage.core.errors import ConfigError
+from ragtriage.judges import config
 from ragtriage.judges.config import JudgeConfig
 from ragtriage.judges.llm.model_names import options_for
 from ragtriage.judges.llm.options import LLMOptions
 
+BUILDERS = re.compile(r"^from ragtriage\.judges\.(?!decision_thresholds|llm\.options|llm\.model_names)", re.MULTILINE)
 OWN = LLMOptions(base_url="http://127.0.0.1:1/v1", headers={"X-Gate": "secret"})
 
 
@@ -47,3 +52,7 @@ def test_a_model_that_speaks_the_protocol_is_asked_there(name: str) -> None:
 def test_what_does_not_fit_together_is_refused(given, message) -> None:
     with pytest.raises(ConfigError, match=message):
         JudgeConfig(**given)
+
+
+def test_a_configuration_is_a_value_that_knows_nothing_of_what_builds() -> None:
+    assert BUILDERS.findall(Path(config.__file__).read_text(encoding="utf-8")) == []

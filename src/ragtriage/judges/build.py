@@ -7,7 +7,7 @@ from functools import partial
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.options import WINDOW
-from ragtriage.core.questions import Kind
+from ragtriage.core.questions import KINDS, Kind
 from ragtriage.judges.config import EMBEDDED, FAST, LOCAL, JudgeConfig
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.llm.batch_api import BatchAPI
@@ -175,7 +175,8 @@ class ConfiguredJudge:
 
     def _thresholded(self, name: str, judge: Judge) -> Judge:
         """The judge with the user's decision thresholds, where there are any for it."""
-        own = {kind: one for kind, one in self.config.decision_thresholds.items() if one.judge == name}
+        given = self.config.decision_thresholds
+        own = {kind: given[kind] for kind in KINDS if kind in given and given[kind].judge == name}
         return Rethresholded(judge, own) if own else judge
 
     def _routed(self, model: _Model, comparing: Judge, tickets: Tickets | None, trial: int) -> Judge:

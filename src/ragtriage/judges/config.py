@@ -42,10 +42,10 @@ class JudgeConfig:
     any_language: bool = False
     """Whether to judge also in languages that the embedded judge wasn't measured on."""
     options: LLMOptions = field(default_factory=LLMOptions)
-    decision_thresholds: Mapping[Kind, DecisionThreshold] = field(default_factory=dict)
-    """In place of the judges' own; each counts for the judge that it names alone."""
-    own_bands: Mapping[Kind, str] = field(default_factory=dict)
-    """Bands instead of shipped ones, LOW:HIGH."""
+    decision_thresholds: Mapping[str, DecisionThreshold] = field(default_factory=dict)
+    """Kind → in place of the judges' own; each counts for the judge that it names alone."""
+    own_bands: Mapping[str, str] = field(default_factory=dict)
+    """Kind → the band instead of the shipped one, LOW:HIGH."""
 
     def __post_init__(self) -> None:
         for name in self.models:
@@ -104,8 +104,9 @@ class JudgeConfig:
         for kind in self.own_bands:
             if kind not in BANDS:
                 raise ConfigError(f"[bands]: a cascade has no band for {kind!r}: there are {', '.join(BANDS)}")
-        # whether an answer of a response may stand wasn't asked when the band was fitted
-        own = {
-            kind: replace(Band.parse(band), responses=BANDS[kind].responses) for kind, band in self.own_bands.items()
-        }
-        return dict(BANDS) | own
+        found = dict(BANDS)
+        for kind, band in BANDS.items():
+            if kind in self.own_bands:
+                # whether an answer of a response may stand wasn't asked when the band was fitted
+                found[kind] = replace(Band.parse(self.own_bands[kind]), responses=band.responses)
+        return found

@@ -101,13 +101,13 @@ and 17 to 52 % (claims of a response least, facts most); yes is closed, since of
 """
 
 
-def check_thresholds(given: Mapping[Kind, DecisionThreshold], where: str) -> None:
+def check_thresholds(given: Mapping[str, DecisionThreshold], where: str) -> None:
     """Check the tables `[decision_thresholds.KIND]` of a settings file.
 
     Raises:
         ConfigError: the kind has no probability, no judge is named, or the numbers don't fit; says which.
     """
-    _check_kinds(given, f"{where}: [decision_thresholds]")
+    check_kinds(given, f"{where}: [decision_thresholds]")
     for kind, one in given.items():
         place = f"{where}: [decision_thresholds.{kind}]"
         if not one.judge:
@@ -116,17 +116,13 @@ def check_thresholds(given: Mapping[Kind, DecisionThreshold], where: str) -> Non
             raise ConfigError(f"{place}: yes is {one.yes:g} and no is {one.no:g}: give 0 ≤ no ≤ yes ≤ 1")
 
 
-def check_bands(given: Mapping[Kind, str], where: str) -> None:
-    """Check the kinds of the table `[bands]` of a settings file; the texts aren't looked at.
+def check_kinds(kinds: Iterable[str], place: str) -> None:
+    """Check that these are kinds of questions that are answered with a probability.
 
     Raises:
-        ConfigError: a kind has no probability.
+        ConfigError: one isn't.
     """
-    _check_kinds(given, f"{where}: [bands]")
-
-
-def _check_kinds(kinds: Iterable[Kind], place: str) -> None:
+    known: list[str] = [kind for kind in KINDS if kind not in WITHOUT_PROBABILITY]
     for kind in kinds:
-        if kind in WITHOUT_PROBABILITY:
-            known = ", ".join(one for one in KINDS if one not in WITHOUT_PROBABILITY)
-            raise ConfigError(f"{place}: {kind!r} has no probability to decide by: there are {known}")
+        if kind not in known:
+            raise ConfigError(f"{place}: {kind!r} has no probability to decide by: there are {', '.join(known)}")

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.judges.llm.messages import Busy, ExchangeError, Prompt, Rejected, Reply, Transient, Unusable, tokens_of
+from ragtriage.judges.llm.messages import Busy, ExchangeError, Prompt, Rejected, Reply, Transient, Unusable
 from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.request_errors import Endpoint
 from ragtriage.judges.llm.request_format import (
@@ -95,10 +95,7 @@ class BatchAPI:
 
     def largest_price(self, prompt: Prompt) -> float:
         """The most that a request may cost, in US dollars; 0 where the model's price isn't known."""
-        if not self._price:
-            return 0.0
-        shown = sum(map(tokens_of, prompt.refused)) if prompt.refused else 0
-        return self._price.of(prompt.tokens + shown, prompt.largest_reply)
+        return self._price.of(prompt.tokens, prompt.largest_reply) if self._price else 0.0
 
     async def encode(self, prompt: Prompt, number: str) -> EncodedBatchRequest:
         """A prompt as the provider takes it.

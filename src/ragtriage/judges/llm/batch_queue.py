@@ -91,16 +91,10 @@ class BatchQueue:
         ledger.watch(self._wake)
 
     async def ask(self, prompt: Prompt, read: Callable[[Reply], T]) -> T:
-        """Have a prompt submitted, unless an earlier command has done so, and wait for its answer.
-
-        Args:
-            prompt: what is asked.
-            read: reply → answer; raises `Malformed`.
+        """Have a prompt submitted, unless an earlier command has done so, and wait for its answer; see `Channel.ask`.
 
         Raises:
-            GaveUp: this request fails.
             Stopped: the reply isn't there yet, or the request may not be submitted.
-            JudgeError: every request would fail.
             StoreError: tickets can't be read or kept.
         """
         one = self._pending.add(key_of(self._name, self._options, prompt, self._trial), prompt, read)

@@ -24,7 +24,6 @@ from ragtriage.judges.llm.messages import (
     Transient,
     Transport,
     Unusable,
-    tokens_of,
 )
 from ragtriage.judges.llm.options import LLMOptions, Price
 
@@ -134,11 +133,10 @@ class Channel:
             GaveUp: this request fails.
             JudgeError: every request would fail, or no further one may start.
         """
-        tokens, longest, problem = prompt.tokens, GROWTH * prompt.largest_reply, ""
+        longest, problem = GROWTH * prompt.largest_reply, ""
         for reading in range(1, READINGS + 1):
-            shown = sum(map(tokens_of, prompt.refused)) if prompt.refused else 0
             once = partial(transport.send, prompt)
-            reply = await self.run(once, tokens_in=tokens + shown, largest_reply=prompt.largest_reply)
+            reply = await self.run(once, tokens_in=prompt.tokens, largest_reply=prompt.largest_reply)
             if reply.truncated:
                 cause, problem = "truncated reply", f"it was cut off at {prompt.largest_reply} tokens"
                 prompt = replace(prompt, refused=None, largest_reply=min(2 * prompt.largest_reply, longest))
@@ -164,9 +162,7 @@ class Channel:
             largest_reply: in tokens.
             priced: what it costs, if not what the channel's model does.
 
-        Raises:
-            GaveUp: this request fails.
-            JudgeError: every request would fail, or no further one may start.
+        Raises as `ask`.
         """
         past = _Attempts(self._begun)
         self._begun += 1

@@ -97,7 +97,7 @@ class LLMJudge:
                 yield position, Failure(f"a language model isn't asked for {question.kind}")
         requests = group_questions(list(places), self._batch_size)
         try:
-            async with aclosing(merged([self._told(request) for request in requests])) as replies:
+            async with aclosing(merged([self._stream(request) for request in requests])) as replies:
                 async for _, _, answers in replies:
                     for question, answer in answers.items():
                         for position in places[question]:
@@ -106,7 +106,7 @@ class LLMJudge:
             for question in places:
                 self._batch_ids.pop(question, None)
 
-    async def _told(self, request: Request) -> AsyncIterator[tuple[int, Mapping[Question, Answer]]]:
+    async def _stream(self, request: Request) -> AsyncIterator[tuple[int, Mapping[Question, Answer]]]:
         """One request's answers, all at once, as they come."""
         yield 0, await self._answers(request)
 
@@ -114,7 +114,7 @@ class LLMJudge:
         prompt = render(request, self._prompts)
         short = False
 
-        def reading(reply: Reply) -> Mapping[Question, Answer]:
+        def parse(reply: Reply) -> Mapping[Question, Answer]:
             """Too few written questions are asked for once more; then those that there are have to do."""
             nonlocal short
             try:
@@ -124,7 +124,7 @@ class LLMJudge:
                 raise
 
         try:
-            answers = await self._ask(prompt, reading)
+            answers = await self._ask(prompt, parse)
         except GaveUp as error:
             return dict.fromkeys(request.questions, Failure(str(error)))
         batch = hashlib.blake2b(prompt.user.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()

@@ -24,8 +24,9 @@ class Prompt:
 
     @property
     def tokens(self) -> int:
-        """About how many tokens it has, the schema included; see `tokens_of`."""
-        return tokens_of(self.system) + tokens_of(self.user) + len(repr(self.schema)) // 4
+        """About how many tokens it has, the schema and a refused reply included; see `tokens_of`."""
+        texts = (self.system, self.user, *(self.refused or ()))
+        return sum(map(tokens_of, texts)) + len(repr(self.schema)) // 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from ragtriage.judges.llm.options import LLMOptions
 OLLAMA = "http://localhost:11434/v1"
 """Where Ollama listens if nothing else is said."""
 
-_AT_AN_ADDRESS = ("openai", "openai-chat", "openai-responses", "ollama")
+_SPEAKING_OPENAI = ("openai", "openai-chat", "openai-responses", "ollama")
 """The providers that speak OpenAI's protocol."""
 
 _WORD = re.compile(r"[a-z]+")
@@ -36,7 +36,7 @@ def split_name(name: str) -> tuple[str, str]:
     raise ConfigError(f"{name!r} names no model with its provider: {advice}")
 
 
-def unknown(name: str, providers: Iterable[str]) -> ConfigError:
+def unknown_provider(name: str, providers: Iterable[str]) -> ConfigError:
     """The error for a name whose provider nobody knows."""
     provider, _, model = name.partition(":")
     named = list(providers)
@@ -52,7 +52,7 @@ def unknown(name: str, providers: Iterable[str]) -> ConfigError:
 
 def takes_base_url(name: str) -> bool:
     """Whether a model can be asked at an address of the user's."""
-    return name.partition(":")[0] in _AT_AN_ADDRESS
+    return name.partition(":")[0] in _SPEAKING_OPENAI
 
 
 def options_for(name: str, options: LLMOptions) -> LLMOptions:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from ragtriage.core.errors import ConfigError, MissingExtraError
-from ragtriage.judges.llm.model_names import address_of, split_name, unknown
+from ragtriage.judges.llm.model_names import address_of, split_name, unknown_provider
 from ragtriage.judges.llm.openai_client import quick_client
 from ragtriage.judges.llm.options import LLMOptions, is_header_value
 
@@ -144,7 +144,7 @@ def _provider(name: str, options: LLMOptions, http_client: httpx2.AsyncClient | 
     try:
         make = infer_provider_class(kind)
     except ValueError:
-        raise unknown(name, (one for one in PROVIDERS if "-" not in one)) from None
+        raise unknown_provider(name, (one for one in PROVIDERS if "-" not in one)) from None
     if kind == "bedrock":
         return make(bedrock_client=_bedrock_client(name, options))  # type: ignore[call-arg]  # Bedrock's provider
     access, address = PROVIDERS.get(kind, Access()), address_of(name, options)
