@@ -93,10 +93,9 @@ class Missing:
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Missing())
 from ragtriage.core.errors import MissingExtraError
-from ragtriage.judges.llm.embedding_judge import EmbeddingJudge
 from ragtriage.judges.llm.options import LLMOptions
-from ragtriage.judges.llm.transport import ModelTransport
-for make in ModelTransport, EmbeddingJudge:
+from ragtriage.judges.llm.transport import Embedder, ModelTransport
+for make in ModelTransport, Embedder:
     for name in {names}:
         try:
             make(name, LLMOptions())

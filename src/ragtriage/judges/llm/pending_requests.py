@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
@@ -192,9 +192,6 @@ class PendingRequests:
 
     def __contains__(self, one: object) -> bool:
         return one in self._all
-
-    def __iter__(self) -> Iterator[Pending]:
-        return iter(self._all)
 
     def add(self, key: bytes, prompt: Prompt, read: Callable[[Reply], Any]) -> Pending:
         """Somebody begins to wait."""
