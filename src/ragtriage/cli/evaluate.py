@@ -226,7 +226,7 @@ def _rest_of(run: FileRun, done: int, work: _Work, reason: str | None, trials: r
         return
     yield reason
     far = f"{done} of {run.survey.selected} cases are done"
-    if reason == INTERRUPTED or work.chosen.choice.batch_api:  # nobody waits for sums; tickets are on their way
+    if reason == INTERRUPTED or work.chosen.config.batch_api:  # nobody waits for sums; tickets are on their way
         yield far
     elif work.chosen.paid:
         memory, rest = work.store.answers(), []

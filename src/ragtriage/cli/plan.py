@@ -37,7 +37,8 @@ from ragtriage.core.case import Case
 from ragtriage.core.errors import InputError
 from ragtriage.diagnosis import needs_of
 from ragtriage.evaluation.estimate import Rehearsal, rehearse, together
-from ragtriage.judges.build import ConfiguredJudge, JudgeConfig
+from ragtriage.judges.build import ConfiguredJudge
+from ragtriage.judges.config import JudgeConfig
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.wrappers import AnswerMemory, Cascade, InMemory
 from ragtriage.readers import CaseFile, Limits, open_cases
@@ -108,9 +109,9 @@ def show_plan(
         InputError: no row can be used.
         StoreError: the memory can't be read.
     """
-    notes = _notes(chosen.choice)
-    if chosen.choice.batch_api:  # it takes the same requests, but wants a place for its tickets
-        chosen = ConfiguredJudge(replace(chosen.choice, batch_api=False, wait=False))
+    notes = _notes(chosen.config)
+    if chosen.config.batch_api:  # it takes the same requests, but wants a place for its tickets
+        chosen = ConfiguredJudge(replace(chosen.config, batch_api=False, wait=False))
     found = []
     for trial in range(times):
         judge = chosen.judge(memory, trial=trial)

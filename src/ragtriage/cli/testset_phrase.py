@@ -86,7 +86,7 @@ def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
     there = _there(target, read.templates)
     choice = choice_from(judging, settings_from(config, None))
     chosen = ConfiguredJudge(choice) if judging.judge else None  # settings that name a model ask nobody: it costs money
-    maker = chosen.choice.names[0] if chosen else RULES
+    maker = chosen.config.names[0] if chosen else RULES
     if again:
         names = {one.name for one in wanted}
         there = [one for one in there if not (one.made_by == maker and one.criterion in names)]
@@ -165,7 +165,7 @@ def _by_model(  # what a model needs to know
             per_criterion=count,
             seed=seed,
             values=values,
-            together=chosen.choice.options.batch_size,
+            together=chosen.config.options.batch_size,
         )
         chosen.settle()
         return found

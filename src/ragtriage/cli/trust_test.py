@@ -145,7 +145,7 @@ def _unseen(chosen: ConfiguredJudge) -> str:
     """Why the order of the sources isn't asked about; empty for a judge that costs nothing, which is asked."""
     if not chosen.paid:
         return ""
-    alone = chosen.choice.models == chosen.choice.names and chosen.choice.cascade is None
+    alone = chosen.config.models == chosen.config.names and chosen.config.cascade is None
     return UNSEEN if alone else UNSEEN_BY_MODELS
 
 

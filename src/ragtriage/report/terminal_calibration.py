@@ -11,7 +11,7 @@ from ragtriage.report.terminal_style import heading, say, signs_of, table
 from ragtriage.report.words import plural
 from ragtriage.trust.calibration import Calibration, OwnBand, VerdictCut
 from ragtriage.trust.fitting import FittedCut
-from ragtriage.trust.settings_text import told
+from ragtriage.trust.settings_text import as_toml
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -132,4 +132,4 @@ def _print_settings(console: Console, found: Calibration, written: str | None) -
         return
     where = f"Written to {written}:" if written else "For the settings (--write ragtriage.toml puts it in):"
     say(console, Text(where, style="bold"), 0, 2)
-    say(console, Text(told(found.changes)), 2)
+    say(console, Text(as_toml(found.changes)), 2)

@@ -6,14 +6,14 @@ import pytest
 from contract import QUESTIONS
 from hypothesis import given
 from hypothesis import strategies as st
-from test_composing import LONGER, POOL, QUERY, RESPONSE, SHORT, SOURCES, TURNS
+from test_request_grouping import LONGER, POOL, QUERY, RESPONSE, SHORT, SOURCES, TURNS
 
 from fake_models import FENCED, PROMPTS, STRING, lines_of
 from ragtriage.core import questions as ask
 from ragtriage.judges.llm.fencing import fence, quoted
-from ragtriage.judges.llm.prompt_rendering import named, render, usual_reply
+from ragtriage.judges.llm.prompt_rendering import render, reply_names, usual_reply
 from ragtriage.judges.llm.prompts import ASKED
-from ragtriage.judges.llm.request_grouping import compose, in_order
+from ragtriage.judges.llm.request_grouping import group_questions, in_order
 
 EVERYTHING = [*POOL, *(question for question in QUESTIONS if question.kind in ASKED)]
 several = st.lists(st.sampled_from(EVERYTHING), min_size=1, max_size=40)
@@ -21,13 +21,13 @@ sizes = st.sampled_from([1, 2, 5, 32])
 
 
 def prompt_of(*questions):
-    (request,) = compose(questions, 32)
+    (request,) = group_questions(questions, 32)
     return render(request, PROMPTS)
 
 
 @given(several, sizes)
 def test_the_prompt_is_evidence_then_instructions_then_questions(questions, batch_size):
-    for request in compose(questions, batch_size):
+    for request in group_questions(questions, batch_size):
         prompt = render(request, PROMPTS)
         evidence, instructions, listed = FENCED.sub("[fence]", prompt.user).split("\n\n")
         kinds = list(dict.fromkeys(question.kind for question in request.questions))
@@ -39,9 +39,9 @@ def test_the_prompt_is_evidence_then_instructions_then_questions(questions, batc
 
 @given(several, sizes)
 def test_every_question_has_a_line_and_a_member_of_the_reply(questions, batch_size):
-    for request in compose(questions, batch_size):
+    for request in group_questions(questions, batch_size):
         prompt = render(request, PROMPTS)
-        names = [name for name, _ in named(request)]
+        names = [name for name, _ in reply_names(request)]
         lines = [STRING.sub("", line).split()[0].rstrip(":") for line in lines_of(prompt)]
         assert lines == list(dict.fromkeys(names))
         members = set(prompt.schema["properties"])
@@ -52,7 +52,7 @@ def test_every_question_has_a_line_and_a_member_of_the_reply(questions, batch_si
 
 @given(several, sizes)
 def test_a_schema_is_strict_everywhere(questions, batch_size):
-    for request in compose(questions, batch_size):
+    for request in group_questions(questions, batch_size):
         schema = render(request, PROMPTS).schema
         for form in (schema, *schema.get("$defs", {}).values()):
             assert form["additionalProperties"] is False
@@ -71,12 +71,16 @@ def test_the_explanation_and_the_quote_come_before_the_verdict():
 
 def test_the_evidence_is_the_same_bytes_at_the_start_of_every_request_about_it():
     evidence = "\n".join(fence("source", text) for text in in_order(SOURCES))
-    requests = compose(POOL, 4)
-    about_all = [render(r, PROMPTS).user for r in requests if r.home.label == "source" and len(r.home.texts) > 2]
+    requests = group_questions(POOL, 4)
+    about_all = [
+        render(r, PROMPTS).user for r in requests if r.evidence.label == "source" and len(r.evidence.texts) > 2
+    ]
     assert len(about_all) > 1
     assert all(user.startswith(evidence) for user in about_all)
     for text in SOURCES:
-        about_one = [render(r, PROMPTS).user for r in requests if r.home.label == "source" and r.home.texts == (text,)]
+        about_one = [
+            render(r, PROMPTS).user for r in requests if r.evidence.label == "source" and r.evidence.texts == (text,)
+        ]
         assert len(about_one) > 1
         assert all(user.startswith(fence("source", text)) for user in about_one)
 
@@ -129,6 +133,6 @@ def test_questions_written_for_two_purposes_are_written_once():
 
 @given(several)
 def test_room_for_the_reply_grows_with_what_is_asked(questions):
-    for request in compose(questions, 32):
+    for request in group_questions(questions, 32):
         assert render(request, PROMPTS).largest_reply >= 4_000 + 4 * usual_reply(request) - 4
         assert usual_reply(request) >= 30 * len(request.questions)

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.judges.build import JudgeConfig
-from ragtriage.judges.llm.model_names import meant_for
+from ragtriage.judges import config
+from ragtriage.judges.config import JudgeConfig
+from ragtriage.judges.llm.model_names import options_for
 from ragtriage.judges.llm.options import LLMOptions
 
+BUILDERS = re.compile(r"^from ragtriage\.judges\.(?!decision_thresholds|llm\.options|llm\.model_names)", re.MULTILINE)
 OWN = LLMOptions(base_url="http://127.0.0.1:1/v1", headers={"X-Gate": "secret"})
 
 
 @pytest.mark.parametrize("name", ["anthropic:claude-haiku-4-5", "bedrock:amazon.titan-embed-text-v1", "azure:m"])
 def test_another_provider_s_key_and_texts_never_go_to_an_address_of_ones_own(name: str) -> None:
-    options = meant_for(name, OWN)
+    options = options_for(name, OWN)
 
     assert (options.base_url, dict(options.headers)) == (None, {})
 
 
 @pytest.mark.parametrize("name", ["openai:m", "openai-chat:m", "ollama:m"])
 def test_a_model_that_speaks_the_protocol_is_asked_there(name: str) -> None:
-    assert meant_for(name, OWN) is OWN
+    assert options_for(name, OWN) is OWN
 
 
 @pytest.mark.parametrize(
@@ -47,3 +52,7 @@ def test_a_model_that_speaks_the_protocol_is_asked_there(name: str) -> None:
 def test_what_does_not_fit_together_is_refused(given, message) -> None:
     with pytest.raises(ConfigError, match=message):
         JudgeConfig(**given)
+
+
+def test_a_configuration_is_a_value_that_knows_nothing_of_what_builds() -> None:
+    assert BUILDERS.findall(Path(config.__file__).read_text(encoding="utf-8")) == []

@@ -49,8 +49,8 @@ class Embedder:
         return [list(vector) for vector in vectors], Reply("", len(texts), 0, 0.25)
 
 
-def judge(embed: Embedder | None = None, channel: Channel | None = None, **options: Any) -> EmbeddingJudge:
-    return EmbeddingJudge(NAME, LLMOptions(**options), channel, embed or Embedder())
+def judge(embed: Embedder | None = None, by: Channel | None = None, **options: Any) -> EmbeddingJudge:
+    return EmbeddingJudge(NAME, LLMOptions(**options), by or channel(), embed or Embedder())
 
 
 async def at_once(seconds: float) -> None:
@@ -69,9 +69,8 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("make", [judge, lambda: judge(channel=channel())], ids=["alone", "channel"])
-def test_contract(check: Callable[[Candidate], None], make: Callable[[], EmbeddingJudge]) -> None:
-    check(Candidate(make, failing=ask.similarity(BAD, ("something else",))))
+def test_contract(check: Callable[[Candidate], None]) -> None:
+    check(Candidate(judge, failing=ask.similarity(BAD, ("something else",))))
 
 
 def test_the_score_is_the_highest_cosine_to_the_others() -> None:
@@ -126,7 +125,7 @@ def test_texts_travel_in_as_few_requests_as_the_provider_takes() -> None:
 
 def test_providers_that_take_one_text_at_a_time_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
     embed = Embedder()
-    answers(EmbeddingJudge("bedrock:amazon.titan-embed-text-v1", LLMOptions(), None, embed), QUESTIONS)
+    answers(EmbeddingJudge("bedrock:amazon.titan-embed-text-v1", LLMOptions(), channel(), embed), QUESTIONS)
 
     assert [len(part) for part in embed.asked] == [1] * 4
 
@@ -141,7 +140,7 @@ def test_a_request_does_not_grow_beyond_what_providers_take() -> None:
 
 def test_a_text_that_is_refused_fails_its_questions_and_no_others() -> None:
     asked = [*QUESTIONS, ask.similarity(BAD, ("north",)), ask.similarity("north", ("east", BAD))]
-    found = answers(judge(channel=channel()), asked)
+    found = answers(judge(), asked)
 
     assert all(isinstance(answer, Verdict) for answer in found[:3])
     assert found[3:] == [Failure("it is too long")] * 2
@@ -157,25 +156,19 @@ def test_what_fails_for_a_moment_is_asked_again_by_the_channel() -> None:
     assert (ledger.requests, ledger.cost) == (3, 0.25)
 
 
-def test_without_a_channel_what_fails_is_a_failure() -> None:
-    assert answers(judge(Embedder(Transient("broken"))), QUESTIONS) == [Failure("broken")] * 3
-
-
-@pytest.mark.parametrize("make", [lambda: None, channel], ids=["alone", "channel"])
-def test_a_refused_key_ends_everything(make: Callable[[], Channel | None]) -> None:
+def test_a_refused_key_ends_everything() -> None:
     with pytest.raises(JudgeError, match="the key is refused"):
-        answers(judge(Embedder(Unusable("the key is refused")), make()), QUESTIONS)
+        answers(judge(Embedder(Unusable("the key is refused"))), QUESTIONS)
 
 
 @pytest.mark.parametrize("vectors", [[], [[1.0]] * 3, [[1.0]] * 3 + [[]], [[1.0]] * 3 + [[1.0, 2.0]],
                                      [[1.0]] * 3 + [[float("nan")]]])  # fmt: skip
-def test_vectors_that_fit_no_texts_are_a_failure(vectors: list[list[float]]) -> None:
+def test_vectors_that_fit_no_texts_are_no_answer(vectors: list[list[float]]) -> None:
     async def embed(texts: Sequence[str]) -> tuple[list[list[float]], Reply]:
         return vectors, Reply("")
 
-    found = answers(EmbeddingJudge(NAME, LLMOptions(), None, embed), QUESTIONS)
-
-    assert found == [Failure("malformed response: no 4 vectors of the same length")] * 3
+    with pytest.raises(JudgeError, match="malformed response: no 4 vectors of the same length"):
+        answers(EmbeddingJudge(NAME, LLMOptions(), channel(), embed), QUESTIONS)
 
 
 def test_other_kinds_are_refused_with_a_reason() -> None:
@@ -187,7 +180,7 @@ def test_other_kinds_are_refused_with_a_reason() -> None:
 
 
 def test_the_fingerprint_holds_the_model_and_its_threshold() -> None:
-    one, other = judge(), EmbeddingJudge("openai:text-embedding-3-large", LLMOptions(), None, Embedder())
+    one, other = judge(), EmbeddingJudge("openai:text-embedding-3-large", LLMOptions(), channel(), Embedder())
 
     assert "text-embedding-3-small" in one.fingerprint("similarity")
     assert one.fingerprint("similarity") != other.fingerprint("similarity")
@@ -235,14 +228,6 @@ def test_a_server_that_would_refuse_everything_ends_everything(said: Said, told:
         answers(EmbeddingJudge("openai:e5", LLMOptions(base_url=server.url), channel()), QUESTIONS)
 
     assert "sk-secret" not in str(raised.value)
-    assert len(server.heard) == 1
-
-
-def test_a_server_that_fails_is_a_failure_without_a_channel() -> None:
-    with Server(error(500, "broken")) as server:
-        found = answers(EmbeddingJudge("openai:e5", LLMOptions(base_url=server.url)), QUESTIONS[:1])
-
-    assert found == [Failure("server error (500): broken")]
     assert len(server.heard) == 1
 
 
@@ -294,4 +279,4 @@ def test_a_name_that_cannot_be_asked_is_refused_when_the_judge_is_made(
     for variable in ("AWS_DEFAULT_REGION", "AWS_REGION", "AWS_PROFILE"):
         monkeypatch.delenv(variable, raising=False)
     with pytest.raises(ConfigError, match=told):
-        EmbeddingJudge(name, LLMOptions())
+        EmbeddingJudge(name, LLMOptions(), channel())

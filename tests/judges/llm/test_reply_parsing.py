@@ -6,16 +6,16 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_composing import POOL, QUERY, SHORT
+from test_request_grouping import POOL, QUERY, SHORT
 
 from fake_models import PROMPTS, reply_to
 from ragtriage.core import questions as ask
 from ragtriage.core.questions import DECOMPOSITIONS
 from ragtriage.core.verdicts import Component, Verdict
 from ragtriage.judges.llm.messages import Malformed, Reply
-from ragtriage.judges.llm.prompt_rendering import LISTS, QUOTING, named, render
-from ragtriage.judges.llm.reply_parsing import read, stands_in
-from ragtriage.judges.llm.request_grouping import compose
+from ragtriage.judges.llm.prompt_rendering import LISTS, QUOTING, render, reply_names
+from ragtriage.judges.llm.reply_parsing import parse_reply, quote_occurs
+from ragtriage.judges.llm.request_grouping import group_questions
 
 CLAIM = ask.supported("The tower is tall.", (SHORT,))
 OTHER = ask.supported("The tower is short.", (SHORT,))
@@ -24,8 +24,8 @@ FITS = {"why": "It says so.", "quote": "38 metres tall", "verdict": "yes"}
 
 
 def reading(said, *questions):
-    (request,) = compose(questions or (CLAIM,), 32)
-    return read(request, Reply(said if isinstance(said, str) else json.dumps(said)))
+    (request,) = group_questions(questions or (CLAIM,), 32)
+    return parse_reply(request, Reply(said if isinstance(said, str) else json.dumps(said)))
 
 
 def value(said):
@@ -38,8 +38,8 @@ def value(said):
     st.data(),
 )
 def test_whatever_fits_the_schema_is_read_as_it_was_meant(questions, batch_size, data):
-    for request in compose(questions, batch_size):
-        names = [name for name, _ in named(request)]
+    for request in group_questions(questions, batch_size):
+        names = [name for name, _ in reply_names(request)]
         verdicts = {name: data.draw(st.sampled_from(["yes", "no", "unknown"])) for name in names}
         texts = {}
 
@@ -51,9 +51,9 @@ def test_whatever_fits_the_schema_is_read_as_it_was_meant(questions, batch_size,
 
         prompt = render(request, PROMPTS)
         said = reply_to(prompt, verdicts.__getitem__, written)
-        answers = read(request, Reply(json.dumps(said, ensure_ascii=data.draw(st.booleans()))), fewer=True)
+        answers = parse_reply(request, Reply(json.dumps(said, ensure_ascii=data.draw(st.booleans()))), fewer=True)
         assert list(answers) == list(request.questions)
-        for name, question in named(request):
+        for name, question in reply_names(request):
             if question.kind not in DECOMPOSITIONS:
                 assert answers[question].value == verdicts[name]
                 assert answers[question].explanation == said[name]["why"]
@@ -183,9 +183,9 @@ def test_one_question_that_is_missing_makes_the_whole_reply_malformed():
 
 
 def test_a_reply_that_was_cut_off_is_malformed_even_if_it_can_be_read():
-    (request,) = compose([CLAIM], 32)
+    (request,) = group_questions([CLAIM], 32)
     with pytest.raises(Malformed, match="cut off"):
-        read(request, Reply(YES, truncated=True))
+        parse_reply(request, Reply(YES, truncated=True))
 
 
 def test_a_verdict_has_neither_score_nor_confidence():
@@ -281,7 +281,7 @@ TEXTS = (
     ],
 )  # fmt: skip
 def test_a_quote_is_found_whatever_its_spaces_case_and_marks(quote):
-    assert stands_in(quote, TEXTS)
+    assert quote_occurs(quote, TEXTS)
 
 
 @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ def test_a_quote_is_found_whatever_its_spaces_case_and_marks(quote):
     ["is 39 metres tall", "The tower is tall", "The tower … was sold", "It says: yes", "nein", "高さ39メートル"],
 )
 def test_a_quote_that_is_not_there_is_not_found(quote):
-    assert not stands_in(quote, TEXTS)
+    assert not quote_occurs(quote, TEXTS)
 
 
 @given(st.sampled_from(TEXTS), st.data())
@@ -297,7 +297,7 @@ def test_whatever_is_copied_from_a_text_is_found(text, data):
     words = text.split()
     start = data.draw(st.integers(0, len(words) - 1))
     end = data.draw(st.integers(start + 1, len(words)))
-    assert stands_in(" ".join(words[start:end]), (text,))
+    assert quote_occurs(" ".join(words[start:end]), (text,))
 
 
 @pytest.mark.parametrize("question", [CLAIM, ask.answered("How tall?", (SHORT,))], ids=lambda q: q.kind)
