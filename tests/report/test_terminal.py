@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -14,14 +14,28 @@ from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Undefined
 from ragtriage.diagnosis import Finding, diagnose
 from ragtriage.metrics import THELMA
-from ragtriage.report.header import Header
-from ragtriage.report.order import row_of
-from ragtriage.report.terminal import print_cases, print_summary
-from ragtriage.report.terminal_case import print_case
+from ragtriage.report.case_document import case_document
+from ragtriage.report.case_report import case_report
+from ragtriage.report.case_rows import Row, row_of
+from ragtriage.report.run_document import cases_document, run_document
+from ragtriage.report.run_report import Header, run_report
+from ragtriage.report.terminal import print_document
 from ragtriage.report.words import two_places
 from ragtriage.runs.summary import Summary, Tally
 
 Many = Callable[[int], Iterator[tuple[Record, tuple[Finding, ...]]]]
+
+
+def print_summary(shown: Console, header: Header, summary: Summary, slices: dict[str, Summary] | None = None) -> None:
+    print_document(shown, run_document(run_report(header, summary, slices), shown.width))
+
+
+def print_cases(shown: Console, rows: Iterable[Row], most: int | None = None) -> None:
+    print_document(shown, cases_document(rows, most, width=shown.width))
+
+
+def print_case(shown: Console, record: Record, findings: Sequence[Finding], thresholds: Mapping[str, float]) -> None:
+    print_document(shown, case_document(case_report(record, findings, thresholds), shown.width))
 
 
 def console(width: int = 100, *, colour: bool = False) -> tuple[Console, io.StringIO]:

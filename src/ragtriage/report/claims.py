@@ -14,7 +14,7 @@ from ragtriage.metrics.groundedness import groundedness
 from ragtriage.metrics.response import REPEATED, response_precision
 from ragtriage.report.coverage import Place, State, place_of
 from ragtriage.report.marks import Look, Mark
-from ragtriage.report.plain import Span, one_line
+from ragtriage.report.sanitize import Span, one_line
 
 MOST_CLAIMS = 150
 """Claims listed for one case; of more, the pressing ones come first."""
@@ -24,7 +24,7 @@ NEEDED = response_precision.needs["needed"]
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimView:
+class ClaimReport:
     """One claim, or a remark, of the response."""
 
     number: int
@@ -50,7 +50,7 @@ class ClaimView:
         return Mark(self.span, self.look, self.number) if self.span else None
 
 
-def claims_of(record: Record) -> tuple[ClaimView, ...]:
+def claims_of(record: Record) -> tuple[ClaimReport, ...]:
     """The claims in the order of the text, empty where the response wasn't broken into claims."""
     support, needed = verdicts_of(record, SUPPORT), verdicts_of(record, NEEDED)
     listed = record.steps.get(str(CLAIMS))
@@ -115,14 +115,14 @@ def _claim(
     needed: Verdicts | None,
     repeats: Sequence[Span],
     conversed: Collection[str],
-) -> ClaimView:
+) -> ClaimReport:
     cell = support.best()[row] if support and row is not None else None
     need = needed.best()[row] if needed and row is not None else None
     about, wanted = place_of(cell), place_of(need)
     if component.text in conversed:
         about = replace(about, note=f"{CONVERSED}; {about.note}" if about.note else CONVERSED)
     span = component.span
-    return ClaimView(
+    return ClaimReport(
         number,
         one_line(component.text, 600),
         span,

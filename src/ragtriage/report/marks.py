@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from ragtriage.report.plain import Span, plain, windows
+from ragtriage.report.sanitize import Span, sanitize, windows
 
 Look = Literal[
     "unsupported",
@@ -114,7 +114,7 @@ def _cut(text: str, marks: Sequence[Mark], start: int, end: int) -> list[Piece]:
         look: Look = min((m.look for m in over), key=LOOKS.index, default="plain")
         found.append(
             Piece(
-                plain(text[a:b]),
+                sanitize(text[a:b]),
                 look,
                 tuple(m.number for m in claims),
                 tuple(m.number for m in claims if m.span[1] == b or b == end < m.span[1]),

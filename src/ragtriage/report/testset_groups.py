@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragtriage.report.terminal_blame import PRESENCE_WORDS, kind_of
+from ragtriage.report.testset_document import PRESENCE_WORDS, kind_of
 from ragtriage.testset.beyond import Beyond
 from ragtriage.testset.both_blames import Component
 from ragtriage.testset.correctness import Decision
@@ -49,7 +49,7 @@ MOST_IDS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerView:
+class AnswerReport:
     """One phrasing and its answer."""
 
     id: str
@@ -78,7 +78,7 @@ class AnswerView:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupView:
+class GroupReport:
     """All phrasings of one question."""
 
     id: str
@@ -88,7 +88,7 @@ class GroupView:
     """Its shortest phrasing."""
     truth: str
     right: int
-    answers: tuple[AnswerView, ...]
+    answers: tuple[AnswerReport, ...]
     blames: tuple[str, ...]
     """Whom its wrong answers are blamed on, each once."""
     presence: str
@@ -100,7 +100,7 @@ class GroupView:
     template: str
 
 
-def group_views(tagged: Sequence[Tagged], decisions: Sequence[Decision], beyond: Beyond) -> list[GroupView]:
+def group_reports(tagged: Sequence[Tagged], decisions: Sequence[Decision], beyond: Beyond) -> list[GroupReport]:
     """All groups, the most telling first: non-robust, gap, undecided, robust; in each those with most wrong answers.
 
     With groups per cluster, a group of two clusters is shown once, under the tag that comes first.
@@ -126,7 +126,7 @@ def group_views(tagged: Sequence[Tagged], decisions: Sequence[Decision], beyond:
         where = ", ".join(gap.documents[:MOST_IDS]) if gap else ""
         first = {name: value for row in reversed(rows) for name, value in row.columns.items() if value is not None}
         found.append(
-            GroupView(
+            GroupReport(
                 id=name,
                 tag=tag,
                 look=TAG_LOOK[tag],
@@ -145,12 +145,12 @@ def group_views(tagged: Sequence[Tagged], decisions: Sequence[Decision], beyond:
     return sorted(found, key=lambda one: (order.index(one.tag), one.right - len(one.answers), one.id))
 
 
-def _answer(one: Tagged, decision: Decision, component: Component | None) -> AnswerView:
+def _answer(one: Tagged, decision: Decision, component: Component | None) -> AnswerReport:
     row = one.row
     again = decision.again
     response = None if row.response is None else row.response[:LONGEST]
     ids = row.retrieved or ()
-    return AnswerView(
+    return AnswerReport(
         id=row.id,
         cluster=row.cluster,
         criterion=_shown(row.columns.get("criterion")),

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from ragtriage.core.metric import Metric
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Score, Undefined
-from ragtriage.diagnosis import KINDS, NONE, RULES, UNDETERMINED, Finding, Rule, any_reads, headline
+from ragtriage.diagnosis import KINDS, RULES, UNDETERMINED, Finding, Rule, any_reads, headline
 from ragtriage.diagnosis.thresholds import beyond
 from ragtriage.metrics import metric_named
-from ragtriage.report.plain import one_line
-from ragtriage.runs.summary import Summary
+from ragtriage.report.sanitize import one_line
 
 Rank = tuple[int, int, float]
 """Smaller is worse: kind of the most pressing finding, unsure behind sure, severity."""
@@ -98,11 +97,6 @@ def rank_of(findings: Sequence[Finding], undetermined: float | None = None) -> R
 def worst_first(rows: Iterable[Row]) -> list[Row]:
     """Rows in the order of their rank; equal ones stay as they came."""
     return sorted(rows, key=lambda row: row.rank)
-
-
-def healthy_cases(summary: Summary) -> int:
-    """How many cases need nothing."""
-    return summary.diagnosis.get(NONE, 0)
 
 
 def _beyond(scores: Mapping[str, float | None], thresholds: Mapping[str, float], metrics: Sequence[Metric]) -> float:
