@@ -19,12 +19,13 @@ from ragtriage.metrics import CITATIONS
 from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.report.case_document import case_document
 from ragtriage.report.case_report import case_report
-from ragtriage.report.citations import SEGMENT_WORDS, segment_reports
+from ragtriage.report.citations import segment_reports
 from ragtriage.report.marks import LOOKS
 from ragtriage.report.run_document import run_document
 from ragtriage.report.run_page import write_run_page
 from ragtriage.report.run_report import Header, run_report
 from ragtriage.report.terminal import print_document
+from ragtriage.report.words import SEGMENT_WORDS
 from ragtriage.runs.export import export_cases
 from ragtriage.runs.summary import Summary
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
+from typing import cast
 
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Verdict
@@ -13,34 +12,10 @@ from ragtriage.metrics.citations import FALSE
 from ragtriage.report.coverage import State, place_of, state_of
 from ragtriage.report.marks import Look, Mark
 from ragtriage.report.sanitize import Span, one_line
+from ragtriage.report.words import SEGMENT_WORDS
 
-KINDS: Mapping[str, Look] = MappingProxyType(
-    {
-        "unsupported": "unsupported",
-        "misattributed": "misattributed",
-        "unattributed": "unattributed",
-        "uncited": "uncited",
-        "dangling": "dangling",
-    }
-)
-"""How a segment of each kind of `FALSE` is shown."""
 SUPPORTED = "supported by what it cites"
 BORNE_OUT = "borne out by what is cited"
-SEGMENT_WORDS: Mapping[Look, str] = MappingProxyType(
-    {
-        "unsupported": FALSE["unsupported"],
-        "dangling": FALSE["dangling"],
-        "unattributed": FALSE["unattributed"],
-        "uncited": FALSE["uncited"],
-        "misattributed": FALSE["misattributed"],
-        "check": "check this: perhaps false",
-        "unknown": "not known: the judge could not tell, or failed",
-        "supported": "true",
-        "remark": "claims nothing, not checked",
-        "plain": "not checked",
-    }
-)
-"""What the looks mean on a segment."""
 TOGETHER = "the parts of the response that are supported by what they cite"
 
 
@@ -123,7 +98,7 @@ def _look(checked: CheckedSegment) -> Look:
         case "yes":
             return "supported"
         case "no":
-            return KINDS[checked.kind]
+            return cast("Look", checked.kind)
         case "check":
             return "check"
         case "unknown" | "failed":

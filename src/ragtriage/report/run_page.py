@@ -25,7 +25,7 @@ from ragtriage.report.judge_card import card_sections
 from ragtriage.report.repeats_document import repeats_report
 from ragtriage.report.run_report import MOST_REASONS, Header, MetricReport, RunReport, by_kind, run_report
 from ragtriage.report.sanitize import one_line
-from ragtriage.report.templating import environment, page_parts, pages, write_page
+from ragtriage.report.templating import environment, page_parts, pages, shares, write_page
 from ragtriage.report.words import KIND_SIGNS, KIND_WORDS, LEVEL_SIGNS, plural
 from ragtriage.runs.repeats import RepeatSummary
 from ragtriage.runs.summary import Summary
@@ -156,7 +156,7 @@ def _page(run: RunReport, ranking: _Ranking, cases: Cases, repeats: RepeatSummar
         plot_of=plot_of,
         gaps_of=gaps_of,
         by_kind=by_kind,
-        shares=_shares(ranking.kinds),
+        shares=shares(ranking.kinds, SHARES),
         repeats=repeats_report(repeats, header.judge) if repeats else None,
         judge_sections=card_sections(header.judge_card) if header.judge_card else (),
         columns=Markup(_json(columns)),  # noqa: S704  # _json escapes <
@@ -218,18 +218,6 @@ def gaps_of(metric: MetricReport) -> list[str]:
     if m.unknown:
         gaps.append(f"{plural(m.unknown, 'component')} left out: the judge could not tell")
     return gaps
-
-
-def _shares(kinds: Mapping[str, int]) -> list[dict[str, Any]]:
-    """How many cases are of which kind, as parts of a bar 100 wide."""
-    total = sum(kinds.values()) or 1
-    found, at = [], 0.0
-    for kind in SHARES:
-        if kinds.get(kind):
-            width = 100 * kinds[kind] / total
-            found.append({"kind": kind, "cases": kinds[kind], "x": round(at, 3), "width": round(width, 3)})
-            at += width
-    return found
 
 
 def _as_array(row: Row, at: int, names: list[str]) -> list[Any]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from ragtriage.report import words
-from ragtriage.report.citations import SEGMENT_WORDS
 from ragtriage.report.sanitize import one_line, sanitize
 
 
@@ -39,7 +39,7 @@ def environment() -> Environment:
         "kind_signs": words.KIND_SIGNS,
         "repeated_sign": words.REPEATED_SIGN,
         "look_words": words.LOOK_WORDS,
-        "segment_words": SEGMENT_WORDS,
+        "segment_words": words.SEGMENT_WORDS,
         "state_words": words.STATE_WORDS,
         "repeated_words": words.REPEATED_WORDS,
         "kind_words": words.KIND_WORDS,
@@ -71,6 +71,18 @@ def pages(parts: Iterable[str], most_bytes: int) -> Iterator[Markup]:
         if size > most_bytes:
             return
         yield Markup(html)  # noqa: S704  # rendered by a template, which escapes
+
+
+def shares(counts: Mapping[str, int], order: Iterable[str]) -> list[dict[str, Any]]:
+    """Parts of a bar 100 wide, in this order: `name`, `count`, and where a part begins and how wide it is."""
+    total = sum(counts.values()) or 1
+    found, at = [], 0.0
+    for name in order:
+        if count := counts.get(name, 0):
+            width = 100 * count / total
+            found.append({"name": name, "count": count, "x": round(at, 3), "width": round(width, 3)})
+            at += width
+    return found
 
 
 def write_page(path: Path, chunks: Iterable[str]) -> None:

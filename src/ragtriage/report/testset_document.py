@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragtriage.report.document import GAP, Block, Cell, Column, Heading, Span, document, left, line, note, right, table
 from ragtriage.report.sanitize import one_line
-from ragtriage.report.words import plural, two_places
+from ragtriage.report.words import TABLES, plural, two_places
 from ragtriage.testset.beyond import Beyond
 from ragtriage.testset.both_blames import SIDES, VERDICTS, BothBlames
 from ragtriage.testset.comparison import Comparison, Difference
@@ -22,28 +22,12 @@ from ragtriage.testset.sufficiency import SecondRun
 
 OTHER_AVERAGE: dict[Average, Average] = {"rows": "groups", "groups": "rows"}
 """What is shown beside the average that was chosen."""
-METRIC_WORDS: dict[Metric, str] = {
-    "accuracy": "Accuracy",
-    "accuracy_without_lm_errors": "Accuracy without LM errors",
-    "robustness": "Robustness",
-    "robustness_without_lm_errors": "Robustness without LM errors",
-}
-VERDICT_WORDS = {
-    "LM": "blamed on the LM",
-    "retrieval": "blamed on retrieval",
-    "unknown": "can't tell",
-    "gap": "gap group",
-    "right": "right",
-    "undecided": "undecided",
-}
-SIDE_WORDS = {"retrieval": "retrieval", "LM": "LM", "other": "either", "none": "nothing", "undetermined": "can't tell"}
-PRESENCE_WORDS = {
-    "absent": "in no single document: the knowledge is missing",
-    "found": "in a document that was never retrieved",
-    "retrieved": "in a document that was retrieved, and wrong all the same",
-    "unknown": "can't tell",
-}
-"""What the corpus says of a gap group, in the order in which it is shown."""
+WORDS = TABLES["testset"]
+METRIC_WORDS: Mapping[Metric, str] = WORDS["metric"]
+VERDICT_WORDS: Mapping[str, str] = WORDS["verdict"]
+SIDE_WORDS: Mapping[str, str] = WORDS["side"]
+PRESENCE_WORDS: Mapping[str, str] = WORDS["presence"]
+"""What the corpus says of a gap group."""
 SHOWN = 5
 """Gap groups that are named; all are counted."""
 

@@ -8,42 +8,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragtriage.report.testset_document import PRESENCE_WORDS, kind_of
+from ragtriage.report.testset_document import PRESENCE_WORDS, WORDS, kind_of
 from ragtriage.testset.beyond import Beyond
 from ragtriage.testset.both_blames import Component
+from ragtriage.testset.corpus import GapFound
 from ragtriage.testset.correctness import Decision
 from ragtriage.testset.groups import Rule, Tag, Tagged
 from ragtriage.testset.matching import truths_for_judge
+from ragtriage.testset.rows import Row
 
-TAG_WORDS: Mapping[Tag, str] = {
-    "non_robust": "non-robust",
-    "gap": "gap",
-    "undecided": "undecided",
-    "robust": "robust",
-}
+TAG_WORDS: Mapping[Tag, str] = WORDS["tag"]
 """Tag → how it is written, in the order in which groups are shown."""
-TAG_LOOK: Mapping[Tag, str] = {"non_robust": "failure", "gap": "waste", "undecided": "doubt", "robust": "healthy"}
-"""Tag → the look of a kind that it shares."""
-BLAME_WORDS = {"LM": "language model", "retrieval": "retrieval", "unknown": "can't tell"}
-REASONS: Mapping[Rule, tuple[str, str]] = {
-    "second run": ("wrong again when given the sources of a right answer", "right when given those of a right answer"),
-    "gold row": ("wrong again when given the database's row", "right when given the database's row"),
-    "one document": (
-        "its document is among those of the group's right answers",
-        "its document is not among those of the group's right answers",
-    ),
-    "relevant ids": (
-        "all documents that are needed were retrieved",
-        "not all documents that are needed were retrieved",
-    ),
-    "shared documents": (
-        "all documents that the group's right answers share were retrieved",
-        "not all documents that the group's right answers share were retrieved",
-    ),
-}
+TAG_LOOK: Mapping[Tag, str] = WORDS["tag_look"]
+BLAME_WORDS: Mapping[str, str] = WORDS["blame"]
+REASONS: Mapping[Rule, tuple[str, str]] = WORDS["reasons"]
 """Rule → why the language model is at fault, and why retrieval is."""
-LONGEST = 1500
-"""Characters of a response that are shown."""
 MOST_IDS = 12
 """Ids of retrieved documents that are shown."""
 
@@ -52,27 +31,14 @@ MOST_IDS = 12
 class AnswerReport:
     """One phrasing and its answer."""
 
-    id: str
-    cluster: str
+    row: Row
     criterion: str
-    query: str
-    response: str | None
-    cut: int
-    """Characters of the response that aren't shown."""
     look: str
     """`right`, `wrong` or `undecided`."""
-    decided: str
-    """By whom, and why."""
-    retrieved: tuple[str, ...]
-    more: int
-    """Ids that aren't shown."""
-    listed: bool
-    """Whether it is known what was retrieved."""
+    decision: Decision
     blame: str
     rule: str
     """Why it is blamed so."""
-    again: str | None
-    """What it answered the second time, where it was asked again."""
     component: Component | None
     """What THELMA finds."""
 
@@ -97,7 +63,6 @@ class GroupReport:
     """The same in words, with the documents."""
     sql: str
     parameters: str
-    template: str
 
 
 def group_reports(tagged: Sequence[Tagged], decisions: Sequence[Decision], beyond: Beyond) -> list[GroupReport]:
@@ -115,57 +80,45 @@ def group_reports(tagged: Sequence[Tagged], decisions: Sequence[Decision], beyon
         members[one.row.group].append((one, decision))
     gaps = {gap.group: gap for gap in beyond.gaps or ()}
     order = list(TAG_WORDS)
-    found = []
-    for name, answers in members.items():
-        tag = min((one.tag for one, _ in answers), key=order.index)
-        ordered = sorted(answers, key=lambda pair: (pair[0].row.cluster, pair[0].row.id))
-        views = tuple(_answer(one, decision, beyond.components.get(one.row.id)) for one, decision in ordered)
-        rows = [one.row for one, _ in ordered]
-        known = next((row.answer for row in rows if row.answer is not None), None)
-        gap = gaps.get(name)
-        where = ", ".join(gap.documents[:MOST_IDS]) if gap else ""
-        first = {name: value for row in reversed(rows) for name, value in row.columns.items() if value is not None}
-        found.append(
-            GroupReport(
-                id=name,
-                tag=tag,
-                look=TAG_LOOK[tag],
-                question=min((row.query for row in rows if row.query), key=len, default=name),
-                truth="unknown" if known is None else truths_for_judge(known)[0] or "there is none",
-                right=sum(view.look == "right" for view in views),
-                answers=views,
-                blames=tuple(dict.fromkeys(view.blame for view in views if view.blame)),
-                presence=kind_of(gap) if gap else "",
-                corpus=f"{PRESENCE_WORDS[kind_of(gap)]} ({'; '.join(filter(None, (where, gap.why)))})" if gap else "",
-                sql=str(first.get("sql") or ""),
-                parameters=_shown(first.get("parameters")),
-                template=_shown(first.get("template")),
-            )
-        )
-    return sorted(found, key=lambda one: (order.index(one.tag), one.right - len(one.answers), one.id))
+    return sorted(
+        (_group(name, answers, gaps.get(name), beyond) for name, answers in members.items()),
+        key=lambda one: (order.index(one.tag), one.right - len(one.answers), one.id),
+    )
+
+
+def _group(name: str, answers: Sequence[tuple[Tagged, Decision]], gap: GapFound | None, beyond: Beyond) -> GroupReport:
+    tag = min((one.tag for one, _ in answers), key=list(TAG_WORDS).index)
+    ordered = sorted(answers, key=lambda pair: (pair[0].row.cluster, pair[0].row.id))
+    reports = tuple(_answer(one, decision, beyond.components.get(one.row.id)) for one, decision in ordered)
+    rows = [one.row for one, _ in ordered]
+    known = next((row.answer for row in rows if row.answer is not None), None)
+    where = ", ".join(gap.documents[:MOST_IDS]) if gap else ""
+    first = {name: value for row in reversed(rows) for name, value in row.columns.items() if value is not None}
+    return GroupReport(
+        id=name,
+        tag=tag,
+        look=TAG_LOOK[tag],
+        question=min((row.query for row in rows if row.query), key=len, default=name),
+        truth="unknown" if known is None else truths_for_judge(known)[0] or "there is none",
+        right=sum(report.look == "right" for report in reports),
+        answers=reports,
+        blames=tuple(dict.fromkeys(report.blame for report in reports if report.blame)),
+        presence=kind_of(gap) if gap else "",
+        corpus=f"{PRESENCE_WORDS[kind_of(gap)]} ({'; '.join(filter(None, (where, gap.why)))})" if gap else "",
+        sql=str(first.get("sql") or ""),
+        parameters=_shown(first.get("parameters")),
+    )
 
 
 def _answer(one: Tagged, decision: Decision, component: Component | None) -> AnswerReport:
-    row = one.row
-    again = decision.again
-    response = None if row.response is None else row.response[:LONGEST]
-    ids = row.retrieved or ()
     return AnswerReport(
-        id=row.id,
-        cluster=row.cluster,
-        criterion=_shown(row.columns.get("criterion")),
-        query=row.query,
-        response=response,
-        cut=max(0, len(row.response or "") - LONGEST),
-        look={True: "right", False: "wrong", None: "undecided"}[one.correct],
-        decided=f"{decision.by}{': ' if decision.why else ''}{decision.why}",
-        retrieved=ids[:MOST_IDS],
-        more=max(0, len(ids) - MOST_IDS),
-        listed=row.retrieved is not None,
-        blame=BLAME_WORDS[one.blame] if one.blame else "",
-        rule=_because(one),
-        again=again.response[:LONGEST] if again else None,
-        component=component,
+        one.row,
+        _shown(one.row.columns.get("criterion")),
+        {True: "right", False: "wrong", None: "undecided"}[one.correct],
+        decision,
+        BLAME_WORDS[one.blame] if one.blame else "",
+        _because(one),
+        component,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragtriage.report.templating import environment, page_parts, pages, write_page
+from ragtriage.report.templating import environment, page_parts, pages, shares, write_page
 from ragtriage.report.testset_document import (
     METRIC_WORDS,
     PRESENCE_WORDS,
@@ -17,7 +17,7 @@ from ragtriage.report.testset_document import (
     score_rows,
     terms_of,
 )
-from ragtriage.report.testset_groups import BLAME_WORDS, TAG_LOOK, TAG_WORDS, GroupReport, group_reports
+from ragtriage.report.testset_groups import BLAME_WORDS, MOST_IDS, TAG_LOOK, TAG_WORDS, GroupReport, group_reports
 from ragtriage.testset.beyond import Beyond
 from ragtriage.testset.both_blames import SIDES
 from ragtriage.testset.correctness import Decision
@@ -27,6 +27,8 @@ from ragtriage.testset.scoring import ModularScores
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+LONGEST = 1500
+"""Characters of a response that are shown."""
 MOST_BYTES = 12_000_000
 """Of all groups together, so that a browser can open the file."""
 
@@ -70,7 +72,7 @@ def write_testset_page(
         compared=compared,
         rows=list(score_rows(scores, even, names)),
         terms=terms_of(scores.terms, decisions, clusters),
-        shares=_shares(groups),
+        shares=shares(Counter(group.tag for group in groups), TAG_WORDS),
         beyond=beyond,
         gaps=Counter(map(kind_of, beyond.gaps or ())),
         cross=list(cross_rows(beyond.blames)) if beyond.blames else [],
@@ -102,19 +104,6 @@ class _Body:
             yield html
 
     def _rendered(self, group: GroupReport) -> str:
-        places = sorted({self._clusters.index(one.cluster) for one in group.answers if one.look == "wrong"})
+        places = sorted({self._clusters.index(one.row.cluster) for one in group.answers if one.look == "wrong"})
         template = environment().get_template("testset_group.html.j2")
-        return template.render(group=group, places=places, tag=TAG_WORDS[group.tag])
-
-
-def _shares(groups: Sequence[GroupReport]) -> list[dict[str, object]]:
-    """Parts of a bar of width 100: how many groups have each tag."""
-    counts = Counter(group.tag for group in groups)
-    found, x = [], 0.0
-    for tag, words in TAG_WORDS.items():
-        width = 100 * counts[tag] / max(1, len(groups))
-        if counts[tag]:
-            part = {"look": TAG_LOOK[tag], "words": words, "groups": counts[tag], "x": round(x, 3)}
-            found.append(part | {"width": round(width, 3)})
-        x += width
-    return found
+        return template.render(group=group, places=places, tag=TAG_WORDS[group.tag], longest=LONGEST, most_ids=MOST_IDS)

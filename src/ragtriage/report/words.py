@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
-from types import MappingProxyType
+from typing import Any
 
 from ragtriage.core.metric import Better, Metric
 from ragtriage.diagnosis import Finding
@@ -16,63 +16,24 @@ from ragtriage.report.sanitize import one_line
 from ragtriage.runs.summary import Summary
 from ragtriage.trust.correction import Correction
 
+TABLES: Mapping[str, Any] = tomllib.loads(files("ragtriage.report").joinpath("words.toml").read_text("utf-8"))
+LOOK_SIGNS: Mapping[str, str] = TABLES["look_signs"]
+LOOK_WORDS: Mapping[str, str] = FALSE | TABLES["look_words"]
+SEGMENT_WORDS: Mapping[str, str] = FALSE | TABLES["segment_words"]
+STATE_SIGNS: Mapping[str, str] = TABLES["state_signs"]
+STATE_WORDS: Mapping[str, str] = TABLES["state_words"]
+KIND_SIGNS: Mapping[str, str] = TABLES["kind_signs"]
+KIND_WORDS: Mapping[str, str] = TABLES["kind_words"]
+SHORT_TITLES: Mapping[str, str] = TABLES["short_titles"]
+ASCII = str.maketrans(TABLES["ascii"])
+LEVEL_SIGNS: Mapping[str, str] = {"low": "▼", "high": "▲"}
 LESS = "↓"
 """Behind the title of a metric of which lower is better."""
 FULL, EMPTY = "█", "░"
 """One place of a bar."""
 DASH = "–"
 """Between the ends of an interval, and for what isn't there."""
-REPEATED_SIGN = "↻"
-LEVEL_SIGNS: Mapping[str, str] = MappingProxyType({"low": "▼", "high": "▲"})
-LOOK_SIGNS: Mapping[str, str] = MappingProxyType(
-    {
-        "unsupported": "✗", "dangling": "∅", "uncited": "✗", "misattributed": "⇄", "unattributed": "⊕", "check": "!",
-        "unknown": "?", "extraneous": "○", "supported": "✓", "essential": "★", "remark": "“", "plain": "",
-    }
-)  # fmt: skip
-STATE_SIGNS: Mapping[str, str] = MappingProxyType(
-    {"yes": "✓", "no": "✗", "check": "!", "unknown": "?", "failed": "⊘", "not asked": "·"}
-)
-KIND_SIGNS: Mapping[str, str] = MappingProxyType(
-    {"failure": "✗", "quality": "◆", "doubt": "?", "waste": "○", "right": "✓", "undetermined": "?", "healthy": "✓"}
-)
-ASCII = str.maketrans(
-    {
-        "✗": "x", "∅": "0", "⇄": "~", "⊕": "@", "○": "o", "✓": "+", "★": "*", "“": '"', "”": '"', "⊘": "E", "◆": "*",
-        "↻": "=", "▼": "v", "▲": "^", LESS: "(lower is better)", FULL: "#", EMPTY: ".", "→": "->", "·": "-", DASH: "-",
-    }
-)  # fmt: skip
-"""What stands for a sign in a terminal that doesn't show Unicode."""
-LOOK_WORDS: Mapping[str, str] = MappingProxyType(
-    {
-        "unsupported": "not supported by the sources",
-        "check": "check this: perhaps not supported",
-        **{kind: FALSE[kind] for kind in ("dangling", "unattributed", "uncited", "misattributed")},
-        "unknown": "the judge could not tell",
-        "extraneous": "supported, but not needed to answer",
-        "supported": "supported by the sources",
-        "essential": "needed to answer",
-        "remark": "a remark about the sources, not a claim",
-        "plain": "not judged",
-    }
-)
-STATE_WORDS: Mapping[str, str] = MappingProxyType(
-    {
-        "yes": "yes", "no": "no", "check": "probably no", "unknown": "can't tell", "failed": "the judge failed",
-        "not asked": "not asked",
-    }
-)  # fmt: skip
-KIND_WORDS: Mapping[str, str] = MappingProxyType(
-    {
-        "failure": "failure", "quality": "quality", "doubt": "doubt", "waste": "waste", "right": "done right",
-        "undetermined": "undetermined", "healthy": "healthy",
-    }
-)  # fmt: skip
-REPEATED_WORDS = "said twice"
-SHORT_TITLES: Mapping[str, str] = MappingProxyType(
-    tomllib.loads(files("ragtriage.report").joinpath("short_titles.toml").read_text("utf-8"))
-)
-"""Metric name → a column head where many metrics share a line."""
+REPEATED_SIGN, REPEATED_WORDS = "↻", "said twice"
 
 
 def two_places(value: float) -> str:
