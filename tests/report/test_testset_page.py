@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ragtriage.report.testset_document import difference_of
-from ragtriage.report.testset_groups import REASONS, group_reports
-from ragtriage.report.testset_page import write_testset_page
+from ragtriage.report.testset_page import REASONS, group_reports, write_testset_page
 from ragtriage.testset.beyond import Beyond
 from ragtriage.testset.both_blames import Component, both_blames
 from ragtriage.testset.comparison import Difference

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import wraps
-from typing import Literal, NamedTuple, ParamSpec, TypeVar
+from typing import Literal, NamedTuple, ParamSpec
 
 from ragtriage.report.sanitize import one_line
 
 P = ParamSpec("P")
-T = TypeVar("T")
 
 Tone = str
 """How a text is meant, not how it looks: words of `STYLES` in `terminal`, among them every kind of finding, every look
@@ -123,11 +122,6 @@ def note(text: str) -> Line:
     return line(text, tone="quiet")
 
 
-def notes(*texts: str) -> Iterator[Line]:
-    """Lines that explain."""
-    return map(note, texts)
-
-
 def left(*heads: str, wrap: bool = False, most: int | None = None) -> tuple[Column, ...]:
     """Columns of texts."""
     return tuple(Column(head, wrap=wrap, most=most) for head in heads)
@@ -141,14 +135,6 @@ def right(*heads: str, wrap: bool = False) -> tuple[Column, ...]:
 def table(columns: tuple[Column, ...], rows: Iterable[Iterable[Cell]], *, heads: bool = True, gap: int = 2) -> Table:
     """A table of these rows."""
     return Table(columns, tuple(tuple(row) for row in rows), heads, gap=gap)
-
-
-def listed(items: Iterable[T], most: int, say: Callable[[T], Block], rest: Callable[[int], Block]) -> Iterator[Block]:
-    """The first items, and how many more there are."""
-    found = list(items)
-    yield from map(say, found[:most])
-    if len(found) > most:
-        yield rest(len(found) - most)
 
 
 def facts(*found: str) -> Line:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ragtriage.report.document import GAP, Block, Column, Heading, document, left, line, listed, note, right, table
+from ragtriage.report.document import GAP, Block, Column, Heading, document, left, line, note, right, table
 from ragtriage.report.sanitize import one_line
+from ragtriage.report.templating import text_environment
 from ragtriage.report.words import plural
 from ragtriage.testset.example import Example
 from ragtriage.testset.making.phrasing import Phrased, Refused
@@ -25,13 +26,13 @@ REASONS = 8
 """Reasons for refusing phrasings that are shown; all are counted."""
 EXAMPLE = 110
 """Characters of an example."""
-_DROPPED = (
-    ("several", "with several answers"),
-    ("null", "with an empty answer"),
-    ("none", "with none"),
-    ("echo", "whose question holds the answer"),
-    ("needless", "that say more of a row than its name needs"),
-)
+_DROPPED = {
+    "several": "with several answers",
+    "null": "with an empty answer",
+    "none": "with none",
+    "echo": "whose question holds the answer",
+    "needless": "that say more of a row than its name needs",
+}
 """Why combinations of values are dropped."""
 
 
@@ -47,12 +48,9 @@ def steps_document(steps: Sequence[Step]) -> Iterator[Block]:
         for what, sentences in (("can't be used", step.refused), ("couldn't be filled", problems)):
             if sentences:
                 yield line(f"{plural(len(sentences), 'entry', 'entries')} {what}:", indent=2)
-                yield from listed(
-                    sentences,
-                    QUOTED,
-                    lambda sentence: line(one_line(sentence, 300), indent=4),
-                    lambda rest: line(f"and {rest:,} more", indent=4),
-                )
+                yield from (line(one_line(sentence, 300), indent=4) for sentence in sentences[:QUOTED])
+                if len(sentences) > QUOTED:
+                    yield line(f"and {len(sentences) - QUOTED:,} more", indent=4)
 
 
 @document
@@ -90,61 +88,11 @@ def _points(half_width: float) -> str:
     return f"± {100 * half_width:.1f} points (95 %, where it is widest)"
 
 
-def _numbers(numbers: Any) -> list[str]:
+def _numbers(numbers: Mapping[str, Any]) -> list[str]:
     """A step's numbers in sentences."""
-    if "dialect" in numbers:
-        return [
-            f"{plural(numbers['tables'], 'table')}, {numbers['named_tables']} with columns that name a row",
-            f"{plural(numbers['columns'], 'column')}, {numbers['asked_about']} of them to ask about; "
-            + plural(numbers["foreign_keys"], "foreign key"),
-        ]
-    if "joining" in numbers and "questions" not in numbers:
-        return [f"{plural(numbers['templates'], 'template')}, {numbers['joining']:,} of them join tables"]
-    if "fillings" in numbers:
-        return _filled(numbers)
-    if "phrasings" in numbers:
-        criteria = plural(len(numbers["criteria"]), "criterion", "criteria")
-        phrasings, templates = plural(numbers["phrasings"], "phrasing"), plural(numbers["templates"], "template")
-        return [f"{phrasings} of {templates} under {criteria}; {numbers['refused']:,} refused"]
-    return _sampled(numbers) if "questions" in numbers else []
-
-
-def _filled(numbers: Any) -> list[str]:
-    dropped = [f"{numbers[name]:,} {what}" for name, what in _DROPPED if numbers.get(name)]
-    tried = f"{numbers['occurring']:,} combinations occur, {numbers['tried']:,} were tried"
-    if blind := numbers.get("blind", 0):
-        tried = f"{numbers['occurring']:,} combinations occur, {numbers['tried'] - blind:,} of them were tried"
-        tried += f" and {blind:,} of the blind product"
-    templates = f"{numbers['filled_templates']:,} of {plural(numbers['templates'], 'template')}"
-    lines = [
-        f"{plural(numbers['fillings'], 'filled query', 'filled queries')} with one answer each, of {templates}",
-        f"values: {tried}; the blind product would have {numbers['product']:,}",
-    ]
-    if dropped:
-        lines.append(f"dropped: {', '.join(dropped)}")
-    if numbers["empty"]:
-        lines.append(f"skipped: {plural(numbers['empty'], 'combination')} with an empty value")
-    if numbers["sampled_templates"]:
-        lines.append(f"{plural(numbers['sampled_templates'], 'template')} of large tables: counts are of drawn rows")
-    return lines
-
-
-def _sampled(numbers: Any) -> list[str]:
-    criteria = ", ".join(name + (f" × {count}" if count > 1 else "") for name, count in numbers["criteria"].items())
-    lines = [
-        f"{plural(numbers['questions'], 'question')} in {plural(numbers['groups'], 'group')}, each under: {criteria}",
-        f"{plural(numbers['templates'], 'template')}, {numbers['joining']:,} of them join tables",
-        f"the largest share of a template is {numbers['largest_share']:.1%}",
-        f"an accuracy of one criterion will be known to {_points(numbers['half_width'])}",
-    ]
-    if numbers["unphrased_templates"]:
-        lines.append(f"{plural(numbers['unphrased_templates'], 'template')} left out: some criterion lacks a phrasing")
-    if numbers["ambiguous_groups"]:
-        lines.append(f"{plural(numbers['ambiguous_groups'], 'group')} left out: another reads the same")
-    if numbers.get("repeated_questions"):
-        repeated = plural(numbers["repeated_questions"], "question")
-        lines.append(f"{repeated} in the words of another one of their group: the template has no other phrasing")
-    return lines
+    template = text_environment().get_template("step_numbers.txt.j2")
+    dropped = {name: what for name, what in _DROPPED.items() if numbers.get(name)}
+    return template.render(n=numbers, dropped=dropped, points=_points).splitlines()
 
 
 @document

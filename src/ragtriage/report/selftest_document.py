@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ragtriage.core.case import Source
 from ragtriage.core.verdicts import Undefined
-from ragtriage.report.document import GAP, Block, Heading, document, left, line, note, notes, right, table
+from ragtriage.report.document import GAP, Block, Heading, document, left, line, note, right, table
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import plural
 from ragtriage.trust.baselines import title_of
@@ -206,14 +206,15 @@ def table1_document(rows: Sequence[Row], judge: str, data: str) -> Iterator[Bloc
         yield line(f"RAGAs for {', '.join(shorts)}: not computed: {reason}.")
     against = dict.fromkeys(RAGAS_FOR[SHORT[row.short]] for row in rows)
     yield GAP
-    yield from notes(
+    for said in (
         "; ".join(f"{row.short} {title_of(SHORT[row.short]).lower()}" for row in rows) + ".",
         "A pair agrees if its better version scores higher; a tie is no agreement. In brackets: 95 % intervals.",
         f"RAGAs: its definitions by the same judge ({', '.join(against)}).",
         "Length, words: what the length and the word overlap of the texts alone would have got.",
         f"Paper: THELMA, table 1, by {', '.join(MODELS)}, on pairs that weren't published.",
         LENGTH_NOTE,
-    )
+    ):
+        yield note(said)
 
 
 def _table1_row(row: Row) -> tuple[str, ...]:

@@ -50,6 +50,14 @@ def environment() -> Environment:
     return found
 
 
+@lru_cache(maxsize=1)
+def text_environment() -> Environment:
+    """The environment of templates of plain text, which escapes nothing: no page is made of them."""
+    found = environment().overlay(autoescape=False)
+    found.filters |= {"count_of": "{:,}".format}
+    return found
+
+
 def page_parts(script: str, *styles: str) -> dict[str, str]:
     """What a page carries: its script, its style, and a content security policy that allows these two alone."""
     own, style = _asset(script), "\n".join(map(_asset, styles))

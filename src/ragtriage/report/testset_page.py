@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ragtriage.report.templating import environment, page_parts, pages, shares, write_page
-from ragtriage.report.testset_document import (
-    METRIC_WORDS,
-    PRESENCE_WORDS,
-    SIDE_WORDS,
-    cross_rows,
-    kind_of,
-    score_rows,
-    terms_of,
-)
-from ragtriage.report.testset_groups import BLAME_WORDS, MOST_IDS, TAG_LOOK, TAG_WORDS, GroupReport, group_reports
+from ragtriage.report.testset_document import WORDS, cross_rows, kind_of, score_rows, terms_of
 from ragtriage.testset.beyond import Beyond
-from ragtriage.testset.both_blames import SIDES
+from ragtriage.testset.both_blames import SIDES, Component
+from ragtriage.testset.corpus import GapFound
 from ragtriage.testset.correctness import Decision
-from ragtriage.testset.groups import Tagged
+from ragtriage.testset.groups import Rule, Tag, Tagged
+from ragtriage.testset.matching import truths_for_judge
+from ragtriage.testset.rows import Row
 from ragtriage.testset.scoring import ModularScores
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+TAG_WORDS: Mapping[Tag, str] = WORDS["tag"]
+"""Tag → how it is written, in the order in which groups are shown."""
+REASONS: Mapping[Rule, tuple[str, str]] = WORDS["reasons"]
+"""Rule → why the language model is at fault, and why retrieval is."""
+MOST_IDS = 12
+"""Ids of retrieved documents that are shown."""
 LONGEST = 1500
 """Characters of a response that are shown."""
 MOST_BYTES = 12_000_000
@@ -76,14 +78,7 @@ def write_testset_page(
         beyond=beyond,
         gaps=Counter(map(kind_of, beyond.gaps or ())),
         cross=list(cross_rows(beyond.blames)) if beyond.blames else [],
-        words={
-            "tag": TAG_WORDS,
-            "look": TAG_LOOK,
-            "blame": BLAME_WORDS,
-            "side": SIDE_WORDS,
-            "presence": PRESENCE_WORDS,
-            "metric": METRIC_WORDS,
-        },
+        words=WORDS,
         sides=SIDES,
         **page_parts("testset.js", "report.css", "testset.css"),
     )  # fmt: skip
@@ -107,3 +102,113 @@ class _Body:
         places = sorted({self._clusters.index(one.row.cluster) for one in group.answers if one.look == "wrong"})
         template = environment().get_template("testset_group.html.j2")
         return template.render(group=group, places=places, tag=TAG_WORDS[group.tag], longest=LONGEST, most_ids=MOST_IDS)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerReport:
+    """One phrasing and its answer."""
+
+    row: Row
+    criterion: str
+    look: str
+    """`right`, `wrong` or `undecided`."""
+    decision: Decision
+    blame: str
+    rule: str
+    """Why it is blamed so."""
+    component: Component | None
+    """What THELMA finds."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupReport:
+    """All phrasings of one question."""
+
+    id: str
+    tag: Tag
+    look: str
+    question: str
+    """Its shortest phrasing."""
+    truth: str
+    right: int
+    answers: tuple[AnswerReport, ...]
+    blames: tuple[str, ...]
+    """Whom its wrong answers are blamed on, each once."""
+    presence: str
+    """Of a gap: the key of PRESENCE_WORDS; empty where the corpus wasn't searched."""
+    corpus: str
+    """The same in words, with the documents."""
+    sql: str
+    parameters: str
+
+
+def group_reports(tagged: Sequence[Tagged], decisions: Sequence[Decision], beyond: Beyond) -> list[GroupReport]:
+    """All groups, the most telling first: non-robust, gap, undecided, robust; in each those with most wrong answers.
+
+    With groups per cluster, a group of two clusters is shown once, under the tag that comes first.
+
+    Args:
+        tagged: all answers.
+        decisions: one an answer.
+        beyond: what was found out beyond the scores.
+    """
+    members: dict[str, list[tuple[Tagged, Decision]]] = defaultdict(list)
+    for one, decision in zip(tagged, decisions, strict=True):
+        members[one.row.group].append((one, decision))
+    gaps = {gap.group: gap for gap in beyond.gaps or ()}
+    order = list(TAG_WORDS)
+    return sorted(
+        (_group(name, answers, gaps.get(name), beyond) for name, answers in members.items()),
+        key=lambda one: (order.index(one.tag), one.right - len(one.answers), one.id),
+    )
+
+
+def _group(name: str, answers: Sequence[tuple[Tagged, Decision]], gap: GapFound | None, beyond: Beyond) -> GroupReport:
+    tag = min((one.tag for one, _ in answers), key=list(TAG_WORDS).index)
+    ordered = sorted(answers, key=lambda pair: (pair[0].row.cluster, pair[0].row.id))
+    reports = tuple(_answer(one, decision, beyond.components.get(one.row.id)) for one, decision in ordered)
+    rows = [one.row for one, _ in ordered]
+    known = next((row.answer for row in rows if row.answer is not None), None)
+    where = ", ".join(gap.documents[:MOST_IDS]) if gap else ""
+    first = {name: value for row in reversed(rows) for name, value in row.columns.items() if value is not None}
+    return GroupReport(
+        id=name,
+        tag=tag,
+        look=WORDS["tag_look"][tag],
+        question=min((row.query for row in rows if row.query), key=len, default=name),
+        truth="unknown" if known is None else truths_for_judge(known)[0] or "there is none",
+        right=sum(report.look == "right" for report in reports),
+        answers=reports,
+        blames=tuple(dict.fromkeys(report.blame for report in reports if report.blame)),
+        presence=kind_of(gap) if gap else "",
+        corpus=f"{WORDS['presence'][kind_of(gap)]} ({'; '.join(filter(None, (where, gap.why)))})" if gap else "",
+        sql=str(first.get("sql") or ""),
+        parameters=_shown(first.get("parameters")),
+    )
+
+
+def _answer(one: Tagged, decision: Decision, component: Component | None) -> AnswerReport:
+    return AnswerReport(
+        one.row,
+        _shown(one.row.columns.get("criterion")),
+        {True: "right", False: "wrong", None: "undecided"}[one.correct],
+        decision,
+        WORDS["blame"][one.blame] if one.blame else "",
+        _because(one),
+        component,
+    )
+
+
+def _because(one: Tagged) -> str:
+    """The rule behind a blame, as it applies here."""
+    if one.rule is None or one.blame is None:
+        return ""
+    if one.blame == "unknown":
+        return f"{one.rule}: there is nothing to compare"
+    return f"{one.rule}: {REASONS[one.rule][one.blame == 'retrieval']}"
+
+
+def _shown(value: Any) -> str:
+    if value is None or value == {}:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
