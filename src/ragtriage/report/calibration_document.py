@@ -14,14 +14,7 @@ from ragtriage.trust.settings_text import told
 
 @document
 def calibration_document(found: Calibration, run: str, labels: str, written: str | None) -> Iterator[Block]:
-    """What labels say of a judge.
-
-    Args:
-        found: the calibration.
-        run: which run it is about.
-        labels: the file of labels.
-        written: the settings file that was to be changed; None if none was.
-    """
+    """What a file of labels says of a run's judge; `written` is the settings file that was changed, if one was."""
     about = f"{run} · judged by {found.judge} · {plural(found.labels, 'labelled component')} of {labels}"
     yield line(one_line(about, 400), tone="strong")
     for reason, count in found.unused.items():

@@ -49,12 +49,7 @@ SHORT_SOURCE = 320
 
 @document
 def case_document(case: CaseReport, width: int = 100) -> Iterator[Block]:
-    """One case: findings, query, the response with its claims marked, coverage, sources, scores.
-
-    Args:
-        case: as it is reported.
-        width: characters of a line.
-    """
+    """One case: findings, query, the response with its claims marked, coverage, sources, scores."""
     yield line(case.id, tone="strong", hang=0)
     if case.tags:
         yield line("  ".join(f"{key}={value}" for key, value in case.tags), tone="quiet", hang=0)

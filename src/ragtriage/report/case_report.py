@@ -15,8 +15,8 @@ from ragtriage.metrics import metric_named
 from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.metrics.source import fact_precision, source_precision
 from ragtriage.report.citations import SegmentReport, segment_reports
-from ragtriage.report.claims import MOST_CLAIMS, ClaimReport, claims_of, repeats_of, verdicts_of
-from ragtriage.report.coverage import Coverage, Place, State, coverage_of, place_of
+from ragtriage.report.claims import MOST_CLAIMS, ClaimReport, claims_of, repeats_of
+from ragtriage.report.coverage import Coverage, Place, State, coverage_of, place_of, verdicts_of
 from ragtriage.report.faults import FaultReport, faults_of
 from ragtriage.report.marks import LOOKS, Look, Mark, Piece, pieces
 from ragtriage.report.sanitize import one_line, sanitize

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from ragtriage.core.record import Record
-from ragtriage.core.steps import Step
-from ragtriage.core.verdicts import Component, Verdict, Verdicts
+from ragtriage.core.verdicts import Verdict
 from ragtriage.diagnosis.findings import from_conversation
 from ragtriage.metrics.decompositions import CLAIMS
 from ragtriage.metrics.groundedness import groundedness
 from ragtriage.metrics.response import REPEATED, response_precision
-from ragtriage.report.coverage import Place, State, place_of
+from ragtriage.report.coverage import Place, State, place_of, verdicts_of
 from ragtriage.report.marks import Look, Mark
 from ragtriage.report.sanitize import Span, one_line
 
@@ -59,11 +57,25 @@ def claims_of(record: Record) -> tuple[ClaimReport, ...]:
         listed = judged.components if judged else ()
     repeats = [span for span, _ in repeats_of(record)]
     conversed = from_conversation(record)
-    found, judged_so_far = [], 0
+    supported, wanted = (iter(judged.best() if judged else ()) for judged in (support, needed))
+    found = []
     for number, component in enumerate(listed, 1):
-        row = None if component.remark else judged_so_far
-        judged_so_far += not component.remark
-        found.append(_claim(number, component, row, support, needed, repeats, conversed))
+        cell, need = (None, None) if component.remark else (next(supported, None), next(wanted, None))
+        about, use, span = place_of(cell), place_of(need), component.span
+        if component.text in conversed:
+            about = replace(about, note=f"{CONVERSED}; {about.note}" if about.note else CONVERSED)
+        found.append(
+            ClaimReport(
+                number,
+                one_line(component.text, 600),
+                span,
+                look_of(about.state, use.state, remark=component.remark),
+                about,
+                use,
+                span is not None and any(span[0] < end and start < span[1] for start, end in repeats),
+                cell.confidence if isinstance(cell, Verdict) else None,
+            )
+        )
     return tuple(found)
 
 
@@ -78,12 +90,6 @@ def repeats_of(record: Record) -> tuple[tuple[Span, str], ...]:
         for component, cell in pairs
         if component.span and isinstance(cell, Verdict) and cell.value == "yes"
     )
-
-
-def verdicts_of(record: Record, step: Step) -> Verdicts | None:
-    """What a match found out; None where it wasn't taken."""
-    known = record.steps.get(str(step))
-    return known if isinstance(known, Verdicts) else None
 
 
 def look_of(support: State, needed: State, *, remark: bool = False) -> Look:
@@ -105,30 +111,3 @@ def look_of(support: State, needed: State, *, remark: bool = False) -> Look:
             if needed in ("no", "check"):
                 return "extraneous"
             return "supported" if support == "yes" else "plain"
-
-
-def _claim(
-    number: int,
-    component: Component,
-    row: int | None,
-    support: Verdicts | None,
-    needed: Verdicts | None,
-    repeats: Sequence[Span],
-    conversed: Collection[str],
-) -> ClaimReport:
-    cell = support.best()[row] if support and row is not None else None
-    need = needed.best()[row] if needed and row is not None else None
-    about, wanted = place_of(cell), place_of(need)
-    if component.text in conversed:
-        about = replace(about, note=f"{CONVERSED}; {about.note}" if about.note else CONVERSED)
-    span = component.span
-    return ClaimReport(
-        number,
-        one_line(component.text, 600),
-        span,
-        look_of(about.state, wanted.state, remark=component.remark),
-        about,
-        wanted,
-        span is not None and any(span[0] < end and start < span[1] for start, end in repeats),
-        cell.confidence if isinstance(cell, Verdict) else None,
-    )

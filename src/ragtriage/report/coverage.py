@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragtriage.core.record import Record
-from ragtriage.core.steps import Match
+from ragtriage.core.steps import Step
 from ragtriage.core.verdicts import Cell, Failure, Verdict, Verdicts
 from ragtriage.metrics.response import ANSWERED_BY_RESPONSE
 from ragtriage.metrics.source import ANSWERED_BY_ONE, ANSWERED_TOGETHER
@@ -70,7 +70,7 @@ def place_of(cell: Cell) -> Place:
 def coverage_of(record: Record) -> Coverage | None:
     """The matrix of a case; None if no sub-question was asked of anything."""
     single, together, response = (
-        _verdicts(record, step) for step in (ANSWERED_BY_ONE, ANSWERED_TOGETHER, ANSWERED_BY_RESPONSE)
+        verdicts_of(record, step) for step in (ANSWERED_BY_ONE, ANSWERED_TOGETHER, ANSWERED_BY_RESPONSE)
     )
     first = single or together or response
     if first is None:
@@ -92,7 +92,8 @@ def coverage_of(record: Record) -> Coverage | None:
     return Coverage(tuple(j + 1 for j in shown), questions, places, count - len(shown))
 
 
-def _verdicts(record: Record, step: Match) -> Verdicts | None:
+def verdicts_of(record: Record, step: Step) -> Verdicts | None:
+    """What a match found out; None where it wasn't taken."""
     known = record.steps.get(str(step))
     return known if isinstance(known, Verdicts) else None
 

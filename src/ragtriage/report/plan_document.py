@@ -80,12 +80,7 @@ def _without_requests(rehearsal: Rehearsal) -> str:
 
 @document
 def efforts_document(efforts: Sequence[Effort], judge: str) -> Iterator[Block]:
-    """What scoring pairs would take, a line a metric.
-
-    Args:
-        efforts: one a metric.
-        judge: its name.
-    """
+    """What it would take this judge to score pairs, a line a metric."""
     least = sum((one.least for one in efforts), Estimate())
     most = sum((one.most for one in efforts), Estimate())
     columns = (*left("pairs of", wrap=True), *right("pairs", "cases", "questions", "requests", wrap=True))

@@ -37,13 +37,9 @@ class RepeatsReport:
 
 
 def repeats_report(summary: RepeatSummary, judge: str = "") -> RepeatsReport:
-    """A repeated evaluation as it is reported.
+    """A repeated evaluation by this judge as it is reported.
 
     Where the trials are all the same, only what still says something is shown: the means, and the smallest difference.
-
-    Args:
-        summary: from `Repeats`.
-        judge: who judged.
     """
     failed = ", ".join(f"{one_line(m.title, 40)} {m.failed:,}" for m in summary.metrics if m.failed)
     same = ""
@@ -88,7 +84,7 @@ def _table(title: str, heads: Sequence[str], rows: tuple[tuple[str, ...], ...], 
 
 
 def _metrics(summary: RepeatSummary) -> Table:
-    """A line a metric; of trials that are all the same, only what isn't about their differences."""
+    """A line a metric, the verdicts by kind, the cases that are least alike."""
     heads, notes = ["metric", "mean", "sees"], [SEES]
     if not summary.same:
         heads = ["metric", "mean", "spread", "case", "flips", "ranks", "sees", "noise"]

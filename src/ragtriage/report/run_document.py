@@ -50,12 +50,7 @@ MEDIUM, WIDE = 100, 130
 
 @document
 def run_document(run: RunReport, width: int = MEDIUM) -> Iterator[Block]:
-    """A run's metrics, diagnosis and waste.
-
-    Args:
-        run: as it is reported.
-        width: characters of a line; a narrow document has shorter heads.
-    """
+    """A run's metrics, diagnosis and waste; a narrow document has shorter heads."""
     header = run.header
     judge = f"judged by {header.judge}" if header.judge else ""
     yield facts(f"Run {header.run}", header.input, judge, header.created, plural(run.cases, "case"))
@@ -168,13 +163,13 @@ def _means(one: SliceReport) -> Iterator[Cell]:
 def cases_document(
     rows: Iterable[Row], most: int | None = None, metrics: Sequence[Metric] = (), width: int = MEDIUM
 ) -> Iterator[Block]:
-    """One line a case, worst first.
+    """One line a case, worst first, with as many scores as the width allows.
 
     Args:
         rows: from `row_of(record, findings)`, in any order.
         most: how many are listed; all without it.
         metrics: where metrics that aren't built in have their titles.
-        width: characters of a line, which decides how many scores stand on it.
+        width: characters of a line.
     """
     ordered = worst_first(rows)
     shown = ordered[:most]

@@ -134,13 +134,7 @@ class RunReport:
 
 
 def run_report(header: Header, summary: Summary, slices: Mapping[str, Summary] | None = None) -> RunReport:
-    """A run as it is reported.
-
-    Args:
-        header: which run it is, and the thresholds that it was read with.
-        summary: the run in numbers.
-        slices: tag value → the numbers of its cases.
-    """
+    """A run as it is reported, with the numbers of slices of it: tag value → summary."""
     names = tuple(dict.fromkeys(m.name for part in (slices or {}).values() for m in part.metrics))
     healthy = summary.diagnosis.get(NONE, 0)
     are = "is" if healthy == 1 or summary.cases == 1 else "are"

@@ -30,14 +30,7 @@ LENGTH_NOTE = (
 
 @document
 def selftest_document(found: SelfTest, judge: str, file: str, show: int) -> Iterator[Block]:
-    """A self-test: agreement beside what length and words say, failures to read, and what moved.
-
-    Args:
-        found: what was found.
-        judge: its name.
-        file: what was tested, as the user named it.
-        show: how many failures of a metric are shown in full.
-    """
+    """A self-test of a file: agreement, what moved, and `show` failures of each metric, to be read."""
     pairs = sum(one.agreement.n + one.agreement.failed for one in found.metrics)
     yield line(f"Self-test of {judge}: {plural(pairs, 'pair')} of {one_line(file, 120)}", tone="strong")
     rows = (
@@ -190,13 +183,7 @@ def _outcome(found: Agreement) -> list[str]:
 
 @document
 def table1_document(rows: Sequence[Row], judge: str, data: str) -> Iterator[Block]:
-    """THELMA's table 1.
-
-    Args:
-        rows: one a metric.
-        judge: its name.
-        data: where the pairs are from.
-    """
+    """THELMA's table 1 by this judge on these data, a row a metric."""
     yield line(f"Agreement in pairwise comparison by {judge}: {one_line(data, 120)}", tone="strong")
     heads = ("pairs", "ours", "RAGAs", "length", "words", "paper: THELMA", "paper: RAGAs")
     yield table((*left(""), *right(*heads)), map(_table1_row, rows), gap=1)

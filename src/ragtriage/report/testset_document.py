@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ragtriage.report.document import GAP, Block, Cell, Column, Heading, Span, document, left, line, note, right, table
@@ -23,11 +23,6 @@ from ragtriage.testset.sufficiency import SecondRun
 OTHER_AVERAGE: dict[Average, Average] = {"rows": "groups", "groups": "rows"}
 """What is shown beside the average that was chosen."""
 WORDS = TABLES["testset"]
-METRIC_WORDS: Mapping[Metric, str] = WORDS["metric"]
-VERDICT_WORDS: Mapping[str, str] = WORDS["verdict"]
-SIDE_WORDS: Mapping[str, str] = WORDS["side"]
-PRESENCE_WORDS: Mapping[str, str] = WORDS["presence"]
-"""What the corpus says of a gap group."""
 SHOWN = 5
 """Gap groups that are named; all are counted."""
 
@@ -49,14 +44,7 @@ class ScoreRow:
 def scores_document(
     scores: ModularScores, even: ModularScores | None, decisions: Sequence[Decision], file: str
 ) -> Iterator[Block]:
-    """The clusters' accuracy and robustness, their difference, and what their groups are.
-
-    Args:
-        scores: of the rows as they are given.
-        even: of a balanced sample of them; None if there is none, or the rows are balanced.
-        decisions: one a row.
-        file: what was scored.
-    """
+    """The clusters' accuracy and robustness, as given and in an even sample, their difference, and their groups."""
     clusters, compared = list(scores.clusters.values()), scores.comparison
     yield line(f"{plural(len(decisions), 'answer')} of {one_line(file, 120)}", tone="strong")
     yield from map(note, terms_of(scores.terms, decisions, clusters))
@@ -133,7 +121,7 @@ def _pair(scores: ModularScores, even: ModularScores | None, names: Sequence[str
         yield (Span(title, "strong"),)
         for sample in dict.fromkeys(row.sample for row in rows):
             for row in rows:
-                words = METRIC_WORDS[row.metric]
+                words = WORDS["metric"][row.metric]
                 if row.sample == sample and words.startswith(title):
                     without = ", without LM errors" if words != title else ""
                     both = (row.difference, row.p) if scores.comparison else ()
@@ -237,7 +225,7 @@ def _second_run(found: SecondRun) -> Iterator[str]:
 
 
 def kind_of(gap: GapFound) -> str:
-    """The key of PRESENCE_WORDS under which a gap group is counted."""
+    """The word of the corpus under which a gap group is counted."""
     return "retrieved" if gap.presence == "found" and gap.retrieved else gap.presence
 
 
@@ -246,7 +234,7 @@ def _gaps(gaps: Sequence[GapFound], documents: int) -> Iterator[Block]:
     counts = Counter(map(kind_of, gaps))
     yield Heading(f"Gap groups against the corpus ({plural(documents, 'document')})")
     columns = (*right(""), *left("", wrap=True))
-    yield table(columns, ((f"{counts[kind]:,}", words) for kind, words in PRESENCE_WORDS.items()), heads=False)
+    yield table(columns, ((f"{counts[kind]:,}", words) for kind, words in WORDS["presence"].items()), heads=False)
     named = [gap for gap in gaps if gap.presence == "found"]
     if named:
         yield note("questions whose answer a document states → these documents:")
@@ -265,12 +253,12 @@ def cross_rows(found: BothBlames) -> Iterator[tuple[Cell, ...]]:
         counts = {side: found.counts.get((ours, side), 0) for side in SIDES}
         if any(counts.values()):
             cells = (Span(f"{count:,}", "agreeing" if ours == side else "") for side, count in counts.items())
-            yield VERDICT_WORDS[ours], *cells
+            yield WORDS["verdict"][ours], *cells
 
 
 def _blames(found: BothBlames) -> Iterator[Block]:
     yield Heading(f"Answers by GRAMMAR's blame and by what run {found.run} says is to repair")
-    yield table((*left(""), *right(*(SIDE_WORDS[side] for side in SIDES))), cross_rows(found))
+    yield table((*left(""), *right(*(WORDS["side"][side] for side in SIDES))), cross_rows(found))
     if found.both:
         both = f"Of {plural(found.both, 'answer')} that both blame"
         yield line(f"{both}, {found.agreeing:,} on the same module ({100 * found.agreeing / found.both:.0f} %)")

@@ -135,7 +135,7 @@ class GroupReport:
     blames: tuple[str, ...]
     """Whom its wrong answers are blamed on, each once."""
     presence: str
-    """Of a gap: the key of PRESENCE_WORDS; empty where the corpus wasn't searched."""
+    """Of a gap: what the corpus says of it; empty where the corpus wasn't searched."""
     corpus: str
     """The same in words, with the documents."""
     sql: str
