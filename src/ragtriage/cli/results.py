@@ -22,7 +22,7 @@ from ragtriage.diagnosis import Finding, diagnose
 from ragtriage.judges.llm.ledger import dollars
 from ragtriage.report.case_document import case_document
 from ragtriage.report.case_report import case_report
-from ragtriage.report.case_rows import row_of
+from ragtriage.report.case_rows import case_row
 from ragtriage.report.repeats_document import repeats_document
 from ragtriage.report.run_document import cases_document, run_document
 from ragtriage.report.run_page import write_run_page
@@ -103,7 +103,7 @@ def show(
             console.print()
         if not as_json:
             limits = criteria.rules, criteria.thresholds, criteria.metrics
-            rows = (row_of(record, findings, *limits) for record, findings in diagnosed(stored, criteria))
+            rows = (case_row(record, findings, *limits) for record, findings in diagnosed(stored, criteria))
             print_document(console, cases_document(rows, most, criteria.metrics, console.width))
 
 

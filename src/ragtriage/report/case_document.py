@@ -8,7 +8,7 @@ from dataclasses import replace
 from ragtriage.report.case_report import CaseReport, ScoreReport, SourceReport
 from ragtriage.report.citations import CitationReport, SegmentReport
 from ragtriage.report.claims import ClaimReport
-from ragtriage.report.coverage import Coverage, Place
+from ragtriage.report.coverage import Coverage, VerdictReport
 from ragtriage.report.document import (
     Bar,
     Block,
@@ -28,13 +28,11 @@ from ragtriage.report.marks import Piece
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import (
     DASH,
-    KIND_SIGNS,
     KIND_WORDS,
-    LOOK_SIGNS,
     LOOK_WORDS,
     REPEATED_SIGN,
     REPEATED_WORDS,
-    STATE_SIGNS,
+    SIGNS,
     STATE_WORDS,
     doubt_of,
     plural,
@@ -88,7 +86,7 @@ def _response(case: CaseReport) -> Line:
             said.append(Span(f" [… {piece.left_out:,} characters left out …] ", "quiet"))
             continue
         said.append(Span(piece.text, f"{piece.look} repeated" if piece.repeated else piece.look))
-        said += [Span(f"[{LOOK_SIGNS[looks[number]]}{number}]", looks[number]) for number in piece.ends]
+        said += [Span(f"[{SIGNS[looks[number]]}{number}]", looks[number]) for number in piece.ends]
         if piece.repeat_ends:
             said.append(Span(f"[{REPEATED_SIGN}]"))
     return Line(tuple(said))
@@ -103,13 +101,13 @@ def _claims(case: CaseReport) -> Iterator[Line]:
             continue
         why = f": {claim.support.note}" if claim.support.note else ""
         yield line(
-            (f"{LOOK_SIGNS[claim.look] or ' '}{claim.number} ", claim.look),
+            (f"{SIGNS[claim.look] or ' '}{claim.number} ", claim.look),
             (claim.text, claim.look),
             (f" {DASH} {_said_of(claim)}{why}", f"{claim.look} quiet"),
         )
     if fine:
         yield line(
-            f"{LOOK_SIGNS['supported']} {plural(fine, 'claim is', 'claims are')} supported and to the point",
+            f"{SIGNS['supported']} {plural(fine, 'claim is', 'claims are')} supported and to the point",
             tone="supported",
         )
     if case.claims_left_out:
@@ -131,7 +129,7 @@ def _segments(case: CaseReport) -> Iterator[Line]:
         look = segment.look
         cited = [(f" [{_cited(one)}]", f"{look} quiet") for one in segment.citations]
         yield line(
-            (f"{LOOK_SIGNS[look] or ' '}{segment.number} ", look),
+            (f"{SIGNS[look] or ' '}{segment.number} ", look),
             (segment.text, look),
             *cited,
             (f" {DASH} ", f"{look} quiet"),
@@ -148,7 +146,7 @@ def _cited(citation: CitationReport) -> str:
     """A mark, with the source that it names where that isn't what it says, and a sign where it can be spared."""
     numbers = ", ".join(map(str, citation.sources))
     said = citation.name if numbers in ("", citation.name) else f"{citation.name}: source {numbers}"
-    return said + (f" {STATE_SIGNS['no']} not needed" if citation.needed == "no" and citation.sources else "")
+    return said + (f" {SIGNS['no']} not needed" if citation.needed == "no" and citation.sources else "")
 
 
 def _checked(segment: SegmentReport) -> str:
@@ -167,7 +165,7 @@ def _findings(case: CaseReport) -> Iterator[Line]:
     for finding in case.findings:
         wasted = f" · about {finding.tokens:,} tokens not needed" if finding.tokens else ""
         sure = "sure" if finding.sure else "not sure"
-        head = f"{KIND_SIGNS[finding.kind]} {one_line(finding.component, 80)} · {KIND_WORDS[finding.kind]}"
+        head = f"{SIGNS[finding.kind]} {one_line(finding.component, 80)} · {KIND_WORDS[finding.kind]}"
         yield line(f"{head} · {sure}{wasted}", tone=finding.kind)
         yield line(f"  {one_line(finding.reading, 300)}")
         if finding.doubt:
@@ -200,14 +198,14 @@ def _coverage(case: CaseReport, coverage: Coverage, width: int) -> Iterator[Bloc
     rows = zip(coverage.questions, coverage.places, strict=True)
     yield Heading("Which question is answered where")
     yield replace(table(columns, ((question, *map(_state, row)) for question, row in rows)), indent=2)
-    legend = "  ".join(f"{STATE_SIGNS[state]} {STATE_WORDS[state]}" for state in case.states)
+    legend = "  ".join(f"{SIGNS[state]} {STATE_WORDS[state]}" for state in case.states)
     if coverage.left_out:
         legend += f"  ({plural(coverage.left_out, 'source')} not shown)"
     yield line(legend, tone="quiet", indent=2, hang=0)
 
 
-def _state(place: Place) -> Span:
-    return Span(STATE_SIGNS[place.state], place.state.replace(" ", "-"))
+def _state(place: VerdictReport) -> Span:
+    return Span(SIGNS[place.state], place.state.replace(" ", "-"))
 
 
 def _source(source: SourceReport) -> Iterator[Line]:
@@ -215,7 +213,7 @@ def _source(source: SourceReport) -> Iterator[Line]:
     state = source.needed.state
     if state != "not asked":
         words = {"yes": "needed", "no": "not needed", "check": "probably not needed"}
-        said.append(Span(f" {STATE_SIGNS[state]} {words.get(state, STATE_WORDS[state])}", f"strong {state}"))
+        said.append(Span(f" {SIGNS[state]} {words.get(state, STATE_WORDS[state])}", f"strong {state}"))
     if source.facts:
         said.append(Span(f" · {source.essential} of {plural(source.facts, 'fact')} needed", "strong quiet"))
     yield Line(tuple(said))
@@ -234,7 +232,7 @@ def _excerpt(pieces: Sequence[Piece]) -> Line:
             said.append(Span(" …", "quiet"))
             break
         shown = one_line(piece.text, room)
-        star = LOOK_SIGNS["essential"] if piece.look == "essential" else ""
+        star = SIGNS["essential"] if piece.look == "essential" else ""
         said.append(Span(" " if piece.text[:1].isspace() else ""))
         said.append(Span(star + shown, piece.look))
         said.append(Span(" " if shown and piece.text[-1:].isspace() else ""))

@@ -8,16 +8,16 @@ from functools import partial
 
 from ragtriage.core.metric import Better, Metric
 from ragtriage.core.record import Record
-from ragtriage.core.verdicts import Score, Undefined
+from ragtriage.core.verdicts import Component, Score, Undefined
 from ragtriage.diagnosis import Finding
 from ragtriage.evaluation.engine import STANDALONE
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.metrics.source import fact_precision, source_precision
 from ragtriage.report.citations import SegmentReport, segment_reports
-from ragtriage.report.claims import MOST_CLAIMS, ClaimReport, claims_of, repeats_of
-from ragtriage.report.coverage import Coverage, Place, State, coverage_of, place_of, verdicts_of
-from ragtriage.report.faults import FaultReport, faults_of
+from ragtriage.report.claims import MOST_CLAIMS, ClaimReport, claim_reports, repeats_of
+from ragtriage.report.coverage import Coverage, State, VerdictReport, coverage_of, judged, state_of, verdict_report
+from ragtriage.report.faults import FaultReport, fault_reports
 from ragtriage.report.marks import LOOKS, Look, Mark, Piece, pieces
 from ragtriage.report.sanitize import one_line, sanitize
 from ragtriage.report.words import bad_level, title_of
@@ -43,7 +43,7 @@ class SourceReport:
     """From 1, in the retriever's order."""
     name: str
     """The application's own id; empty if it has none."""
-    needed: Place
+    needed: VerdictReport
     facts: int
     """How many facts were judged; 0 if none were asked about."""
     essential: int
@@ -153,7 +153,7 @@ def case_report(
 ) -> CaseReport:
     """Read a record for showing; `metrics` say what those that aren't built in are called."""
     case = record.case
-    claims = claims_of(record)
+    claims = claim_reports(record)
     kept = sorted(sorted(claims, key=lambda c: LOOKS.index(c.look))[:MOST_CLAIMS], key=lambda c: c.number)
     marks = [mark for claim in kept if (mark := claim.mark)]
     marks += [Mark(span, "plain", repeated=True) for span, _ in repeats_of(record)]
@@ -181,7 +181,7 @@ def case_report(
         tuple(_scores(record, thresholds, metrics)),
         tuple(findings),
         sanitize(case.reference[:4000]) if case.reference else None,
-        faults_of(record, metrics),
+        fault_reports(record, metrics),
         tuple(metrics),
     )
 
@@ -209,37 +209,28 @@ def _scores(record: Record, thresholds: Mapping[str, float], metrics: Sequence[M
 
 
 def _sources(record: Record) -> tuple[SourceReport, ...]:
-    judged = verdicts_of(record, source_precision.needs["needed"])
-    needed = (
-        {component.source: place_of(cell) for component, cell in zip(judged.components, judged.best(), strict=True)}
-        if judged
-        else {}
-    )
-    facts = verdicts_of(record, fact_precision.needs["needed"])
-    verdicts: dict[int | None, list[tuple[str, tuple[int, int] | None, bool]]] = {}
-    for component, cell in zip(facts.components, facts.best(), strict=True) if facts else ():
-        yes = place_of(cell).state == "yes"
-        verdicts.setdefault(component.source, []).append((component.text, component.span, yes))
+    needed = {one.source: verdict_report(cell) for one, cell in judged(record, source_precision.needs["needed"])}
+    facts: dict[int | None, list[tuple[Component, bool]]] = {}
+    for fact, cell in judged(record, fact_precision.needs["needed"]):
+        facts.setdefault(fact.source, []).append((fact, state_of(cell) == "yes"))
+    unknown = VerdictReport("not asked")
     everywhere = range(len(record.case.sources))
-    unknown = Place("not asked")
     first = sorted(everywhere, key=lambda i: needed.get(i, unknown).state != "yes")[:LISTED_SOURCES]
     most = max(LEAST_SOURCE, min(MOST_SOURCE, MOST_SOURCES // max(1, len(first))))
-    return tuple(_source(record, i, needed.get(i, unknown), verdicts.get(i, []), most) for i in sorted(first))
-
-
-def _source(
-    record: Record, index: int, needed: Place, facts: Sequence[tuple[str, tuple[int, int] | None, bool]], most: int
-) -> SourceReport:
-    source = record.case.sources[index]
-    essential = [(text, span) for text, span, yes in facts if yes]
-    marks = [Mark(span, "essential") for _, span in essential if span]
-    return SourceReport(
-        index + 1,
-        one_line(source.id or "", 80),
-        needed,
-        len(facts),
-        len(essential),
-        pieces(source.text, marks, most),
-        tuple(one_line(text, 300) for text, span in essential if not span)[:20],
-        len(source.text),
-    )
+    found = []
+    for i in sorted(first):
+        source, own = record.case.sources[i], facts.get(i, [])
+        essential = [fact for fact, yes in own if yes]
+        found.append(
+            SourceReport(
+                i + 1,
+                one_line(source.id or "", 80),
+                needed.get(i, unknown),
+                len(own),
+                len(essential),
+                pieces(source.text, [Mark(fact.span, "essential") for fact in essential if fact.span], most),
+                tuple(one_line(fact.text, 300) for fact in essential if not fact.span)[:20],
+                len(source.text),
+            )
+        )
+    return tuple(found)

@@ -22,7 +22,7 @@ UNREAD = "no rule reads these scores"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CaseRow:
     """One case on one line."""
 
     id: str
@@ -38,13 +38,13 @@ class Row:
     rank: Rank
 
 
-def row_of(
+def case_row(
     record: Record,
     findings: Sequence[Finding],
     rules: Sequence[Rule] = RULES,
     thresholds: Mapping[str, float] | None = None,
     metrics: Sequence[Metric] = (),
-) -> Row:
+) -> CaseRow:
     """A case on one line.
 
     Args:
@@ -66,7 +66,7 @@ def row_of(
         reading = failed[0] if failed else unread
     else:
         kind, reading, sure = HEALTHY, "", True
-    return Row(
+    return CaseRow(
         one_line(record.case.id, 80),
         one_line(record.case.query, 140),
         kind,
@@ -94,7 +94,7 @@ def rank_of(findings: Sequence[Finding], undetermined: float | None = None) -> R
     return len(KINDS), 1, 0.0
 
 
-def worst_first(rows: Iterable[Row]) -> list[Row]:
+def worst_first(rows: Iterable[CaseRow]) -> list[CaseRow]:
     """Rows in the order of their rank; equal ones stay as they came."""
     return sorted(rows, key=lambda row: row.rank)
 

@@ -9,7 +9,7 @@ from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Verdict
 from ragtriage.diagnosis.citations import CheckedSegment, checked_segments
 from ragtriage.metrics.citations import FALSE
-from ragtriage.report.coverage import State, place_of, state_of
+from ragtriage.report.coverage import State, state_of, verdict_report
 from ragtriage.report.marks import Look, Mark
 from ragtriage.report.sanitize import Span, one_line
 from ragtriage.report.words import SEGMENT_WORDS
@@ -74,7 +74,7 @@ def segment_reports(record: Record) -> tuple[SegmentReport, ...]:
 def _segment(number: int, checked: CheckedSegment) -> SegmentReport:
     segment, cell = checked.segment, checked.cell
     look = _look(checked)
-    place, elsewhere = place_of(cell), place_of(checked.elsewhere)
+    place, elsewhere = verdict_report(cell), verdict_report(checked.elsewhere)
     return SegmentReport(
         number,
         one_line(segment.text, 600),

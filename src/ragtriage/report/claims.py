@@ -10,7 +10,7 @@ from ragtriage.diagnosis.findings import from_conversation
 from ragtriage.metrics.decompositions import CLAIMS
 from ragtriage.metrics.groundedness import groundedness
 from ragtriage.metrics.response import REPEATED, response_precision
-from ragtriage.report.coverage import Place, State, place_of, verdicts_of
+from ragtriage.report.coverage import State, VerdictReport, judged, verdict_report, verdicts_of
 from ragtriage.report.marks import Look, Mark
 from ragtriage.report.sanitize import Span, one_line
 
@@ -30,8 +30,8 @@ class ClaimReport:
     text: str
     span: Span | None
     look: Look
-    support: Place
-    needed: Place
+    support: VerdictReport
+    needed: VerdictReport
     repeated: bool
     """Whether it stands in a sentence that says again what another says."""
     confidence: float | None
@@ -48,20 +48,20 @@ class ClaimReport:
         return Mark(self.span, self.look, self.number) if self.span else None
 
 
-def claims_of(record: Record) -> tuple[ClaimReport, ...]:
+def claim_reports(record: Record) -> tuple[ClaimReport, ...]:
     """The claims in the order of the text, empty where the response wasn't broken into claims."""
     support, needed = verdicts_of(record, SUPPORT), verdicts_of(record, NEEDED)
     listed = record.steps.get(str(CLAIMS))
     if not isinstance(listed, tuple):
-        judged = support or needed
-        listed = judged.components if judged else ()
+        either = support or needed
+        listed = either.components if either else ()
     repeats = [span for span, _ in repeats_of(record)]
     conversed = from_conversation(record)
-    supported, wanted = (iter(judged.best() if judged else ()) for judged in (support, needed))
+    supported, wanted = (iter(one.best() if one else ()) for one in (support, needed))
     found = []
     for number, component in enumerate(listed, 1):
         cell, need = (None, None) if component.remark else (next(supported, None), next(wanted, None))
-        about, use, span = place_of(cell), place_of(need), component.span
+        about, use, span = verdict_report(cell), verdict_report(need), component.span
         if component.text in conversed:
             about = replace(about, note=f"{CONVERSED}; {about.note}" if about.note else CONVERSED)
         found.append(
@@ -81,13 +81,9 @@ def claims_of(record: Record) -> tuple[ClaimReport, ...]:
 
 def repeats_of(record: Record) -> tuple[tuple[Span, str], ...]:
     """The sentences that say again what another says: where they stand, and the judge's words."""
-    repeated = verdicts_of(record, REPEATED)
-    if repeated is None:
-        return ()
-    pairs = zip(repeated.components, repeated.best(), strict=True)
     return tuple(
-        (component.span, place_of(cell).note)
-        for component, cell in pairs
+        (component.span, verdict_report(cell).note)
+        for component, cell in judged(record, REPEATED)
         if component.span and isinstance(cell, Verdict) and cell.value == "yes"
     )
 

@@ -137,7 +137,7 @@ def table(columns: tuple[Column, ...], rows: Iterable[Iterable[Cell]], *, heads:
     return Table(columns, tuple(tuple(row) for row in rows), heads, gap=gap)
 
 
-def facts(*found: str) -> Line:
+def title_line(*found: str) -> Line:
     """The facts that head a report, on one line, the first of them strong; empty ones are left out."""
     first, *others = (one_line(fact, 120) for fact in found if fact)
     return line((first, "strong"), "".join(f" · {fact}" for fact in others))

@@ -12,7 +12,7 @@ from ragtriage.metrics import CITATIONS, THELMA, metric_named
 from ragtriage.metrics.generator import hallucination
 from ragtriage.metrics.ragas import ragas_faithfulness
 from ragtriage.metrics.reference import answer_f1, answer_precision
-from ragtriage.report.coverage import place_of
+from ragtriage.report.coverage import verdict_report
 from ragtriage.report.sanitize import one_line
 
 ELSEWHERE = frozenset(m.name for m in (*THELMA, *CITATIONS, hallucination, ragas_faithfulness))
@@ -44,7 +44,7 @@ class FaultReport:
     left_out: int
 
 
-def faults_of(record: Record, metrics: Sequence[Metric] = ()) -> tuple[FaultReport, ...]:
+def fault_reports(record: Record, metrics: Sequence[Metric] = ()) -> tuple[FaultReport, ...]:
     """The bad components of the scores that are shown nowhere else; metrics that found the same are listed once.
 
     Args:
@@ -70,4 +70,4 @@ def faults_of(record: Record, metrics: Sequence[Metric] = ()) -> tuple[FaultRepo
 
 def _part(part: Part) -> PartReport:
     sure = part.cell.sure if isinstance(part.cell, Verdict) else True
-    return PartReport(one_line(part.component.text, 300), place_of(part.cell).note, sure)
+    return PartReport(one_line(part.component.text, 300), verdict_report(part.cell).note, sure)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ragtriage.report.document import GAP, Block, Table, document, facts, left, line, right
+from ragtriage.report.document import GAP, Block, Table, document, left, line, right, title_line
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import DASH, plural, titled
 from ragtriage.runs.repeats import CaseRepeat, MetricRepeat, RepeatSummary
@@ -62,7 +62,7 @@ def repeats_document(summary: RepeatSummary, *, input: str = "", judge: str = ""
         judge: who judged.
     """
     whole = f"{plural(summary.trials, 'trial')} of {plural(summary.cases, 'case')}"
-    yield facts(whole, input, f"judged by {one_line(judge, 120)}" if judge else "")
+    yield title_line(whole, input, f"judged by {one_line(judge, 120)}" if judge else "")
     yield GAP
     if summary.cases == 0:
         yield line("No case was evaluated, so there is nothing to show yet.", hang=0)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ragtriage.core.metric import Metric
-from ragtriage.report.case_rows import HEALTHY, Row, worst_first
+from ragtriage.report.case_rows import HEALTHY, CaseRow, worst_first
 from ragtriage.report.document import (
     GAP,
     Bar,
@@ -17,19 +17,19 @@ from ragtriage.report.document import (
     Line,
     Span,
     document,
-    facts,
     left,
     line,
     note,
     right,
     table,
+    title_line,
 )
 from ragtriage.report.run_report import MetricReport, RunReport, SliceReport
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import (
     DASH,
-    KIND_SIGNS,
     KIND_WORDS,
+    SIGNS,
     better_of,
     full_title,
     plural,
@@ -53,7 +53,7 @@ def run_document(run: RunReport, width: int = MEDIUM) -> Iterator[Block]:
     """A run's metrics, diagnosis and waste; a narrow document has shorter heads."""
     header = run.header
     judge = f"judged by {header.judge}" if header.judge else ""
-    yield facts(f"Run {header.run}", header.input, judge, header.created, plural(run.cases, "case"))
+    yield title_line(f"Run {header.run}", header.input, judge, header.created, plural(run.cases, "case"))
     yield GAP
     if run.cases == 0:
         yield line("No case was evaluated, so there is nothing to show yet.")
@@ -128,7 +128,7 @@ def _group(group: Group) -> Iterator[Block]:
     wasted = f" · about {group.tokens:,} tokens of sources that were not needed" if group.kind == "waste" else ""
     yield GAP
     yield line(
-        (f"{KIND_SIGNS[group.kind]} ", group.kind),
+        (f"{SIGNS[group.kind]} ", group.kind),
         (one_line(group.component, 80), f"{group.kind} strong"),
         (f" · {KIND_WORDS[group.kind]}", group.kind),
         (f" · {plural(group.cases, 'case')}, {group.sure:,} sure{wasted}", group.kind),
@@ -161,12 +161,12 @@ def _means(one: SliceReport) -> Iterator[Cell]:
 
 @document
 def cases_document(
-    rows: Iterable[Row], most: int | None = None, metrics: Sequence[Metric] = (), width: int = MEDIUM
+    rows: Iterable[CaseRow], most: int | None = None, metrics: Sequence[Metric] = (), width: int = MEDIUM
 ) -> Iterator[Block]:
     """One line a case, worst first, with as many scores as the width allows.
 
     Args:
-        rows: from `row_of(record, findings)`, in any order.
+        rows: from `case_row(record, findings)`, in any order.
         most: how many are listed; all without it.
         metrics: where metrics that aren't built in have their titles.
         width: characters of a line.
@@ -196,8 +196,8 @@ def cases_document(
         yield _remark(f"{plural(len(ordered) - len(shown), 'more case')} not listed")
 
 
-def _case(row: Row, names: Sequence[str], width: int) -> tuple[Cell, ...]:
-    said = [Span(f"{KIND_SIGNS[row.kind]} {KIND_WORDS[row.kind]}{'' if row.sure else '?'}", row.kind)]
+def _case(row: CaseRow, names: Sequence[str], width: int) -> tuple[Cell, ...]:
+    said = [Span(f"{SIGNS[row.kind]} {KIND_WORDS[row.kind]}{'' if row.sure else '?'}", row.kind)]
     if row.kind not in (HEALTHY, "undetermined"):
         said.append(Span(f" · {row.component}", row.kind))
     if row.reading and width >= WIDE:

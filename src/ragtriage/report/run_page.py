@@ -20,13 +20,13 @@ from ragtriage.core.record import Record
 from ragtriage.diagnosis import Finding
 from ragtriage.diagnosis.thresholds import is_bad
 from ragtriage.report.case_report import case_report
-from ragtriage.report.case_rows import Rank, Row, row_of
+from ragtriage.report.case_rows import CaseRow, Rank, case_row
 from ragtriage.report.judge_card import card_sections
 from ragtriage.report.repeats_document import repeats_report
 from ragtriage.report.run_report import MOST_REASONS, Header, MetricReport, RunReport, by_kind, run_report
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.templating import environment, page_parts, pages, shares, write_page
-from ragtriage.report.words import KIND_SIGNS, KIND_WORDS, LEVEL_SIGNS, plural
+from ragtriage.report.words import KIND_WORDS, LEVEL_SIGNS, SIGNS, plural
 from ragtriage.runs.repeats import RepeatSummary
 from ragtriage.runs.summary import Summary
 
@@ -82,7 +82,7 @@ class _Ranking:
     cases: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
     listed: dict[int, int] = field(default_factory=dict)
-    """Place in the input → place among the worst, from 0."""
+    """VerdictReport in the input → place among the worst, from 0."""
     full: int = 0
     """How many of those are shown in full."""
     anchors: dict[str, int] = field(default_factory=dict)
@@ -94,7 +94,7 @@ def _rank(cases: Iterable[tuple[Record, tuple[Finding, ...]]], full: int, header
 
     def ranked() -> Iterator[tuple[Rank, int, str]]:
         for place, (record, findings) in enumerate(cases):
-            row = row_of(record, findings, header.rules, header.thresholds, header.metrics)
+            row = case_row(record, findings, header.rules, header.thresholds, header.metrics)
             ranking.cases += 1
             ranking.kinds[row.kind] += 1
             yield row.rank, place, record.case.id
@@ -123,7 +123,7 @@ class _Body:
             at = self._ranking.listed.get(place)
             if at is None:
                 continue
-            row = row_of(record, findings, header.rules, header.thresholds, header.metrics)
+            row = case_row(record, findings, header.rules, header.thresholds, header.metrics)
             if at < self._ranking.full:
                 case = case_report(record, findings, header.thresholds, header.metrics)
                 self._full[at] = self._template.render(n=at + 1, row=row, case=case)
@@ -145,7 +145,7 @@ def _page(run: RunReport, ranking: _Ranking, cases: Cases, repeats: RepeatSummar
         "titles": [m.title for m in run.metrics],
         "thresholds": [[m.threshold, m.numbers.better == "lower"] for m in run.metrics],
         "kinds": dict(KIND_WORDS),
-        "signs": {"kinds": dict(KIND_SIGNS), **LEVEL_SIGNS},
+        "signs": {"kinds": {kind: SIGNS[kind] for kind in KIND_WORDS}, **LEVEL_SIGNS},
     }
     yield from environment().get_template("page.html.j2").generate(
         run=run,
@@ -220,7 +220,7 @@ def gaps_of(metric: MetricReport) -> list[str]:
     return gaps
 
 
-def _as_array(row: Row, at: int, names: list[str]) -> list[Any]:
+def _as_array(row: CaseRow, at: int, names: list[str]) -> list[Any]:
     """A row as the script reads it: place, id, query, kind, component, reading, sure, then the scores."""
     scores = [None if (value := row.scores.get(name)) is None else round(value, 3) for name in names]
     return [at + 1, row.id, row.query, row.kind, row.component, row.reading, int(row.sure), *scores]

@@ -34,9 +34,7 @@ def environment() -> Environment:
         "doubt": words.doubt_of,
     }
     found.globals |= {
-        "look_signs": words.LOOK_SIGNS,
-        "state_signs": words.STATE_SIGNS,
-        "kind_signs": words.KIND_SIGNS,
+        "signs": words.SIGNS,
         "repeated_sign": words.REPEATED_SIGN,
         "look_words": words.LOOK_WORDS,
         "segment_words": words.SEGMENT_WORDS,

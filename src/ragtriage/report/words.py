@@ -17,12 +17,11 @@ from ragtriage.runs.summary import Summary
 from ragtriage.trust.correction import Correction
 
 TABLES: Mapping[str, Any] = tomllib.loads(files("ragtriage.report").joinpath("words.toml").read_text("utf-8"))
-LOOK_SIGNS: Mapping[str, str] = TABLES["look_signs"]
+SIGNS: Mapping[str, str] = TABLES["signs"]
+"""Kind of finding, look of a mark or state of a verdict → its sign."""
 LOOK_WORDS: Mapping[str, str] = FALSE | TABLES["look_words"]
 SEGMENT_WORDS: Mapping[str, str] = FALSE | TABLES["segment_words"]
-STATE_SIGNS: Mapping[str, str] = TABLES["state_signs"]
 STATE_WORDS: Mapping[str, str] = TABLES["state_words"]
-KIND_SIGNS: Mapping[str, str] = TABLES["kind_signs"]
 KIND_WORDS: Mapping[str, str] = TABLES["kind_words"]
 SHORT_TITLES: Mapping[str, str] = TABLES["short_titles"]
 ASCII = str.maketrans(TABLES["ascii"])
