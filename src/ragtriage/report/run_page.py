@@ -23,7 +23,7 @@ from ragtriage.report.case_report import case_report
 from ragtriage.report.case_rows import CaseRow, Rank, case_row
 from ragtriage.report.judge_card import card_sections
 from ragtriage.report.repeats_document import repeats_report
-from ragtriage.report.run_report import MOST_REASONS, Header, MetricReport, RunReport, by_kind, run_report
+from ragtriage.report.run_report import MOST_REASONS, Header, MetricReport, RunReport, run_report
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.templating import environment, page_parts, pages, shares, write_page
 from ragtriage.report.words import KIND_WORDS, LEVEL_SIGNS, SIGNS, plural
@@ -155,7 +155,6 @@ def _page(run: RunReport, ranking: _Ranking, cases: Cases, repeats: RepeatSummar
         plot_size=PLOT,
         plot_of=plot_of,
         gaps_of=gaps_of,
-        by_kind=by_kind,
         shares=shares(ranking.kinds, SHARES),
         repeats=repeats_report(repeats, header.judge) if repeats else None,
         judge_sections=card_sections(header.judge_card) if header.judge_card else (),

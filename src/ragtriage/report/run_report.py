@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ragtriage.core.metric import Metric
-from ragtriage.diagnosis import KINDS, NONE, RULES, UNDETERMINED, Rule, any_reads
+from ragtriage.diagnosis import NONE, RULES, UNDETERMINED, Rule, any_reads
 from ragtriage.diagnosis.thresholds import BAD, is_bad
 from ragtriage.metrics import CITATIONS
 from ragtriage.planning.requirements import LACKS
@@ -124,7 +124,7 @@ class RunReport:
     flagged: str
     """How many verdicts a check speaks against, in words; empty if none."""
     repair: tuple[Group, ...]
-    """Findings on what to repair, by component and kind."""
+    """Findings on what to repair, by component and kind, the most pressing kind first."""
     waste: tuple[Group, ...]
     slices: tuple[SliceReport, ...]
     slice_metrics: tuple[str, ...]
@@ -157,11 +157,6 @@ def run_report(header: Header, summary: Summary, slices: Mapping[str, Summary] |
         names,
         header.rejected - len(header.rejections) if header.rejections else 0,
     )
-
-
-def by_kind(groups: Sequence[Group]) -> list[Group]:
-    """Groups by how pressing their kind is."""
-    return sorted(groups, key=lambda group: KINDS.index(group.kind) if group.kind in KINDS else len(KINDS))
 
 
 def _metric(m: MetricSummary, header: Header, summary: Summary) -> MetricReport:
