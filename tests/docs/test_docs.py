@@ -32,7 +32,7 @@ from ragtriage.judges.llm.prompts import ASKED, HEAD
 from ragtriage.metrics import GROUPS, METRICS
 from ragtriage.readers.field_names import ALIASES
 from ragtriage.readers.problems import Limits
-from ragtriage.report import html
+from ragtriage.report import run_page
 from ragtriage.runs.summary import RESAMPLES
 
 ROOT = Path(__file__).parents[2]
@@ -192,7 +192,9 @@ def test_every_public_name_is_mentioned(name: str) -> None:
 def test_numbers_in_the_docs_are_those_of_the_code() -> None:
     operations = text("operations.md")
 
-    assert f"the {html.FULL} worst cases in full and up to {html.MOST_ROWS:,} as rows" in " ".join(operations.split())
+    assert f"the {run_page.FULL} worst cases in full and up to {run_page.MOST_ROWS:,} as rows" in " ".join(
+        operations.split()
+    )
     assert f"At most {WINDOW} cases" in operations
     assert f"{LENGTH} word pieces" in " ".join(operations.split())
     assert f"({RESAMPLES:,} resamples" in text("metrics.md")

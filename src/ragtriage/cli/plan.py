@@ -42,7 +42,8 @@ from ragtriage.judges.config import JudgeConfig
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.wrappers import AnswerMemory, Cascade, InMemory
 from ragtriage.readers import CaseFile, Limits, open_cases
-from ragtriage.report.terminal_plan import print_rehearsal
+from ragtriage.report.plan_document import plan_document
+from ragtriage.report.terminal import print_document
 from ragtriage.runs.execute import SelectedRows, Selection, Survey
 from ragtriage.runs.tally import Criteria
 from ragtriage.store import open_store
@@ -140,7 +141,7 @@ def print_planned(rehearsal: Rehearsal, file: str, judge: str, *, as_json: bool,
         sys.stdout.write(json.dumps(found) + "\n")
     else:
         shown = Path(file).name if Path(file).is_absolute() else file
-        print_rehearsal(Console(), rehearsal, input=shown, judge=judge, notes=notes)
+        print_document(Console(), plan_document(rehearsal, input=shown, judge=judge, notes=notes))
 
 
 def planned(  # noqa: PLR0913  # what an evaluation takes, and how exactly it is to be known

@@ -19,7 +19,8 @@ from ragtriage.cli.stopping import stoppable
 from ragtriage.core.errors import InputError
 from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.judges.llm.ledger import Ledger, dollars
-from ragtriage.report.terminal_phrasings import print_phrasings, print_refused
+from ragtriage.report.making_document import phrasings_document, refused_document
+from ragtriage.report.terminal import print_document
 from ragtriage.report.words import plural
 from ragtriage.store import open_store
 from ragtriage.testset.making.filling_files import read_fillings
@@ -178,10 +179,10 @@ def _report(path: Path, found: Added, phrased: Phrased, ledger: Ledger | None, *
         console = Console()
         head = f"{path}: {plural(found.new, 'new phrasing')}, {found.kept:,} were there"
         sys.stdout.write(f"{head}\n\n" if found.new else f"{head}; nothing was missing that can be made\n\n")
-        print_phrasings(console, found.texts)
+        print_document(console, phrasings_document(found.texts))
         if phrased.refused or phrased.without:
             console.print()
-        print_refused(console, phrased)
+        print_document(console, refused_document(phrased))
         if ledger:
             price = f", {dollars(ledger.cost)}" if ledger.cost else ""  # of a model without a price nothing is known
             sys.stdout.write(f"{plural(ledger.requests, 'request')}{price}\n")

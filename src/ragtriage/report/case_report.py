@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ragtriage.core.metric import Better, Metric
 from ragtriage.core.record import Record
-from ragtriage.core.verdicts import Score, Undefined
+from ragtriage.core.verdicts import Component, Score, Undefined
 from ragtriage.diagnosis import Finding
-from ragtriage.diagnosis.thresholds import is_bad
 from ragtriage.evaluation.engine import STANDALONE
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.metrics.source import fact_precision, source_precision
-from ragtriage.report.citations import SegmentView, segments_view
-from ragtriage.report.claims import MOST_CLAIMS, ClaimView, claims_of, repeats_of, verdicts_of
-from ragtriage.report.coverage import Coverage, Place, State, coverage_of, place_of
-from ragtriage.report.faults import FaultView, faults_of
+from ragtriage.report.citations import SegmentReport, segment_reports
+from ragtriage.report.claims import MOST_CLAIMS, ClaimReport, claim_reports, repeats_of
+from ragtriage.report.coverage import Coverage, State, VerdictReport, coverage_of, judged, state_of, verdict_report
+from ragtriage.report.faults import FaultReport, fault_reports
 from ragtriage.report.marks import LOOKS, Look, Mark, Piece, pieces
-from ragtriage.report.plain import one_line, plain
+from ragtriage.report.sanitize import one_line, sanitize
+from ragtriage.report.words import bad_level, title_of
 from ragtriage.text.citations.segments import unread_marks
 
 MOST_RESPONSE = 8_000
@@ -35,14 +36,14 @@ LISTED_SOURCES = 20
 
 
 @dataclass(frozen=True, slots=True)
-class SourceView:
+class SourceReport:
     """One source."""
 
     number: int
     """From 1, in the retriever's order."""
     name: str
     """The application's own id; empty if it has none."""
-    needed: Place
+    needed: VerdictReport
     facts: int
     """How many facts were judged; 0 if none were asked about."""
     essential: int
@@ -53,26 +54,31 @@ class SourceView:
     characters: int
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreView:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreReport:
     """One score of the case."""
 
     name: str
     title: str
     value: float | None
-    threshold: float | None
-    bad: bool
-    """Whether it lies on the wrong side of its threshold."""
     better: Better
     range: tuple[float, float]
-    reason: str
+    threshold: float | None
+    beyond: str = ""
+    """On which side of its threshold it lies, `▼ low, below 0.8`; empty for a good one."""
+    reason: str = ""
     """Why it is undefined; empty if it isn't."""
-    failed: bool
-    unknown: int
+    failed: bool = False
+    unknown: int = 0
+
+    @property
+    def bad(self) -> bool:
+        """Whether it lies on the wrong side of its threshold."""
+        return bool(self.beyond)
 
 
 @dataclass(frozen=True, slots=True)
-class CaseView:
+class CaseReport:
     """All that is shown of a case."""
 
     id: str
@@ -83,22 +89,22 @@ class CaseView:
     response: tuple[Piece, ...]
     response_note: str
     """Why there is nothing to read in the response; empty if there is."""
-    claims: tuple[ClaimView, ...]
+    claims: tuple[ClaimReport, ...]
     claims_left_out: int
-    segments: tuple[SegmentView, ...]
+    segments: tuple[SegmentReport, ...]
     """By citation marks; empty where no citation metric was computed, or the response cites nothing."""
     segments_left_out: int
     unread: str
     """What looks as if it might cite and wasn't read as a mark; empty if nothing does."""
     cited_response: tuple[Piece, ...]
     """The response with its segments marked."""
-    sources: tuple[SourceView, ...]
+    sources: tuple[SourceReport, ...]
     sources_left_out: int
     coverage: Coverage | None
-    scores: tuple[ScoreView, ...]
+    scores: tuple[ScoreReport, ...]
     findings: tuple[Finding, ...]
     reference: str | None
-    faults: tuple[FaultView, ...]
+    faults: tuple[FaultReport, ...]
     metrics: tuple[Metric, ...] = ()
     """Where titles and directions of metrics of one's own stand."""
 
@@ -142,21 +148,21 @@ def _understood(record: Record) -> str:
     return "" if text == record.case.query else one_line(text, 1000)
 
 
-def case_view(
+def case_report(
     record: Record, findings: Sequence[Finding], thresholds: Mapping[str, float], metrics: Sequence[Metric] = ()
-) -> CaseView:
+) -> CaseReport:
     """Read a record for showing; `metrics` say what those that aren't built in are called."""
     case = record.case
-    claims = claims_of(record)
+    claims = claim_reports(record)
     kept = sorted(sorted(claims, key=lambda c: LOOKS.index(c.look))[:MOST_CLAIMS], key=lambda c: c.number)
     marks = [mark for claim in kept if (mark := claim.mark)]
     marks += [Mark(span, "plain", repeated=True) for span, _ in repeats_of(record)]
-    segments = segments_view(record)
+    segments = segment_reports(record)
     listed = segments[:MOST_CLAIMS]
     sources = _sources(record)
-    return CaseView(
+    return CaseReport(
         one_line(case.id, 200),
-        plain(case.query[:4000]) + ("…" if len(case.query) > 4000 else ""),
+        sanitize(case.query[:4000]) + ("…" if len(case.query) > 4000 else ""),
         _understood(record),
         tuple((one_line(str(key), 40), one_line(str(value), 120)) for key, value in list(case.tags.items())[:20]),
         pieces(case.response or "", marks, MOST_RESPONSE),
@@ -174,30 +180,10 @@ def case_view(
         coverage_of(record),
         tuple(_scores(record, thresholds, metrics)),
         tuple(findings),
-        plain(case.reference[:4000]) if case.reference else None,
-        faults_of(record, metrics),
+        sanitize(case.reference[:4000]) if case.reference else None,
+        fault_reports(record, metrics),
         tuple(metrics),
     )
-
-
-def title_of(name: str, metrics: Sequence[Metric] = ()) -> str:
-    """The plain name of one of these metrics or a built-in one; its own name where it is nobody's."""
-    metric = metric_named(name, metrics)
-    return one_line(metric.title, 60) if metric else name
-
-
-def doubt_of(finding: Finding, metrics: Sequence[Metric] = ()) -> str:
-    """Why a finding isn't sure, with the metrics under their plain names; empty if it is."""
-    text = one_line(finding.doubt, 300)
-    for name in sorted(finding.scores, key=len, reverse=True):
-        text = text.replace(name, title_of(name, metrics))
-    return text
-
-
-def better_of(name: str, metrics: Sequence[Metric] = ()) -> Better:
-    """Which direction of a metric is good."""
-    metric = metric_named(name, metrics)
-    return metric.better if metric else "higher"
 
 
 def _response_note(response: str | None) -> str:
@@ -206,52 +192,45 @@ def _response_note(response: str | None) -> str:
     return "" if response.strip() else "the response is empty"
 
 
-def _scores(record: Record, thresholds: Mapping[str, float], metrics: Sequence[Metric]) -> Iterator[ScoreView]:
+def _scores(record: Record, thresholds: Mapping[str, float], metrics: Sequence[Metric]) -> Iterator[ScoreReport]:
     for name, outcome in record.outcomes.items():
-        limit, title, better = thresholds.get(name), title_of(name, metrics), better_of(name, metrics)
-        metric = metric_named(name, metrics)
-        within = metric.range if metric else (0.0, 1.0)
+        metric, limit = metric_named(name, metrics), thresholds.get(name)
+        better, within = (metric.better, metric.range) if metric else ("higher", (0.0, 1.0))
+        shown = partial(
+            ScoreReport, name=name, title=title_of(name, metrics), better=better, range=within, threshold=limit
+        )
         match outcome:
             case Score(value=value, unknown=unknown):
-                bad = is_bad(value, limit, better)
-                yield ScoreView(name, title, value, limit, bad, better, within, "", failed=False, unknown=unknown)
+                bad = bad_level(value, limit, better)
+                beyond = f"{bad}, {'below' if better == 'higher' else 'above'} {limit:g}" if bad else ""
+                yield shown(value=value, beyond=beyond, unknown=unknown)
             case Undefined(reason=reason, failed=failed):
-                shown = one_line(reason, 300)
-                yield ScoreView(name, title, None, limit, False, better, within, shown, failed=failed, unknown=0)  # noqa: FBT003
+                yield shown(value=None, reason=one_line(reason, 300), failed=failed)
 
 
-def _sources(record: Record) -> tuple[SourceView, ...]:
-    judged = verdicts_of(record, source_precision.needs["needed"])
-    needed = (
-        {component.source: place_of(cell) for component, cell in zip(judged.components, judged.best(), strict=True)}
-        if judged
-        else {}
-    )
-    facts = verdicts_of(record, fact_precision.needs["needed"])
-    verdicts: dict[int | None, list[tuple[str, tuple[int, int] | None, bool]]] = {}
-    for component, cell in zip(facts.components, facts.best(), strict=True) if facts else ():
-        yes = place_of(cell).state == "yes"
-        verdicts.setdefault(component.source, []).append((component.text, component.span, yes))
+def _sources(record: Record) -> tuple[SourceReport, ...]:
+    needed = {one.source: verdict_report(cell) for one, cell in judged(record, source_precision.needs["needed"])}
+    facts: dict[int | None, list[tuple[Component, bool]]] = {}
+    for fact, cell in judged(record, fact_precision.needs["needed"]):
+        facts.setdefault(fact.source, []).append((fact, state_of(cell) == "yes"))
+    unknown = VerdictReport("not asked")
     everywhere = range(len(record.case.sources))
-    unknown = Place("not asked")
     first = sorted(everywhere, key=lambda i: needed.get(i, unknown).state != "yes")[:LISTED_SOURCES]
     most = max(LEAST_SOURCE, min(MOST_SOURCE, MOST_SOURCES // max(1, len(first))))
-    return tuple(_source(record, i, needed.get(i, unknown), verdicts.get(i, []), most) for i in sorted(first))
-
-
-def _source(
-    record: Record, index: int, needed: Place, facts: Sequence[tuple[str, tuple[int, int] | None, bool]], most: int
-) -> SourceView:
-    source = record.case.sources[index]
-    essential = [(text, span) for text, span, yes in facts if yes]
-    marks = [Mark(span, "essential") for _, span in essential if span]
-    return SourceView(
-        index + 1,
-        one_line(source.id or "", 80),
-        needed,
-        len(facts),
-        len(essential),
-        pieces(source.text, marks, most),
-        tuple(one_line(text, 300) for text, span in essential if not span)[:20],
-        len(source.text),
-    )
+    found = []
+    for i in sorted(first):
+        source, own = record.case.sources[i], facts.get(i, [])
+        essential = [fact for fact, yes in own if yes]
+        found.append(
+            SourceReport(
+                i + 1,
+                one_line(source.id or "", 80),
+                needed.get(i, unknown),
+                len(own),
+                len(essential),
+                pieces(source.text, [Mark(fact.span, "essential") for fact in essential if fact.span], most),
+                tuple(one_line(fact.text, 300) for fact in essential if not fact.span)[:20],
+                len(source.text),
+            )
+        )
+    return tuple(found)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ragtriage import METRICS, Record, Score, Tally
-from ragtriage.report.header import Header
-from ragtriage.report.html import write_report
-from ragtriage.report.repetition import ALIKE, ALWAYS, repetition_of
+from ragtriage.report.repeats_document import ALIKE, ALWAYS, repeats_report
+from ragtriage.report.run_page import write_run_page
+from ragtriage.report.run_report import Header
 from ragtriage.runs.repeats import Repeats, RepeatSummary
 
 
@@ -31,7 +31,7 @@ def page(folder: Path, record: Record, repeats: RepeatSummary | None, judge: str
     tally = Tally(METRICS, {})
     tally.add(record)
     path = folder / "report.html"
-    write_report(path, Header("1", judge=judge), tally.summary(), lambda: iter([(record, ())]), repeats=repeats)
+    write_run_page(path, Header("1", judge=judge), tally.summary(), lambda: iter([(record, ())]), repeats=repeats)
     return path.read_text("utf-8")
 
 
@@ -65,4 +65,4 @@ def test_texts_from_outside_stay_texts(tmp_path: Path, rich_record: Record) -> N
 
 
 def test_no_case_has_no_tables() -> None:
-    assert repetition_of(repeated()).tables == ()
+    assert repeats_report(repeated()).tables == ()

@@ -13,17 +13,18 @@ from ragtriage.core.verdicts import Component, Undefined, Verdict, Verdicts
 from ragtriage.diagnosis import Finding
 from ragtriage.diagnosis.thresholds import is_bad
 from ragtriage.metrics.source import ANSWERED_BY_ONE
+from ragtriage.report.case_report import LISTED_SOURCES, case_report
+from ragtriage.report.case_rows import case_row, rank_of, worst_first
 from ragtriage.report.claims import look_of
 from ragtriage.report.coverage import MOST_COLUMNS, coverage_of
 from ragtriage.report.marks import Look
-from ragtriage.report.order import rank_of, row_of, worst_first
-from ragtriage.report.view import LISTED_SOURCES, case_view, title_of
+from ragtriage.report.words import title_of
 
 Many = Callable[[int], Iterator[tuple[Record, tuple[Finding, ...]]]]
 
 
 def test_every_claim_is_shown_as_what_was_found_out_about_it(rich_record: Record, thresholds: dict[str, float]) -> None:
-    view = case_view(rich_record, (), thresholds)
+    view = case_report(rich_record, (), thresholds)
 
     assert [(c.number, c.look) for c in view.claims] == [
         (1, "supported"),
@@ -59,7 +60,7 @@ def test_red_is_only_for_a_sure_no(support: str, needed: str, look: Look) -> Non
 
 
 def test_nested_claims_lie_over_each_other_in_the_response(rich_record: Record, thresholds: dict[str, float]) -> None:
-    view = case_view(rich_record, (), thresholds)
+    view = case_report(rich_record, (), thresholds)
 
     assert "".join(p.text for p in view.response) == rich_record.case.response
     assert [(p.look, p.numbers) for p in view.response[:3]] == [
@@ -95,7 +96,7 @@ def test_of_many_sources_those_that_answer_are_shown_first(rich_record: Record) 
 
 
 def test_sources_tell_whether_and_which_part_was_needed(rich_record: Record, thresholds: dict[str, float]) -> None:
-    first, second = case_view(rich_record, (), thresholds).sources
+    first, second = case_report(rich_record, (), thresholds).sources
 
     assert (first.name, first.needed.state, first.facts, first.essential) == ("fees-1", "yes", 2, 1)
     assert [p.text for p in first.pieces if p.look == "essential"] == ["The fee is 20 euros."]
@@ -105,7 +106,7 @@ def test_sources_tell_whether_and_which_part_was_needed(rich_record: Record, thr
 def test_ten_thousand_sources_are_counted_and_not_shown(thresholds: dict[str, float]) -> None:
     record = Record(Case("a", "Why?", tuple(Source("text " * 500) for _ in range(10_000)), "Because."))
 
-    view = case_view(record, (), thresholds)
+    view = case_report(record, (), thresholds)
 
     assert len(view.sources) == LISTED_SOURCES
     assert view.sources_left_out == 10_000 - LISTED_SOURCES
@@ -115,7 +116,7 @@ def test_ten_thousand_sources_are_counted_and_not_shown(thresholds: dict[str, fl
 def test_a_bare_case_shows_why_there_is_nothing(thresholds: dict[str, float]) -> None:
     record = Record(Case("a", "Why?"), outcomes={"groundedness": Undefined("no response was given")})
 
-    view = case_view(record, (), thresholds)
+    view = case_report(record, (), thresholds)
 
     assert view.response_note == "no response was given"
     assert (view.claims, view.sources, view.coverage) == ((), (), None)
@@ -143,6 +144,6 @@ def test_the_worst_cases_come_first(many: Many, rich_record: Record) -> None:
     ranks = [rank_of(f) for f in (severe, slight, unsure, (), waste)]
 
     assert sorted(ranks) == [ranks[0], ranks[1], ranks[2], ranks[4], ranks[3]]
-    healthy, bad = row_of(rich_record, ()), row_of(rich_record, severe)
+    healthy, bad = case_row(rich_record, ()), case_row(rich_record, severe)
     assert worst_first([healthy, bad]) == [bad, healthy]
     assert (bad.kind, bad.component) == ("failure", failure.component)

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from ragtriage.core.metric import Metric
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Score, Undefined
-from ragtriage.diagnosis import KINDS, NONE, RULES, UNDETERMINED, Finding, Rule, any_reads, headline
+from ragtriage.diagnosis import KINDS, RULES, UNDETERMINED, Finding, Rule, any_reads, headline
 from ragtriage.diagnosis.thresholds import beyond
 from ragtriage.metrics import metric_named
-from ragtriage.report.plain import one_line
-from ragtriage.runs.summary import Summary
+from ragtriage.report.sanitize import one_line
 
 Rank = tuple[int, int, float]
 """Smaller is worse: kind of the most pressing finding, unsure behind sure, severity."""
@@ -23,7 +22,7 @@ UNREAD = "no rule reads these scores"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CaseRow:
     """One case on one line."""
 
     id: str
@@ -39,13 +38,13 @@ class Row:
     rank: Rank
 
 
-def row_of(
+def case_row(
     record: Record,
     findings: Sequence[Finding],
     rules: Sequence[Rule] = RULES,
     thresholds: Mapping[str, float] | None = None,
     metrics: Sequence[Metric] = (),
-) -> Row:
+) -> CaseRow:
     """A case on one line.
 
     Args:
@@ -67,7 +66,7 @@ def row_of(
         reading = failed[0] if failed else unread
     else:
         kind, reading, sure = HEALTHY, "", True
-    return Row(
+    return CaseRow(
         one_line(record.case.id, 80),
         one_line(record.case.query, 140),
         kind,
@@ -95,14 +94,9 @@ def rank_of(findings: Sequence[Finding], undetermined: float | None = None) -> R
     return len(KINDS), 1, 0.0
 
 
-def worst_first(rows: Iterable[Row]) -> list[Row]:
+def worst_first(rows: Iterable[CaseRow]) -> list[CaseRow]:
     """Rows in the order of their rank; equal ones stay as they came."""
     return sorted(rows, key=lambda row: row.rank)
-
-
-def healthy_cases(summary: Summary) -> int:
-    """How many cases need nothing."""
-    return summary.diagnosis.get(NONE, 0)
 
 
 def _beyond(scores: Mapping[str, float | None], thresholds: Mapping[str, float], metrics: Sequence[Metric]) -> float:

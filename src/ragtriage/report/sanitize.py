@@ -26,14 +26,14 @@ _TABLE = (
 )
 
 
-def plain(text: str) -> str:
+def sanitize(text: str) -> str:
     """The text without control characters, overrides of direction and lone surrogates; exactly as long as before."""
     return text.translate(_TABLE)
 
 
 def one_line(text: str, most: int) -> str:
     """The harmless text on one line, at most `most` characters, cut with an ellipsis."""
-    line = " ".join(plain(text[: 4 * most]).split())
+    line = " ".join(sanitize(text[: 4 * most]).split())
     return line if len(line) <= most and len(text) <= 4 * most else line[: most - 1].rstrip() + "…"
 
 

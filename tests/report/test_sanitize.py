@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragtriage.report.plain import merged, one_line, plain, windows
+from ragtriage.report.sanitize import merged, one_line, sanitize, windows
 
 SPANS = st.lists(
     st.tuples(st.integers(0, 5000), st.integers(0, 5000)).map(lambda pair: (min(pair), max(pair))), max_size=30
@@ -16,7 +16,7 @@ SPANS = st.lists(
 
 @given(st.text())
 def test_a_harmless_text_is_as_long_as_before_and_has_no_control_character(text: str) -> None:
-    shown = plain(text)
+    shown = sanitize(text)
 
     assert len(shown) == len(text)
     assert not any((ord(c) < 0x20 and c != "\n") or 0x7F <= ord(c) < 0xA0 for c in shown)
@@ -24,7 +24,7 @@ def test_a_harmless_text_is_as_long_as_before_and_has_no_control_character(text:
 
 
 def test_escape_sequences_overrides_and_lone_surrogates_are_replaced() -> None:
-    assert plain("\x1b[2J\x00\u202e\ud800ok\r\n\u05d0") == "�[2J���ok \n\u05d0"
+    assert sanitize("\x1b[2J\x00\u202e\ud800ok\r\n\u05d0") == "�[2J���ok \n\u05d0"
 
 
 @given(st.text(), st.integers(2, 50))
