@@ -10,13 +10,11 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any
 
-from ragtriage.core import questions as ask
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, JudgeError, StoreError
 from ragtriage.core.metric import Metric
@@ -27,9 +25,9 @@ from ragtriage.core.steps import Step
 from ragtriage.core.verdicts import Answer, Failure, Known, Missing, Outcome, Score, Undefined
 from ragtriage.judges.protocol import TURN, Judge
 from ragtriage.metrics import THELMA
-from ragtriage.planning.levels import Plan, asks, plan
-from ragtriage.planning.questions import Inquiry, conclude, inquire, turns_of
-from ragtriage.planning.requirements import unneeded
+from ragtriage.planning.levels import Plan, plan
+from ragtriage.planning.questions import StepQuestions, outcome_of, questions_for
+from ragtriage.planning.relations import STANDALONE_QUERY
 from ragtriage.text.language import language_of
 
 
@@ -146,13 +144,7 @@ async def _record(case: Case, planned: Plan, judge: Judge, language: Callable[[C
     steps: dict[str, Known] = {}
     try:
         code = language(case)
-        idle = unneeded(planned, case)
-        asking = any(asks(step) and step not in idle for step in planned.steps)
-        understood = await _understood(case, judge, code, steps) if asking else case
-        if isinstance(understood, Missing):
-            steps |= {str(step): understood for step in planned.steps}
-        else:
-            await _take(understood, planned, idle, judge, code, steps)
+        await _take(case, planned, judge, code, steps)
     except (JudgeError, StoreError):
         raise
     except Exception as error:  # noqa: BLE001  # one bad row never costs the run
@@ -160,28 +152,9 @@ async def _record(case: Case, planned: Plan, judge: Judge, language: Callable[[C
         for step in planned.steps:
             steps.setdefault(str(step), Missing(f"the evaluation of this case failed: {cause}", "query", failed=True))
     outcomes = {m.name: _computed(m, steps) for m in planned.metrics}
+    if isinstance(steps.get(str(STANDALONE_QUERY)), Missing):
+        del steps[str(STANDALONE_QUERY)]  # the query was read as it is
     return Record(case, steps, outcomes, code, time.monotonic() - started)
-
-
-STANDALONE = "standalone(query)"
-"""The step that holds the query of a conversation as it is understood without the conversation."""
-
-
-async def _understood(case: Case, judge: Judge, code: str, steps: dict[str, Known]) -> Case | Missing:
-    """The case with its query as it is understood without the conversation before it, if there is one.
-
-    A judge that can't write it leaves the query as it is; one that failed to makes everything about the case failed.
-    """
-    turns = turns_of(case)
-    if not turns or judge.unsupported_reason("standalone", code):
-        return case
-    question = ask.standalone(case.query, turns)
-    answer = (await _answers([question], judge))[question]
-    if not isinstance(answer, tuple) or not answer:
-        cause = answer.cause if isinstance(answer, Failure) else "it gave no text"
-        return Missing(f"the judge failed to write the query without its conversation: {cause}", "query", failed=True)
-    steps[STANDALONE] = answer
-    return replace(case, query=answer[0].text)
 
 
 def _computed(metric: Metric, steps: Mapping[str, Known]) -> Outcome:
@@ -211,35 +184,39 @@ def _line(metric: Metric, error: Exception) -> str:
     return f" ({Path(own).name}, line {lines[-1]})" if own and lines else ""
 
 
-async def _take(  # the last is filled
-    case: Case, planned: Plan, idle: Mapping[Step, Missing], judge: Judge, code: str, steps: dict[str, Known]
-) -> None:
-    """Take the steps level by level; all questions of a level are asked together, equal ones once, idle ones never."""
+async def _take(case: Case, planned: Plan, judge: Judge, code: str, steps: dict[str, Known]) -> None:
+    """Take the steps level by level; all questions of a level are asked together, equal ones once.
+
+    Args:
+        case: about whom.
+        planned: the steps; those that nothing needs on this case are never asked.
+        judge: who is asked.
+        code: the case's language.
+        steps: filled with their outcomes.
+    """
+    not_needed = planned.not_needed(case)
     answers: dict[Question, Answer] = {}
     for level in planned.levels:
-        inquiries: list[Inquiry] = []
+        asked: list[StepQuestions] = []
         for step in level:
-            found = inquire(step, case, steps)
-            if isinstance(found, Inquiry):
-                unable = idle.get(step) or _unable(found, judge, code)
+            found = questions_for(step, case, steps)
+            if isinstance(found, StepQuestions):
+                unable = not_needed.get(step) or _unable(found, judge, code)
                 if unable is None:
-                    inquiries.append(found)
+                    asked.append(found)
                     continue
                 found = unable
             steps[str(step)] = found
-        wanted = {q: None for inquiry in inquiries for q in inquiry.questions if q not in answers}
+        wanted = {q: None for one in asked for q in one.questions if q not in answers}
         if wanted:
             answers |= await _answers(list(wanted), judge)
-        for inquiry in inquiries:
-            steps[str(inquiry.step)] = conclude(inquiry, answers)
+        for one in asked:
+            steps[str(one.step)] = outcome_of(one, answers)
 
 
-def _unable(inquiry: Inquiry, judge: Judge, code: str) -> Missing | None:
-    for kind in {question.kind for question in inquiry.questions}:
-        reason = judge.unsupported_reason(kind, code)
-        if reason:
-            return Missing(reason, "language")
-    return None
+def _unable(asked: StepQuestions, judge: Judge, code: str) -> Missing | None:
+    reasons = (judge.unsupported_reason(kind, code) for kind in {question.kind for question in asked.questions})
+    return next((Missing(reason, "language") for reason in reasons if reason), None)
 
 
 async def _answers(questions: Sequence[Question], judge: Judge) -> Mapping[Question, Answer]:

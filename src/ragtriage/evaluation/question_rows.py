@@ -14,7 +14,7 @@ from ragtriage.core.errors import InputError
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Component, Failure, Verdict
 from ragtriage.judges.protocol import Judge
-from ragtriage.planning.questions import NOTHING
+from ragtriage.planning.relations import NOTHING
 
 Task = Literal["supported", "essential", "relevant", "answered", "similar", "same-answer"]
 TASKS: tuple[Task, ...] = get_args(Task)

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from ragtriage.core.metric import Metric
 from ragtriage.diagnosis.thresholds import BAD, is_bad
-from ragtriage.planning.requirements import LACKS
+from ragtriage.planning.requirements import REASONS
 from ragtriage.report.header import Header
 from ragtriage.report.order import HEALTHY, Row, worst_first
 from ragtriage.report.plain import one_line
@@ -254,7 +254,7 @@ def _print_reasons(console: Console, summary: Summary) -> None:
         for reason, count in m.undefined.items():
             reasons.setdefault(reason, []).append((m.title, count))
     ordered = sorted(reasons.items(), key=lambda item: -max(count for _, count in item[1]))
-    others = [reason for reason, _ in ordered if reason not in LACKS]
+    others = [reason for reason, _ in ordered if reason not in REASONS]
     left_out = set(others[MOST_REASONS:])
     for reason, metrics in ordered:
         if reason in left_out:

@@ -10,10 +10,10 @@ from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Score, Undefined
 from ragtriage.diagnosis import Finding
 from ragtriage.diagnosis.thresholds import is_bad
-from ragtriage.evaluation.engine import STANDALONE
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.metrics.source import fact_precision, source_precision
+from ragtriage.planning.relations import STANDALONE_QUERY
 from ragtriage.report.citations import SegmentView, segments_view
 from ragtriage.report.claims import MOST_CLAIMS, ClaimView, claims_of, repeats_of, verdicts_of
 from ragtriage.report.coverage import Coverage, Place, State, coverage_of, place_of
@@ -137,7 +137,7 @@ class CaseView:
 
 
 def _understood(record: Record) -> str:
-    known = record.steps.get(STANDALONE)
+    known = record.steps.get(str(STANDALONE_QUERY))
     text = known[0].text if isinstance(known, tuple) and known else record.case.query
     return "" if text == record.case.query else one_line(text, 1000)
 
