@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from ragtriage.evaluation.estimate import Rehearsal
+from ragtriage.evaluation.estimate import EvaluationEstimate
 from ragtriage.judges.protocol import Estimate
 from ragtriage.report.plain import one_line
 from ragtriage.report.terminal_style import say, signs_of, table
@@ -24,9 +24,9 @@ BY_RULES = (
 )
 
 
-def print_rehearsal(
+def print_estimate(
     console: Console,
-    rehearsal: Rehearsal,
+    estimate: EvaluationEstimate,
     *,
     input: str,  # noqa: A002  # as in `Header`
     judge: str,
@@ -36,39 +36,39 @@ def print_rehearsal(
 
     Args:
         console: where to; its width and colours decide the look.
-        rehearsal: what was found out.
+        estimate: what was found out.
         input: what would be evaluated: a file's name.
         judge: who would judge.
         notes: what else is to be known about the numbers.
     """
     signs = signs_of(console)
-    facts = [f"plan of {one_line(input, 120)}", plural(rehearsal.cases, "case"), one_line(judge, 120)]
-    if rehearsal.trials > 1:
-        facts.append(f"{rehearsal.trials} times")
+    facts = [f"plan of {one_line(input, 120)}", plural(estimate.cases, "case"), one_line(judge, 120)]
+    if estimate.trials > 1:
+        facts.append(f"{estimate.trials} times")
     line = Text(f" {signs.dot} ".join(facts))
     line.stylize("bold", 0, len("plan"))
     say(console, line, 0, 2)
     console.print()
-    if rehearsal.most.requests:
-        _print_table(console, rehearsal)
+    if estimate.most.requests:
+        _print_table(console, estimate)
     else:
-        say(console, Text(_without_requests(rehearsal)), 0, 2)
-    if rehearsal.remembered:
-        before = "1 question was" if rehearsal.remembered == 1 else f"{rehearsal.remembered:,} questions were"
+        say(console, Text(_without_requests(estimate)), 0, 2)
+    if estimate.remembered:
+        before = "1 question was" if estimate.remembered == 1 else f"{estimate.remembered:,} questions were"
         say(console, Text(f"left out: {before} answered before"), 0, 2)
-    if rehearsal.dearest:
-        name, saved = rehearsal.dearest
+    if estimate.most_expensive:
+        name, saved = estimate.most_expensive
         say(console, Text(f"without {name}: {_saved(saved)} less"), 0, 2)
-    for step, names in rehearsal.shared.items():
+    for step, names in estimate.shared.items():
         say(console, Text(f"shared: {step} by {', '.join(names)}", style="dim"), 0, 2)
-    if rehearsal.most.requests:
+    if estimate.most.requests:
         for note in (BY_RULES, *notes):
             say(console, Text(note, style="dim"), 0)
 
 
-def between(rehearsal: Rehearsal) -> str:
+def between(estimate: EvaluationEstimate) -> str:
     """Requests and price on one line: `4,000 to 5,500 requests, $1.10 to $1.62`."""
-    least, most = rehearsal.least, rehearsal.most
+    least, most = estimate.least, estimate.most
     if not most.requests:
         return "no request"
     requests = f"{least.requests:,} to " if least.requests != most.requests else ""
@@ -99,13 +99,13 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60:,} h {minutes % 60} min"
 
 
-def _print_table(console: Console, rehearsal: Rehearsal) -> None:
+def _print_table(console: Console, estimate: EvaluationEstimate) -> None:
     grid = table()
     grid.add_column("", no_wrap=True)
     grid.add_column("at least", justify="right", no_wrap=True)
     grid.add_column("at most", justify="right", no_wrap=True)
     grid.add_column("", overflow="fold")
-    both = rehearsal.least, rehearsal.most
+    both = estimate.least, estimate.most
 
     def add(label: str, write: Callable[[Estimate], str], note: str = "") -> None:
         grid.add_row(Text(label), *(Text(write(one)) for one in both), Text(note, style="dim"))
@@ -113,19 +113,19 @@ def _print_table(console: Console, rehearsal: Rehearsal) -> None:
     add("requests", lambda one: f"{one.requests:,}")
     add("prompt tokens", lambda one: f"{one.tokens_in:,}")
     add("reply tokens", lambda one: f"{one.tokens_out:,}")
-    unpriced = rehearsal.most.price is None
+    unpriced = estimate.most.price is None
     dash = signs_of(console).dash
     add("price", lambda one: dash if unpriced else money(one.price), UNPRICED if unpriced else "")
-    shortest, longest = map(duration, rehearsal.seconds)
-    note = f"at {rehearsal.concurrency:,} in flight, {rehearsal.seconds_per_request:g} s a request"
+    shortest, longest = map(duration, estimate.seconds)
+    note = f"at {estimate.concurrency:,} in flight, {estimate.seconds_per_request:g} s a request"
     grid.add_row(Text("time"), Text(shortest), Text(longest), Text(note, style="dim"))
     console.print(grid)
 
 
-def _without_requests(rehearsal: Rehearsal) -> str:
-    if rehearsal.remembered and not rehearsal.questions:
+def _without_requests(estimate: EvaluationEstimate) -> str:
+    if estimate.remembered and not estimate.questions:
         return "No request is needed: every question was answered before."
-    asked = plural(sum(rehearsal.questions.values()), "question")
+    asked = plural(sum(estimate.questions.values()), "question")
     return f"No request is needed: this judge is free and asks nobody else. It would answer at most {asked}."
 
 
