@@ -6,7 +6,8 @@ reference. The source of both formulas is *RAG Generator Evaluation Metrics* by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from ragtriage.core.metric import metric
 from ragtriage.core.steps import Match, only_where_not
@@ -18,16 +19,14 @@ from ragtriage.metrics.reference import CORRECT
 HELD_BY_ONE = Match(TRUE_CLAIMS, "supported", "each source")
 TOLD_BY_ONE = Match(CLAIMS, "supported", "each source", only_where_not(CORRECT))
 """Only incorrect claims are held against every single source: where a correct one came from doesn't matter here."""
+_NEEDS: Mapping[str, Any] = {"sources": SOURCES, "correct": CORRECT, "told": TOLD_BY_ONE, "held": HELD_BY_ONE}
 
 
 @metric(
     title="Misled by relevant sources",
     better="lower",
     fault="wrong, and taken from a relevant source",
-    sources=SOURCES,
-    correct=CORRECT,
-    told=TOLD_BY_ONE,
-    held=HELD_BY_ONE,
+    **_NEEDS,
 )
 def relevant_noise_sensitivity(sources: Components, correct: Verdicts, told: Verdicts, held: Verdicts) -> Outcome:
     """The share of the response's claims that are incorrect and supported by a relevant source; lower is better.
@@ -43,10 +42,7 @@ def relevant_noise_sensitivity(sources: Components, correct: Verdicts, told: Ver
     title="Misled by irrelevant sources",
     better="lower",
     fault="wrong, and taken from an irrelevant source",
-    sources=SOURCES,
-    correct=CORRECT,
-    told=TOLD_BY_ONE,
-    held=HELD_BY_ONE,
+    **_NEEDS,
 )
 def irrelevant_noise_sensitivity(sources: Components, correct: Verdicts, told: Verdicts, held: Verdicts) -> Outcome:
     """The share of the response's claims that are incorrect and supported by an irrelevant source; lower is better.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ragtriage.core.metric import Metric, metric
 from ragtriage.core.steps import Match
 from ragtriage.core.verdicts import Outcome, Score, Undefined, Verdicts
@@ -35,6 +37,18 @@ def response_query_coverage(answered: Verdicts) -> Outcome:
     return share(answered.components, answered.best())
 
 
+@metric(title="No repetition", fault="said twice", repeated=REPEATED)
+def self_distinctness(repeated: Verdicts) -> Outcome:
+    """The share of the response's sentences that don't repeat another one.
+
+    1 − repeats / sentences, in [0, 1]; one sentence scores 1. A sentence is a repeat if its highest cosine to another
+    is at or above a threshold that belongs to the embedding model, so the judge's verdict decides;
+    `self_distinctness_at` takes another threshold. Args: repeated: shape (n_sentences, 1). Undefined without a
+    response or a sentence. Source: THELMA, equation 7 as its example A.5 applies it.
+    """
+    return share(repeated.components, repeated.best(), good="no")
+
+
 def self_distinctness_at(threshold: float | None) -> Metric:
     """Self-distinctness with a threshold of one's own.
 
@@ -47,14 +61,7 @@ def self_distinctness_at(threshold: float | None) -> Metric:
     """
     label = "none" if threshold is None else f"{threshold:g}"
 
-    @metric(
-        title=f"No repetition ({label})",
-        fault="said twice",
-        name=f"self_distinctness(threshold={label})",
-        repeated=REPEATED,
-    )
     def distinct(repeated: Verdicts) -> Outcome:
-        """The share of the response's sentences that don't repeat another one."""
         cells = repeated.best()
         cosines = cosines_of(cells)
         if isinstance(cosines, Undefined):
@@ -63,20 +70,12 @@ def self_distinctness_at(threshold: float | None) -> Metric:
             values = [min(1.0, max(0.0, 1.0 - cosine)) for cosine in cosines]
         else:
             values = [float(cosine < threshold) for cosine in cosines]
-        return Score(
-            sum(values) / len(values), len(values), len(cells) - len(values), parts(repeated.components, cells, "no")
-        )
+        judged = parts(repeated.components, cells, "no")
+        return Score(sum(values) / len(values), len(values), len(cells) - len(values), judged)
 
-    return distinct
-
-
-@metric(title="No repetition", fault="said twice", repeated=REPEATED)
-def self_distinctness(repeated: Verdicts) -> Outcome:
-    """The share of the response's sentences that don't repeat another one.
-
-    1 − repeats / sentences, in [0, 1]; one sentence scores 1. A sentence is a repeat if its highest cosine to another
-    is at or above a threshold that belongs to the embedding model, so the judge's verdict decides;
-    `self_distinctness_at` takes another threshold. Args: repeated: shape (n_sentences, 1). Undefined without a
-    response or a sentence. Source: THELMA, equation 7 as its example A.5 applies it.
-    """
-    return share(repeated.components, repeated.best(), good="no")
+    return replace(
+        self_distinctness,
+        name=f"{self_distinctness.name}(threshold={label})",
+        title=f"{self_distinctness.title} ({label})",
+        compute=distinct,
+    )

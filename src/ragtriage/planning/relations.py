@@ -15,7 +15,7 @@ from ragtriage.core import questions as ask
 from ragtriage.core.case import Case
 from ragtriage.core.questions import Question
 from ragtriage.core.steps import Condition, Decompose, Field, Match, Relation, Step, Target, Unit, conditions
-from ragtriage.core.verdicts import Cell, Component, Components, Known, Missing, Verdict, Verdicts
+from ragtriage.core.verdicts import Cell, Component, Components, Known, Missing, Verdict, Verdicts, is_yes
 from ragtriage.planning.citation_targets import Against, Texts, cited_sources, each_citation, other_citations
 from ragtriage.planning.requirements import (
     CITATIONS,
@@ -275,11 +275,6 @@ TARGETS: Mapping[Target, TargetRow] = {
     "other citations": TargetRow(own=other_citations, many=True, maybe_nothing=True),
     "true segments": TargetRow(_true_segments),
 }
-
-
-def is_yes(cell: Cell) -> bool:
-    """Whether it is a verdict of yes."""
-    return isinstance(cell, Verdict) and cell.value == "yes"
 
 
 CONDITIONS: Mapping[Condition, Callable[[Component, Cell], bool]] = {
