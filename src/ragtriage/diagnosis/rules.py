@@ -50,7 +50,7 @@ class Rule:
     faults: tuple[str, ...] = ()
     """Only where a quoted component is bad in one of these ways, and only those are quoted: see `Metric.kinds`."""
     confidence: tuple[float, float] = (0.0, math.inf)
-    """Holds only where the verdicts it hangs on are at least so certain, and less than that: see `findings.certain`."""
+    """Holds only where the verdicts it depends on are at least so certain, and less certain than the second."""
     sure_from: float = 0.0
     """Not sure where they are less certain."""
     always: tuple[str, ...] = ()
