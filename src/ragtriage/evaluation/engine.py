@@ -62,12 +62,12 @@ async def evaluate(
     planned = plan(metrics, also)
     waiting = enumerate(cases)
     running: set[asyncio.Task[Record]] = set()
-    ended: JudgeError | None = None
+    failed: JudgeError | None = None
     try:
         while True:
-            for turn, case in islice(waiting, 0 if ended else window - len(running)):
+            for turn, case in islice(waiting, 0 if failed else window - len(running)):
                 TURN.set(turn)  # each task takes it along
-                running.add(asyncio.create_task(_record(case, planned, judge, language)))
+                running.add(asyncio.create_task(_evaluate_case(case, planned, judge, language)))
             if not running:
                 break
             done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
@@ -75,13 +75,13 @@ async def evaluate(
                 try:
                     record = task.result()
                 except JudgeError as error:
-                    ended = error  # what other cases are waiting for may be paid for: they come to their own end first
+                    failed = error  # what other cases are waiting for may be paid for: they come to their own end first
                     continue
                 if sink:
                     sink.keep(record)
                 yield record
-        if ended:
-            raise ended
+        if failed:
+            raise failed
     finally:
         for task in running:
             task.cancel()
@@ -97,7 +97,7 @@ def evaluate_sync(
     sink: Sink | None = None,
     window: int = WINDOW,
 ) -> Iterator[Record]:
-    """`evaluate` for callers without an event loop: the one sync door. Arguments and results are the same.
+    """`evaluate` for callers without an event loop; arguments and results are the same.
 
     Raises:
         ConfigError: an event loop is running in this thread; else as `evaluate`.
@@ -108,26 +108,26 @@ def evaluate_sync(
     with asyncio.Runner() as runner:
         records = evaluate(cases, judge, metrics=metrics, also=also, sink=sink, window=window)
 
-        came: list[Record] = []
-        following: set[asyncio.Task[Any] | None] = set()
+        received: list[Record] = []
+        pending: set[asyncio.Task[Any] | None] = set()
 
-        async def follow() -> bool:
-            following.add(asyncio.current_task())
+        async def advance() -> bool:
+            pending.add(asyncio.current_task())
             # the record isn't returned: asyncio's runner writes a finished task's result out in full
             record = await anext(records, None)
-            came[:] = [record] if record else []
-            following.clear()
+            received[:] = [record] if record else []
+            pending.clear()
             return record is not None
 
         async def close() -> None:
-            for task in filter(None, following):  # a Ctrl-C has broken off in the middle of it
+            for task in filter(None, pending):  # a Ctrl-C has broken off in the middle of it
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
             await records.aclose()  # type: ignore[attr-defined]  # an async generator, typed by what callers may use
 
         try:
-            while runner.run(follow()):
-                yield came.pop()
+            while runner.run(advance()):
+                yield received.pop()
         finally:
             # A Ctrl-C may come when a record has just come: then the wish to stop the loop is still waiting in it, and
             # would end the closing half-way. One turn of the loop uses it up.
@@ -137,31 +137,31 @@ def evaluate_sync(
             runner.run(close())
 
 
-async def _record(case: Case, planned: Plan, judge: Judge, language: Callable[[Case], str]) -> Record:
+async def _evaluate_case(case: Case, planned: Plan, judge: Judge, language: Callable[[Case], str]) -> Record:
     """One case; whatever goes wrong with it alone becomes a failure of its scores, never of the run."""
     started = time.monotonic()
     code = "en"
     steps: dict[str, Known] = {}
     try:
         code = language(case)
-        await _take(case, planned, judge, code, steps)
+        await _take_steps(case, planned, judge, code, steps)
     except (JudgeError, StoreError):
         raise
     except Exception as error:  # noqa: BLE001  # one bad row never costs the run
         cause = f"{type(error).__name__}: {error}"
         for step in planned.steps:
             steps.setdefault(str(step), Missing(f"the evaluation of this case failed: {cause}", "query", failed=True))
-    outcomes = {m.name: _computed(m, steps) for m in planned.metrics}
+    outcomes = {m.name: _outcome(m, steps) for m in planned.metrics}
     if isinstance(steps.get(str(STANDALONE_QUERY)), Missing):
         del steps[str(STANDALONE_QUERY)]  # the query was read as it is
     return Record(case, steps, outcomes, code, time.monotonic() - started)
 
 
-def _computed(metric: Metric, steps: Mapping[str, Known]) -> Outcome:
+def _outcome(metric: Metric, steps: Mapping[str, Known]) -> Outcome:
     """The score; a metric that raises, or gives no score (a user's own), fails itself alone."""
     try:
         outcome = metric(steps)
-    except Exception as error:  # noqa: BLE001  # see `_record`
+    except Exception as error:  # noqa: BLE001  # see `_evaluate_case`
         return Undefined(
             f"the metric {metric.name} failed{_line(metric, error)}: {type(error).__name__}: {error}", failed=True
         )
@@ -184,7 +184,7 @@ def _line(metric: Metric, error: Exception) -> str:
     return f" ({Path(own).name}, line {lines[-1]})" if own and lines else ""
 
 
-async def _take(case: Case, planned: Plan, judge: Judge, code: str, steps: dict[str, Known]) -> None:
+async def _take_steps(case: Case, planned: Plan, judge: Judge, code: str, steps: dict[str, Known]) -> None:
     """Take the steps level by level; all questions of a level are asked together, equal ones once.
 
     Args:

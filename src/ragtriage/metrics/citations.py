@@ -19,7 +19,7 @@ from ragtriage.core.verdicts import (
     highest,
     is_yes,
 )
-from ragtriage.metrics.aggregate import share, turned
+from ragtriage.metrics.aggregate import negated, share
 from ragtriage.metrics.decompositions import SEGMENTS
 
 ROUND_ONE = Match(SEGMENTS, "supported", "cited sources")
@@ -143,7 +143,7 @@ def _needed(together: Cell, own: Cell, others: Cell, best: Cell) -> Cell:
         return together
     if is_yes(best):
         return own  # another one supports it alone, so this one can be spared
-    return turned(others) or own
+    return negated(others) or own
 
 
 def _citation(segment: Component, place: int) -> Component:

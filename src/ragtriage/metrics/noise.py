@@ -12,7 +12,7 @@ from typing import Any
 from ragtriage.core.metric import metric
 from ragtriage.core.steps import Match, only_where_not
 from ragtriage.core.verdicts import Cell, Components, Outcome, Verdict, Verdicts, highest
-from ragtriage.metrics.aggregate import both, share_of_faults, turned
+from ragtriage.metrics.aggregate import conjunction, negated, share_of_faults
 from ragtriage.metrics.decompositions import CLAIMS, SOURCES, TRUE_CLAIMS
 from ragtriage.metrics.reference import CORRECT
 
@@ -50,7 +50,7 @@ def irrelevant_noise_sensitivity(sources: Components, correct: Verdicts, told: V
     In [0, 1]; 0 if every source is relevant. Args: as for `relevant_noise_sensitivity`. Undefined without a response or
     a claim, sources, or a reference that makes a claim. Source: the article, "Irrelevant Noise Sensitivity".
     """
-    return _misled(sources, correct, told, held, turned)
+    return _misled(sources, correct, told, held, negated)
 
 
 def _misled(
@@ -67,16 +67,16 @@ def _misled(
     """
     relevant = [highest([row[j] for row in held.cells]) for j in range(len(sources))]
     guilty = [blamed(cell) for cell in relevant]
-    wrong = (turned(cell) for cell in correct.best())
+    wrong = (negated(cell) for cell in correct.best())
     cells = [_taken(cell, row, guilty) for cell, row in zip(wrong, told.cells, strict=True)]
     return share_of_faults(correct.components, cells, good="no")
 
 
 def _taken(wrong: Cell, told: Sequence[Cell], guilty: Sequence[Cell]) -> Cell:
     """Whether one claim is incorrect and taken from a source that is blamed."""
-    by_source = [both(says, blamed) for says, blamed in zip(told, guilty, strict=True)]
+    by_source = [conjunction(says, blamed) for says, blamed in zip(told, guilty, strict=True)]
     found = highest(by_source)
-    decided = both(wrong, found)
+    decided = conjunction(wrong, found)
     if not isinstance(decided, Verdict) or decided.value != "yes":
         return decided
     place = by_source.index(found)

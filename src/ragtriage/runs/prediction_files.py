@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import io
 import json
 import sys
-import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -16,11 +14,12 @@ from typing import Any, TextIO
 
 from ragtriage.core import questions as ask
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.core.json_values import BrokenJson, parse
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Failure
 from ragtriage.evaluation.predict import BATCH, TASKS, predict
 from ragtriage.judges.protocol import Judge
+from ragtriage.readers.files import open_bytes, records
+from ragtriage.readers.problems import Limits
 
 Row = dict[str, Any]
 
@@ -122,25 +121,7 @@ def _writing(out: Path, rows: Path) -> Iterator[TextIO]:
 
 def _read(path: Path) -> Iterator[Row | str]:
     """The rows of a JSONL file; of one that can't be read, what is wrong with it."""
-    try:
-        if str(path) == "-":
-            yield from _rows(sys.stdin.buffer)
-            return
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
-            yield from _rows(lines)
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path} can't be read: {error}") from error
-
-
-def _rows(lines: Iterable[bytes]) -> Iterator[Row | str]:
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            row = parse(line.removeprefix(b"\xef\xbb\xbf").decode())
-        except UnicodeDecodeError:
-            yield f"line {number} is not UTF-8"
-        except BrokenJson as error:
-            yield f"line {number} is broken JSON at column {error.at + 1}: {error.reason}"
-        else:
-            yield row if isinstance(row, dict) else f"line {number} is not a JSON object"
+    for record in records(str(path), open_bytes(str(path)), "jsonl", Limits()):
+        if record.ends:
+            raise InputError(f"{path}: {record.problem}")
+        yield dict(record.values) if record.values is not None else f"row {record.row}: {record.problem}"
