@@ -49,7 +49,7 @@ class Plan:
             else:
                 own, target = step.components, TARGETS[step.against]
                 count = (own.count or known.get(own.into, 0)) * (sources if target.many else 1)
-                least += 0 if step.where or target.maybe_nothing else count
+                least += 0 if step.where or target.only_cited else count
             most += count
         return least, most
 

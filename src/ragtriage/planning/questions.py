@@ -87,7 +87,7 @@ def _components(step: Decompose, answers: Sequence[tuple[tuple[int, int], Answer
     unit, several = UNITS[step.into], FIELDS[step.of].several
     found: list[Component] = []
     for (_, place), answer in answers:
-        if unit.one and not isinstance(answer, Failure) and (isinstance(answer, Verdict) or not answer):
+        if unit.exactly_one and not isinstance(answer, Failure) and (isinstance(answer, Verdict) or not answer):
             answer = Failure("it gave no text")  # noqa: PLW2901  # what it amounts to
         if isinstance(answer, Failure):
             return Missing(f"the judge failed to {unit.task.format(step.of)}: {answer.cause}", step.of, failed=True)

@@ -62,7 +62,7 @@ class FieldRow:
     texts: Callable[[Case], Sequence[str]]
     needs: tuple[Requirement, ...] = ()
     several: bool = False
-    """Whether it holds several texts; then a component is told the text that it is from by its position."""
+    """Whether it holds several texts; a component then says by `Component.source` which of them it is from."""
 
 
 FIELDS: Mapping[Field, FieldRow] = {
@@ -86,13 +86,13 @@ class UnitRow:
     needs: tuple[Requirement, ...] = ()
     """Beside what the field needs."""
     after: tuple[Decompose, ...] = ()
-    """Decompositions that must give a component before it is asked."""
+    """Decompositions that must give at least one component first; else nothing is asked."""
     asks_blank: bool = False
     """Whether a judge is asked about a blank text too."""
     task: str = "split the {}"
-    """What a judge failed to do that gave nothing, to the field."""
-    one: bool = False
-    """Whether a judge fails that gives no component."""
+    """What the judge was to do, for the message that it failed; the field stands in the braces."""
+    exactly_one: bool = False
+    """Whether a judge that gives no component has failed."""
 
 
 def _whole(case: Case, of: Field) -> Components:
@@ -123,7 +123,7 @@ UNITS: Mapping[Unit, UnitRow] = {
         needs=(CONVERSATION,),
         asks_blank=True,
         task="write the {} without its conversation",
-        one=True,
+        exactly_one=True,
     ),
 }
 
@@ -229,13 +229,13 @@ class TargetRow:
     """What one component is held against."""
     needs: tuple[Requirement, ...] = ()
     after: tuple[Decompose, ...] = ()
-    """Decompositions that must give a component before it is asked."""
+    """Decompositions that must give at least one component first; else nothing is asked."""
     many: bool = False
     """Whether a component may be held against as many as there are sources."""
     by_source: bool = False
     """Whether each source is read by itself; a segment may cite a single one."""
-    maybe_nothing: bool = False
-    """Whether a component may not be asked about at all, as it cites no source."""
+    only_cited: bool = False
+    """Whether only components that cite a source are asked about."""
 
 
 def _text_of(field: Field) -> Callable[[Matching], Sequence[Against]]:
@@ -270,9 +270,9 @@ TARGETS: Mapping[Target, TargetRow] = {
     "conversation": TargetRow(lambda m: [("\n".join(turns_of(m.case)),)], needs=(CONVERSATION,)),
     "other components": TargetRow(_other_components),
     "criterion": TargetRow(lambda m: [(m.step.criterion,)]),
-    "cited sources": TargetRow(own=cited_sources, by_source=True, maybe_nothing=True),
-    "each citation": TargetRow(own=each_citation, many=True, by_source=True, maybe_nothing=True),
-    "other citations": TargetRow(own=other_citations, many=True, maybe_nothing=True),
+    "cited sources": TargetRow(own=cited_sources, by_source=True, only_cited=True),
+    "each citation": TargetRow(own=each_citation, many=True, by_source=True, only_cited=True),
+    "other citations": TargetRow(own=other_citations, many=True, only_cited=True),
     "true segments": TargetRow(_true_segments),
 }
 
