@@ -15,7 +15,7 @@ import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -24,7 +24,6 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Metric
 from ragtriage.core.questions import Kind, Question
 from ragtriage.core.steps import Step
-from ragtriage.core.verdicts import Answered
 from ragtriage.evaluation.engine import evaluate
 from ragtriage.evaluation.stub_judge import EstimateCache, StubJudge
 from ragtriage.judges.protocol import Estimate, Judge
@@ -127,7 +126,7 @@ def estimate_evaluation(  # noqa: PLR0913  # what an evaluation takes, and what 
     waiting = iter(cases)
     with asyncio.Runner() as runner:
         cache = EstimateCache(judge, memory, trial)
-        least, most = (_DryRun(runner, cache, value, metrics, also) for value in ("yes", "no"))
+        least, most = (_DryRun(runner, StubJudge(cache, value), metrics, also) for value in ("yes", "no"))
         while some := list(islice(waiting, AT_ONCE)):
             count += len(some)
             most.run(some, beside=least.run(some))
@@ -135,7 +134,7 @@ def estimate_evaluation(  # noqa: PLR0913  # what an evaluation takes, and what 
             cache.forget()
 
         def taken(chosen: Sequence[Metric]) -> Estimate:
-            dry_run = _DryRun(runner, cache, "no", chosen, also)
+            dry_run = _DryRun(runner, StubJudge(cache, "no"), chosen, also)
             dry_run.run(drawn)
             return dry_run.taken
 
@@ -202,25 +201,18 @@ Batches = list[list[Question]]
 """What is asked about one case, by what is asked together."""
 
 
+@dataclass(slots=True)
 class _DryRun:
     """One run of the evaluation with a stub of the judge, and what its questions would take."""
 
-    def __init__(
-        self,
-        runner: asyncio.Runner,
-        cache: EstimateCache,
-        value: Answered,
-        metrics: Sequence[Metric],
-        also: Sequence[Step],
-    ) -> None:
-        self.taken = Estimate()
-        self.asked: Counter[Kind] = Counter()
-        self.stub = StubJudge(cache, value)
-        self._runner = runner
-        self._cache = cache
-        self._metrics = metrics
-        self._also = also
-        self._levels = 0
+    runner: asyncio.Runner
+    stub: StubJudge
+    metrics: Sequence[Metric]
+    also: Sequence[Step]
+    taken: Estimate = field(default_factory=Estimate)
+    asked: Counter[Kind] = field(default_factory=Counter)
+    levels: int = 0
+    """The most levels of one case that need a request."""
 
     def run(self, cases: Sequence[Case], beside: Sequence[Batches] = ()) -> list[Batches]:
         """Run it on these cases, one after another, so that batches can be told apart by case.
@@ -232,29 +224,29 @@ class _DryRun:
         Returns:
             What this one asked about each.
         """
-        return self._runner.run(self._run(cases, beside))
+        return self.runner.run(self._run(cases, beside))
 
     async def _run(self, cases: Sequence[Case], beside: Sequence[Batches]) -> list[Batches]:
         found: list[Batches] = []
         async for _ in evaluate(
-            cases, self.stub, metrics=self._metrics, also=self._also, window=1, language=self._cache.language
+            cases, self.stub, metrics=self.metrics, also=self.also, window=1, language=self.stub.cache.language
         ):
             levels = 0
             own = self.stub.batches()
             asked = {question for batch in own for question in batch}
             others = ([q for q in batch if q not in asked] for batch in (beside[len(found)] if beside else ()))
             for batch in [*own, *filter(None, others)]:
-                estimate = self._cache.estimate(batch)
+                estimate = self.stub.cache.estimate(batch)
                 self.taken += estimate
                 self.asked.update(question.kind for question in batch)
                 levels += estimate.requests > 0
-            self._levels = max(self._levels, levels)
+            self.levels = max(self.levels, levels)
             found.append(own)
         return found
 
     def seconds(self, concurrency: int, each: float) -> float:
         """How long the requests take; those of one case's levels wait for each other."""
-        return max(self.taken.requests / concurrency, self._levels) * each
+        return max(self.taken.requests / concurrency, self.levels) * each
 
 
 def _sampling_key(case: Case) -> bytes:

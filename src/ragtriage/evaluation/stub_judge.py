@@ -114,7 +114,7 @@ class StubJudge:
         self.fingerprint = cache.judge.fingerprint
         self.unsupported_reason = cache.judge.unsupported_reason
         self.estimate = cache.estimate
-        self._cache = cache
+        self.cache = cache
         self._verdict = Verdict(value, float(value == "yes"), 1.0)
         self._batches: list[list[Question]] = []
         self._asked: set[int] = set()
@@ -126,7 +126,7 @@ class StubJudge:
         Raises:
             StoreError: the memory can't be read.
         """
-        known = self._cache.known(questions)
+        known = self.cache.known(questions)
         self.remembered += len(known)
         self._batches.append([q for q in questions if q not in known and self._is_new(q)])
         for position, question in enumerate(questions):
@@ -142,7 +142,7 @@ class StubJudge:
 
     def _is_new(self, question: Question) -> bool:
         """Whether no case before had this question, as far back as is kept; always true without a memory."""
-        if self._cache.memory is None:
+        if self.cache.memory is None:
             return True
         mark = hash(question)
         if mark in self._asked or mark in self._asked_before:
