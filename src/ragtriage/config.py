@@ -53,7 +53,7 @@ from ragtriage.diagnosis.thresholds import Level, thresholds_with
 from ragtriage.judges.decision_thresholds import DecisionThreshold, bands_from, cuts_from
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.settings_table import options_from
-from ragtriage.metrics import METRICS, OTHER_NAMES, metric_named, own, unknown
+from ragtriage.metrics import METRICS, OTHER_NAMES, custom_metrics, metric_named, unknown
 from ragtriage.text.citations.marks import pattern_of
 
 FILE = "ragtriage.toml"
@@ -130,8 +130,8 @@ def read_settings(path: Path) -> Settings:
     jury = _text(table, "jury", where)
     if jury not in {None, "majority"}:
         raise ConfigError(f"{where}: jury is {jury!r}: there is only majority")
-    metrics = tuple(own.beside(name, path.parent) for name in _texts(table, "metrics", where))
-    names = own.names_in(metrics)
+    metrics = tuple(custom_metrics.resolved_in(name, path.parent) for name in _texts(table, "metrics", where))
+    names = custom_metrics.names_in(metrics)
     mark = _text(table, "citation_mark", where)
     if mark is not None:
         pattern_of(mark)
@@ -224,7 +224,7 @@ def _metric(name: str, also: Collection[str]) -> str | None:
     built_in = metric_named(name)
     if built_in:
         return built_in.name
-    return name if name in also or name in own.installed() else None
+    return name if name in also or name in custom_metrics.installed() else None
 
 
 def _columns(table: Mapping[str, Any], where: str) -> dict[str, str]:
@@ -293,7 +293,7 @@ def _faults(table: Mapping[str, Any], where: str, also: Collection[str]) -> tupl
     """What a metric of one's own tells apart isn't known before it is loaded, so its kinds aren't checked."""
     there = {kind for m in METRICS for kind in m.kinds}
     found = _texts(table, "faults", where)
-    unloaded = {*_table(table, "when", where), *_texts(table, "quotes", where)} & {*also, *own.installed()}
+    unloaded = {*_table(table, "when", where), *_texts(table, "quotes", where)} & {*also, *custom_metrics.installed()}
     for kind in found:
         if kind not in there and not unloaded:
             raise ConfigError(f"{where}: no bad component is called {kind!r}: there are {', '.join(sorted(there))}")

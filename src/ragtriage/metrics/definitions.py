@@ -1,4 +1,4 @@
-"""A metric's definition as data, so that a run can show a metric of one's own also when its file is gone."""
+"""A metric's definition as data, so that a run can show a custom metric also when its file is gone."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def needs_in(definition: Mapping[str, Any]) -> dict[str, Step]:
 
 
 def version_of(metric: Metric) -> str:
-    """A digest that changes when a metric of one's own does: its definition, and the file that its function stands in.
+    """A digest that changes when a custom metric does: its definition, and the file that its function stands in.
 
     What that file imports isn't looked into. Of a function without a file (a notebook's) it is the compiled code.
     """

@@ -50,7 +50,7 @@ def self_distinctness(repeated: Verdicts) -> Outcome:
 
 
 def self_distinctness_at(threshold: float | None) -> Metric:
-    """Self-distinctness with a threshold of one's own.
+    """Self-distinctness with another threshold.
 
     Equation 7 as printed sums over pairs and divides by the number of sentences; the paper's worked example A.5 takes a
     sentence's best match, and so does this.
