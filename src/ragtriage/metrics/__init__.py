@@ -93,7 +93,7 @@ def metric_named(name: str, metrics: Sequence[Metric] = ()) -> Metric | None:
 
 
 def metrics_named(names: Iterable[str]) -> tuple[Metric, ...]:
-    """The metrics that these names stand for, each once, in the order of METRICS, then those of one's custom_metrics.
+    """The metrics that these names stand for, each once, in the order of METRICS, then custom ones.
 
     Args:
         names: names of metrics or groups; one that starts with `-` takes a metric or group out. Some may carry a value:
