@@ -52,7 +52,7 @@ from ragtriage.diagnosis.rules import Kind as FindingKind
 from ragtriage.diagnosis.thresholds import Level, thresholds_with
 from ragtriage.judges.decision_thresholds import DecisionThreshold, check_kinds, check_thresholds
 from ragtriage.judges.llm.options import LLMOptions
-from ragtriage.metrics import METRICS, OTHER_NAMES, metric_named, own, unknown
+from ragtriage.metrics import METRICS, OTHER_NAMES, custom_metrics, metric_named, unknown
 from ragtriage.text.citations.marks import pattern_of
 
 FILE = "ragtriage.toml"
@@ -142,8 +142,8 @@ def read_settings(path: Path) -> Settings:
         pattern_of(found.citation_mark)
     check_thresholds(found.decision_thresholds, where)
     check_kinds(found.bands, f"{where}: [bands]")
-    metrics = tuple(own.beside(name, folder) for name in found.metrics)
-    names = own.names_in(metrics)
+    metrics = tuple(custom_metrics.resolved_in(name, folder) for name in found.metrics)
+    names = custom_metrics.names_in(metrics)
     prompts, guidance = (folder / one if one else None for one in (found.llm.prompts, found.llm.guidance))
     return replace(
         found,
@@ -237,7 +237,7 @@ def _metric(name: str, also: Collection[str]) -> str | None:
     built_in = metric_named(name)
     if built_in:
         return built_in.name
-    return name if name in also or name in own.installed() else None
+    return name if name in also or name in custom_metrics.installed() else None
 
 
 def _own_rule(table: _Rule, where: str, also: Collection[str]) -> Rule:
@@ -252,7 +252,7 @@ def _own_rule(table: _Rule, where: str, also: Collection[str]) -> Rule:
             raise ConfigError(f'{where}: when = {{ {name} = "{level}" }}: write a metric\'s name = "low" or "high"')
         when[metric] = level
     # what a metric of one's own tells apart isn't known before it is loaded
-    unloaded = {*table.when, *(table.quotes or ())} & {*also, *own.installed()}
+    unloaded = {*table.when, *(table.quotes or ())} & {*also, *custom_metrics.installed()}
     known = {kind for m in METRICS for kind in m.kinds}
     for kind in table.faults:
         if kind not in known and not unloaded:

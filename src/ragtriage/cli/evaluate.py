@@ -49,7 +49,7 @@ from ragtriage.cli.results import assessed, print_run, report_path, spent_by, sp
 from ragtriage.cli.stopping import INTERRUPTED, stoppable
 from ragtriage.cli.wanting import Wanted, Wanting
 from ragtriage.core.errors import InputError, Stopped
-from ragtriage.evaluation.estimate import together
+from ragtriage.evaluation.estimate import sum_estimates
 from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.judges.llm.ledger import Ledger, dollars
 from ragtriage.readers import CaseFile, Limits, open_cases
@@ -236,7 +236,7 @@ def _rest_of(run: FileRun, done: int, work: _Work, reason: str | None, trials: r
             judge = run.judge if first else work.chosen.judge(memory, trial=trial)
             given = (work.cases, judge, work.wanted.criteria, work.selection, work.file)
             rest.append(planned(*given, concurrency=work.chosen.concurrency, memory=memory, trial=trial, sample=0)[0])
-        yield f"{far}; the rest would take {between(together(rest))}"
+        yield f"{far}; the rest would take {between(sum_estimates(rest))}"
 
 
 def _savings_of(chosen: ConfiguredJudge) -> Iterator[str]:

@@ -10,10 +10,10 @@ from ragtriage.core.metric import Better, Metric
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Component, Score, Undefined
 from ragtriage.diagnosis import Finding
-from ragtriage.evaluation.engine import STANDALONE
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.metrics.source import fact_precision, source_precision
+from ragtriage.planning.relations import STANDALONE_QUERY
 from ragtriage.report.citations import SegmentReport, segment_reports
 from ragtriage.report.claims import MOST_CLAIMS, ClaimReport, claim_reports, repeats_of
 from ragtriage.report.coverage import Coverage, State, VerdictReport, coverage_of, judged, state_of, verdict_report
@@ -143,7 +143,7 @@ class CaseReport:
 
 
 def _understood(record: Record) -> str:
-    known = record.steps.get(STANDALONE)
+    known = record.steps.get(str(STANDALONE_QUERY))
     text = known[0].text if isinstance(known, tuple) and known else record.case.query
     return "" if text == record.case.query else one_line(text, 1000)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from math import ceil
 
-from ragtriage.evaluation.estimate import Rehearsal
+from ragtriage.evaluation.estimate import EvaluationEstimate
 from ragtriage.judges.protocol import Estimate
 from ragtriage.report.document import GAP, Block, Cell, Column, Span, document, left, line, note, right, table
 from ragtriage.report.sanitize import one_line
@@ -22,41 +22,47 @@ FREE = "No request is needed: this judge is free and asks nobody else."
 
 
 @document
-def plan_document(rehearsal: Rehearsal, *, input: str, judge: str, notes: Sequence[str] = ()) -> Iterator[Block]:  # noqa: A002  # as in Header
+def plan_document(
+    estimate: EvaluationEstimate,
+    *,
+    input: str,  # noqa: A002  # as in Header
+    judge: str,
+    notes: Sequence[str] = (),
+) -> Iterator[Block]:
     """Requests, tokens, price and time of an evaluation, and what would make it cheaper.
 
     Args:
-        rehearsal: what was found out.
+        estimate: what was found out.
         input: what would be evaluated: a file's name.
         judge: who would judge.
         notes: what else is to be known about the numbers.
     """
-    facts = [f" of {one_line(input, 120)}", plural(rehearsal.cases, "case"), one_line(judge, 120)]
-    if rehearsal.trials > 1:
-        facts.append(f"{rehearsal.trials} times")
+    facts = [f" of {one_line(input, 120)}", plural(estimate.cases, "case"), one_line(judge, 120)]
+    if estimate.trials > 1:
+        facts.append(f"{estimate.trials} times")
     yield line(("plan", "strong"), " · ".join(facts))
     yield GAP
-    if rehearsal.most.requests:
+    if estimate.most.requests:
         columns = (*left(""), *right("at least", "at most"), Column(wrap=True))
-        yield table(columns, _estimates(rehearsal))
+        yield table(columns, _estimates(estimate))
     else:
-        yield line(_without_requests(rehearsal))
-    if rehearsal.remembered:
-        before = "1 question was" if rehearsal.remembered == 1 else f"{rehearsal.remembered:,} questions were"
+        yield line(_without_requests(estimate))
+    if estimate.remembered:
+        before = "1 question was" if estimate.remembered == 1 else f"{estimate.remembered:,} questions were"
         yield line(f"left out: {before} answered before")
-    if rehearsal.dearest:
-        name, saved = rehearsal.dearest
+    if estimate.most_expensive:
+        name, saved = estimate.most_expensive
         price = f", {money(saved.price)}" if saved.price else ""
         tokens = f"{saved.tokens_in + saved.tokens_out:,} tokens"
         yield line(f"without {name}: {plural(saved.requests, 'request')}, {tokens}{price} less")
-    for step, names in rehearsal.shared.items():
+    for step, names in estimate.shared.items():
         yield note(f"shared: {step} by {', '.join(names)}")
-    if rehearsal.most.requests:
+    if estimate.most.requests:
         yield from (replace(note(said), hang=0) for said in (BY_RULES, *notes))
 
 
-def _estimates(rehearsal: Rehearsal) -> Iterator[tuple[Cell, ...]]:
-    least, most = rehearsal.least, rehearsal.most
+def _estimates(estimate: EvaluationEstimate) -> Iterator[tuple[Cell, ...]]:
+    least, most = estimate.least, estimate.most
     counts: tuple[tuple[str, Callable[[Estimate], int]], ...] = (
         ("requests", lambda one: one.requests),
         ("prompt tokens", lambda one: one.tokens_in),
@@ -68,14 +74,14 @@ def _estimates(rehearsal: Rehearsal) -> Iterator[tuple[Cell, ...]]:
         yield "price", DASH, DASH, Span(UNPRICED, "quiet")
     else:
         yield "price", money(least.price), money(most.price)
-    rate = f"at {rehearsal.concurrency:,} in flight, {rehearsal.seconds_per_request:g} s a request"
-    yield "time", *map(duration, rehearsal.seconds), Span(rate, "quiet")
+    rate = f"at {estimate.concurrency:,} in flight, {estimate.seconds_per_request:g} s a request"
+    yield "time", *map(duration, estimate.seconds), Span(rate, "quiet")
 
 
-def _without_requests(rehearsal: Rehearsal) -> str:
-    if rehearsal.remembered and not rehearsal.questions:
+def _without_requests(estimate: EvaluationEstimate) -> str:
+    if estimate.remembered and not estimate.questions:
         return "No request is needed: every question was answered before."
-    return f"{FREE} It would answer at most {plural(sum(rehearsal.questions.values()), 'question')}."
+    return f"{FREE} It would answer at most {plural(sum(estimate.questions.values()), 'question')}."
 
 
 @document
@@ -102,9 +108,9 @@ def _effort(one: Effort) -> tuple[str, ...]:
     return one.metrics[0], f"{one.pairs:,}", f"{one.cases:,}", f"{one.questions:,}", requests
 
 
-def between(rehearsal: Rehearsal) -> str:
+def between(estimate: EvaluationEstimate) -> str:
     """Requests and price on one line: `4,000 to 5,500 requests, $1.10 to $1.62`."""
-    least, most = rehearsal.least, rehearsal.most
+    least, most = estimate.least, estimate.most
     if not most.requests:
         return "no request"
     requests = f"{least.requests:,} to " if least.requests != most.requests else ""

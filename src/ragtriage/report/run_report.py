@@ -10,7 +10,7 @@ from ragtriage.core.metric import Metric
 from ragtriage.diagnosis import NONE, RULES, UNDETERMINED, Rule, any_reads
 from ragtriage.diagnosis.thresholds import BAD, is_bad
 from ragtriage.metrics import CITATIONS
-from ragtriage.planning.requirements import LACKS
+from ragtriage.planning.requirements import REASONS
 from ragtriage.report.case_rows import UNREAD
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import (
@@ -198,8 +198,8 @@ def _gaps(summary: Summary) -> list[str]:
         for reason, count in m.undefined.items():
             reasons.setdefault(reason, []).append((m.title, count))
     ordered = sorted(reasons.items(), key=lambda item: -max(count for _, count in item[1]))
-    left_out = {reason for reason, _ in ordered if reason not in LACKS}
-    left_out -= set([reason for reason, _ in ordered if reason not in LACKS][:MOST_REASONS])
+    left_out = {reason for reason, _ in ordered if reason not in REASONS}
+    left_out -= set([reason for reason, _ in ordered if reason not in REASONS][:MOST_REASONS])
     said = []
     for reason, metrics in ordered:
         if reason in left_out:

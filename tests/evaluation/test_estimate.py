@@ -27,7 +27,7 @@ from ragtriage import (
 from ragtriage.core.case import Turn
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer, Answered
-from ragtriage.evaluation.estimate import AT_ONCE, rehearse, together
+from ragtriage.evaluation.estimate import AT_ONCE, estimate_evaluation, sum_estimates
 from ragtriage.judges.protocol import Estimate
 from ragtriage.judges.wrappers import Cached, InMemory
 from ragtriage.metrics import CITATIONS, THELMA
@@ -48,7 +48,7 @@ CASES = (*(case(i) for i in range(4)), case(4, history=(Turn("user", "Hello."),)
 
 
 def by_rules(value: Answered, **further: object) -> FakeJudge:
-    """A real judge that happens to say what the rehearsal assumes."""
+    """A real judge that happens to say what the estimate assumes."""
 
     def answer(question: Question) -> Answer:
         if question.kind in SPLIT:
@@ -78,8 +78,8 @@ class Priced(FakeJudge):
         return Estimate(count, 100 * count, 10 * len(questions), 0.01 * count)
 
     async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
-        """Not in a rehearsal."""
-        raise AssertionError("a rehearsal asked")
+        """Not for an estimate."""
+        raise AssertionError("an estimate asked")
         yield 0, Verdict("yes")
 
 
@@ -88,7 +88,7 @@ def test_it_counts_what_an_evaluation_asks(value: Answered) -> None:
     real = by_rules(value)
     list(evaluate_sync(CASES, real, also=ALSO, window=1))
 
-    found = rehearse(CASES, by_rules("unknown"), also=ALSO)
+    found = estimate_evaluation(CASES, by_rules("unknown"), also=ALSO)
 
     assert found.cases == 6
     assert found.remembered == 0
@@ -99,7 +99,7 @@ def test_it_counts_what_an_evaluation_asks(value: Answered) -> None:
 
 
 def test_written_questions_are_counted_each() -> None:
-    found = rehearse(CASES, by_rules("yes"), metrics=metrics_named(["query_similarity(n=4)"]))
+    found = estimate_evaluation(CASES, by_rules("yes"), metrics=metrics_named(["query_similarity(n=4)"]))
 
     assert found.questions["questions_answered_by"] == len(CASES)
     assert found.questions["similarity"] == 4 * len(CASES)
@@ -109,7 +109,7 @@ def test_batches_are_estimated_as_they_would_be_asked() -> None:
     real = by_rules("no")
     list(evaluate_sync(CASES, real, also=ALSO))
 
-    found = rehearse(CASES, Priced({}), also=ALSO)
+    found = estimate_evaluation(CASES, Priced({}), also=ALSO)
 
     assert found.most.requests == sum(-(-len(batch) // 3) for batch in real.batches)
     assert found.most.requests < len(real.asked)
@@ -118,7 +118,7 @@ def test_batches_are_estimated_as_they_would_be_asked() -> None:
 def test_the_evaluation_is_not_the_judges_to_answer() -> None:
     judge = by_rules("yes")
 
-    rehearse(CASES, judge)
+    estimate_evaluation(CASES, judge)
 
     assert judge.asked == []
 
@@ -128,7 +128,7 @@ def test_what_a_judge_can_not_do_is_not_counted(cannot: dict[str, str]) -> None:
     real = by_rules("no", cannot=cannot)
     list(evaluate_sync(CASES, real, also=ALSO, window=1))
 
-    found = rehearse(CASES, by_rules("no", cannot=cannot), also=ALSO)
+    found = estimate_evaluation(CASES, by_rules("no", cannot=cannot), also=ALSO)
 
     assert found.questions == Counter(question.kind for question in real.asked)
     assert "facts" not in found.questions
@@ -138,8 +138,8 @@ def test_what_is_in_memory_is_left_out_with_all_that_follows_from_it() -> None:
     memory, judge = InMemory(), FakeJudge(by_word)
     list(evaluate_sync(CASES[:4], Cached(judge, memory), also=ALSO))
 
-    whole = rehearse(CASES, judge, also=ALSO, memory=memory)
-    rest = rehearse(CASES[4:], judge, also=ALSO, memory=memory)
+    whole = estimate_evaluation(CASES, judge, also=ALSO, memory=memory)
+    rest = estimate_evaluation(CASES[4:], judge, also=ALSO, memory=memory)
 
     assert whole.remembered == len(set(judge.asked))
     assert rest.remembered == 0
@@ -151,23 +151,23 @@ def test_a_run_that_came_to_its_end_needs_nothing_more_but_in_another_trial_ever
     memory, judge = InMemory(), FakeJudge(by_word)
     list(evaluate_sync(CASES, Cached(judge, memory), also=ALSO))
 
-    again = rehearse(CASES, judge, also=ALSO, memory=memory)
-    other = rehearse(CASES, judge, also=ALSO, memory=memory, trial=1)
+    again = estimate_evaluation(CASES, judge, also=ALSO, memory=memory)
+    other = estimate_evaluation(CASES, judge, also=ALSO, memory=memory, trial=1)
 
     assert again.least == again.most == Estimate()
     assert again.questions == {}
     assert again.seconds == (0, 0)
-    assert again.dearest is None
-    assert (other.remembered, other.most) == (0, rehearse(CASES, judge, also=ALSO, memory=InMemory()).most)
+    assert again.most_expensive is None
+    assert (other.remembered, other.most) == (0, estimate_evaluation(CASES, judge, also=ALSO, memory=InMemory()).most)
 
 
 def test_a_cached_judge_leaves_out_what_it_has() -> None:
     memory, judge = InMemory(), by_rules("no")
     list(evaluate_sync(CASES[:4], Cached(judge, memory), also=ALSO))
 
-    found = rehearse(CASES, Cached(judge, memory), also=ALSO)
+    found = estimate_evaluation(CASES, Cached(judge, memory), also=ALSO)
 
-    assert found.most == rehearse(CASES[4:], judge, also=ALSO).most
+    assert found.most == estimate_evaluation(CASES[4:], judge, also=ALSO).most
 
 
 def test_what_cases_have_in_common_is_asked_once_where_it_is_remembered() -> None:
@@ -175,52 +175,52 @@ def test_what_cases_have_in_common_is_asked_once_where_it_is_remembered() -> Non
     memory, judge = InMemory(), by_rules("no")
     list(evaluate_sync(twins, Cached(judge, memory), also=ALSO))
 
-    once = rehearse(twins, judge, also=ALSO, memory=InMemory())
-    twice = rehearse(twins, judge, also=ALSO)
+    once = estimate_evaluation(twins, judge, also=ALSO, memory=InMemory())
+    twice = estimate_evaluation(twins, judge, also=ALSO)
 
     assert once.most.requests == len(judge.asked)
     assert twice.most.requests == 2 * once.most.requests
 
 
-def test_the_dearest_metric_is_the_one_without_which_most_is_saved() -> None:
-    found = rehearse(CASES, by_rules("no"), also=ALSO)
+def test_the_most_expensive_metric_is_the_one_without_which_most_is_saved() -> None:
+    found = estimate_evaluation(CASES, by_rules("no"), also=ALSO)
 
     saved = {}
     for metric in THELMA:
         others = [m for m in THELMA if m is not metric]
-        saved[metric.name] = found.most - rehearse(CASES, by_rules("no"), metrics=others, also=ALSO).most
+        saved[metric.name] = found.most - estimate_evaluation(CASES, by_rules("no"), metrics=others, also=ALSO).most
     name = max(saved, key=lambda one: saved[one].tokens_in + saved[one].tokens_out)
-    assert found.dearest == (name, saved[name])
+    assert found.most_expensive == (name, saved[name])
     assert saved[name].tokens_in > min(one.tokens_in for one in saved.values())
 
 
 def test_what_is_saved_is_found_on_a_sample_and_scaled() -> None:
     alike = [case(i) for i in range(8)]
 
-    whole = rehearse(alike, Priced({}), also=ALSO, sample=8).dearest
-    scaled = rehearse(alike, Priced({}), also=ALSO, sample=2).dearest
+    whole = estimate_evaluation(alike, Priced({}), also=ALSO, sample=8).most_expensive
+    scaled = estimate_evaluation(alike, Priced({}), also=ALSO, sample=2).most_expensive
 
     assert whole is not None
     assert scaled is not None
     assert scaled[0] == whole[0] == "fact_precision"
     assert scaled[1].requests == whole[1].requests > 0
     assert scaled[1].price == pytest.approx(whole[1].price)
-    assert rehearse(alike, Priced({}), also=ALSO, sample=0).dearest is None
+    assert estimate_evaluation(alike, Priced({}), also=ALSO, sample=0).most_expensive is None
 
 
 def test_a_single_metric_can_not_be_left_out_and_a_free_judge_saves_nothing() -> None:
-    assert rehearse(CASES, Priced({}), metrics=metrics_named(["groundedness"])).dearest is None
+    assert estimate_evaluation(CASES, Priced({}), metrics=metrics_named(["groundedness"])).most_expensive is None
 
-    free = rehearse(CASES, EmbeddedJudge(), also=ALSO)
+    free = estimate_evaluation(CASES, EmbeddedJudge(), also=ALSO)
 
-    assert free.dearest is None
+    assert free.most_expensive is None
     assert (free.least, free.most, free.seconds) == (Estimate(), Estimate(), (0, 0))
     assert free.questions["facts"] == 15
 
 
 def test_time_is_requests_by_concurrency_but_no_level_takes_less_than_a_request() -> None:
-    one = rehearse(CASES[:1], Priced({}), concurrency=1, seconds_per_request=3)
-    wide = rehearse(CASES[:1], Priced({}), concurrency=1000, seconds_per_request=3)
+    one = estimate_evaluation(CASES[:1], Priced({}), concurrency=1, seconds_per_request=3)
+    wide = estimate_evaluation(CASES[:1], Priced({}), concurrency=1000, seconds_per_request=3)
 
     assert one.seconds == (3 * one.least.requests, 3 * one.most.requests)
     # the query's questions; then the facts and the rest; then what hangs on facts or on a no
@@ -232,15 +232,15 @@ def test_an_unknown_price_stays_unknown() -> None:
         def estimate(self, questions: Sequence[Question]) -> Estimate:
             return replace(super().estimate(questions), price=None)
 
-    found = rehearse(CASES, Unpriced({}), also=ALSO)
+    found = estimate_evaluation(CASES, Unpriced({}), also=ALSO)
 
     assert found.least.price is found.most.price is None
-    assert found.dearest is not None
-    assert (found.dearest[0], found.dearest[1].price) == ("fact_precision", None)
+    assert found.most_expensive is not None
+    assert (found.most_expensive[0], found.most_expensive[1].price) == ("fact_precision", None)
 
 
 def test_shared_steps_are_named() -> None:
-    found = rehearse(CASES, Priced({}), metrics=metrics_named(["groundedness", "response_precision"]))
+    found = estimate_evaluation(CASES, Priced({}), metrics=metrics_named(["groundedness", "response_precision"]))
 
     assert found.shared == {"claims(response)": ("response_precision", "groundedness")}
 
@@ -260,33 +260,33 @@ def test_cases_are_read_as_a_stream() -> None:
             ahead.append(read)
             return super().estimate(questions)
 
-    assert rehearse(cases(), Watching({}), metrics=metrics_named(["groundedness"])).cases == 3 * AT_ONCE
+    assert estimate_evaluation(cases(), Watching({}), metrics=metrics_named(["groundedness"])).cases == 3 * AT_ONCE
     assert ahead[0] == AT_ONCE
 
 
 def test_no_case_takes_nothing() -> None:
-    found = rehearse([], Priced({}))
+    found = estimate_evaluation([], Priced({}))
 
-    assert (found.cases, found.least, found.most, found.dearest) == (0, Estimate(), Estimate(), None)
+    assert (found.cases, found.least, found.most, found.most_expensive) == (0, Estimate(), Estimate(), None)
 
 
 def test_repetitions_are_added() -> None:
     memory, judge = InMemory(), by_rules("no")
     list(evaluate_sync(CASES, Cached(judge, memory), also=ALSO))
-    done, left = (rehearse(CASES, judge, also=ALSO, memory=memory, trial=trial) for trial in range(2))
+    done, left = (estimate_evaluation(CASES, judge, also=ALSO, memory=memory, trial=trial) for trial in range(2))
 
-    both, twice = together([done, left]), together([left, left])
+    both, twice = sum_estimates([done, left]), sum_estimates([left, left])
 
-    assert (both.trials, both.cases, both.most, both.dearest) == (2, 6, left.most, left.dearest)
+    assert (both.trials, both.cases, both.most, both.most_expensive) == (2, 6, left.most, left.most_expensive)
     assert both.remembered == done.remembered > 0
     assert both.questions == left.questions
     assert twice.seconds == (2 * left.seconds[0], 2 * left.seconds[1])
-    assert left.dearest is not None
-    assert twice.dearest == (left.dearest[0], left.dearest[1] + left.dearest[1])
+    assert left.most_expensive is not None
+    assert twice.most_expensive == (left.most_expensive[0], left.most_expensive[1] + left.most_expensive[1])
 
 
 def test_machines_get_numbers_in_a_stable_shape() -> None:
-    found = json.loads(json.dumps(rehearse(CASES, Priced({}), also=ALSO).as_json(), allow_nan=False))
+    found = json.loads(json.dumps(estimate_evaluation(CASES, Priced({}), also=ALSO).as_json(), allow_nan=False))
 
     assert list(found) == ["cases", "trials", "least", "most", "dearest", "shared", "questions", "remembered",
                            "concurrency", "seconds_per_request"]  # fmt: skip
@@ -304,14 +304,14 @@ def test_nothing_goes_wrong_unnoticed() -> None:
             raise StoreError("the disk is gone")
 
     with pytest.raises(ValueError, match="no such number"):
-        rehearse(CASES, Broken({}))
+        estimate_evaluation(CASES, Broken({}))
     with pytest.raises(StoreError):
-        rehearse(CASES, Priced({}), memory=Unreadable())
+        estimate_evaluation(CASES, Priced({}), memory=Unreadable())
     with pytest.raises(ConfigError, match="concurrency is 0"):
-        rehearse(CASES, Priced({}), concurrency=0)
+        estimate_evaluation(CASES, Priced({}), concurrency=0)
 
     async def in_a_loop() -> None:
-        rehearse(CASES, Priced({}))
+        estimate_evaluation(CASES, Priced({}))
 
     with pytest.raises(ConfigError, match="event loop"):
         asyncio.run(in_a_loop())
@@ -324,7 +324,7 @@ def test_what_hangs_on_a_yes_is_in_at_most_too(value: Answered) -> None:
     judge = by_rules(value)
     list(evaluate_sync(cases, judge, metrics=CITATIONS))
 
-    found = rehearse(cases, by_rules("no"), metrics=CITATIONS)
+    found = estimate_evaluation(cases, by_rules("no"), metrics=CITATIONS)
 
     # a request a question: three segments that cite, two citations one by one, one in round two; four elsewhere
     assert (found.least.requests, found.most.requests) == (6, 10)

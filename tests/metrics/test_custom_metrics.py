@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from ragtriage import ConfigError, metrics_named
+from ragtriage.metrics.custom_metrics import names_in, offered_by, resolved_in
 from ragtriage.metrics.groundedness import groundedness
-from ragtriage.metrics.own import beside, names_in, offered_by
 
 GOOD = '''
 from ragtriage import Decompose, Match, metric, share
@@ -170,7 +170,7 @@ def test_names_are_known_without_loading() -> None:
     ],
 )
 def test_a_file_in_the_settings_is_meant_beside_them(given: str, meant: str) -> None:
-    assert beside(given, Path("/settings")) == meant
+    assert resolved_in(given, Path("/settings")) == meant
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Any, get_args
 import pytest
 
 from ragtriage import ConfigError, Decompose, Match
-from ragtriage.core.steps import TARGETS, UNITS, Field, Relation, Target, Unit
+from ragtriage.core.steps import TARGETS_OF, UNITS_OF, Field, Relation, Target, Unit
 
 CLAIMS = Decompose("response", "claims")
 
@@ -55,7 +55,7 @@ def test_a_relation_is_only_asked_of_and_against_what_it_reads(
 
 
 def test_the_tables_know_every_word() -> None:
-    assert set(UNITS) == set(get_args(Field))
-    assert {unit for units in UNITS.values() for unit in units} == set(get_args(Unit))
-    assert set(TARGETS) == set(get_args(Relation))
-    assert {target for targets in TARGETS.values() for target in targets} == set(get_args(Target))
+    assert set(UNITS_OF) == set(get_args(Field))
+    assert {unit for units in UNITS_OF.values() for unit in units} == set(get_args(Unit))
+    assert set(TARGETS_OF) == set(get_args(Relation))
+    assert {target for targets in TARGETS_OF.values() for target in targets} == set(get_args(Target))

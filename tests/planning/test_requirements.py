@@ -26,7 +26,7 @@ from ragtriage.core.case import Turn
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer, Missing
 from ragtriage.metrics import GROUPS
-from ragtriage.planning.requirements import lack, unneeded
+from ragtriage.planning.levels import lacks
 
 CASE = Case(
     "c",
@@ -48,7 +48,7 @@ def answer(question: Question) -> Answer:
 def test_a_complete_case_lacks_nothing() -> None:
     whole = plan(METRICS, needs_of(RULES))
 
-    assert {str(step) for step in unneeded(whole, CASE)} == {
+    assert {str(step) for step in whole.not_needed(CASE)} == {
         "supported(claims(response), conversation) where supported(claims(response), sources) lacks yes"
     }
 
@@ -115,5 +115,5 @@ def test_a_step_that_another_metric_needs_is_asked_all_the_same() -> None:
 def test_of_several_reasons_the_response_comes_first() -> None:
     step = metrics_named(["answer_precision"])[0].needs["correct"]
 
-    assert lack(step, replace(CASE, response=None, reference=None)) == Missing("no response was given", "response")
-    assert lack(step, CASE) is None
+    assert lacks(step, replace(CASE, response=None, reference=None)) == Missing("no response was given", "response")
+    assert lacks(step, CASE) is None

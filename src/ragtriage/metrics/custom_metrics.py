@@ -1,4 +1,4 @@
-"""Metrics of one's own: loaded from a file, a module or an installed package, when they are named.
+"""Custom metrics: loaded from a file, a module or an installed package, when they are named.
 
     my_metrics.py:usefulness        a file, and the metric's name in it
     my_package.metrics:usefulness   a module that can be imported, from the present folder too
@@ -31,8 +31,8 @@ _HERE = str(Path(__file__).parents[1])
 _T = TypeVar("_T")
 
 
-def is_place(given: str) -> bool:
-    """Whether this is a place (`my_metrics.py:usefulness`) and not a name alone."""
+def is_location(given: str) -> bool:
+    """Whether this is the location of a metric (`my_metrics.py:usefulness`) and not a name alone."""
     return ":" in given
 
 
@@ -42,12 +42,12 @@ def name_in(place: str) -> str:
 
 
 def names_in(given: Iterable[str]) -> set[str]:
-    """The names in those that are places; a leading `-` doesn't matter."""
-    return {name_in(one) for one in given if is_place(one)}
+    """The names in those that are locations; a leading `-` doesn't matter."""
+    return {name_in(one) for one in given if is_location(one)}
 
 
-def beside(given: str, folder: Path) -> str:
-    """A place in a file as it is meant in a folder; other names stay as they are."""
+def resolved_in(given: str, folder: Path) -> str:
+    """A location with its file's path resolved against a folder; everything else stays as it is."""
     home, colon, name = given.rpartition(":")
     minus = "-" if home.startswith("-") else ""
     home = home.removeprefix("-").strip()
@@ -71,7 +71,7 @@ def installed() -> Mapping[str, EntryPoint]:
 
 
 def metric_at(place: str, taken: Collection[str]) -> Metric:
-    """The metric at a place.
+    """The metric at a location.
 
     Args:
         place: `file.py:name` or `module:name`.
@@ -157,7 +157,7 @@ def _module(home: str, place: str) -> ModuleType:
 
 
 def _loaded(load: Callable[[], _T], said: str, path: str = "") -> _T:
-    """What comes out of somebody else's code; whatever goes wrong in it is told with its file and line."""
+    """What foreign code gives; an error in it is reported with its file and line."""
     try:
         return load()
     except (Exception, SystemExit) as error:
@@ -166,7 +166,7 @@ def _loaded(load: Callable[[], _T], said: str, path: str = "") -> _T:
 
 
 def _place(error: BaseException, path: str) -> str:
-    """The file and line in somebody else's code where loading it failed, empty if there is none."""
+    """The file and line of foreign code at which loading failed; empty if there is none."""
     if isinstance(error, SyntaxError) and error.filename and error.filename == path:
         return f"{Path(path).name}, line {error.lineno}: "
     frames = (f for f in extract_tb(error.__traceback__) if not f.filename.startswith((_HERE, "<frozen")))
@@ -176,7 +176,7 @@ def _place(error: BaseException, path: str) -> str:
 
 @contextmanager
 def _found_in(folder: Path) -> Iterator[None]:
-    """Modules of this folder can be imported too, behind all others, so that none of theirs hides an installed one."""
+    """Modules of this folder can be imported too, after all others, so that none of them hides an installed one."""
     sys.path.append(str(folder))
     try:
         yield
@@ -196,7 +196,7 @@ def _accepted(found: Metric, origin: str, taken: Collection[str]) -> Metric:
 
 
 def _absent(name: str, shown: str, instead: object, offered: Collection[str]) -> str:
-    """Why a place has no such metric."""
+    """Why a location has no such metric."""
     if isinstance(instead, Metric):
         return f"{shown}: the metric {name!r} calls itself {instead.name!r}: write {shown}:{instead.name}"
     if instead is not None:

@@ -18,12 +18,14 @@ from ragtriage import (
     metrics_named,
     needs_of,
 )
+from ragtriage.core.case import Turn
 from ragtriage.core.questions import DECOMPOSITIONS, Question
-from ragtriage.core.steps import Decompose
+from ragtriage.core.steps import Decompose, Unit
 from ragtriage.core.verdicts import Answer
-from ragtriage.metrics import THELMA
+from ragtriage.metrics import GROUPS, THELMA
 from ragtriage.metrics.source import ANSWERED_BY_ONE, ANSWERED_TOGETHER
 from ragtriage.planning.levels import dependencies, plan
+from ragtriage.planning.relations import STANDALONE_QUERY, asks
 
 
 @pytest.mark.parametrize("size", [1, 2, len(METRICS)])
@@ -58,8 +60,11 @@ def test_one_metric_shares_with_nobody() -> None:
     assert plan(metrics_named(["groundedness"])).shared() == {}
 
 
+@pytest.mark.parametrize("history", [(), (Turn("user", "Hello."),)])
 @pytest.mark.parametrize(("answered", "bound"), [("yes", 0), ("no", 1)])
-def test_the_number_of_questions_lies_between_at_least_and_at_most(answered: str, bound: int) -> None:
+def test_the_number_of_questions_lies_between_at_least_and_at_most(
+    answered: str, bound: int, history: tuple[Turn, ...]
+) -> None:
     def answer(question: Question) -> Answer:
         if question.kind in DECOMPOSITIONS:
             return tuple(Component(f"{question.subject} {i}") for i in range(2))
@@ -67,9 +72,11 @@ def test_the_number_of_questions_lies_between_at_least_and_at_most(answered: str
 
     judge = FakeJudge(answer)
     sources = tuple(Source(f"Source {i}.") for i in range(3))
-    list(evaluate_sync([Case("c", "What?", sources, "It floats.")], judge, also=needs_of(RULES)))
+    case = Case("c", "What?", sources, "It floats.", history=history)
+    list(evaluate_sync([case], judge, also=needs_of(RULES)))
 
-    limits = plan(THELMA, needs_of(RULES)).questions(3, {"claims": 2, "facts": 6, "questions": 2, "sentences": 2})
+    sizes: dict[Unit, int] = {"claims": 2, "facts": 6, "questions": 2, "sentences": 2}
+    limits = plan(THELMA, needs_of(RULES)).questions(3, sizes, turns=len(history))
 
     assert limits[0] < limits[1]
     assert len(judge.asked) == limits[bound]
@@ -89,10 +96,19 @@ def test_what_is_asked_about_single_sources_waits_for_the_last_of_it() -> None:
 
 def test_without_such_a_wait_every_step_stands_as_early_as_it_can() -> None:
     planned = plan(THELMA, needs_of(RULES))
-    level = {step: i for i, steps in enumerate(planned.levels) for step in steps}
+    level = {step: i for i, steps in enumerate(planned.levels[1:]) for step in steps}
 
-    assert len(planned.levels) == 3
-    assert all(level[s] == 1 + max((level[e] for e in dependencies(s)), default=-1) for s in planned.steps)
+    assert len(planned.levels[1:]) == 3
+    assert all(level[s] == 1 + max((level[e] for e in dependencies(s)), default=-1) for s in level)
+
+
+def test_the_query_is_understood_without_its_conversation_before_anything_else_is_asked() -> None:
+    planned = plan(THELMA)
+
+    assert planned.levels[0] == (STANDALONE_QUERY,)
+    assert str(STANDALONE_QUERY) not in planned.shared()
+    assert not any(map(asks, plan(GROUPS["retrieval"]).steps))
+    assert STANDALONE_QUERY not in plan(GROUPS["retrieval"]).steps
 
 
 def test_metrics_of_one_thing_share_it() -> None:
