@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from ragtriage.core.statistics import IntervalEstimate
 from ragtriage.report.plain import one_line
 from ragtriage.report.terminal_style import heading, say, signs_of, table
 from ragtriage.report.words import plural, two_places
@@ -15,7 +16,7 @@ from ragtriage.testset.comparison import Comparison, Difference
 from ragtriage.testset.correctness import Decision, MatcherCheck
 from ragtriage.testset.groups import RULES, TAGS, Rule
 from ragtriage.testset.modular import METRICS, Average, ClusterScores, Metric
-from ragtriage.testset.reliability import Reliability, Share
+from ragtriage.testset.reliability import Reliability
 from ragtriage.testset.scoring import ModularScores, Terms
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def print_reliability(console: Console, found: Sequence[Reliability], interval: 
             say(console, Text(left), 0, 2)
 
 
-def _share(share: Share) -> str:
+def _share(share: IntervalEstimate) -> str:
     if share.value is None or share.low is None or share.high is None:
         return "undefined (of 0)"
     return f"{100 * share.value:.0f} % [{100 * share.low:.0f}, {100 * share.high:.0f}; {share.n:,}]"

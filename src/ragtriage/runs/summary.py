@@ -13,13 +13,12 @@ import numpy as np
 
 from ragtriage.core.metric import Better, Metric
 from ragtriage.core.record import Record
+from ragtriage.core.statistics import bootstrap, percentile_interval
 from ragtriage.core.verdicts import Missing, Score, Undefined, Verdict, Verdicts
 from ragtriage.diagnosis import KINDS, NONE, RULES, UNDETERMINED, Finding, Rule, diagnose, headline
 from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.planning.requirements import CITES_AS_A_WHOLE, CITES_NOTHING, UNREAD_MARKS
 
-RESAMPLES = 1000
-"""Bootstrap resamples behind an interval."""
 WORST = 5
 """Worst cases kept for each component and kind."""
 BINS = 10
@@ -271,10 +270,5 @@ def weighted_interval(
     mean = float(np.average(values, weights=weights))
     if len(values) == 1:
         return mean, mean, mean
-    generator = np.random.default_rng(seed)
-    drawn = np.empty(RESAMPLES)
-    for i in range(RESAMPLES):
-        picks = generator.integers(0, len(values), len(values))
-        drawn[i] = values[picks] @ weights[picks] / weights[picks].sum()
-    low, high = np.quantile(drawn, (0.025, 0.975))
-    return mean, float(low), float(high)
+    drawn = bootstrap(len(values), lambda picks: values[picks] @ weights[picks] / weights[picks].sum(), seed=seed)
+    return mean, *percentile_interval(drawn)

@@ -9,18 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragtriage.trust.measures import (
+from ragtriage.core.statistics import (
     Array,
+    ClusterBootstrap,
+    IntervalEstimate,
     Measure,
-    Measured,
-    Resamples,
     auc,
     balanced_accuracy,
-    best_cut,
+    balanced_accuracy_at,
+    best_cutoff,
+    difference,
     kappa,
-    less,
     share,
     spearman,
+    student_quantile,
 )
 
 ROWS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 5), st.integers(0, 3)), min_size=3, max_size=12)
@@ -30,7 +32,7 @@ def numbers(*values: float) -> Array:
     return np.array(values, dtype=np.float64)
 
 
-def width(found: Measured) -> float:
+def width(found: IntervalEstimate) -> float:
     assert found.low is not None
     assert found.high is not None
     return found.high - found.low
@@ -73,9 +75,9 @@ def test_a_share_is_taken_over_its_mask() -> None:
     assert np.isnan(share(numbers(1, 0), numbers(0, 0))(np.ones(2)))
 
 
-def test_the_best_cut_separates_where_it_can() -> None:
-    assert best_cut(numbers(0, 0, 1, 1), numbers(0.1, 0.2, 0.8, 0.9)) == pytest.approx(0.5)
-    assert best_cut(numbers(0, 1), numbers(0.3, 0.3)) == 0.3
+def test_the_best_cutoff_separates_where_it_can() -> None:
+    assert best_cutoff(numbers(0, 0, 1, 1), numbers(0.1, 0.2, 0.8, 0.9)) == pytest.approx(0.5)
+    assert best_cutoff(numbers(0, 1), numbers(0.3, 0.3)) == 0.3
 
 
 @pytest.mark.parametrize("make", [auc, kappa, spearman, lambda y, s: balanced_accuracy(y, (s > 2).astype(float))])
@@ -92,8 +94,8 @@ def test_a_weight_is_a_row_that_stands_there_more_than_once(make: Callable[[Arra
 
 def test_intervals_draw_groups_and_not_rows() -> None:
     hit = np.repeat([1.0, 0.0] * 10, 20)
-    alone = Resamples([str(i) for i in range(400)]).of(share(hit))
-    grouped = Resamples([str(i // 20) for i in range(400)]).of(share(hit))
+    alone = ClusterBootstrap([str(i) for i in range(400)]).estimate(share(hit))
+    grouped = ClusterBootstrap([str(i // 20) for i in range(400)]).estimate(share(hit))
 
     assert (alone.value, grouped.value) == (0.5, 0.5)
     assert width(alone) < 0.11
@@ -105,13 +107,13 @@ def test_intervals_do_not_depend_on_the_order_of_rows() -> None:
     hit, order = generator.integers(0, 2, 60).astype(float), generator.permutation(60)
     groups = [f"g{i % 17}" for i in range(60)]
 
-    shuffled = Resamples([groups[i] for i in order]).of(share(hit[order]))
-    assert shuffled == Resamples(groups).of(share(hit))
+    shuffled = ClusterBootstrap([groups[i] for i in order]).estimate(share(hit[order]))
+    assert shuffled == ClusterBootstrap(groups).estimate(share(hit))
 
 
 def test_one_group_has_no_interval_and_an_undefined_measure_no_value() -> None:
-    one = Resamples(["a", "a"]).of(share(numbers(1, 0)))
-    none = Resamples(["a", "b"]).of(share(numbers(1, 0), numbers(0, 0)), 0)
+    one = ClusterBootstrap(["a", "a"]).estimate(share(numbers(1, 0)))
+    none = ClusterBootstrap(["a", "b"]).estimate(share(numbers(1, 0), numbers(0, 0)), 0)
 
     assert (one.value, one.low, one.high, one.n) == (0.5, None, None, 2)
     assert (none.value, none.low, none.n) == (None, None, 0)
@@ -119,6 +121,23 @@ def test_one_group_has_no_interval_and_an_undefined_measure_no_value() -> None:
 
 def test_a_difference_is_taken_on_the_same_draws() -> None:
     hit = np.repeat([1.0, 0.0], 20)
-    same = Resamples([str(i) for i in range(40)]).of(less(share(hit), share(hit)))
+    same = ClusterBootstrap([str(i) for i in range(40)]).estimate(difference(share(hit), share(hit)))
 
     assert (same.value, same.low, same.high) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(("freedom", "quantile"), [(1, 12.706), (2, 4.303), (5, 2.571), (30, 2.042), (1e6, 1.95996)])
+def test_the_quantile_of_students_t_is_that_of_the_tables(freedom: float, quantile: float) -> None:
+    assert student_quantile(freedom) == pytest.approx(quantile, rel=0.01 if freedom > 1 else 0.2)
+
+
+def test_every_cutoff_has_the_balanced_accuracy_of_what_lies_on_its_sides() -> None:
+    generator = np.random.default_rng(1)
+    label, score, weight = generator.integers(0, 2, 50).astype(float), generator.random(50).round(1), np.ones(50)
+
+    found = balanced_accuracy_at(np.unique(score), label, score, weight)
+    expected = [
+        balanced_accuracy(label, ((score >= at) == (label == 1)).astype(float))(weight) for at in np.unique(score)
+    ]
+
+    assert found.tolist() == pytest.approx(expected)
