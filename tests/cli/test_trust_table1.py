@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ragtriage.trust.table1 import RAGAS_FOR, read_table1
+from ragtriage.trust.pairs.table1 import RAGAS_FOR, read_table1
 
 PIER = "The pier opened in 1901. It is 240 metres long."
 
@@ -61,7 +61,7 @@ def test_json_has_every_number_with_its_counts(command) -> None:
 
 
 def test_a_broken_row_is_named_and_the_others_count(command) -> None:
-    said = command("trust", "table1", "--data", put([*ROWS, {"metric": "SP9", "query": "?"}, "{"]))
+    said = command("trust", "table1", "--data", put([*ROWS, {**ROWS[0], "metric": "SP9"}, "{"]))
 
     assert "row 3, field 'metric': 'SP9' is no metric: use one of SP1," in said.err
     assert "2 of 4 rows can't be used" in said.err

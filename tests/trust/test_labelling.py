@@ -10,11 +10,18 @@ from ragtriage.core.case import Case, Source
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Answered, Component, Failure, Part, Score, Undefined, Verdict
-from ragtriage.trust.items import Drawn, Item, draw, items_of, labelled_metrics, pick
-from ragtriage.trust.label_files import LabelFile, read_labels
-from ragtriage.trust.labelling import Session, compare, draw_name
-from ragtriage.trust.labels import Label
-from ragtriage.trust.screen import screen
+from ragtriage.trust.labels.label_files import Label, LabelFile, read_labels
+from ragtriage.trust.labels.sampling import (
+    Item,
+    SampledItem,
+    items_of,
+    likely_errors,
+    metrics_to_label,
+    random_sample,
+    sample_name,
+)
+from ragtriage.trust.labels.screen import screen
+from ragtriage.trust.labels.session import LabellingSession, compare_with_judge
 
 ITEMS = [Item(f"q{i}", "groundedness", i % 3, f"Claim {i}.", "yes", 0.9, 0.9, sure=True) for i in range(200)]
 
@@ -24,19 +31,19 @@ def item(name: str, verdict: Answered = "yes", confidence: float | None = 0.9, *
 
 
 def test_every_item_is_drawn_as_often_as_its_chance_says() -> None:
-    drawn = [draw(ITEMS, 20, seed) for seed in range(400)]
+    drawn = [random_sample(ITEMS, 20, seed) for seed in range(400)]
 
-    assert {one.chance for sample in drawn for one in sample} == {0.1}
+    assert {one.inclusion for sample in drawn for one in sample} == {0.1}
     often = [sum(one.item is ITEMS[0] for one in sample) for sample in drawn]
     assert 20 < sum(often) < 60
     assert len({one.item.case for one in drawn[0]}) == 20
 
 
 def test_a_draw_hangs_on_the_seed_and_not_on_the_order_and_grows_with_n() -> None:
-    assert draw(reversed(ITEMS), 20, 3) == draw(ITEMS, 20, 3)
-    assert draw(ITEMS, 20, 3) != draw(ITEMS, 20, 4)
-    assert [one.item for one in draw(ITEMS, 40, 3)][:20] == [one.item for one in draw(ITEMS, 20, 3)]
-    assert {one.chance for one in draw(ITEMS, 500, 3)} == {1.0}
+    assert random_sample(reversed(ITEMS), 20, 3) == random_sample(ITEMS, 20, 3)
+    assert random_sample(ITEMS, 20, 3) != random_sample(ITEMS, 20, 4)
+    assert [one.item for one in random_sample(ITEMS, 40, 3)][:20] == [one.item for one in random_sample(ITEMS, 20, 3)]
+    assert {one.inclusion for one in random_sample(ITEMS, 500, 3)} == {1.0}
 
 
 def test_picking_takes_what_another_run_disputes_then_what_was_doubted() -> None:
@@ -45,11 +52,11 @@ def test_picking_takes_what_another_run_disputes_then_what_was_doubted() -> None
     every = [fine, disputed, unsure, unknown, close]
 
     def names(n: int) -> set[str]:
-        return {one.item.case for one in pick(every, n, 0, [item("disputed", "no"), item("fine")])}
+        return {one.item.case for one in likely_errors(every, n, 0, [item("disputed", "no"), item("fine")])}
 
     assert (names(1), names(3)) == ({"disputed"}, {"disputed", "unsure", "unknown"})
     assert names(4) == {"disputed", "unsure", "unknown", "close"}
-    assert {one.chance for one in pick(every, 5, 0)} == {None}
+    assert {one.inclusion for one in likely_errors(every, 5, 0)} == {None}
 
 
 def record(*parts: Part, sources: tuple[str, ...] = ("Ferries run daily.",)) -> Record:
@@ -79,11 +86,11 @@ def test_items_are_the_components_with_a_verdict_as_the_metric_counts_it() -> No
 def test_only_metrics_of_the_run_can_be_labelled() -> None:
     run = ("groundedness", "mrr", "self_distinctness")
 
-    assert labelled_metrics(["all"], run) == ("groundedness", "self_distinctness")
+    assert metrics_to_label(["all"], run) == ("groundedness", "self_distinctness")
     with pytest.raises(ConfigError, match="fact_precision: the run doesn't have it"):
-        labelled_metrics(["fact_precision"], run)
+        metrics_to_label(["fact_precision"], run)
     with pytest.raises(ConfigError, match="mrr: it can't be labelled"):
-        labelled_metrics(["mrr"], run)
+        metrics_to_label(["mrr"], run)
 
 
 @pytest.mark.parametrize("size", [1, 40])
@@ -124,14 +131,14 @@ def test_escape_sequences_of_a_text_do_not_reach_the_terminal() -> None:
     assert "\x1b" not in "".join(screen(ITEMS[0], case, "1 of 1", whole=True))
 
 
-SAMPLE = [Drawn(item(name, verdict), 0.5) for name, verdict in (("a", "yes"), ("b", "no"), ("c", "unknown"))]
+SAMPLE = [SampledItem(item(name, verdict), 0.5) for name, verdict in (("a", "yes"), ("b", "no"), ("c", "unknown"))]
 
 
 def keys(text: str, seen: list[tuple[int, Label | None]]):
     given = iter(text)
 
-    def ask(drawn: Drawn, at: int, before: Label | None) -> str:
-        assert drawn is SAMPLE[at]
+    def ask(sampled: SampledItem, at: int, before: Label | None) -> str:
+        assert sampled == SAMPLE[at]
         seen.append((at, before))
         return next(given)
 
@@ -141,12 +148,12 @@ def keys(text: str, seen: list[tuple[int, Label | None]]):
 def test_labels_are_kept_one_by_one_and_the_next_session_goes_on(tmp_path: Path) -> None:
     path, seen = tmp_path / "labels.jsonl", []
     with LabelFile(path) as file:
-        session = Session(file, "7", SAMPLE, "Ana")
-        assert not session.work(keys("yq", seen))
+        session = LabellingSession(file, "7", SAMPLE, "Ana")
+        assert not session.run(keys("yq", seen))
         assert [one.label for one in read_labels(path).labels] == [True]
     with LabelFile(path) as file:
-        session = Session(file, "7", SAMPLE, "Ana")
-        assert session.work(keys("sn", seen))
+        session = LabellingSession(file, "7", SAMPLE, "Ana")
+        assert session.run(keys("sn", seen))
         assert session.done
     assert [at for at, _ in seen] == [0, 1, 1, 2]
     assert [(one.case, one.label, one.chance, one.by) for one in read_labels(path).labels] == [
@@ -159,8 +166,8 @@ def test_labels_are_kept_one_by_one_and_the_next_session_goes_on(tmp_path: Path)
 def test_going_back_changes_a_label(tmp_path: Path) -> None:
     seen: list[tuple[int, Label | None]] = []
     with LabelFile(tmp_path / "labels.jsonl") as file:
-        session = Session(file, "7", SAMPLE)
-        assert session.work(keys("bybnyy", seen))
+        session = LabellingSession(file, "7", SAMPLE)
+        assert session.run(keys("bybnyy", seen))
 
     assert [(at, before.label if before else None) for at, before in seen] == [
         (0, None),
@@ -175,56 +182,56 @@ def test_going_back_changes_a_label(tmp_path: Path) -> None:
 
 def test_another_person_and_another_run_begin_anew(tmp_path: Path) -> None:
     with LabelFile(tmp_path / "labels.jsonl") as file:
-        assert Session(file, "7", SAMPLE, "Ana").work(keys("yyy", []))
-        assert Session(file, "7", SAMPLE, "Ben").labels == ()
-        assert Session(file, "8", SAMPLE, "Ana").labels == ()
+        assert LabellingSession(file, "7", SAMPLE, "Ana").run(keys("yyy", []))
+        assert LabellingSession(file, "7", SAMPLE, "Ben").labels == ()
+        assert LabellingSession(file, "8", SAMPLE, "Ana").labels == ()
 
 
 def test_a_larger_sample_raises_the_chance_of_what_is_labelled(tmp_path: Path) -> None:
     path = tmp_path / "labels.jsonl"
     with LabelFile(path) as file:
-        assert Session(file, "7", SAMPLE).work(keys("yyy", []))
-        Session(file, "7", [Drawn(one.item, 1.0) for one in SAMPLE])
+        assert LabellingSession(file, "7", SAMPLE).run(keys("yyy", []))
+        LabellingSession(file, "7", [SampledItem(one.item, 1.0) for one in SAMPLE])
     assert [(one.label, one.chance) for one in read_labels(path).labels] == [(True, 1.0)] * 3
 
 
 def test_a_smaller_sample_of_the_same_draw_takes_no_chance_away(tmp_path: Path) -> None:
-    path, small = tmp_path / "labels.jsonl", [Drawn(one.item, 0.2) for one in SAMPLE]
-    name = draw_name(["groundedness"], 6, 0)
+    path, small = tmp_path / "labels.jsonl", [SampledItem(one.item, 0.2) for one in SAMPLE]
+    name = sample_name(["groundedness"], 6, 0)
     with LabelFile(path) as file:
-        assert not Session(file, "7", SAMPLE, draw=name).work(keys("yq", []))
+        assert not LabellingSession(file, "7", SAMPLE, draw=name).run(keys("yq", []))
         before = path.read_bytes()
-        smaller = Session(file, "7", small[:2], draw=name)
+        smaller = LabellingSession(file, "7", small[:2], draw=name)
         assert path.read_bytes() == before
-        assert smaller.work(lambda *_: "n")  # what it adds belongs to the larger draw, too
+        assert smaller.run(lambda *_: "n")  # what it adds belongs to the larger draw, too
     assert [(one.case, one.chance, one.draw) for one in read_labels(path).labels] == [
         ("a", 0.5, name),
         ("b", 0.5, name),
     ]
 
 
-@pytest.mark.parametrize("other", [draw_name(["groundedness"], 6, 1), draw_name(["groundedness", "x"], 6, 0)])
+@pytest.mark.parametrize("other", [sample_name(["groundedness"], 6, 1), sample_name(["groundedness", "x"], 6, 0)])
 def test_another_draw_into_the_same_file_is_refused(tmp_path: Path, other: str) -> None:
-    path, name = tmp_path / "labels.jsonl", draw_name(["groundedness"], 6, 0)
-    further = [Drawn(item("z"), 0.5)]  # not even an item that both have
+    path, name = tmp_path / "labels.jsonl", sample_name(["groundedness"], 6, 0)
+    further = [SampledItem(item("z"), 0.5)]  # not even an item that both have
     with LabelFile(path) as file:
-        assert Session(file, "7", SAMPLE, draw=name).work(keys("yyy", []))
+        assert LabellingSession(file, "7", SAMPLE, draw=name).run(keys("yyy", []))
         with pytest.raises(
             ConfigError, match=r"another draw \(groundedness; 6 items; seed 0\).*name another file with -o"
         ):
-            Session(file, "7", further, draw=other)
-        assert Session(file, "7", further, "Ben", draw=other).labels == ()
-        precision = [Drawn(Item("z", "response_precision", 0, "It is so.", "yes", 0.9, 0.9, sure=True), 0.5)]
-        assert Session(file, "7", precision, draw=draw_name(["response_precision"], 9, 3)).labels == ()
+            LabellingSession(file, "7", further, draw=other)
+        assert LabellingSession(file, "7", further, "Ben", draw=other).labels == ()
+        precision = [SampledItem(Item("z", "response_precision", 0, "It is so.", "yes", 0.9, 0.9, sure=True), 0.5)]
+        assert LabellingSession(file, "7", precision, draw=sample_name(["response_precision"], 9, 3)).labels == ()
 
 
 def test_picked_and_drawn_labels_stay_apart(tmp_path: Path) -> None:
     with LabelFile(tmp_path / "labels.jsonl") as file:
-        assert Session(file, "7", SAMPLE).work(keys("yyy", []))
+        assert LabellingSession(file, "7", SAMPLE).run(keys("yyy", []))
         with pytest.raises(ConfigError, match="drawn at random: name another file"):
-            Session(file, "7", [Drawn(one.item, None) for one in SAMPLE])
+            LabellingSession(file, "7", [SampledItem(one.item, None) for one in SAMPLE])
         with pytest.raises(ConfigError, match="drawn at random: name another file"):
-            Session(file, "7", [Drawn(item("z"), None)])
+            LabellingSession(file, "7", [SampledItem(item("z"), None)])
 
 
 def test_both_are_compared_where_both_said_something() -> None:
@@ -233,7 +240,7 @@ def test_both_are_compared_where_both_said_something() -> None:
 
     agreed = [label(True, "yes"), label(False, "no")] * 8 + [label(True, "yes")]
     wrong = [label(False, "yes")] * 3
-    found = compare([*agreed, *wrong, label(None, "yes"), label(True, "unknown")])
+    found = compare_with_judge([*agreed, *wrong, label(None, "yes"), label(True, "unknown")])
 
     assert (found.agree, found.of, found.skipped, found.unknown) == (17, 20, 1, 1)
     assert found.share.low == pytest.approx(0.64, abs=0.005)

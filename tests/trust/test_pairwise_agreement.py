@@ -11,10 +11,17 @@ from ragtriage.core.case import Case, Source
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Component, Failure, Undefined, Verdict
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.trust.baselines import agreement_by_length, agreement_by_overlap, by_length, by_overlap
-from ragtriage.trust.effort import efforts_of
-from ragtriage.trust.pairs import Pair
-from ragtriage.trust.pairwise import ScoredPair, agreement_of, by_metric, interval, score_pairs, tasks
+from ragtriage.trust.baselines import agreement_by_length, agreement_by_overlap, pair_length, pair_overlap
+from ragtriage.trust.pairs.cost import cost_of_pairs
+from ragtriage.trust.pairs.pair_files import Pair
+from ragtriage.trust.pairs.pair_scoring import (
+    ScoredPair,
+    by_metric,
+    interval,
+    pair_agreement,
+    score_pairs,
+    scoring_tasks,
+)
 
 BETTER = Case("b", "When did it open?", (Source("It opened in 1901."),), "It opened in 1901.")
 WORSE = replace(BETTER, id="w", response="It opened in 1911.")
@@ -44,7 +51,7 @@ def test_a_version_that_pairs_share_is_evaluated_once() -> None:
     score_pairs([PAIR, other], judge)
 
     assert [q.subject for q in judge.asked if q.kind == "supported"].count("It opened in 1901.") == 1
-    assert [len(task.cases) for task in tasks([PAIR, other], {})] == [3]
+    assert [len(task.cases) for task in scoring_tasks([PAIR, other], {})] == [3]
 
 
 def test_further_metrics_are_scored_beside() -> None:
@@ -60,10 +67,10 @@ def test_ties_and_undefined_scores_are_no_agreement_and_failures_dont_count() ->
         scored(Undefined("HTTP 500", failed=True), 0.1),
     ]  # fmt: skip
 
-    found = agreement_of(pairs)
+    found = pair_agreement(pairs)
 
-    assert (found.n, found.agreed, found.ties, found.undefined, found.failed) == (4, 1, 1, 1, 1)
-    assert found.share == 0.25
+    assert (found.pairs, found.agreed, found.ties, found.undefined, found.failed) == (4, 1, 1, 1, 1)
+    assert found.agreement == 0.25
     assert found.reason == "no claim"
 
 
@@ -71,14 +78,14 @@ def test_a_judges_failure_is_told_from_a_score_that_is_undefined() -> None:
     (one,) = score_pairs([PAIR], FakeJudge(lambda q: Failure("HTTP 500") if "1911" in q.subject else truthful(q)))
 
     assert one.failed
-    assert agreement_of([one]).n == 0
-    assert agreement_of([one]).share is None
+    assert pair_agreement([one]).pairs == 0
+    assert pair_agreement([one]).agreement is None
 
 
 def test_without_any_score_there_is_no_share_but_a_reason() -> None:
-    found = agreement_of([scored(Undefined("can't write"), Undefined("can't write"))])
+    found = pair_agreement([scored(Undefined("can't write"), Undefined("can't write"))])
 
-    assert (found.share, found.low, found.reason) == (None, None, "can't write")
+    assert (found.agreement, found.low, found.reason) == (None, None, "can't write")
 
 
 def test_the_interval_is_over_groups_not_pairs() -> None:
@@ -102,14 +109,14 @@ def test_where_all_agree_the_interval_still_has_a_width() -> None:
 def test_length_points_the_way_each_metric_likes() -> None:
     longer = replace(BETTER, response="It opened in 1901. It opened in 1901.")
 
-    assert by_length(replace(PAIR, metric="self_distinctness", worse=longer)) > 0
-    assert by_length(replace(PAIR, metric="response_query_coverage", worse=longer)) < 0
-    assert by_length(PAIR) == 0
+    assert pair_length(replace(PAIR, metric="self_distinctness", worse=longer)) > 0
+    assert pair_length(replace(PAIR, metric="response_query_coverage", worse=longer)) < 0
+    assert pair_length(PAIR) == 0
     assert agreement_by_length([PAIR]) == 0.0
 
 
 def test_word_overlap_sees_an_altered_number() -> None:
-    assert by_overlap(PAIR) == pytest.approx(0.5)
+    assert pair_overlap(PAIR) == pytest.approx(0.5)
     assert agreement_by_overlap([PAIR]) == 1.0
     assert agreement_by_overlap([replace(PAIR, metric="answer_f1")]) is None
 
@@ -117,7 +124,7 @@ def test_word_overlap_sees_an_altered_number() -> None:
 def test_what_it_takes_is_counted_without_asking() -> None:
     judge = FakeJudge(truthful)
 
-    (one,) = efforts_of([PAIR], judge)
+    (one,) = cost_of_pairs([PAIR], judge)
 
     assert (one.metrics, one.pairs, one.cases, judge.asked) == (("groundedness",), 1, 2, [])
     assert one.questions == 4

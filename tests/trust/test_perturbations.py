@@ -11,12 +11,12 @@ import pytest
 
 from ragtriage.core.case import Case, Source
 from ragtriage.text import split_sentences
-from ragtriage.trust.pairs import SHORT, Pair, read_pairs
+from ragtriage.trust.pairs.pair_files import SHORT, Pair, read_pairs
+from ragtriage.trust.pairs.self_test import base_cases
+from ragtriage.trust.pairs.table1 import OWN_PAIRS
 from ragtriage.trust.perturb import PERTURBATIONS, Perturbed, perturb
 from ragtriage.trust.perturb.bounds import bounded
-from ragtriage.trust.perturb.paraphrase import copied, paraphrased, reworded
-from ragtriage.trust.selftest import bases_of
-from ragtriage.trust.table1 import OWN
+from ragtriage.trust.perturb.paraphrase import is_copy, paraphrased, reworded
 from ragtriage.trust.wording import content, numbers
 
 
@@ -371,10 +371,12 @@ def test_a_repeat_that_no_rule_has_other_words_for_is_named_a_copy() -> None:
         "a repeat in the same words added to the response",
         "a paraphrased repeat added to the response",
     ]
-    assert [copied(change.before, change.after) for change in changes if change] == [True, False]
+    assert [is_copy(change.before, change.after) for change in changes if change] == [True, False]
 
 
 def test_the_pairs_that_come_with_the_package_are_those_of_todays_rules() -> None:
-    pairs = read_pairs(str(OWN)).pairs
+    pairs = read_pairs(str(OWN_PAIRS)).pairs
 
-    assert {pair.id: pair.change for pair in perturb(bases_of(pairs)).pairs} == {pair.id: pair.change for pair in pairs}
+    assert {pair.id: pair.change for pair in perturb(base_cases(pairs)).pairs} == {
+        pair.id: pair.change for pair in pairs
+    }

@@ -10,10 +10,10 @@ from ragtriage import Case, Component, Record, Score, Verdict
 from ragtriage.core.verdicts import Outcome
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.aggregate import parts, share, share_of_faults
-from ragtriage.trust import run_labels
-from ragtriage.trust.calibration import calibrate, kind_of
-from ragtriage.trust.labels import Label
-from ragtriage.trust.run_labels import Labelled, join
+from ragtriage.trust.calibration import run_labels
+from ragtriage.trust.calibration.calibrate import calibrate, kind_of
+from ragtriage.trust.calibration.run_labels import LabelledMetric, join_labels
+from ragtriage.trust.labels.label_files import Label
 
 GROUNDED, MADE_UP, REPEATS, F1 = (
     metric
@@ -36,14 +36,14 @@ def label(case: str = "a", component: int = 0, metric: str = "groundedness", **c
 RECORDS = [record(name, "groundedness", share(CLAIMS, VERDICTS)) for name in "abc"]
 
 
-def joined(*labels: Label) -> run_labels.Joined:
-    return join(("7", "an identity"), (GROUNDED, F1), RECORDS, labels)
+def joined(*labels: Label) -> run_labels.RunLabels:
+    return join_labels(("7", "an identity"), (GROUNDED, F1), RECORDS, labels)
 
 
 def test_a_label_finds_its_component() -> None:
     found = joined(label("b", 1, label=False), label("a", 0, run="an identity")).metrics[0]
 
-    assert (found.labels, found.cases, found.counts) == (2, ("a", "b", "c"), "yes")
+    assert (found.labels, found.cases, found.share_of) == (2, ("a", "b", "c"), "yes")
     assert found.truth[0] == 1.0
     assert found.truth[4] == 0.0
     assert found.raw == 0.5
@@ -79,7 +79,7 @@ def test_nothing_usable_leaves_no_metric() -> None:
     assert joined(label(chance=None)).metrics == ()
 
 
-def only(metric: str, outcome: Outcome) -> Labelled:
+def only(metric: str, outcome: Outcome) -> LabelledMetric:
     own = metric_named(metric)
     assert own
     assert isinstance(outcome, Score)
@@ -88,7 +88,7 @@ def only(metric: str, outcome: Outcome) -> Labelled:
     labels = [
         label(str(at), place, metric, label=place == 0, verdict=said[place]) for at in range(30) for place in range(3)
     ]
-    return join(("7",), (own,), records, labels).metrics[0]
+    return join_labels(("7",), (own,), records, labels).metrics[0]
 
 
 def test_what_counts_is_told_from_the_scores() -> None:
@@ -116,7 +116,7 @@ def test_what_was_not_asked_is_no_part_of_it() -> None:
 def test_where_no_speaks_for_the_answer_there_is_no_probability_to_cut() -> None:
     found = only("self_distinctness", share(CLAIMS, VERDICTS, good="no"))
 
-    assert found.said.tolist()[:3] == [0, 1, 2]
+    assert found.verdict.tolist()[:3] == [0, 1, 2]
     assert [value == value for value in found.score.tolist()[:2]] == [False, False]  # noqa: PLR0124  # NaN isn't itself
 
 
@@ -130,9 +130,9 @@ def test_true_scores_are_those_of_cases_that_are_labelled_throughout() -> None:
 def test_a_score_that_is_no_share_of_its_components_is_not_corrected() -> None:
     score = Score(0.8, 2, 1, parts(CLAIMS, VERDICTS, "yes"))
     found = only("answer_f1", score)
-    told = calibrate(join(("7",), (F1,), [], []), (F1,), "embedded", {}, {})
+    told = calibrate(join_labels(("7",), (F1,), [], []), (F1,), "embedded", {}, {})
 
-    assert found.counts == ""
+    assert found.share_of == ""
     assert found.correction() is None
     assert told.means == ()
 

@@ -8,9 +8,9 @@ from rich.console import Console
 
 from ragtriage.core.case import Case, Source
 from ragtriage.report.terminal_selftest import print_self_test
-from ragtriage.trust.pairs import Change, Pair
-from ragtriage.trust.pairwise import ScoredPair
-from ragtriage.trust.selftest import SelfTest, self_test_of
+from ragtriage.trust.pairs.pair_files import Change, Pair
+from ragtriage.trust.pairs.pair_scoring import ScoredPair
+from ragtriage.trust.pairs.self_test import SelfTest, self_test_of
 
 CASE = Case("pier", "How long is it?", (Source("It is long."),), "It is long.")
 

@@ -7,8 +7,8 @@ from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Component, Failure, Verdict
 from ragtriage.diagnosis.thresholds import DEFAULTS
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.trust.effort import effort_of_stability
-from ragtriage.trust.stability import UNSEEN, Stability, stability_of
+from ragtriage.trust.pairs.cost import cost_of_stability
+from ragtriage.trust.pairs.stability import ORDER_UNSEEN, Stability, stability_of
 
 THRESHOLDS = {name: threshold.value for name, threshold in DEFAULTS.items()}
 CASE = Case(
@@ -46,7 +46,7 @@ def test_a_judge_that_looks_at_the_first_source_only_is_found_out() -> None:
     found = found_by(first_only)
 
     (move,) = found.reordered.moved
-    assert (move.case, move.before, move.after) == ("pier", "yes", "no")
+    assert (move.id, move.before, move.after) == ("pier", "yes", "no")
     assert found.reordered.share == 0.5
 
 
@@ -84,7 +84,7 @@ def test_failures_are_counted_and_not_compared() -> None:
 def test_what_it_takes_is_counted_without_asking() -> None:
     judge = FakeJudge(steady)
 
-    effort = effort_of_stability([CASE], judge)
+    effort = cost_of_stability([CASE], judge)
     stability_of([CASE], judge, THRESHOLDS)
 
     assert effort.cases == 2
@@ -94,13 +94,13 @@ def test_what_it_takes_is_counted_without_asking() -> None:
 def test_a_judge_that_isnt_shown_the_order_is_asked_nothing_about_it() -> None:
     judge, asked = FakeJudge(steady), FakeJudge(steady)
 
-    found = stability_of([CASE], judge, THRESHOLDS, unseen=UNSEEN)
+    found = stability_of([CASE], judge, THRESHOLDS, order_unseen=ORDER_UNSEEN)
     stability_of([CASE], asked, THRESHOLDS)
 
-    assert (found.reordered.verdicts, found.reordered.unasked) == (0, UNSEEN)
-    assert found.as_json()["reordered"]["unasked"] == UNSEEN
+    assert (found.reordered.verdicts, found.reordered.unasked) == (0, ORDER_UNSEEN)
+    assert found.as_json()["reordered"]["unasked"] == ORDER_UNSEEN
     assert len(judge.asked) < len(asked.asked)
-    assert effort_of_stability([CASE], judge, unseen=UNSEEN).cases == 1
+    assert cost_of_stability([CASE], judge, order_unseen=ORDER_UNSEEN).cases == 1
 
 
 def test_one_source_cant_be_reordered() -> None:

@@ -8,9 +8,9 @@ from ragtriage.core.case import Case, Source
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Component, Failure
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.trust.effort import effort_of_writing
+from ragtriage.trust.pairs.cost import cost_of_writing
 from ragtriage.trust.perturb import perturb
-from ragtriage.trust.writing import not_something_else, not_the_same, questions_to_write, write_changes
+from ragtriage.trust.perturb.model_written import not_a_paraphrase, not_altered, questions_to_write, write_changes
 
 SENTENCE = "The Wexley pier was opened by Ada Finch on 12 May 1901."
 CASE = Case("pier", "When was the Wexley pier opened?", (Source(f"{SENTENCE} Otto Brandt built it."),), SENTENCE)
@@ -29,7 +29,7 @@ def written_by(reworded: str, altered: str):
 def test_what_rules_can_check_is_taken_and_named() -> None:
     found = written_by(REWORDED, ALTERED)
 
-    assert (found.taken, found.failed, dict(found.refused)) == (2, 0, {})
+    assert (found.accepted, found.failed, dict(found.rejected)) == (2, 0, {})
     assert [pair.worse.response for pair in found.pairs] == [f"{SENTENCE} {REWORDED}", ALTERED]
     assert {pair.change.by for pair in found.pairs if pair.change} == {"pen"}
 
@@ -38,13 +38,13 @@ def test_what_cant_be_checked_leaves_the_rules_change() -> None:
     found = written_by(SENTENCE, "The Wexley pier was launched by Ada Finch on 12 May 1901.")
 
     assert found.pairs == PAIRS
-    assert (found.taken, sum(found.refused.values())) == (0, 2)
+    assert (found.accepted, sum(found.rejected.values())) == (0, 2)
 
 
 def test_a_failure_is_counted_and_leaves_the_rules_change() -> None:
     found = write_changes(PAIRS, FakeJudge(lambda _: Failure("HTTP 500")))
 
-    assert (found.pairs, found.taken, found.failed) == (PAIRS, 0, 2)
+    assert (found.pairs, found.accepted, found.failed) == (PAIRS, 0, 2)
 
 
 def test_what_was_written_once_isnt_asked_again() -> None:
@@ -52,7 +52,7 @@ def test_what_was_written_once_isnt_asked_again() -> None:
 
 
 def test_writing_is_counted_before_it_is_paid() -> None:
-    effort = effort_of_writing(PAIRS, FakeJudge({}))
+    effort = cost_of_writing(PAIRS, FakeJudge({}))
 
     assert (effort.pairs, effort.questions) == (2, 2)
 
@@ -69,8 +69,8 @@ def test_writing_is_counted_before_it_is_paid() -> None:
     ],
 )
 def test_a_paraphrase_keeps_what_counts(text: str, says: str) -> None:
-    assert says in not_the_same(SENTENCE, text, CASE)
-    assert bool(says) == bool(not_the_same(SENTENCE, text, CASE))
+    assert says in not_a_paraphrase(SENTENCE, text)
+    assert bool(says) == bool(not_a_paraphrase(SENTENCE, text))
 
 
 @pytest.mark.parametrize(
@@ -85,12 +85,12 @@ def test_a_paraphrase_keeps_what_counts(text: str, says: str) -> None:
     ],
 )
 def test_an_altered_claim_changes_what_can_be_checked(text: str, says: str) -> None:
-    assert says in not_something_else(SENTENCE, text, CASE)
-    assert bool(says) == bool(not_something_else(SENTENCE, text, CASE))
+    assert says in not_altered(SENTENCE, text, CASE)
+    assert bool(says) == bool(not_altered(SENTENCE, text, CASE))
 
 
 def test_an_altered_claim_moves_no_bound() -> None:
     sentence = "The Wexley pier refunds tickets within 14 days."
     case = Case("refund", "When?", (Source(sentence),), sentence)
 
-    assert "a bound" in not_something_else(sentence, "The Wexley pier refunds tickets within 30 days.", case)
+    assert "a bound" in not_altered(sentence, "The Wexley pier refunds tickets within 30 days.", case)

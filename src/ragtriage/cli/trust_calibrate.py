@@ -18,11 +18,11 @@ from ragtriage.cli.options import Thresholds, Where, place_of
 from ragtriage.cli.results import opened
 from ragtriage.cli.trust_app import say_unusable, too_many, trust
 from ragtriage.core.errors import InputError
+from ragtriage.core.validation import as_builtins
 from ragtriage.report.terminal_calibration import print_calibration
 from ragtriage.store import open_store
-from ragtriage.trust.calibration import calibrate as calibrated
-from ragtriage.trust.label_files import read_labels
-from ragtriage.trust.labels import Label
+from ragtriage.trust.calibration.calibrate import calibrate as calibrated
+from ragtriage.trust.labels.label_files import Label, read_labels
 from ragtriage.trust.settings_text import write_settings
 
 
@@ -58,9 +58,9 @@ def calibrate(
                 f"{labels}: none of its {len(read.labels)} labels can be used for run {stored.number}: {reasons}"
             )
         found = calibrated(joined, criteria.metrics, stored.info.judge, stored.info.fingerprints, criteria.thresholds)
-        if write is not None and found.changes:
-            write_settings(write, found.changes)
-        corrections = {name: one.as_json() for name, one in found.corrections().items()}
+        if write is not None and found.settings:
+            write_settings(write, found.settings)
+        corrections = {name: as_builtins(one) for name, one in found.corrections().items()}
         before = stored.info.configuration.get(KEPT, {})
         there.keep_beside(stored.number, KEPT, {**before, **corrections})
     earlier = [name for name in before if name not in corrections]

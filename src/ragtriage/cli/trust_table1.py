@@ -18,11 +18,11 @@ from ragtriage.cli.progress import progress
 from ragtriage.cli.trust_app import say_unusable, too_many, trust
 from ragtriage.cli.trust_judging import asking
 from ragtriage.judges.build import ConfiguredJudge
-from ragtriage.report.terminal_pairs import print_efforts
+from ragtriage.report.terminal_pairs import print_costs
 from ragtriage.report.terminal_table1 import print_table1
-from ragtriage.trust.effort import efforts_of
-from ragtriage.trust.pairwise import score_pairs, tasks
-from ragtriage.trust.table1 import FURTHER, OWN, read_table1, rows_of
+from ragtriage.trust.pairs.cost import cost_of_pairs
+from ragtriage.trust.pairs.pair_scoring import score_pairs, scoring_tasks
+from ragtriage.trust.pairs.table1 import FURTHER, OWN_PAIRS, read_table1, table1_rows
 
 
 @trust.command("table1")
@@ -46,20 +46,20 @@ def table1(
     """
     settings = settings_from(config, None)
     chosen = ConfiguredJudge(choice_from(judging, settings))
-    read = read_table1(data or OWN)
+    read = read_table1(data or OWN_PAIRS)
     say_unusable(read.rejected, len(read.pairs))
     name = str(data) if data else "pairs of our own"
     if dry_run:
         with answers_in(place_of(store, settings)) as memory:
             judge = chosen.judge(memory)
-            print_efforts(Console(), efforts_of(read.pairs, judge, further=FURTHER, memory=memory), judge.name(),
+            print_costs(Console(), cost_of_pairs(read.pairs, judge, further=FURTHER, memory=memory), judge.name(),
                           as_json=as_json)  # fmt: skip
         return
-    total = sum(len(task.cases) for task in tasks(read.pairs, FURTHER))
+    total = sum(len(task.cases) for task in scoring_tasks(read.pairs, FURTHER))
     with asking(chosen, place_of(store, settings)) as asked, progress(total, 0, word="scoring") as advance:
         scored = score_pairs(read.pairs, asked, further=FURTHER, window=chosen.window, advance=advance)
         by = asked.name()
-    rows = rows_of(scored)
+    rows = table1_rows(scored)
     if as_json:
         found = {"data": name, "judge": by, "rows": {row.short: row.as_json() for row in rows}}
         sys.stdout.write(json.dumps(found, ensure_ascii=False) + "\n")

@@ -8,7 +8,7 @@ from typing import Any
 
 from ragtriage.core.metric import Metric
 from ragtriage.diagnosis import RULES, Rule
-from ragtriage.trust.correction import Correction
+from ragtriage.trust.calibration.corrected_mean import CorrectedMean
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Header:
     metrics: Sequence[Metric] = ()
     """Those that were computed; the built-in ones may be left out, since their titles are known."""
 
-    corrections: Mapping[str, Correction] = field(default_factory=dict)
+    corrections: Mapping[str, CorrectedMean] = field(default_factory=dict)
     """Metric name → its mean corrected for the judge's errors, where people labelled some of its components."""
     judge_card: Mapping[str, Any] | None = None
     """What is known of the judge: see `ragtriage.trust.judge_card`."""

@@ -14,8 +14,8 @@ from ragtriage.report.words import plural
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ragtriage.trust.agreement import Agreement
-    from ragtriage.trust.measures import Measured
+    from ragtriage.core.statistics import IntervalEstimate
+    from ragtriage.trust.agreement.measure import Agreement
 
 _COUNTED = ("pair accuracy", "of about the same length", "shown in red, right", "faults shown in red")
 """Measures that say what they are a share of."""
@@ -64,22 +64,24 @@ def _print_one(console: Console, one: Agreement) -> None:
 
 def _sentences(one: Agreement) -> list[str]:
     """What a reader has to know before believing the numbers."""
-    by = "" if one.ahead.value is None else f"{one.main} {one.ahead.value:+.2f}"
-    if one.ahead.low is not None and one.ahead.high is not None:
-        by += f" [{one.ahead.low:+.2f}, {one.ahead.high:+.2f}]"
+    by = "" if one.ahead_of_overlap.value is None else f"{one.main} {one.ahead_of_overlap.value:+.2f}"
+    if one.ahead_of_overlap.low is not None and one.ahead_of_overlap.high is not None:
+        by += f" [{one.ahead_of_overlap.low:+.2f}, {one.ahead_of_overlap.high:+.2f}]"
     said = {
         "yes": f"The judge beats word overlap: {by}.",
         "not shown": f"These rows don't show that the judge beats word overlap: {by}.",
         "no": f"The judge doesn't beat word overlap ({by}): here it has measured nothing that counting words doesn't.",
         "unknown": "There is no word overlap to compare the judge with: one kind of label only, or no such form.",
     }
-    lines = [said[one.beats]]
+    lines = [said[one.beats_overlap]]
     length, main = one.length.get(one.main), one.judge.get(one.main)
     if length and main and length.value is not None and main.value is not None and length.value >= main.value:
         lines.append("Length alone does as well: look at rows of about the same length.")
-    if one.unsaid:
-        have = "has" if one.unsaid == 1 else "have"
-        lines.append(f"{plural(one.unsaid, 'row')} {have} no score and count{'s' * (one.unsaid == 1)} as wrong.")
+    if one.without_score:
+        have = "has" if one.without_score == 1 else "have"
+        lines.append(
+            f"{plural(one.without_score, 'row')} {have} no score and count{'s' * (one.without_score == 1)} as wrong."
+        )
         if one.reason:
             lines.append(f"Mostly because: {one_line(one.reason, 200)}")
     if one.unknown:
@@ -95,14 +97,14 @@ def _short(name: str) -> str:
     )
 
 
-def _interval(measured: Measured) -> str:
+def _interval(measured: IntervalEstimate) -> str:
     if measured.value is None:
         return "undefined"
     ends = "" if measured.low is None or measured.high is None else f" [{measured.low:.2f}, {measured.high:.2f}]"
     return f"{measured.value:.2f}{ends}"
 
 
-def _number(measured: Measured | None) -> str:
+def _number(measured: IntervalEstimate | None) -> str:
     if measured is None:
         return ""
     return "undef." if measured.value is None else f"{measured.value:.2f}"

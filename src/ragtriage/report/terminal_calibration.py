@@ -9,8 +9,8 @@ from rich.text import Text
 from ragtriage.report.plain import one_line
 from ragtriage.report.terminal_style import heading, say, signs_of, table
 from ragtriage.report.words import plural
-from ragtriage.trust.calibration import Calibration, OwnBand, VerdictCut
-from ragtriage.trust.fitting import FittedCut
+from ragtriage.trust.calibration.calibrate import Calibration, CascadeBand, VerdictCutoff
+from ragtriage.trust.calibration.cutoffs import FittedCutoff
 from ragtriage.trust.settings_text import told
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _print_cuts(console: Console, found: Calibration) -> None:
         say(console, _cut_told(one), 0, 2)
 
 
-def _cut_told(one: VerdictCut) -> Text:
+def _cut_told(one: VerdictCutoff) -> Text:
     said = Text(f"{one.kind} ({', '.join(one.metrics)}): ")
     if one.cut is None:
         return said.append(one.why, style="dim")
@@ -75,7 +75,7 @@ def _cut_told(one: VerdictCut) -> Text:
     return said.append(f"yes from {one.cut.yes:g}, {no}. {_how_sure(one.cut)}")
 
 
-def _how_sure(cut: FittedCut) -> str:
+def _how_sure(cut: FittedCutoff) -> str:
     better = "" if cut.better else " Not surely better than things as they are: left alone."
     return (
         f"Interval {cut.low:g} to {cut.high:g}; balanced accuracy {cut.fitted:.2f} on these {cut.labels} labels, "
@@ -106,7 +106,7 @@ def _print_bands(console: Console, found: Calibration) -> None:
         say(console, said.append(one.why, style="dim") if one.why else said.append(_band_told(one)), 0, 2)
 
 
-def _band_told(one: OwnBand) -> str:
+def _band_told(one: CascadeBand) -> str:
     sides = []
     for side, answer, where in ((one.no, "no", "up to"), (one.yes, "yes", "from")):
         if side is None or not side.enough:
@@ -122,7 +122,7 @@ def _band_told(one: OwnBand) -> str:
 
 def _print_settings(console: Console, found: Calibration, written: str | None) -> None:
     console.print()
-    if not found.changes:
+    if not found.settings:
         say(
             console,
             Text("Nothing to change in the settings: nothing does surely better than things as they are."),
@@ -132,4 +132,4 @@ def _print_settings(console: Console, found: Calibration, written: str | None) -
         return
     where = f"Written to {written}:" if written else "For the settings (--write ragtriage.toml puts it in):"
     say(console, Text(where, style="bold"), 0, 2)
-    say(console, Text(told(found.changes)), 2)
+    say(console, Text(told(found.settings)), 2)

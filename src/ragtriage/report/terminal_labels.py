@@ -9,22 +9,22 @@ from rich.text import Text
 
 from ragtriage.report.plain import one_line
 from ragtriage.report.terminal_style import heading, say, signs_of, table
+from ragtriage.report.view import title_of
 from ragtriage.report.words import plural
-from ragtriage.trust.items import title_of
-from ragtriage.trust.labelling import compare
+from ragtriage.trust.labels.session import compare_with_judge
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ragtriage.trust.labelling import Compared
-    from ragtriage.trust.labels import Label
+    from ragtriage.trust.labels.label_files import Label
+    from ragtriage.trust.labels.session import JudgeComparison
 
 PICKED = "These were picked where trouble is likely: they say nothing about how often the judge is right."
 
 
 def print_labels(console: Console, labels: Sequence[Label], path: str) -> None:
     """Print how often both agree, and where they don't, with the judge's verdicts."""
-    whole = compare(labels)
+    whole = compare_with_judge(labels)
     say(console, Text(f"You and the judge agree on {agreement(console, whole)}.", style="bold"), 0, 2)
     if any(one.pick != "random" for one in labels):
         say(console, Text(PICKED, style="yellow"), 0, 2)
@@ -36,7 +36,7 @@ def print_labels(console: Console, labels: Sequence[Label], path: str) -> None:
     if len(names) > 1:
         grid = table()
         for name in names:
-            found = compare([one for one in labels if one.metric == name])
+            found = compare_with_judge([one for one in labels if one.metric == name])
             grid.add_row(Text(title_of(name)), agreement(console, found))
         grid.show_header = False
         console.print(grid)
@@ -51,7 +51,7 @@ def print_labels(console: Console, labels: Sequence[Label], path: str) -> None:
     say(console, Text(f"labels: {path}", style="dim"), 0, 2)
 
 
-def agreement(console: Console, found: Compared) -> str:
+def agreement(console: Console, found: JudgeComparison) -> str:
     """`17 of 20 (64–95 %)`."""
     share = found.share
     if share.low is None or share.high is None:

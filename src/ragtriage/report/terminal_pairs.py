@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from ragtriage.core.validation import as_builtins
 from ragtriage.judges.protocol import Estimate
 from ragtriage.report.terminal_plan import UNPRICED, money
 from ragtriage.report.terminal_style import say, table
 from ragtriage.report.words import plural
-from ragtriage.trust.effort import Effort
-from ragtriage.trust.pairwise import Agreement
+from ragtriage.trust.pairs.cost import CostEstimate
+from ragtriage.trust.pairs.pair_scoring import PairAgreement
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,25 +23,25 @@ if TYPE_CHECKING:
 NOTHING = "—"
 
 
-def print_efforts(console: Console, efforts: Sequence[Effort], judge: str, *, as_json: bool) -> None:
+def print_costs(console: Console, costs: Sequence[CostEstimate], judge: str, *, as_json: bool) -> None:
     """Print what scoring pairs would take: one JSON object on standard output, or a table.
 
     Args:
         console: where the table goes.
-        efforts: one a metric.
+        costs: one a metric.
         judge: its name.
         as_json: which of the two.
     """
-    least = sum((one.least for one in efforts), Estimate())
-    most = sum((one.most for one in efforts), Estimate())
+    least = sum((one.least for one in costs), Estimate())
+    most = sum((one.most for one in costs), Estimate())
     if as_json:
-        found = {"judge": judge, "efforts": [one.as_json() for one in efforts]}
+        found = {"judge": judge, "efforts": [as_builtins(one) for one in costs]}
         sys.stdout.write(json.dumps(found) + "\n")
         return
     grid = table()
     for title in ("pairs of", "pairs", "cases", "questions", "requests"):
         grid.add_column(title, justify="left" if title == "pairs of" else "right")
-    for one in efforts:
+    for one in costs:
         low, high = one.least.requests, one.most.requests
         requests = f"{low:,} to {high:,}" if low != high else f"{high:,}"
         grid.add_row(one.metrics[0], f"{one.pairs:,}", f"{one.cases:,}", f"{one.questions:,}", requests)
@@ -61,14 +62,14 @@ def share(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.2f}"
 
 
-def with_interval(found: Agreement) -> str:
+def with_interval(found: PairAgreement) -> str:
     """A share with its 95 % interval; a dash where there is none."""
-    if found.share is None or found.low is None or found.high is None:
+    if found.agreement is None or found.low is None or found.high is None:
         return NOTHING
-    return f"{found.share:.2f} [{found.low:.2f}, {found.high:.2f}]"
+    return f"{found.agreement:.2f} [{found.low:.2f}, {found.high:.2f}]"
 
 
-def outcome_of(found: Agreement) -> str:
+def outcome_of(found: PairAgreement) -> str:
     """What else is to be said of an agreement: ties, undefined scores, failures; empty if there is nothing."""
     said = []
     if found.ties:

@@ -12,11 +12,11 @@ from ragtriage.core.verdicts import Undefined
 from ragtriage.report.plain import one_line
 from ragtriage.report.terminal_pairs import NOTHING, outcome_of, share, with_interval
 from ragtriage.report.terminal_style import heading, say, table
+from ragtriage.report.view import title_of
 from ragtriage.report.words import plural
-from ragtriage.trust.baselines import title_of
-from ragtriage.trust.pairwise import ScoredPair
-from ragtriage.trust.selftest import MetricTest, SelfTest
-from ragtriage.trust.stability import Moves, Stability
+from ragtriage.trust.pairs.pair_scoring import ScoredPair
+from ragtriage.trust.pairs.self_test import MetricTest, SelfTest
+from ragtriage.trust.pairs.stability import Moves, Stability
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,13 +37,13 @@ def print_self_test(console: Console, found: SelfTest, judge: str, file: str, sh
         file: what was tested, as the user named it.
         show: how many failures of a metric are shown in full.
     """
-    pairs = sum(one.agreement.n + one.agreement.failed for one in found.metrics)
+    pairs = sum(one.agreement.pairs + one.agreement.failed for one in found.metrics)
     say(console, Text(f"Self-test of {judge}: {plural(pairs, 'pair')} of {one_line(file, 120)}", style="bold"), 0, 2)
     grid = table()
     for title in ("", "pairs", "agreement", "length", "words"):
         grid.add_column(title, justify="left" if not title else "right", no_wrap=True)
     for one in found.metrics:
-        row = (f"{one.agreement.n:,}", with_interval(one.agreement), share(one.length), share(one.overlap))
+        row = (f"{one.agreement.pairs:,}", with_interval(one.agreement), share(one.length), share(one.overlap))
         grid.add_row(title_of(one.metric), *row)
     console.print(grid)
     note = "length, words: what the length and the word overlap of the texts alone would have got"
@@ -65,9 +65,10 @@ def print_self_test(console: Console, found: SelfTest, judge: str, file: str, sh
 def _apart(one: MetricTest) -> Iterator[str]:
     """What of a metric's pairs says less than the others."""
     if one.copies:
-        others = f"{one.agreement.agreed - one.copies_agreed:,} of {one.agreement.n - one.copies:,}"
+        pairs = one.agreement.pairs
+        others = f"{one.agreement.agreed - one.copies_agreed:,} of {pairs - one.copies:,}"
         yield (
-            f"{one.copies:,} of {plural(one.agreement.n, 'repeat')} in the same words, as the rules have no others; "
+            f"{one.copies:,} of {plural(pairs, 'repeat')} in the same words, as the rules have no others; "
             f"{one.copies_agreed:,} of these agree, and {others} reworded ones"
         )
     if one.zeros:
@@ -79,7 +80,7 @@ def _print_below(console: Console, metrics: Sequence[MetricTest]) -> None:
     below = [
         title_of(one.metric)
         for one in metrics
-        if one.agreement.share is not None and one.agreement.high is not None
+        if one.agreement.agreement is not None and one.agreement.high is not None
         and one.agreement.high < max(one.length or 0.0, one.overlap or 0.0)
     ]  # fmt: skip
     if below:
@@ -117,7 +118,7 @@ def _print_stability(console: Console, found: Stability) -> None:
     for title, moves in (("sources reordered", found.reordered), ("claims reworded", found.paraphrased)):
         say(console, Text(f"{title}: {_moves(moves)}"), 0, 2)
         for move in moves.moved[:LISTED]:
-            say(console, Text(f"{move.case}: {move.before} → {move.after}: {one_line(move.again, 160)}"), 2, 2)
+            say(console, Text(f"{move.id}: {move.before} → {move.after}: {one_line(move.again, 160)}"), 2, 2)
     if found.failed:
         say(console, Text(f"The judge failed on {plural(found.failed, 'case')}: give the same command again."), 0, 2)
 

@@ -10,9 +10,9 @@ from rich.text import Text
 from ragtriage.report.plain import one_line
 from ragtriage.report.terminal_pairs import outcome_of, share, with_interval
 from ragtriage.report.terminal_style import say, table
-from ragtriage.trust.baselines import title_of
-from ragtriage.trust.pairs import SHORT
-from ragtriage.trust.table1 import MODELS, PUBLISHED, RAGAS_FOR, Row
+from ragtriage.report.view import title_of
+from ragtriage.trust.pairs.pair_files import SHORT
+from ragtriage.trust.pairs.table1 import MODELS, PUBLISHED, RAGAS_FOR, Table1Row
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,7 +23,7 @@ LENGTH_NOTE = (
 )
 
 
-def print_table1(console: Console, rows: Sequence[Row], judge: str, data: str) -> None:
+def print_table1(console: Console, rows: Sequence[Table1Row], judge: str, data: str) -> None:
     """Print the table.
 
     Args:
@@ -40,9 +40,9 @@ def print_table1(console: Console, rows: Sequence[Row], judge: str, data: str) -
         paper = PUBLISHED[row.short]
         grid.add_row(
             row.short,
-            f"{row.ours.n:,}",
+            f"{row.ours.pairs:,}",
             with_interval(row.ours),
-            share(row.ragas.share),
+            share(row.ragas.agreement),
             share(row.length),
             share(row.overlap),
             " ".join(f"{value:.2f}" for value in paper.thelma),
@@ -59,17 +59,17 @@ def print_table1(console: Console, rows: Sequence[Row], judge: str, data: str) -
     _print_notes(console, rows)
 
 
-def _missing(rows: Sequence[Row]) -> dict[str, list[str]]:
+def _missing(rows: Sequence[Table1Row]) -> dict[str, list[str]]:
     """Why cells of RAGAs are empty → the metrics."""
     found: dict[str, list[str]] = {}
     for row in rows:
-        if row.ragas.share is None:
-            reason = row.ragas.reason.rstrip(".") or "no pair could be scored"
+        if row.ragas.agreement is None:
+            reason = (row.ragas.reason or "").rstrip(".") or "no pair could be scored"
             found.setdefault(reason, []).append(row.short)
     return found
 
 
-def _print_notes(console: Console, rows: Sequence[Row]) -> None:
+def _print_notes(console: Console, rows: Sequence[Table1Row]) -> None:
     console.print()
     meant = "; ".join(f"{row.short} {title_of(SHORT[row.short]).lower()}" for row in rows)
     say(console, Text(f"{meant}.", style="dim"), 0, 2)

@@ -11,7 +11,7 @@ from ragtriage.metrics.citations import FALSE
 from ragtriage.report.coverage import State
 from ragtriage.report.marks import Look
 from ragtriage.runs.summary import Summary
-from ragtriage.trust.correction import Correction
+from ragtriage.trust.calibration.corrected_mean import CorrectedMean
 
 
 def two_places(value: float) -> str:
@@ -184,7 +184,7 @@ def flagged_of(summary: Summary) -> str:
     )
 
 
-def corrected_of(found: Correction, dash: str = "–") -> str:
+def corrected_of(found: CorrectedMean, dash: str = "–") -> str:
     """A corrected mean beside the raw one: "corrected 0.74, 0.66–0.82, from 120 labels"."""
     interval = f"{found.low:.2f}{dash}{found.high:.2f}"
     return f"corrected {found.mean:.2f}, {interval}, from {plural(found.labels, 'label')}"

@@ -1,28 +1,28 @@
-"""What scoring pairs would take, counted before anything is asked."""
+"""What tests on pairs would cost, estimated before anything is asked."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
-from ragtriage.core import questions as ask
 from ragtriage.core.case import Case
 from ragtriage.diagnosis import needs_of
 from ragtriage.evaluation.estimate import rehearse
 from ragtriage.judges.protocol import Estimate, Judge
 from ragtriage.judges.wrappers import AnswerMemory
 from ragtriage.text import split_claims
-from ragtriage.trust.pairs import Pair
-from ragtriage.trust.pairwise import tasks
-from ragtriage.trust.perturb.paraphrase import reworded
-from ragtriage.trust.stability import CONTRADICTIONS, METRICS, REORDERED, reordered
-from ragtriage.trust.writing import questions_to_write
+from ragtriage.trust.pairs.pair_files import Pair
+from ragtriage.trust.pairs.pair_scoring import scoring_tasks
+from ragtriage.trust.pairs.stability import CONTRADICTIONS, METRICS, REORDERED, reordered, reworded_questions
+from ragtriage.trust.perturb.model_written import questions_to_write
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
-    """What scoring the pairs of one metric would take."""
+class CostEstimate:
+    """What scoring the pairs of one metric would take; its fields are the stable form for machines.
+
+    Prices are in US dollars, None if not known.
+    """
 
     metrics: tuple[str, ...]
     pairs: int
@@ -35,18 +35,14 @@ class Effort:
     questions: int
     """Questions at most; without those whose answers are in memory."""
 
-    def as_json(self) -> dict[str, Any]:
-        """The stable form for machines; prices in US dollars, null if not known."""
-        return {**asdict(self), "metrics": list(self.metrics)}
 
-
-def efforts_of(
+def cost_of_pairs(
     pairs: Sequence[Pair],
     judge: Judge,
     *,
     further: Mapping[str, Sequence[str]] | None = None,
     memory: AnswerMemory | None = None,
-) -> list[Effort]:
+) -> list[CostEstimate]:
     """What `score_pairs` would take, a metric at a time. Metrics share answers, so the sum is an upper bound.
 
     Args:
@@ -60,16 +56,15 @@ def efforts_of(
         StoreError: the memory can't be read.
     """
     found = []
-    for task in tasks(pairs, further or {}):
+    for task in scoring_tasks(pairs, further or {}):
         taken = rehearse(task.cases, judge, metrics=task.metrics, sample=0, memory=memory)
         names = tuple(m.name for m in task.metrics)
         count = sum(pair.metric in names for pair in pairs)
-        asked = sum(taken.questions.values())
-        found.append(Effort(names, count, taken.cases, taken.least, taken.most, asked))
+        found.append(CostEstimate(names, count, taken.cases, taken.least, taken.most, sum(taken.questions.values())))
     return found
 
 
-def effort_of_writing(pairs: Sequence[Pair], judge: Judge) -> Effort:
+def cost_of_writing(pairs: Sequence[Pair], judge: Judge) -> CostEstimate:
     """What `write_changes` would take; what is scored afterwards is only known when it is written.
 
     Args:
@@ -78,35 +73,32 @@ def effort_of_writing(pairs: Sequence[Pair], judge: Judge) -> Effort:
     """
     wanted = [question for _, question in questions_to_write(pairs)]
     taken = judge.estimate(wanted)
-    return Effort(("writing changes",), len(wanted), 0, taken, taken, len(wanted))
+    return CostEstimate(("writing changes",), len(wanted), 0, taken, taken, len(wanted))
 
 
-def effort_of_stability(
-    cases: Sequence[Case], judge: Judge, memory: AnswerMemory | None = None, *, unseen: str = ""
-) -> Effort:
+def cost_of_stability(
+    cases: Sequence[Case], judge: Judge, memory: AnswerMemory | None = None, *, order_unseen: str = ""
+) -> CostEstimate:
     """What `stability_of` would take; the claims that are asked about in other words are counted by rules.
 
     Args:
         cases: as for `stability_of`.
         judge: who would be asked.
         memory: what it would remember answers by.
-        unseen: as for `stability_of`.
+        order_unseen: as for `stability_of`.
 
     Raises:
         JudgeError: the judge can't work at all.
         StoreError: the memory can't be read.
     """
-    several = [] if unseen else reordered(cases)
+    several = [] if order_unseen else reordered(cases)
     first = rehearse(cases, judge, metrics=METRICS, also=needs_of(CONTRADICTIONS), sample=0, memory=memory)
     second = rehearse(several, judge, metrics=REORDERED, sample=0, memory=memory)
     least, most = first.least + second.least, first.most + second.most
     asked = sum(first.questions.values()) + sum(second.questions.values())
     for case in cases:
         claims = split_claims(case.response or "", case.query)
-        texts = [source.text for source in case.sources]
-        again = [text for claim in claims if (text := reworded(claim.text))]
-        wanted = [ask.supported(text, texts, case.query, case.response or "") for text in again if texts]
-        if wanted:
+        if wanted := [question for _, question in reworded_questions(case, claims)]:
             taken = judge.estimate(wanted)
             least, most, asked = least + taken, most + taken, asked + len(wanted)
-    return Effort(("contradictions and moves",), 0, len(cases) + len(several), least, most, asked)
+    return CostEstimate(("contradictions and moves",), 0, len(cases) + len(several), least, most, asked)

@@ -16,13 +16,11 @@ from ragtriage.metrics import metrics_named
 from ragtriage.readers import CaseFile, Rejected
 from ragtriage.readers.problems import RowProblem
 from ragtriage.readers.text_values import shown
-from ragtriage.trust.agreement import Held
-from ragtriage.trust.floors import overlap
-from ragtriage.trust.labelled import Prediction
+from ragtriage.trust.agreement.measure import ComparedRow, Prediction
+from ragtriage.trust.baselines import OF_SOURCES, overlap
 
 PREFIX = "label_"
-_OF_SOURCES = ("source_precision", "fact_precision", "source_query_coverage")
-_OF_SUPPORT = ("groundedness",)
+_LABEL_WORDS = {"0": 0.0, "1": 1.0, "true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,7 @@ def label_columns(columns: Collection[str], given: Mapping[str, str]) -> dict[st
     return {column: metrics_named([name])[0] for column, name in found.items()}
 
 
-def read_cases(file: CaseFile, columns: Mapping[str, Metric]) -> LabelledCases:
+def read_labelled_cases(file: CaseFile, columns: Mapping[str, Metric]) -> LabelledCases:
     """The cases of a file with their labels; a case without any label is left out, one with a bad label rejected."""
     cases: list[Case] = []
     rejected: list[Rejected] = []
@@ -58,21 +56,23 @@ def read_cases(file: CaseFile, columns: Mapping[str, Metric]) -> LabelledCases:
             continue
         try:
             own = {
-                columns[name].name: found for name in columns if (found := _label(name, row.tags.get(name))) is not None
+                metric.name: label
+                for column, metric in columns.items()
+                if (label := _label(column, row.tags.get(column))) is not None
             }
         except RowProblem as problem:
             rejected.append(Rejected(number, problem.field, problem.reason, file=file.path))
             continue
         if own:
             cases.append(row)
-            for metric, label in own.items():
-                labels[metric][row.id] = label
+        for name, label in own.items():
+            labels[name][row.id] = label
     return LabelledCases(tuple(cases), labels, tuple(rejected))
 
 
-def held(
+def compared_cases(
     records: Sequence[Record], labels: Mapping[str, float], metric: Metric, threshold: float | None, group: str
-) -> list[Held]:
+) -> list[ComparedRow]:
     """A metric's scores beside its labels, in the order of the labels.
 
     A score on the wrong side of the threshold is a no, which is what a report shows as low.
@@ -87,11 +87,10 @@ def held(
     by_id = {record.case.id: record for record in records}
     rows = []
     for name, label in labels.items():
-        case = by_id[name].case
-        tag = case.tags.get(group)
-        words, length = _baseline(metric, case)
-        prediction = _prediction(by_id[name], metric, threshold)
-        rows.append(Held(f"row {name}" if tag is None else str(tag), label, prediction, words, length))
+        record = by_id[name]
+        tag = record.case.tags.get(group)
+        own = f"row {name}" if tag is None else str(tag)
+        rows.append(ComparedRow(own, label, _prediction(record, metric, threshold), *_baseline(metric, record.case)))
     return rows
 
 
@@ -99,21 +98,21 @@ def _prediction(record: Record, metric: Metric, threshold: float | None) -> Pred
     outcome = record.outcomes[metric.name]
     if isinstance(outcome, Undefined):
         return Prediction(None, reason=outcome.reason, failed=outcome.failed)
-    sign = 1.0 if metric.better == "higher" else -1.0
+    score = outcome.value if metric.better == "higher" else -1.0 * outcome.value
     if threshold is None:
-        return Prediction(sign * outcome.value)
-    return Prediction(sign * outcome.value, "no" if is_bad(outcome.value, threshold, metric.better) else "yes")
+        return Prediction(score)
+    return Prediction(score, "no" if is_bad(outcome.value, threshold, metric.better) else "yes")
 
 
 def _baseline(metric: Metric, case: Case) -> tuple[float, float]:
     """What words and length say: of the sources against the query, or of the response against what it is held to."""
     sources = " ".join(source.text for source in case.sources)
     response = case.response or ""
-    if metric.name in _OF_SOURCES:
+    if metric.name in OF_SOURCES:
         return overlap(case.query, sources), float(len(sources))
     if case.reference is not None and metric.name.startswith("answer_"):
         return overlap(case.reference, response), float(len(response))
-    if metric.name in _OF_SUPPORT:
+    if metric.name == "groundedness":
         return overlap(response, sources), -float(len(response))
     return overlap(case.query, response), float(len(response))
 
@@ -122,15 +121,10 @@ def _label(column: str, value: Any) -> float | None:
     match value:
         case None | "":
             return None
-        case bool():
+        case bool() | int() | float() if 0 <= value <= 1:
             return float(value)
-        case int() | float() if 0 <= value <= 1:
-            return float(value)
-        case str() if value.strip().lower() in _WORDS:
-            return _WORDS[value.strip().lower()]
+        case str() if value.strip().lower() in _LABEL_WORDS:
+            return _LABEL_WORDS[value.strip().lower()]
     raise RowProblem(
         column, f"is {shown(value)}: write 0 or 1 (true or false), a grade between them, or leave it empty"
     )
-
-
-_WORDS = {"0": 0.0, "1": 1.0, "true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}

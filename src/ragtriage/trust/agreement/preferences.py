@@ -18,16 +18,15 @@ from ragtriage.metrics.decompositions import CLAIMS
 from ragtriage.metrics.groundedness import SUPPORTED
 from ragtriage.metrics.reference import CORRECT, SAID
 from ragtriage.metrics.response import ANSWERED_BY_RESPONSE
-from ragtriage.readers.problems import RowProblem
-from ragtriage.readers.text_values import shown
+from ragtriage.readers.json_objects import row_as
+from ragtriage.trust.pairs.pair_files import sources_of
 
 Aspect = Literal["overall", "correctness", "completeness"]
-ASPECTS: tuple[Aspect, ...] = ("overall", "correctness", "completeness")
 NEEDED = Match(CLAIMS, "essential", "query")
 """The step of response precision."""
-WITH_REFERENCE = ("answer_f1",)
-WITHOUT = ("groundedness", "response_precision", "response_query_coverage")
-LEANING = 9.0
+METRICS_WITH_REFERENCE = ("answer_f1",)
+METRICS_WITHOUT_REFERENCE = ("groundedness", "response_precision", "response_query_coverage")
+PRIOR_ODDS = 9.0
 """The odds of yes for which the embedded judge's support is set: nine claims in ten of an application are supported.
 
 Between an answer and a reference nothing of the kind is known, so there its probabilities are read at even odds."""
@@ -48,6 +47,21 @@ class Preference:
 
 
 @dataclass(frozen=True, slots=True)
+class _PreferenceRow:
+    query: str
+    a: str
+    b: str
+    human: float
+    aspect: Aspect = "overall"
+    reference: str | None = None
+    sources: list[Any] | None = None
+
+    def __post_init__(self) -> None:
+        if not -1 <= self.human <= 1:
+            raise ValueError(f"human is {self.human:g}: write a number from -1 to 1, above 0 where a is better")
+
+
+@dataclass(frozen=True, slots=True)
 class PairScore:
     """What a judge makes of a pair."""
 
@@ -57,7 +71,7 @@ class PairScore:
     """Why it is unfinished."""
     failed: bool = False
     """Whether the judge's failure is the cause."""
-    unreadable: bool = False
+    empty_reference: bool = False
     """Whether the reference makes no claim, as one that says that nothing is known: it can't be held against."""
 
 
@@ -67,20 +81,9 @@ def preference_of(values: Mapping[str, Any]) -> Preference:
     Raises:
         RowProblem: a field is missing or of the wrong kind.
     """
-    human = values.get("human")
-    if isinstance(human, bool) or not isinstance(human, int | float) or not -1 <= human <= 1:
-        raise RowProblem("human", f"is {shown(human)}: write a number from -1 to 1, above 0 where a is better")
-    aspect = next((one for one in ASPECTS if one == values.get("aspect", "overall")), None)
-    if aspect is None:
-        raise RowProblem("aspect", f"is {shown(values.get('aspect'))}: write one of {', '.join(ASPECTS)}")
-    reference = values.get("reference")
-    if reference is not None and not isinstance(reference, str):
-        raise RowProblem("reference", f"is {shown(reference)}: write a text in quotes, or null")
-    sources = values.get("sources") or []
-    if not isinstance(sources, list):
-        raise RowProblem("sources", f"is {shown(sources)}: write a list of texts")
-    a, b, query = (_text(values, name) for name in ("a", "b", "query"))
-    return Preference(query, tuple(map(_source, sources)), reference or None, a, b, float(human), aspect)
+    row = row_as(_PreferenceRow, values)
+    sources = sources_of(row.sources or [], "sources")
+    return Preference(row.query, sources, row.reference or None, row.a, row.b, row.human, row.aspect)
 
 
 def pair_scores(
@@ -98,14 +101,15 @@ def pair_scores(
     Raises:
         JudgeError: the judge can't work at all.
     """
-    odds = LEANING if judge.fingerprint("supported").startswith("embedded") else 1.0
-    found = _scored([pair for pair in pairs if pair.reference is not None], judge, WITH_REFERENCE, odds, advance)
-    bare = {pair: replace(pair, reference=None) for pair in pairs if pair not in found or found[pair].unreadable}
-    others = _scored(list(dict.fromkeys(bare.values())), judge, WITHOUT, odds, advance)
-    return [others[bare[pair]] if pair in bare else found[pair] for pair in pairs]
+    odds = PRIOR_ODDS if judge.fingerprint("supported").startswith("embedded") else 1.0
+    with_reference = [pair for pair in pairs if pair.reference is not None]
+    found = _scored(with_reference, judge, METRICS_WITH_REFERENCE, odds, advance)
+    others = {pair: replace(pair, reference=None) for pair in pairs if pair not in found or found[pair].empty_reference}
+    without = _scored(list(dict.fromkeys(others.values())), judge, METRICS_WITHOUT_REFERENCE, odds, advance)
+    return [without[others[pair]] if pair in others else found[pair] for pair in pairs]
 
 
-def sides(pairs: Sequence[Preference]) -> int:
+def distinct_answers(pairs: Sequence[Preference]) -> int:
     """How many different answers have to be evaluated; a few more where a reference makes no claim."""
     return len(_cases(pairs))
 
@@ -116,18 +120,18 @@ def _scored(
     cases = _cases(pairs)
     keys = {case.id: key for key, case in cases.items()}
     values: dict[Any, dict[Aspect, float] | Undefined] = {}
-    unreadable = set()
+    empty = set()
     for record in evaluate_sync(cases.values(), judge, metrics=metrics_named(names)):
         key = keys[record.case.id]
         values[key] = _values(record, odds)
         known = record.steps.get(str(SAID))
         if isinstance(known, Missing) and known.field == "reference" and not known.failed:
-            unreadable.add(key)
+            empty.add(key)
         advance()
     found = {}
     for pair in pairs:
         a, b = (values[_key(pair, response)] for response in (pair.a, pair.b))
-        found[pair] = replace(_difference(a, b, pair.aspect), unreadable=_key(pair, pair.a) in unreadable)
+        found[pair] = replace(_difference(a, b, pair.aspect), empty_reference=_key(pair, pair.a) in empty)
     return found
 
 
@@ -174,11 +178,8 @@ def _values(record: Record, odds: float) -> dict[Aspect, float] | Undefined:
         return {"overall": mean, "correctness": mean, "completeness": mean}
     precision, recall = values
     total = precision + recall
-    return {
-        "overall": 2 * precision * recall / total if total else 0.0,
-        "correctness": precision,
-        "completeness": recall,
-    }
+    f1 = 2 * precision * recall / total if total else 0.0
+    return {"overall": f1, "correctness": precision, "completeness": recall}
 
 
 def _expected(
@@ -209,20 +210,3 @@ def _expected(
 def at_even_odds(chance: float, odds: float) -> float:
     """A probability that was given where yes had these odds, as it were if yes and no were equally likely before."""
     return chance / (chance + odds * (1.0 - chance)) if chance > 0 else 0.0
-
-
-def _text(values: Mapping[str, Any], field: str) -> str:
-    value = values.get(field)
-    if not isinstance(value, str):
-        raise RowProblem(field, f"is {shown(value)}: write a text in quotes")
-    return value
-
-
-def _source(value: Any) -> Source:
-    match value:
-        case str():
-            return Source(value)
-        case {"text": str() as text}:
-            return Source(text)
-        case _:
-            raise RowProblem("sources", f"holds {shown(value)}: write texts, or objects with `text`")

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ragtriage.core.case import Case
+from ragtriage.core.validation import as_builtins
 from ragtriage.core.verdicts import Undefined
-from ragtriage.trust.baselines import agreement_by_length, agreement_by_overlap
-from ragtriage.trust.pairs import Pair, as_row
-from ragtriage.trust.pairwise import Agreement, ScoredPair, agreement_of, by_metric
-from ragtriage.trust.perturb.paraphrase import copied
-from ragtriage.trust.stability import Stability
-
-_OF_SOURCES = ("source_precision", "fact_precision")
+from ragtriage.trust.pairs.pair_files import Pair, as_row
+from ragtriage.trust.pairs.pair_scoring import (
+    PairAgreement,
+    ScoredPair,
+    Value,
+    by_metric,
+    lexical_agreement,
+    pair_agreement,
+    version_key,
+)
+from ragtriage.trust.pairs.stability import Stability
+from ragtriage.trust.perturb.paraphrase import is_copy
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +29,7 @@ class MetricTest:
     """One metric's pairs."""
 
     metric: str
-    agreement: Agreement
+    agreement: PairAgreement
     length: float | None
     """What length alone would have got, in [0, 1]."""
     overlap: float | None
@@ -30,7 +37,7 @@ class MetricTest:
     failures: tuple[ScoredPair, ...]
     """The pairs whose better version doesn't score higher, in the order of the file; not those the judge failed on."""
     copies: int = 0
-    """Of `agreement.n`, repeats in the very words of the sentence: no rule has others, and they're easy to find."""
+    """Of `agreement.pairs`, repeats in the very words of the sentence: no rule has others, and they're easy to find."""
     copies_agreed: int = 0
     """Of `copies`, those that agree."""
     zeros: int = 0
@@ -39,18 +46,11 @@ class MetricTest:
     def as_json(self) -> dict[str, Any]:
         """The stable form for machines."""
         failures = [
-            {"better_score": _value(one.better), "worse_score": _value(one.worse), **as_row(one.pair)}
+            {"better_score": _number(one.better), "worse_score": _number(one.worse), **as_row(one.pair)}
             for one in self.failures
         ]
-        found = {
-            "length": self.length,
-            "overlap": self.overlap,
-            "copies": self.copies,
-            "copies_agreed": self.copies_agreed,
-            "zeros": self.zeros,
-            "failures": failures,
-        }
-        return {**self.agreement.as_json(), **found}
+        numbers = {name: getattr(self, name) for name in ("length", "overlap", "copies", "copies_agreed", "zeros")}
+        return {**as_builtins(self.agreement), **numbers, "failures": failures}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class SelfTest:
         """The stable form for machines."""
         return {
             "metrics": {one.metric: one.as_json() for one in self.metrics},
-            "skipped": {name: dict(reasons) for name, reasons in self.skipped.items()},
+            "skipped": as_builtins(self.skipped),
             "stability": self.stability.as_json() if self.stability else None,
         }
 
@@ -96,36 +96,35 @@ def self_test_of(
     """
     tests = []
     for name, some in by_metric(scored):
-        counted = [one.pair for one in some if not one.failed]
-        failures = tuple(one for one in some if not one.agrees and not one.failed)
-        lexical = agreement_by_length(counted), agreement_by_overlap(counted)
-        copies = [one for one in some if not one.failed and _copy(one.pair)]
-        zeros = sum(one.better == one.worse == 0 for one in some) if name in _OF_SOURCES else 0
+        counted = [one for one in some if not one.failed]
+        copies = [one for one in counted if one.pair.change and is_copy(one.pair.change.before, one.pair.change.after)]
+        of_sources = name in {"source_precision", "fact_precision"}
         tests.append(
             MetricTest(
-                name, agreement_of(some, seed), *lexical, failures, len(copies), sum(c.agrees for c in copies), zeros
+                name,
+                pair_agreement(some, seed),
+                *lexical_agreement([one.pair for one in counted]),
+                tuple(one for one in counted if not one.agrees),
+                len(copies),
+                sum(one.agrees for one in copies),
+                sum(one.better == one.worse == 0 for one in some) if of_sources else 0,
             )
         )
     return SelfTest(tuple(tests), skipped, stability)
 
 
-def bases_of(pairs: Sequence[Pair]) -> list[Case]:
+def base_cases(pairs: Sequence[Pair]) -> list[Case]:
     """The better versions of pairs, each once, under the name of their group."""
     found: dict[Any, Case] = {}
-    taken: dict[str, int] = {}
+    numbers: Counter[str] = Counter()
     for pair in pairs:
-        case = pair.better
-        key = (case.query, case.sources, case.response, case.history)
+        key = version_key(pair.better)
         if key not in found:
-            taken[pair.group] = taken.get(pair.group, 0) + 1
-            number = taken[pair.group]
-            found[key] = replace(case, id=pair.group if number == 1 else f"{pair.group} ({number})")
+            numbers[pair.group] += 1
+            number = numbers[pair.group]
+            found[key] = replace(pair.better, id=pair.group if number == 1 else f"{pair.group} ({number})")
     return list(found.values())
 
 
-def _copy(pair: Pair) -> bool:
-    return pair.change is not None and copied(pair.change.before, pair.change.after)
-
-
-def _value(value: float | Undefined) -> float | None:
+def _number(value: Value) -> float | None:
     return None if isinstance(value, Undefined) else value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,8 @@ from ragtriage.core import questions as ask
 from ragtriage.core.case import Case
 from ragtriage.core.options import WINDOW
 from ragtriage.core.record import Record
-from ragtriage.core.verdicts import Score, Verdict
+from ragtriage.core.validation import as_builtins
+from ragtriage.core.verdicts import Component, Score, Verdict
 from ragtriage.diagnosis import RULES, diagnose, needs_of
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.protocol import Judge
@@ -26,13 +27,13 @@ REORDERED = (source_query_coverage, groundedness)
 """What is asked of several sources together."""
 CONTRADICTIONS = tuple(rule for rule in RULES if rule.kind == "doubt" and not rule.declines)
 """Of the rules of doubt those that find one; a refusal that the judge can't tell is none."""
-UNSEEN = "none by construction: a language model is shown the sources in an order of their own"
+ORDER_UNSEEN = "none by construction: a language model is shown the sources in an order of their own"
 """Why nothing is asked again of language models: the request would be the same, byte for byte."""
-UNSEEN_BY_MODELS = (
+ORDER_UNSEEN_BY_MODELS = (
     "not asked: language models are shown the sources in an order of their own; test the embedded judge alone, for free"
 )  # fmt: skip
 """The same where the embedded judge stands beside them."""
-AT_ONCE = 256
+BATCH = 256
 """Paraphrases that are asked about together."""
 
 
@@ -40,7 +41,8 @@ AT_ONCE = 256
 class Move:
     """One verdict that isn't the same where it should be."""
 
-    case: str
+    id: str
+    """The case's."""
     text: str
     """What was judged, as it stood."""
     again: str
@@ -60,21 +62,13 @@ class Moves:
     moved: tuple[Move, ...]
     failed: int = 0
     """How many weren't, since the judge failed the second time."""
-    unasked: str = ""
-    """Why nothing was asked a second time; empty if it was."""
+    unasked: str | None = None
+    """Why nothing was asked a second time; None if it was."""
 
     @property
     def share(self) -> float | None:
         """Moved / compared, in [0, 1]; None if nothing was compared."""
         return len(self.moved) / self.verdicts if self.verdicts else None
-
-    def as_json(self) -> dict[str, Any]:
-        """The stable form for machines."""
-        moved = [
-            {"id": m.case, "text": m.text, "again": m.again, "before": m.before, "after": m.after} for m in self.moved
-        ]
-        return {"verdicts": self.verdicts, "share": self.share, "failed": self.failed, "unasked": self.unasked or None,
-                "moved": moved}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +88,9 @@ class Stability:
 
     def as_json(self) -> dict[str, Any]:
         """The stable form for machines."""
-        return {
-            "cases": self.cases,
-            "failed": self.failed,
-            "contradictions": list(self.contradictions),
-            "reordered": self.reordered.as_json(),
-            "paraphrased": self.paraphrased.as_json(),
-        }
+        found: dict[str, Any] = as_builtins(self)
+        found["reordered"]["share"], found["paraphrased"]["share"] = self.reordered.share, self.paraphrased.share
+        return found
 
 
 def stability_of(
@@ -108,7 +98,7 @@ def stability_of(
     judge: Judge,
     thresholds: Mapping[str, float],
     *,
-    unseen: str = "",
+    order_unseen: str = "",
     window: int = WINDOW,
     advance: Callable[[], None] = lambda: None,
 ) -> Stability:
@@ -120,8 +110,8 @@ def stability_of(
         cases: as they are, not made worse.
         judge: who judges.
         thresholds: from where on a score is high.
-        unseen: why the order of the sources can't matter to this judge, so that nothing is asked about it again; see
-            `UNSEEN`.
+        order_unseen: why the order of the sources can't matter to this judge, so that nothing is asked about it again;
+            see `ORDER_UNSEEN`.
         window: how many cases may be in flight.
         advance: called for every case that is done, twice for one with several sources.
 
@@ -129,28 +119,31 @@ def stability_of(
         JudgeError: the judge can't work at all.
         StoreError: the judge's memory can't be read or written.
     """
-    several = [] if unseen else reordered(cases)
     before: dict[str, Record] = {}
     for record in evaluate_sync(cases, judge, metrics=METRICS, also=needs_of(CONTRADICTIONS), window=window):
         before[record.case.id] = record
         advance()
     verdicts, moves = 0, []
-    for record in evaluate_sync(several, judge, metrics=REORDERED, window=window):
-        known = _judged(before[record.case.id])
-        for place, (text, value) in _judged(record).items():
-            if known.get(place, ("", ""))[0] == text and {known[place][1], value} <= {"yes", "no"}:
+    for record in evaluate_sync([] if order_unseen else reordered(cases), judge, metrics=REORDERED, window=window):
+        known = _verdicts(before[record.case.id])
+        for place, (text, value) in _verdicts(record).items():
+            text_before, value_before = known.get(place, ("", ""))
+            if text_before == text and {value_before, value} <= {"yes", "no"}:
                 verdicts += 1
-                if known[place][1] != value:
-                    moves.append(Move(record.case.id, text, text, known[place][1], value))
+                if value_before != value:
+                    moves.append(Move(record.case.id, text, text, value_before, value))
         advance()
     order = {case.id: i for i, case in enumerate(cases)}
-    moves.sort(key=lambda move: (order[move.case], move.text))
+    moves.sort(key=lambda move: (order[move.id], move.text))
     records = [before[case.id] for case in cases]
     decided = [one for one in records if all(isinstance(o, Score) for o in one.outcomes.values())]
-    contradicting = tuple(one.case.id for one in decided if diagnose(one, thresholds, CONTRADICTIONS, METRICS))
-    failed = sum(any(not isinstance(o, Score) and o.failed for o in one.outcomes.values()) for one in records)
-    paraphrases = asyncio.run(_paraphrased(_rewordings(records), judge))
-    return Stability(len(decided), contradicting, Moves(verdicts, tuple(moves), unasked=unseen), paraphrases, failed)
+    return Stability(
+        len(decided),
+        tuple(one.case.id for one in decided if diagnose(one, thresholds, CONTRADICTIONS, METRICS)),
+        Moves(verdicts, tuple(moves), unasked=order_unseen or None),
+        asyncio.run(_paraphrased(list(_rewordings(records)), judge)),
+        sum(any(not isinstance(o, Score) and o.failed for o in one.outcomes.values()) for one in records),
+    )
 
 
 def reordered(cases: Sequence[Case]) -> list[Case]:
@@ -158,7 +151,15 @@ def reordered(cases: Sequence[Case]) -> list[Case]:
     return [replace(case, sources=case.sources[::-1]) for case in cases if len(case.sources) > 1]
 
 
-def _judged(record: Record) -> dict[tuple[str, int], tuple[str, str]]:
+def reworded_questions(case: Case, claims: Iterable[Component]) -> Iterator[tuple[str, ask.Question]]:
+    """(the claim, the same claim as a question in other words) where rules have other words for it."""
+    sources = [source.text for source in case.sources]
+    for claim in claims if sources else ():
+        if again := reworded(claim.text):
+            yield claim.text, ask.supported(again, sources, case.query, case.response or "")
+
+
+def _verdicts(record: Record) -> dict[tuple[str, int], tuple[str, str]]:
     """(metric, position) → the component's text and verdict."""
     found: dict[tuple[str, int], tuple[str, str]] = {}
     for metric in REORDERED:
@@ -169,31 +170,27 @@ def _judged(record: Record) -> dict[tuple[str, int], tuple[str, str]]:
     return found
 
 
-def _rewordings(records: Sequence[Record]) -> list[tuple[Move, ask.Question]]:
+def _rewordings(records: Sequence[Record]) -> Iterator[tuple[Move, ask.Question]]:
     """Every claim that was judged and that rules have other words for: its move with `after` still open."""
-    wanted = []
     for record in records:
         outcome, case = record.outcomes[groundedness.name], record.case
-        if record.language != "en" or not isinstance(outcome, Score) or not case.sources:
+        if record.language != "en" or not isinstance(outcome, Score):
             continue
-        texts = [source.text for source in case.sources]
         for part in outcome.parts:
-            again = reworded(part.component.text)
-            if again and isinstance(part.cell, Verdict) and part.cell.value != "unknown":
-                question = ask.supported(again, texts, case.query, case.response or "")
-                wanted.append((Move(case.id, part.component.text, again, part.cell.value, ""), question))
-    return wanted
+            if isinstance(part.cell, Verdict) and part.cell.value != "unknown":
+                for text, question in reworded_questions(case, [part.component]):
+                    yield Move(case.id, text, question.subject, part.cell.value, ""), question
 
 
 async def _paraphrased(wanted: Sequence[tuple[Move, ask.Question]], judge: Judge) -> Moves:
     """Every claim asked about once more in other words."""
     moved, verdicts = [], 0
-    for start in range(0, len(wanted), AT_ONCE):
-        some = wanted[start : start + AT_ONCE]
-        async for position, answer in judge.ask([question for _, question in some]):
+    for start in range(0, len(wanted), BATCH):
+        batch = wanted[start : start + BATCH]
+        async for position, answer in judge.ask([question for _, question in batch]):
             if isinstance(answer, Verdict):
                 verdicts += 1
-                if answer.value != some[position][0].before:
-                    moved.append((start + position, replace(some[position][0], after=answer.value)))
+                if answer.value != batch[position][0].before:
+                    moved.append((start + position, replace(batch[position][0], after=answer.value)))
     in_order = tuple(move for _, move in sorted(moved, key=lambda item: item[0]))
     return Moves(verdicts, in_order, len(wanted) - verdicts)

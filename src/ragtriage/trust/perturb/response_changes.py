@@ -8,10 +8,17 @@ from ragtriage.core.case import Case
 from ragtriage.core.verdicts import Component
 from ragtriage.text import split_questions, split_sentences
 from ragtriage.text.words import QuestionType, holds_type, question_type
-from ragtriage.trust.pairs import Change
+from ragtriage.trust.pairs.pair_files import Change
+from ragtriage.trust.perturb.file_context import (
+    FileContext,
+    Skipped,
+    Worsened,
+    addresses_query,
+    standing_alone,
+    without,
+)
 from ragtriage.trust.perturb.paraphrase import paraphrased, reworded
-from ragtriage.trust.perturb.sources import NO_STRANGER
-from ragtriage.trust.perturb.surroundings import Made, Skipped, Surroundings, standing_alone, takes_up, without
+from ragtriage.trust.perturb.source_changes import NO_UNRELATED_SOURCE
 from ragtriage.trust.wording import content, names, numbers
 
 UNCLEAR = "it can't be told by rules that the response answers the query"
@@ -21,23 +28,23 @@ _TYPED = ("who", "where", "when", "number")
 """The kinds of question whose answer has a form by which it can be told from other sentences."""
 
 
-def unneeded_sentence(case: Case, around: Surroundings) -> Made | Skipped:
+def unneeded_sentence(case: Case, context: FileContext) -> Worsened | Skipped:
     """Add a sentence that is about something else to the end of the response."""
-    if not takes_up(case):
+    if not addresses_query(case):
         return Skipped(UNCLEAR)
-    sentence = next(around.strange_sentences(case), None)
+    sentence = next(context.unrelated_sentences(case), None)
     if sentence is None:
-        return Skipped(NO_STRANGER)
+        return Skipped(NO_UNRELATED_SOURCE)
     return _appended(case, sentence, "an unneeded sentence added to the response")
 
 
-def answer_dropped(case: Case, around: Surroundings) -> Made | Skipped:  # noqa: ARG001  # all perturbations get both
+def answer_dropped(case: Case, context: FileContext) -> Worsened | Skipped:  # noqa: ARG001  # all perturbations get both
     """Remove the sentences of the response that answer one of the query's sub-questions, where no other can.
 
     A sentence answers a sub-question if it shares a word that only this one has. What is left must share none, and,
     where it answers no other sub-question, hold nothing of the kind that is asked for (a number, a name, a time).
     """
-    if not takes_up(case):
+    if not addresses_query(case):
         return Skipped(UNCLEAR)
     sentences = split_sentences(case.response or "")
     if len(sentences) < 2:
@@ -60,11 +67,11 @@ def answer_dropped(case: Case, around: Surroundings) -> Made | Skipped:  # noqa:
                 "\n".join(one.text for one in away),
                 "",
             )
-            return Made(replace(case, response=text), change)
+            return Worsened(replace(case, response=text), change)
     return Skipped("it can't be told by rules which sentences alone answer a part of the query")
 
 
-def repeat_added(case: Case, around: Surroundings) -> Made | Skipped:
+def repeat_added(case: Case, context: FileContext) -> Worsened | Skipped:
     """Add one of the response's sentences once more, in other words."""
     every = [one.text for one in split_sentences(case.response or "")]
     sentences = [
@@ -75,14 +82,14 @@ def repeat_added(case: Case, around: Surroundings) -> Made | Skipped:
     if not sentences:
         return Skipped("no sentence of the response stands by itself and surely repeats no other")
     # one that rules have other words for goes first
-    sentence = min(sentences, key=lambda one: (not reworded(one), around.lot(case.id, one)))
+    sentence = min(sentences, key=lambda one: (not reworded(one), context.order_key(case.id, one)))
     kind = "paraphrased repeat" if reworded(sentence) else "repeat in the same words"
     return _appended(case, paraphrased(sentence), f"a {kind} added to the response", sentence)
 
 
-def _appended(case: Case, sentence: str, what: str, of: str = "") -> Made:
+def _appended(case: Case, sentence: str, what: str, of: str = "") -> Worsened:
     worse = replace(case, response=f"{(case.response or '').rstrip()} {sentence}")
-    return Made(worse, Change(what, "response", of, sentence))
+    return Worsened(worse, Change(what, "response", of, sentence))
 
 
 def _common(one: str, other: str) -> float:

@@ -6,21 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ragtriage.core.errors import InputError
-from ragtriage.trust.baselines import agreement_by_length, agreement_by_overlap
-from ragtriage.trust.pairs import SHORT, PairsRead, read_pairs
-from ragtriage.trust.pairwise import Agreement, ScoredPair, agreement_of
+from ragtriage.core.validation import as_builtins
+from ragtriage.trust.pairs.pair_files import SHORT, PairsRead, read_pairs
+from ragtriage.trust.pairs.pair_scoring import PairAgreement, ScoredPair, lexical_agreement, pair_agreement
 
-OWN = Path(__file__).parent / "pairs.jsonl"
+OWN_PAIRS = Path(__file__).parent / "table1_pairs.jsonl"
 """The pairs that come with the package, written for it."""
 MODELS = ("Sonnet 3.5", "Haiku 3.5", "Llama 3.3 70b")
 """The language models of the paper's table, in its order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
+class PublishedColumn(NamedTuple):
     """One column of the paper's table."""
 
     thelma: tuple[float, float, float]
@@ -28,15 +27,15 @@ class Published:
     ragas: tuple[float, float, float]
 
 
-PUBLISHED: Mapping[str, Published] = MappingProxyType(
+PUBLISHED: Mapping[str, PublishedColumn] = MappingProxyType(
     {
-        "SP1": Published((1.0, 1.0, 1.0), (0.90, 0.94, 0.92)),
-        "SP2": Published((0.35, 0.42, 0.64), (0.35, 0.42, 0.28)),
-        "SQC": Published((0.76, 0.82, 0.70), (0.70, 0.17, 0.29)),
-        "RP": Published((0.84, 0.95, 0.89), (0.64, 0.26, 0.63)),
-        "RQC": Published((0.75, 0.87, 0.88), (0.50, 0.43, 0.68)),
-        "SD": Published((1.0, 1.0, 1.0), (0.26, 0.42, 0.52)),
-        "GR": Published((0.96, 0.96, 1.0), (0.96, 0.50, 0.94)),
+        "SP1": PublishedColumn((1.0, 1.0, 1.0), (0.90, 0.94, 0.92)),
+        "SP2": PublishedColumn((0.35, 0.42, 0.64), (0.35, 0.42, 0.28)),
+        "SQC": PublishedColumn((0.76, 0.82, 0.70), (0.70, 0.17, 0.29)),
+        "RP": PublishedColumn((0.84, 0.95, 0.89), (0.64, 0.26, 0.63)),
+        "RQC": PublishedColumn((0.75, 0.87, 0.88), (0.50, 0.43, 0.68)),
+        "SD": PublishedColumn((1.0, 1.0, 1.0), (0.26, 0.42, 0.52)),
+        "GR": PublishedColumn((0.96, 0.96, 1.0), (0.96, 0.50, 0.94)),
     }
 )
 """THELMA, table 1."""
@@ -56,13 +55,13 @@ FURTHER: Mapping[str, tuple[str, ...]] = MappingProxyType({name: (ragas,) for na
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Table1Row:
     """One column of the paper's table, as one row."""
 
     short: str
     """The paper's short name."""
-    ours: Agreement
-    ragas: Agreement
+    ours: PairAgreement
+    ragas: PairAgreement
     length: float | None
     """What length alone would have got, in [0, 1]."""
     overlap: float | None
@@ -70,21 +69,15 @@ class Row:
 
     def as_json(self) -> dict[str, Any]:
         """The stable form for machines."""
-        paper = PUBLISHED[self.short]
-        return {
-            "metric": SHORT[self.short],
-            "ours": self.ours.as_json(),
-            "ragas": {"metric": RAGAS_FOR[SHORT[self.short]], **self.ragas.as_json()},
-            "length": self.length,
-            "overlap": self.overlap,
-            "paper": {
-                "thelma": dict(zip(MODELS, paper.thelma, strict=True)),
-                "ragas": dict(zip(MODELS, paper.ragas, strict=True)),
-            },
-        }
+        metric = SHORT[self.short]
+        found: dict[str, Any] = as_builtins(self) | {"metric": metric}
+        del found["short"]
+        found["ragas"]["metric"] = RAGAS_FOR[metric]
+        columns = PUBLISHED[self.short]._asdict()
+        return found | {"paper": {name: dict(zip(MODELS, one, strict=True)) for name, one in columns.items()}}
 
 
-def read_table1(data: str | Path = OWN) -> PairsRead:
+def read_table1(data: str | Path = OWN_PAIRS) -> PairsRead:
     """The pairs of a file, or of every `.jsonl` and `.jsonl.gz` of a folder.
 
     Raises:
@@ -106,14 +99,15 @@ def read_table1(data: str | Path = OWN) -> PairsRead:
     return PairsRead(pairs, tuple(row for one in read for row in one.rejected))
 
 
-def rows_of(scored: Sequence[ScoredPair]) -> list[Row]:
+def table1_rows(scored: Sequence[ScoredPair]) -> list[Table1Row]:
     """The table's rows, in the paper's order; a metric without pairs has none."""
     found = []
     for short, name in SHORT.items():
-        ours = [one for one in scored if one.metric == one.pair.metric == name]
-        ragas = [one for one in scored if one.pair.metric == name and one.metric == RAGAS_FOR[name]]
+        ours, ragas = (
+            [one for one in scored if one.pair.metric == name and one.metric == metric]
+            for metric in (name, RAGAS_FOR[name])
+        )
         if ours:
-            pairs = [one.pair for one in ours]
-            lexical = agreement_by_length(pairs), agreement_by_overlap(pairs)
-            found.append(Row(short, agreement_of(ours), agreement_of(ragas), *lexical))
+            lexical = lexical_agreement([one.pair for one in ours])
+            found.append(Table1Row(short, pair_agreement(ours), pair_agreement(ragas), *lexical))
     return found

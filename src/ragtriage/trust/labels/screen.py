@@ -8,18 +8,18 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ragtriage.core.record import Record
+from ragtriage.metrics import metric_named
 from ragtriage.text import split_sentences
 from ragtriage.text.blocks import blocks
-from ragtriage.trust.floors import words
-from ragtriage.trust.items import ASKING, Item, title_of
+from ragtriage.trust.baselines import words
+from ragtriage.trust.labels.sampling import PROMPTS, Item
 
 LINES = 24
 WIDTH = 80
-_QUERY, _COMPONENT = 3, 5
-"""Lines that the query, and the component, may take on a screen."""
-_COLUMNS = 1
+_QUERY_LINES, _COMPONENT_LINES = 3, 5
+_HEADER_LINES = 1
 """Lines that the names of a table's columns may take above its rows."""
-_LEFT = 6
+_FRAME_LINES = 6
 """Lines of a screen that the head, blank lines and the keys take."""
 KEYS = "y yes · n no · s skip · b back · e everything · q quit"
 
@@ -31,26 +31,25 @@ def screen(item: Item, record: Record, place: str, *, whole: bool = False, lines
         item: what is asked about.
         record: its case.
         place: which item it is, as `3 of 20`.
-        whole: everything it is held against, however long, instead of what is nearest to the component.
+        whole: show everything that it is held against, however long, instead of the passages nearest to the component.
         lines: how many the screen has.
     """
-    asking = ASKING[item.metric]
-    most = None if whole else _QUERY
-    head = f"{place} · {title_of(item.metric)}"
-    found = [head, "", *_block("Question", record.case.query, most)]
+    prompt, metric = PROMPTS[item.metric], metric_named(item.metric)
+    found = [f"{place} · {metric.title if metric else item.metric}", "", "Question"]
+    found += _wrapped(record.case.query, None if whole else _QUERY_LINES)
     if whole and record.case.history:
-        found += ["Before it", *(line for t in record.case.history for line in _wrapped(f"{t.role}: {t.text}", None))]
-    component = _block(asking.component, item.text, None if whole else _COMPONENT)
+        found += ["Before it", *(line for t in record.case.history for line in _wrapped(f"{t.role}: {t.text}"))]
+    component = [prompt.component, *_wrapped(item.text, None if whole else _COMPONENT_LINES)]
     texts = _evidence(item, record)
-    left = lines - _LEFT - len(found) - len(component)
+    left = lines - _FRAME_LINES - len(found) - len(component)
     evidence = _whole(texts) if whole else _nearest(item, texts, max(3, left))
-    return [*found, *component, "", *evidence, "", asking.question]
+    return [*found, *component, "", *evidence, "", prompt.question]
 
 
 def _evidence(item: Item, record: Record) -> list[tuple[str, str]]:
     """What a component is held against: (name, text)."""
-    case = record.case
-    match ASKING[item.metric].against:
+    case, prompt = record.case, PROMPTS[item.metric]
+    match prompt.against:
         case "sources":
             return [(f"Source {i}", source.text) for i, source in enumerate(case.sources, 1)]
         case "response":
@@ -58,16 +57,11 @@ def _evidence(item: Item, record: Record) -> list[tuple[str, str]]:
         case "reference":
             return [("True answer", case.reference or "")]
         case "query":
-            return [("Response", case.response)] if "Claim" in ASKING[item.metric].component and case.response else []
+            return [("Response", case.response)] if "Claim" in prompt.component and case.response else []
 
 
-def _block(title: str, text: str, most: int | None) -> list[str]:
-    lines = _wrapped(text, most)
-    return [title, *lines]
-
-
-def _wrapped(text: str, most: int | None) -> list[str]:
-    """A text in lines with an indent, harmless to show; cut with an ellipsis."""
+def _wrapped(text: str, most: int | None = None) -> list[str]:
+    """A text in lines with an indent, safe to print; cut with an ellipsis."""
     clean = "".join(char if char.isprintable() else " " for char in text)
     wrapper = textwrap.TextWrapper(
         WIDTH, initial_indent="  ", subsequent_indent="  ", max_lines=most, placeholder=" …", break_on_hyphens=False
@@ -76,11 +70,11 @@ def _wrapped(text: str, most: int | None) -> list[str]:
 
 
 def _whole(texts: Sequence[tuple[str, str]]) -> list[str]:
-    """Every text with its own lines, so that tables can be read."""
+    """Every line of the texts on its own, so that tables can be read."""
     return [
         line
         for name, text in texts
-        for line in (name, *(row for own in text.splitlines() if own.strip() for row in _wrapped(own, None)))
+        for line in (name, *(row for own in text.splitlines() if own.strip() for row in _wrapped(own)))
     ]
 
 
@@ -101,20 +95,19 @@ def _nearest(item: Item, texts: Sequence[tuple[str, str]], lines: int) -> list[s
 
     order = sorted(range(len(passages)), key=lambda i: (-shared(passages[i][2]), i))
     shown: list[str] = []
-    taken = 0
+    count = 0
     for i in order:
         name, columns, text = passages[i]
-        last = passages[order[taken - 1]] if taken else ("", "", "")
+        last = passages[order[count - 1]] if count else ("", "", "")
         block = [name] if name != last[0] else []
         if columns and (name, columns) != last[:2]:
-            block += _wrapped(columns, _COLUMNS)
-        block += _wrapped(text, None)
-        if taken and len(shown) + len(block) > lines - 1:
+            block += _wrapped(columns, _HEADER_LINES)
+        block += _wrapped(text)
+        if count and len(shown) + len(block) > lines - 1:
             break
-        shown += block[: max(_COLUMNS + 2, lines - 1)]
-        taken += 1
-    left = len(passages) - taken
-    if left:
+        shown += block[: max(_HEADER_LINES + 2, lines - 1)]
+        count += 1
+    if left := len(passages) - count:
         shown.append(f"({left} more sentence{'s' if left > 1 else ''}: e shows everything)")
     return shown or ["(nothing to hold it against)"]
 

@@ -1,4 +1,4 @@
-"""What rules have to know of a file before they may change a case: what it is about, and what is about something else.
+"""What the rules need to know of a case and its file: what a case is about, and which texts are about something else.
 
 Everything here errs on the safe side: a change that might not make the case worse isn't made.
 """
@@ -7,22 +7,23 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ragtriage.core.case import Case
 from ragtriage.core.verdicts import Component
 from ragtriage.text import declines, split_sentences
-from ragtriage.trust.pairs import Change
-from ragtriage.trust.wording import Rarity, content, names, numbers
+from ragtriage.trust.pairs.pair_files import Change
+from ragtriage.trust.wording import Rarity, content, name_words, numbers
 
-SERVES = 0.6
+SUPPORTS_ANSWER = 0.6
 """The share of an answering sentence's content words from which on a source visibly serves it."""
-TAKEN_UP = 0.7
+ADDRESSES = 0.7
 """The share of a query's content words from which on a response visibly takes it up."""
-HOLDS = 0.4
+SAME_SENTENCE = 0.4
 """The share of a sentence's content words from which on another sentence may say the same."""
-ALIKE = 0.05
+RELATED = 0.05
 """The share of telling words in common, of all, up to which two texts are about something else."""
 MOST_DONORS = 300
 """Texts of other cases that are looked through for one case."""
@@ -36,7 +37,7 @@ _EMPTY_ROW = re.compile(r"[|\s]*\|[|\s]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class Worsened:
     """A worse version."""
 
     worse: Case
@@ -50,7 +51,12 @@ class Skipped:
     reason: str
 
 
-class Surroundings:
+def most_first(counter: Counter[str]) -> dict[str, int]:
+    """Reasons with their counts, the most frequent first, equal ones by name."""
+    return dict(sorted(counter.items(), key=lambda item: (-item[1], item[0])))
+
+
+class FileContext:
     """The cases of one file.
 
     Args:
@@ -62,26 +68,26 @@ class Surroundings:
         self._seed = seed
         texts = dict.fromkeys(source.text for case in cases for source in case.sources)
         self._rarity = Rarity(texts)
-        # by their lots, so that neither the order of the rows nor of the sources matters
-        drawn = sorted(texts, key=lambda text: self.lot("donor", text))[:MOST_DONORS]
-        self._donors = [(text, self._rarity.telling(text)) for text in drawn]
+        # by their keys, so that neither the order of the rows nor of the sources matters
+        drawn = sorted(texts, key=lambda text: self.order_key("donor", text))[:MOST_DONORS]
+        self._donors = [(text, self._rarity.distinctive(text)) for text in drawn]
 
-    def lot(self, *about: str) -> bytes:
-        """A number drawn for these texts: the same for the same seed, whatever stands beside."""
+    def order_key(self, *about: str) -> bytes:
+        """A pseudo-random sort key for these texts: the same for the same seed, whatever else is in the file."""
         named = "\0".join((str(self._seed), *about)).encode("utf-8", "surrogatepass")
         return hashlib.blake2b(named, digest_size=16).digest()
 
-    def telling(self, text: str) -> frozenset[str]:
+    def distinctive(self, text: str) -> frozenset[str]:
         """The words of a text that say what it is about."""
-        return self._rarity.telling(text)
+        return self._rarity.distinctive(text)
 
-    def strangers(self, case: Case) -> list[str]:
+    def unrelated_sources(self, case: Case) -> list[str]:
         """Sources of other cases that are about something else, in an order drawn for this case.
 
         They share no telling word with the query or the response, and next to none with the case's own sources.
         """
-        asked = self.telling(case.query) | self.telling(case.response or "")
-        own = frozenset[str]().union(*(self.telling(source.text) for source in case.sources))
+        asked = self.distinctive(case.query) | self.distinctive(case.response or "")
+        own = frozenset[str]().union(*(self.distinctive(source.text) for source in case.sources))
         texts = {source.text for source in case.sources}
         found = [
             text
@@ -89,18 +95,18 @@ class Surroundings:
             if text not in texts
             and words
             and not words & asked
-            and len(words & own) <= ALIKE * len(words | own)
+            and len(words & own) <= RELATED * len(words | own)
             and not set(content(text)) & set(content(case.query))
         ]
-        return sorted(found, key=lambda text: self.lot(case.id, text))
+        return sorted(found, key=lambda text: self.order_key(case.id, text))
 
-    def strange_sentences(self, case: Case) -> Iterator[str]:
+    def unrelated_sentences(self, case: Case) -> Iterator[str]:
         """Sentences that stand by themselves, from sources that are about something else."""
-        for text in self.strangers(case):
-            yield from sorted(standing_alone(text), key=lambda sentence: self.lot(case.id, sentence))
+        for text in self.unrelated_sources(case):
+            yield from sorted(standing_alone(text), key=lambda sentence: self.order_key(case.id, sentence))
 
 
-def refused(case: Case) -> str:
+def unusable_reason(case: Case) -> str:
     """Why a case can't be changed at all; empty if it can."""
     if not case.response or not case.response.strip():
         return "there is no response"
@@ -112,12 +118,12 @@ def refused(case: Case) -> str:
     return ""
 
 
-def takes_up(case: Case) -> bool:
+def addresses_query(case: Case) -> bool:
     """Whether the response visibly takes up the query: it holds most of its words."""
-    return covered(case.query, case.response or "") >= TAKEN_UP
+    return coverage(case.query, case.response or "") >= ADDRESSES
 
 
-def answers(case: Case) -> int | None:
+def answering_source(case: Case) -> int | None:
     """The place of the source that visibly serves a response which visibly takes up the query; None if none does.
 
     Served must be the sentence of the response that shares most with the query: the others may be beside the point. And
@@ -125,16 +131,16 @@ def answers(case: Case) -> int | None:
     what is asked about its Wi-Fi.
     """
     said = [one.text for one in split_sentences(case.response or "")]
-    if not said or not takes_up(case):
+    if not said or not addresses_query(case):
         return None
-    answering = max(said, key=lambda sentence: covered(case.query, sentence))
+    answering = max(said, key=lambda sentence: coverage(case.query, sentence))
     topic = set(content(answering)) & set(content(case.query))
     there = {word for source in case.sources for word in content(source.text)}
-    if len(topic & there) < TAKEN_UP * len(topic):
+    if len(topic & there) < ADDRESSES * len(topic):
         return None
-    shares = [covered(answering, source.text) for source in case.sources]
+    shares = [coverage(answering, source.text) for source in case.sources]
     best = max(range(len(shares)), key=lambda i: (shares[i], -i), default=None)
-    return best if best is not None and shares[best] >= SERVES else None
+    return best if best is not None and shares[best] >= SUPPORTS_ANSWER else None
 
 
 def standing_alone(text: str) -> list[str]:
@@ -151,18 +157,18 @@ def standing_alone(text: str) -> list[str]:
     ]
 
 
-def covered(sentence: str, by: str) -> float:
+def coverage(sentence: str, by: str) -> float:
     """The share of a sentence's content words that another text holds, in [0, 1]."""
     words, there = set(content(sentence)), set(content(by))
     return len(words & there) / max(1, len(words))
 
 
-def key_of(case: Case) -> tuple[frozenset[str], frozenset[str]]:
+def answer_details(case: Case) -> tuple[frozenset[str], frozenset[str]]:
     """What the response says that the query doesn't: (numbers, words of names)."""
     response = case.response or ""
     asked = set(content(case.query))
     found = frozenset(numbers(response) - asked)
-    named = frozenset(word for name in names(response) for word in content(name)) - asked
+    named = name_words(response) - asked
     return found, frozenset(word for word in named if not word[0].isdigit())
 
 

@@ -1,4 +1,4 @@
-"""Does the better version score higher? Pairs evaluated, and what comes of it in numbers."""
+"""Does the better version score higher? Pairs evaluated, and how often the judge agrees with them."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ import numpy as np
 from ragtriage.core.case import Case
 from ragtriage.core.metric import Metric
 from ragtriage.core.options import WINDOW
+from ragtriage.core.statistics import ClusterBootstrap, share, wilson_interval
 from ragtriage.core.verdicts import Score, Undefined
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.protocol import Judge
 from ragtriage.metrics import metrics_named
-from ragtriage.runs.summary import RESAMPLES
-from ragtriage.testset.reliability import wilson
-from ragtriage.trust.pairs import Pair
+from ragtriage.trust.baselines import agreement_by_length, agreement_by_overlap
+from ragtriage.trust.pairs.pair_files import Pair
 
 Value = float | Undefined
 """A score's value, or why there is none."""
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +49,26 @@ class ScoredPair:
     @property
     def agrees(self) -> bool:
         """Whether the better version scores higher. A tie is no agreement, and nor is a score that is undefined."""
-        return self.margin is not None and self.margin > 1e-9
+        return self.margin is not None and self.margin > _ROUNDING
 
     @property
     def ties(self) -> bool:
         """Whether both versions score the same."""
-        return self.margin is not None and abs(self.margin) <= 1e-9
+        return self.margin is not None and abs(self.margin) <= _ROUNDING
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
-    """How often the better version of a pair scores higher."""
+class PairAgreement:
+    """How often the better version of a pair scores higher; its fields are the stable form for machines."""
 
-    n: int
-    """Pairs that count: all but those on which the judge failed."""
+    agreement: float | None
+    """`agreed` / `pairs`, in [0, 1]; None if no pair counts, or if none has both scores."""
+    low: float | None
+    """Lower end of the 95 % interval: percentile bootstrap over groups (Efron 1979). Where no resample differs from
+    another, because all pairs agree or none does, Wilson's (1927) over as many trials as there are groups."""
+    high: float | None
+    pairs: int
+    """Those that count: all but those on which the judge failed."""
     groups: int
     """Queries behind them."""
     agreed: int
@@ -69,34 +76,13 @@ class Agreement:
     undefined: int
     """Pairs of which a version has no score; they are no agreement."""
     failed: int
-    """Pairs on which the judge failed; they aren't among `n`."""
-    share: float | None
-    """`agreed` / `n`, in [0, 1]; None if no pair counts, or if none has both scores."""
-    low: float | None
-    """Lower end of the 95 % interval: percentile bootstrap over groups (Efron 1979). Where no resample differs from
-    another, because all pairs agree or none does, Wilson's (1927) over as many trials as there are groups."""
-    high: float | None
-    reason: str = ""
-    """Where `share` is None, or scores are undefined: the commonest reason."""
-
-    def as_json(self) -> dict[str, Any]:
-        """The stable form for machines."""
-        return {
-            "agreement": self.share,
-            "low": self.low,
-            "high": self.high,
-            "pairs": self.n,
-            "groups": self.groups,
-            "agreed": self.agreed,
-            "ties": self.ties,
-            "undefined": self.undefined,
-            "failed": self.failed,
-            "reason": self.reason or None,
-        }
+    """Pairs on which the judge failed; they aren't among `pairs`."""
+    reason: str | None = None
+    """Where `agreement` is None, or scores are undefined: the commonest reason."""
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class ScoringTask:
     """Cases to be scored together, since they need the same metrics."""
 
     metrics: tuple[Metric, ...]
@@ -104,7 +90,7 @@ class Task:
     """Each version once."""
 
 
-def tasks(pairs: Sequence[Pair], further: Mapping[str, Sequence[str]]) -> list[Task]:
+def scoring_tasks(pairs: Sequence[Pair], further: Mapping[str, Sequence[str]]) -> list[ScoringTask]:
     """What has to be evaluated to score pairs: a version that several pairs share is evaluated once a metric.
 
     Args:
@@ -113,8 +99,8 @@ def tasks(pairs: Sequence[Pair], further: Mapping[str, Sequence[str]]) -> list[T
     """
     found = []
     for name in dict.fromkeys(pair.metric for pair in pairs):
-        versions = {_key(v): v for pair in pairs if pair.metric == name for v in (pair.better, pair.worse)}
-        found.append(Task(metrics_named([name, *further.get(name, ())]), tuple(versions.values())))
+        versions = {version_key(v): v for pair in pairs if pair.metric == name for v in (pair.better, pair.worse)}
+        found.append(ScoringTask(metrics_named([name, *further.get(name, ())]), tuple(versions.values())))
     return found
 
 
@@ -144,19 +130,19 @@ def score_pairs(
     """
     further = further or {}
     values: dict[tuple[str, Any], Value] = {}
-    for task in tasks(pairs, further):
+    for task in scoring_tasks(pairs, further):
         for record in evaluate_sync(task.cases, judge, metrics=task.metrics, window=window):
             for name, outcome in record.outcomes.items():
-                values[name, _key(record.case)] = outcome.value if isinstance(outcome, Score) else outcome
+                values[name, version_key(record.case)] = outcome.value if isinstance(outcome, Score) else outcome
             advance()
     return [
-        ScoredPair(pair, name, values[name, _key(pair.better)], values[name, _key(pair.worse)])
+        ScoredPair(pair, name, values[name, version_key(pair.better)], values[name, version_key(pair.worse)])
         for pair in pairs
         for name in (pair.metric, *further.get(pair.metric, ()))
     ]
 
 
-def agreement_of(scored: Sequence[ScoredPair], seed: int = 0) -> Agreement:
+def pair_agreement(scored: Sequence[ScoredPair], seed: int = 0) -> PairAgreement:
     """How often the better version scores higher, with its interval.
 
     Args:
@@ -164,42 +150,48 @@ def agreement_of(scored: Sequence[ScoredPair], seed: int = 0) -> Agreement:
         seed: of the resamples.
     """
     counted = [one for one in scored if not one.failed]
-    failed = len(scored) - len(counted)
     undefined = sum(one.margin is None for one in counted)
-    values = [value for one in counted or scored for value in (one.better, one.worse)]
-    reasons = Counter(value.reason for value in values if isinstance(value, Undefined))
-    reason = min(reasons, key=lambda text: (-reasons[text], text)) if reasons else ""
-    groups = len({one.pair.group for one in counted})
-    agreed = sum(one.agrees for one in counted)
-    ties = sum(one.ties for one in counted)
-    if undefined == len(counted):
-        return Agreement(len(counted), groups, 0, 0, undefined, failed, None, None, None, reason)
-    low, high = interval([(one.pair.group, one.agrees) for one in counted], seed)
-    return Agreement(len(counted), groups, agreed, ties, undefined, failed, agreed / len(counted), low, high, reason)
+    agreed, ties = sum(one.agrees for one in counted), sum(one.ties for one in counted)
+    reasons = Counter(
+        value.reason for one in counted or scored for value in (one.better, one.worse) if isinstance(value, Undefined)
+    )
+    known: tuple[float | None, float | None, float | None] = (None, None, None)
+    if undefined < len(counted):
+        known = (agreed / len(counted), *interval([(one.pair.group, one.agrees) for one in counted], seed))
+    return PairAgreement(
+        *known,
+        len(counted),
+        len({one.pair.group for one in counted}),
+        agreed,
+        ties,
+        undefined,
+        len(scored) - len(counted),
+        min(reasons, key=lambda text: (-reasons[text], text), default="") or None,
+    )
 
 
 def interval(hits: Sequence[tuple[str, bool]], seed: int = 0) -> tuple[float, float]:
-    """The 95 % interval of a share over grouped hits; see `Agreement.low`.
+    """The 95 % interval of a share over grouped hits; see `PairAgreement.low`.
 
     Args:
         hits: (group, whether it is one), at least one.
         seed: of the resamples.
     """
-    names = {name: i for i, name in enumerate(sorted({group for group, _ in hits}))}
-    count, good = np.zeros(len(names)), np.zeros(len(names))
+    groups: dict[str, list[bool]] = {}
     for group, hit in hits:
-        count[names[group]] += 1
-        good[names[group]] += hit
-    ratios = set((good / count).tolist())
-    if len(ratios) == 1:
-        value = ratios.pop()
-        found = wilson(round(value * len(names)), len(names))
-        return (found.low or 0.0, 1.0 if found.high is None else found.high)
-    generator = np.random.default_rng(seed)
-    picks = generator.integers(0, len(names), (RESAMPLES, len(names)))
-    drawn = good[picks].sum(axis=1) / count[picks].sum(axis=1)
-    low, high = np.quantile(drawn, (0.025, 0.975))
-    return float(low), float(high)
+        groups.setdefault(group, []).append(hit)
+    shares = {sum(some) / len(some) for some in groups.values()}
+    if len(shares) == 1:
+        return wilson_interval(round(shares.pop() * len(groups)) / len(groups), len(groups))
+    found = ClusterBootstrap([group for group, _ in hits], seed).estimate(
+        share(np.array([hit for _, hit in hits], dtype=np.float64))
+    )
+    return found.low or 0.0, 1.0 if found.high is None else found.high
+
+
+def lexical_agreement(pairs: Sequence[Pair]) -> tuple[float | None, float | None]:
+    """The shares of pairs, in [0, 1], that length and word overlap alone get right; see `ragtriage.trust.baselines`."""
+    return agreement_by_length(pairs), agreement_by_overlap(pairs)
 
 
 def by_metric(scored: Sequence[ScoredPair]) -> Iterator[tuple[str, list[ScoredPair]]]:
@@ -209,6 +201,6 @@ def by_metric(scored: Sequence[ScoredPair]) -> Iterator[tuple[str, list[ScoredPa
         yield metric.name, [one for one in scored if one.pair.metric == one.metric == metric.name]
 
 
-def _key(case: Case) -> Any:
+def version_key(case: Case) -> Any:
     """What makes two versions the same."""
     return case.query, case.sources, case.response, case.history

@@ -7,57 +7,66 @@ from dataclasses import replace
 from ragtriage.core.case import Case, Source
 from ragtriage.text import split_questions, split_sentences
 from ragtriage.text.words import question_type
-from ragtriage.trust.pairs import Change
-from ragtriage.trust.perturb.surroundings import HOLDS, Made, Skipped, Surroundings, answers, covered, key_of, without
-from ragtriage.trust.wording import content, names, numbers
+from ragtriage.trust.pairs.pair_files import Change
+from ragtriage.trust.perturb.file_context import (
+    SAME_SENTENCE,
+    FileContext,
+    Skipped,
+    Worsened,
+    answer_details,
+    answering_source,
+    coverage,
+    without,
+)
+from ragtriage.trust.wording import content, name_words, numbers
 
-NO_STRANGER = "no other case's source is surely about something else"
+NO_UNRELATED_SOURCE = "no other case's source is surely about something else"
 UNSURE = "it can't be told by rules that the response answers the query from its sources"
 _ASKED = 0.5
 """The share of the query's telling words from which on a sentence of a source may answer it."""
-_SAID = 0.6
+_ANSWER = 0.6
 """The share of the answering sentence from which on a sentence of a source surely holds it."""
 
 
-def irrelevant_source(case: Case, around: Surroundings) -> Made | Skipped:
+def irrelevant_source(case: Case, context: FileContext) -> Worsened | Skipped:
     """Add another case's source that is about something else, as the last one."""
-    if answers(case) is None:
+    if answering_source(case) is None:
         return Skipped(UNSURE)
-    stranger = next(iter(around.strangers(case)), None)
-    if stranger is None:
-        return Skipped(NO_STRANGER)
-    worse = replace(case, sources=(*case.sources, Source(stranger)))
+    unrelated = next(iter(context.unrelated_sources(case)), None)
+    if unrelated is None:
+        return Skipped(NO_UNRELATED_SOURCE)
+    worse = replace(case, sources=(*case.sources, Source(unrelated)))
     place = f"source {len(worse.sources)}"
-    return Made(worse, Change("an irrelevant source added", place, "", stranger))
+    return Worsened(worse, Change("an irrelevant source added", place, "", unrelated))
 
 
-def stray_fact(case: Case, around: Surroundings) -> Made | Skipped:
+def stray_fact(case: Case, context: FileContext) -> Worsened | Skipped:
     """Add a sentence of another case's source to the end of the source that serves the response."""
-    at = answers(case)
+    at = answering_source(case)
     if at is None:
         return Skipped(UNSURE)
-    sentence = next(around.strange_sentences(case), None)
+    sentence = next(context.unrelated_sentences(case), None)
     if sentence is None:
-        return Skipped(NO_STRANGER)
+        return Skipped(NO_UNRELATED_SOURCE)
     source = case.sources[at]
     sources = (*case.sources[:at], replace(source, text=f"{source.text.rstrip()} {sentence}"), *case.sources[at + 1 :])
     change = Change("a fact of another case added to a source", f"source {at + 1}", "", sentence)
-    return Made(replace(case, sources=sources), change)
+    return Worsened(replace(case, sources=sources), change)
 
 
-def answer_removed(case: Case, around: Surroundings) -> Made | Skipped:
+def answer_removed(case: Case, context: FileContext) -> Worsened | Skipped:
     """Remove every sentence of the sources that holds what the response says, or shares much with the query.
 
     What is left holds none of the response's numbers and names, so that no other sentence can give the same answer.
     """
-    if answers(case) is None:
+    if answering_source(case) is None:
         return Skipped(UNSURE)
     if any(question_type(one.text) == "yesno" for one in split_questions(case.query)):
         return Skipped("what is left may still tell yes or no")
     said = [one.text for one in split_sentences(case.response or "")]
-    answering = max(said, key=lambda sentence: covered(case.query, sentence))
-    key_numbers, key_names = key_of(case)
-    asked = around.telling(case.query) or frozenset(content(case.query))
+    answering = max(said, key=lambda sentence: coverage(case.query, sentence))
+    key_numbers, key_names = answer_details(case)
+    asked = context.distinctive(case.query) or frozenset(content(case.query))
     sources, removed = [], []
     for source in case.sources:
         sentences = split_sentences(source.text)
@@ -66,19 +75,19 @@ def answer_removed(case: Case, around: Surroundings) -> Made | Skipped:
             for one in sentences
             if key_numbers & numbers(one.text)
             or key_names & set(content(one.text))
-            or any(covered(sentence, one.text) >= HOLDS for sentence in said)
+            or any(coverage(sentence, one.text) >= SAME_SENTENCE for sentence in said)
             or len(asked & set(content(one.text))) >= _ASKED * len(asked)
         ]
         removed += [one.text for one in away]
         rest = without(source.text, away)
         if len(away) < len(sentences) and rest:
             sources.append(replace(source, text=rest))
-    if not any(covered(answering, text) >= _SAID for text in removed):
+    if not any(coverage(answering, text) >= _ANSWER for text in removed):
         return Skipped("no sentence of the sources surely holds the answer")
     if not sources:
         return Skipped("nothing would be left of the sources")
     rest = "\n".join(source.text for source in sources)
-    if key_numbers & numbers(rest) or key_names & {word for name in names(rest) for word in content(name)}:
+    if key_numbers & numbers(rest) or key_names & name_words(rest):
         return Skipped("something else in the sources may hold the answer too")
     change = Change("the sentences that hold the answer removed", "sources", "\n".join(removed), "")
-    return Made(replace(case, sources=tuple(sources)), change)
+    return Worsened(replace(case, sources=tuple(sources)), change)

@@ -1,4 +1,4 @@
-"""Perturbations that a language model writes: paraphrases and altered claims, taken only if rules can check them."""
+"""Changes that a language model writes: paraphrases and altered claims, used only if rules can check them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from ragtriage.core.case import Case
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Failure, Verdict
 from ragtriage.judges.protocol import Judge
-from ragtriage.trust.pairs import Change, Pair
+from ragtriage.trust.pairs.pair_files import Change, Pair
 from ragtriage.trust.perturb.bounds import bounded, negated
-from ragtriage.trust.wording import NUMBER, content, names, numbers
+from ragtriage.trust.perturb.file_context import most_first
+from ragtriage.trust.wording import NUMBER, content, name_words, numbers
 
-WRITES: Mapping[str, Callable[[str], Question]] = MappingProxyType(
+QUESTION_FOR: Mapping[str, Callable[[str], Question]] = MappingProxyType(
     {"self_distinctness": ask.reworded, "groundedness": ask.altered}
 )
-"""A metric → what a model is asked to write of the sentence that the rules have picked."""
-AT_ONCE = 256
+"""A metric → what a model is asked to write of the sentence that the rules have selected."""
+BATCH = 256
 """Sentences that are asked for together."""
 _KEPT = 0.5
 """The share of a sentence's content words that an altered one keeps at least."""
@@ -30,14 +31,14 @@ _LONGER = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenChanges:
     """Pairs, some of them with a change that a model wrote."""
 
     pairs: tuple[Pair, ...]
-    """All of them, in their order; where the model's sentence wasn't taken, the rules' change stays."""
-    taken: int
-    refused: Mapping[str, int]
-    """Why a sentence wasn't taken → how often."""
+    """All of them, in their order; where the model's sentence wasn't accepted, the rules' change stays."""
+    accepted: int
+    rejected: Mapping[str, int]
+    """Why a sentence wasn't accepted → how often."""
     failed: int
     """Sentences that the model failed to write; the next run asks again."""
 
@@ -45,17 +46,17 @@ class Written:
 def questions_to_write(pairs: Sequence[Pair]) -> list[tuple[int, Question]]:
     """(position of a pair, what a model is asked for it); only for changes of a sentence that rules have made."""
     return [
-        (i, WRITES[pair.metric](pair.change.before))
+        (i, QUESTION_FOR[pair.metric](pair.change.before))
         for i, pair in enumerate(pairs)
-        if pair.metric in WRITES and pair.change and pair.change.before and pair.change.by == "rule"
+        if pair.metric in QUESTION_FOR and pair.change and pair.change.before and pair.change.by == "rule"
     ]
 
 
-def write_changes(pairs: Sequence[Pair], judge: Judge) -> Written:
+def write_changes(pairs: Sequence[Pair], judge: Judge) -> WrittenChanges:
     """Have a model write the paraphrases and altered claims of pairs that rules have made.
 
-    A sentence is taken only where rules can check it: a paraphrase keeps all numbers, names and negations; an altered
-    claim keeps most words, and its new number, name or negation stands in no source.
+    A sentence is accepted only where rules can check it: a paraphrase keeps all numbers, names and negations; an
+    altered claim keeps most words, and its new number, name or negation stands in no source.
 
     Raises:
         JudgeError: the judge can't work at all.
@@ -64,30 +65,34 @@ def write_changes(pairs: Sequence[Pair], judge: Judge) -> Written:
     wanted = questions_to_write(pairs)
     answers = asyncio.run(_asked([question for _, question in wanted], judge))
     found = list(pairs)
-    refused: Counter[str] = Counter()
-    taken = failed = 0
+    rejected: Counter[str] = Counter()
+    accepted = failed = 0
     for (i, question), answer in zip(wanted, answers, strict=True):
         if isinstance(answer, Failure | Verdict | None):
             failed += 1
             continue
         text = " ".join(answer[0].text.split()) if answer else ""
-        check = not_the_same if pairs[i].metric == "self_distinctness" else not_something_else
-        why = check(question.subject, text, pairs[i].better) if text else "nothing was written"
-        if why:
-            refused[why] += 1
+        if not text:
+            why = "nothing was written"
+        elif pairs[i].metric == "self_distinctness":
+            why = not_a_paraphrase(question.subject, text)
         else:
-            taken += 1
+            why = not_altered(question.subject, text, pairs[i].better)
+        if why:
+            rejected[why] += 1
+        else:
+            accepted += 1
             found[i] = _with(pairs[i], text, judge.name())
-    return Written(tuple(found), taken, dict(sorted(refused.items(), key=lambda item: (-item[1], item[0]))), failed)
+    return WrittenChanges(tuple(found), accepted, most_first(rejected), failed)
 
 
-def not_the_same(sentence: str, other: str, case: Case) -> str:  # noqa: ARG001  # both checks get the case
-    """Why a text can't be taken for a paraphrase of a sentence; "" if it can, as far as rules see."""
+def not_a_paraphrase(sentence: str, other: str) -> str:
+    """Why a text can't be accepted as a paraphrase of a sentence; "" if it can, as far as rules see."""
     if content(sentence) == content(other):
         return "a paraphrase has the same words"
     if numbers(sentence) != numbers(other):
         return "a paraphrase has other numbers"
-    if _named(sentence) - set(content(other)) or _named(other) - set(content(sentence)):
+    if name_words(sentence) - set(content(other)) or name_words(other) - set(content(sentence)):
         return "a paraphrase has other names"
     if negated(sentence) != negated(other):
         return "a paraphrase has other negations"
@@ -96,28 +101,26 @@ def not_the_same(sentence: str, other: str, case: Case) -> str:  # noqa: ARG001 
     return ""
 
 
-def not_something_else(sentence: str, other: str, case: Case) -> str:
-    """Why a text can't be taken for an altered claim that no source supports; "" if it can, as far as rules see."""
+def not_altered(sentence: str, other: str, case: Case) -> str:
+    """Why a text can't be accepted as an altered claim that no source supports; "" if it can, as far as rules see."""
     before, after = set(content(sentence)), set(content(other))
     if len(before & after) < _KEPT * len(before):
         return "of an altered claim more than a detail is changed"
     there = {word for source in case.sources for word in content(source.text)}
-    details = (numbers(other) | _named(other)) - before
+    details = (numbers(other) | name_words(other)) - before
     if any(numbers(m[0]) - numbers(other) and bounded(sentence, m.span()) for m in NUMBER.finditer(sentence)):
         return "an altered claim moves a bound, so that it may still follow"
-    if details and not details & there:
-        return ""
-    if not details and negated(sentence) != negated(other) and len(after - before) <= 1:
-        return ""
     if details:
-        return "the new detail of an altered claim stands in the sources"
+        return "the new detail of an altered claim stands in the sources" if details & there else ""
+    if negated(sentence) != negated(other) and len(after - before) <= 1:
+        return ""
     return "what an altered claim changes is no number, name or negation"
 
 
 async def _asked(questions: Sequence[Question], judge: Judge) -> list[Answer | None]:
     answers: list[Answer | None] = [None] * len(questions)
-    for start in range(0, len(questions), AT_ONCE):
-        async for position, answer in judge.ask(questions[start : start + AT_ONCE]):
+    for start in range(0, len(questions), BATCH):
+        async for position, answer in judge.ask(questions[start : start + BATCH]):
             answers[start + position] = answer
     return answers
 
@@ -130,9 +133,4 @@ def _with(pair: Pair, text: str, by: str) -> Pair:
         worse, what = f"{response.rstrip()} {text}", "a paraphrased repeat added to the response"
     else:
         worse, what = response.replace(before, text, 1), "a claim altered"
-    change = Change(what, "response", before, text, by)
-    return replace(pair, worse=replace(pair.worse, response=worse), change=change)
-
-
-def _named(text: str) -> set[str]:
-    return {word for name in names(text) for word in content(name)}
+    return replace(pair, worse=replace(pair.worse, response=worse), change=Change(what, "response", before, text, by))

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from ragtriage.core.case import Case
 from ragtriage.text import split_sentences
-from ragtriage.trust.pairs import Change
+from ragtriage.trust.pairs.pair_files import Change
 from ragtriage.trust.perturb.bounds import DAYS, LAST_DAY, MONTHS, accounted_for, bounded, highest, negated, only_larger
-from ragtriage.trust.perturb.surroundings import Made, Skipped, Surroundings, covered
-from ragtriage.trust.wording import NUMBER, content, names, numbers
+from ragtriage.trust.perturb.file_context import FileContext, Skipped, Worsened, coverage
+from ragtriage.trust.wording import NUMBER, content, name_words, names, numbers
 
 SURE = 0.6
 """The share of a sentence's content words that one source has to hold, so that it was surely supported before."""
@@ -32,7 +32,7 @@ Alteration = tuple[str, str, str]
 """(the altered sentence, what stood there, what stands there now)."""
 
 
-def claim_altered(case: Case, around: Surroundings) -> Made | Skipped:
+def claim_altered(case: Case, context: FileContext) -> Worsened | Skipped:
     """Change one detail of a sentence that a source surely supports, so that no source supports it any more.
 
     Tried in this order: a number, a month or day, a number in words, a name, a direction, a negation. A number, month
@@ -42,32 +42,31 @@ def claim_altered(case: Case, around: Surroundings) -> Made | Skipped:
     sure = [one for one in sentences if _supporting(one.text, case) >= SURE and _all_there(one.text, case)]
     if not sure:
         return Skipped("no sentence of the response is surely supported")
-    ways: tuple[Callable[[str, Case, Surroundings], Iterator[Alteration]], ...] = (
+    ways: tuple[Callable[[str, Case, FileContext], Iterator[Alteration]], ...] = (
         _numbers, _dates, _counts, _names, _directions, _negations,
     )  # fmt: skip
     for way in ways:
-        for sentence in sorted(sure, key=lambda one: around.lot(case.id, one.text)):
-            for altered, before, after in way(sentence.text, case, around):
+        for sentence in sorted(sure, key=lambda one: context.order_key(case.id, one.text)):
+            for altered, before, after in way(sentence.text, case, context):
                 start, end = sentence.span or (0, 0)
                 response = case.response or ""
                 worse = replace(case, response=response[:start] + altered + response[end:])
                 what = f"a claim altered: {before or 'nothing'} → {after or 'nothing'}"
-                return Made(worse, Change(what, "response", sentence.text, altered))
+                return Worsened(worse, Change(what, "response", sentence.text, altered))
     return Skipped("no sentence has a detail that can be changed so that it is surely unsupported")
 
 
 def _supporting(sentence: str, case: Case) -> float:
-    return max((covered(sentence, source.text) for source in case.sources), default=0.0)
+    return max((coverage(sentence, source.text) for source in case.sources), default=0.0)
 
 
 def _all_there(sentence: str, case: Case) -> bool:
     """Whether every number and name of a sentence stands in the sources or the query; else it may be unsupported."""
     there = set(content(" ".join([*(source.text for source in case.sources), case.query])))
-    named = {word for name in names(sentence) for word in content(name)}
-    return numbers(re.sub(r"\[[^\]]*\]", "", sentence)) | named <= there
+    return numbers(re.sub(r"\[[^\]]*\]", "", sentence)) | name_words(sentence) <= there
 
 
-def _numbers(sentence: str, case: Case, around: Surroundings) -> Iterator[Alteration]:
+def _numbers(sentence: str, case: Case, context: FileContext) -> Iterator[Alteration]:
     """Numbers that stand in the sources, not in the query, changed into ones that stand nowhere."""
     there, asked = _numbers_of_sources(case), numbers(case.query)
     for match in NUMBER.finditer(sentence):
@@ -78,7 +77,7 @@ def _numbers(sentence: str, case: Case, around: Surroundings) -> Iterator[Altera
             continue
         if not _free(sentence, match.span(), case):
             continue
-        others = _other_numbers(match[0], around.lot(case.id, sentence, match[0]))
+        others = _other_numbers(match[0], context.order_key(case.id, sentence, match[0]))
         for other in _fitting(others, sentence, match.span()):
             if not numbers(other) & (there | asked | numbers(case.response or "")):
                 yield _put(sentence, match.span(), other)
@@ -133,18 +132,18 @@ def _other_numbers(written: str, lot: bytes) -> Iterator[str]:
         yield f"{step}{rest}"
 
 
-def _dates(sentence: str, case: Case, around: Surroundings) -> Iterator[Alteration]:
+def _dates(sentence: str, case: Case, context: FileContext) -> Iterator[Alteration]:
     """Months and days of the week that stand in the sources, not in the query."""
-    yield from _from_list(sentence, case, around, MONTHS)
-    yield from _from_list(sentence, case, around, DAYS)
+    yield from _from_list(sentence, case, context, MONTHS)
+    yield from _from_list(sentence, case, context, DAYS)
 
 
-def _counts(sentence: str, case: Case, around: Surroundings) -> Iterator[Alteration]:
+def _counts(sentence: str, case: Case, context: FileContext) -> Iterator[Alteration]:
     """Numbers in words."""
-    yield from _from_list(sentence, case, around, _COUNTS)
+    yield from _from_list(sentence, case, context, _COUNTS)
 
 
-def _from_list(sentence: str, case: Case, around: Surroundings, words: tuple[str, ...]) -> Iterator[Alteration]:
+def _from_list(sentence: str, case: Case, context: FileContext, words: tuple[str, ...]) -> Iterator[Alteration]:
     texts = " ".join([*(source.text for source in case.sources), case.query, case.response or ""])
     there = set(content(texts))
     for match in re.finditer(rf"\b({'|'.join(words)})s?\b", sentence):
@@ -156,13 +155,13 @@ def _from_list(sentence: str, case: Case, around: Surroundings, words: tuple[str
         if words is _COUNTS and only_larger(sentence, match.span()):
             free = [word for word in free if words.index(word) > words.index(match[1])]
         if free and _free(sentence, match.span(), case) and not set(content(match[0])) & set(content(case.query)):
-            other = free[around.lot(case.id, sentence, match[0])[0] % len(free)]
+            other = free[context.order_key(case.id, sentence, match[0])[0] % len(free)]
             yield _put(
                 sentence, match.span(), other + ("s" if match[0].endswith("s") and match[0] not in words else "")
             )
 
 
-def _names(sentence: str, case: Case, around: Surroundings) -> Iterator[Alteration]:
+def _names(sentence: str, case: Case, context: FileContext) -> Iterator[Alteration]:
     """Names of two words or more that stand in the sources, changed into one that a source of another case holds."""
     texts = " ".join([*(source.text for source in case.sources), case.query, case.response or ""])
     known = set(content(texts))
@@ -172,7 +171,7 @@ def _names(sentence: str, case: Case, around: Surroundings) -> Iterator[Alterati
             continue
         if not any(name in source.text for source in case.sources):
             continue
-        for text in around.strangers(case):
+        for text in context.unrelated_sources(case):
             others = [n for n in names(text) if len(n.split()) == len(words) and not set(content(n)) & known]
             if others:
                 start = sentence.index(name)
@@ -180,7 +179,7 @@ def _names(sentence: str, case: Case, around: Surroundings) -> Iterator[Alterati
                 break
 
 
-def _directions(sentence: str, case: Case, around: Surroundings) -> Iterator[Alteration]:  # noqa: ARG001  # see `ways`
+def _directions(sentence: str, case: Case, context: FileContext) -> Iterator[Alteration]:  # noqa: ARG001  # see `ways`
     """Words that have an opposite, where one sentence of a source says nearly the same with the same word.
 
     Not where something is denied: "nothing is paid" and "nothing is free" don't exclude each other.
@@ -194,7 +193,7 @@ def _directions(sentence: str, case: Case, around: Surroundings) -> Iterator[Alt
             yield _put(sentence, match.span(), other)
 
 
-def _negations(sentence: str, case: Case, around: Surroundings) -> Iterator[Alteration]:  # noqa: ARG001  # see `ways`
+def _negations(sentence: str, case: Case, context: FileContext) -> Iterator[Alteration]:  # noqa: ARG001  # see `ways`
     """A negation taken out or put in, where one sentence of a source says nearly the same."""
     source = _nearest(sentence, case)
     if not source or negated(source) != negated(sentence) or negated(sentence) > 1:
@@ -209,8 +208,8 @@ def _negations(sentence: str, case: Case, around: Surroundings) -> Iterator[Alte
 def _nearest(sentence: str, case: Case) -> str:
     """The sentence of a source that surely says the same; "" if there is none."""
     all_of = [one.text for source in case.sources for one in split_sentences(source.text)]
-    best = max(all_of, key=lambda text: covered(sentence, text), default="")
-    return best if covered(sentence, best) >= SURER else ""
+    best = max(all_of, key=lambda text: coverage(sentence, text), default="")
+    return best if coverage(sentence, best) >= SURER else ""
 
 
 def _put(sentence: str, span: tuple[int, int], other: str) -> Alteration:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from ragtriage.core.case import Case, Source, Turn
-from ragtriage.core.errors import InputError
 from ragtriage.metrics import metric_named
-from ragtriage.readers.json_objects import first_line, values_in
+from ragtriage.readers.json_objects import first_line, row_as, values_in, write_lines
 from ragtriage.readers.problems import Rejected, RowProblem
+from ragtriage.readers.text_values import shown
 
 SHORT: Mapping[str, str] = MappingProxyType(
     {
@@ -27,7 +26,6 @@ SHORT: Mapping[str, str] = MappingProxyType(
     }
 )
 """The short names of THELMA's table 1, in its order → the metrics."""
-SHORT_OF: Mapping[str, str] = MappingProxyType({name: short for short, name in SHORT.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +68,34 @@ class PairsRead:
     """Rows that can't be used, with the reason."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Version:
+    sources: list[Any] = field(default_factory=list)
+    response: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    content: str
+    role: Any = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class _PairRow:
+    query: str
+    metric: str
+    better: _Version
+    worse: _Version
+    id: Any = None
+    group: Any = None
+    history: list[_Message] | None = None
+    change: Change | None = None
+
+    def __post_init__(self) -> None:
+        if not self.query.strip():
+            raise ValueError("query is empty: write it as a text in quotes")
+
+
 def read_pairs(path: str) -> PairsRead:
     """The pairs of a JSONL file, which may be gzipped; `-` is standard input.
 
@@ -99,17 +125,39 @@ def pair_of(values: Mapping[str, Any], name: str) -> Pair:
     Raises:
         RowProblem: a field is missing or of the wrong kind.
     """
-    query = _text(values, "query")
-    given = _text(values, "metric")
-    found = metric_named(SHORT.get(given, given))
-    if found is None:
-        raise RowProblem("metric", f"{given!r} is no metric: use one of {', '.join([*SHORT, *SHORT.values()])}")
-    own = str(values.get("id") or name)
-    history = _history(values.get("history"))
-    better, worse = (_side(values, side, f"{own}/{side}", query, history) for side in ("better", "worse"))
+    row = row_as(_PairRow, values)
+    metric = metric_named(SHORT.get(row.metric, row.metric))
+    if metric is None:
+        raise RowProblem("metric", f"{row.metric!r} is no metric: use one of {', '.join([*SHORT, *SHORT.values()])}")
+    own = str(row.id or name)
+    history = tuple(Turn(str(one.role), one.content) for one in row.history or ())
+    better, worse = (
+        Case(f"{own}/{side}", row.query, sources_of(version.sources, f"{side}.sources"), version.response,
+             history=history)
+        for side, version in (("better", row.better), ("worse", row.worse))
+    )  # fmt: skip
     if (better.sources, better.response) == (worse.sources, worse.response):
         raise RowProblem("worse", "is the same as `better`: give two versions that differ")
-    return Pair(own, str(values.get("group") or query), found.name, better, worse, _change(values.get("change")))
+    return Pair(own, str(row.group or row.query), metric.name, better, worse, row.change)
+
+
+def sources_of(values: Iterable[Any], column: str) -> tuple[Source, ...]:
+    """The sources of a column: texts, or objects with `text` and `id`.
+
+    Raises:
+        RowProblem: one of them is neither.
+    """
+    found = []
+    for value in values:
+        match value:
+            case str():
+                found.append(Source(value))
+            case {"text": str() as text}:
+                name = value.get("id")
+                found.append(Source(text, None if name is None else str(name)))
+            case _:
+                raise RowProblem(column, f"holds {shown(value)}: write texts, or objects with `text`")
+    return tuple(found)
 
 
 def write_pairs(pairs: Iterable[Pair], path: Path) -> None:
@@ -118,14 +166,7 @@ def write_pairs(pairs: Iterable[Pair], path: Path) -> None:
     Raises:
         InputError: it can't be written.
     """
-    part = path.with_name(path.name + ".part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("w", encoding="utf-8", errors="backslashreplace") as target:
-            target.writelines(json.dumps(as_row(pair), ensure_ascii=False) + "\n" for pair in pairs)
-        part.replace(path)
-    except OSError as error:
-        raise InputError(f"{path} can't be written: {error.strerror or error}") from error
+    write_lines(map(as_row, pairs), path)
 
 
 def as_row(pair: Pair) -> dict[str, Any]:
@@ -133,59 +174,7 @@ def as_row(pair: Pair) -> dict[str, Any]:
     row: dict[str, Any] = {"id": pair.id, "group": pair.group, "metric": pair.metric, "query": pair.better.query}
     if pair.better.history:
         row["history"] = [{"role": turn.role, "content": turn.text} for turn in pair.better.history]
-    row |= {"better": _written(pair.better), "worse": _written(pair.worse)}
+    for side, case in (("better", pair.better), ("worse", pair.worse)):
+        sources = [s.text if s.id is None else {"id": s.id, "text": s.text} for s in case.sources]
+        row[side] = {"sources": sources, "response": case.response}
     return row | ({"change": asdict(pair.change)} if pair.change else {})
-
-
-def _written(case: Case) -> dict[str, Any]:
-    sources = [s.text if s.id is None else {"id": s.id, "text": s.text} for s in case.sources]
-    return {"sources": sources, "response": case.response}
-
-
-def _text(values: Mapping[str, Any], field: str) -> str:
-    value = values.get(field)
-    if not isinstance(value, str) or not value.strip():
-        raise RowProblem(field, "is missing or no text: write it as a text in quotes")
-    return value
-
-
-def _side(values: Mapping[str, Any], side: str, name: str, query: str, history: tuple[Turn, ...]) -> Case:
-    version = values.get(side)
-    if not isinstance(version, Mapping):
-        raise RowProblem(side, "is missing: give an object with `sources` and `response`")
-    sources, response = version.get("sources", []), version.get("response")
-    if response is not None and not isinstance(response, str):
-        raise RowProblem(f"{side}.response", "is no text: write it as a text in quotes, or null")
-    if not isinstance(sources, list):
-        raise RowProblem(f"{side}.sources", "is no list: write the sources as a list of texts")
-    return Case(name, query, tuple(_source(one, side) for one in sources), response, history=history)
-
-
-def _source(value: Any, side: str) -> Source:
-    match value:
-        case str():
-            return Source(value)
-        case {"text": str() as text}:
-            name = value.get("id")
-            return Source(text, None if name is None else str(name))
-        case _:
-            raise RowProblem(f"{side}.sources", "holds what is no source: write texts, or objects with `text`")
-
-
-def _history(value: Any) -> tuple[Turn, ...]:
-    match value:
-        case None:
-            return ()
-        case list() if all(isinstance(turn, Mapping) and isinstance(turn.get("content"), str) for turn in value):
-            return tuple(Turn(str(turn.get("role", "user")), turn["content"]) for turn in value)
-        case _:
-            raise RowProblem("history", "is no list of messages: write objects with `role` and `content`")
-
-
-def _change(value: Any) -> Change | None:
-    if value is None:
-        return None
-    fields = ("what", "place", "before", "after", "by")
-    if not isinstance(value, Mapping) or not {"what", "place"} <= value.keys():
-        raise RowProblem("change", "is no object with `what` and `place`: leave it out, or name both")
-    return Change(**{name: str(value[name]) for name in fields if name in value})

@@ -1,0 +1,172 @@
+"""A label, and files of labels: one JSON object a line, appended as they are given, the last one on an item counts."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, ClassVar, Literal, Self
+
+from ragtriage.core.validation import Invalid, validated
+from ragtriage.core.verdicts import Answered
+from ragtriage.readers.append_only import append, open_to_append
+from ragtriage.readers.files import open_bytes
+from ragtriage.readers.problems import Rejected
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """One person's yes or no on one item, a component of one metric in one case of a run; one line of a file.
+
+    Raises:
+        ValueError: a number is out of range.
+    """
+
+    __pydantic_config__: ClassVar[Any] = {"allow_inf_nan": False}
+
+    run: str
+    case: str
+    metric: str
+    """The metric that shows the component's verdict, as `groundedness`."""
+    component: int
+    """Its position among the components that this metric shows of this case, from 0."""
+    text: str
+    """The component, so that the file can be read and that a changed run is noticed."""
+    label: bool | None
+    """What the person said; None: skipped."""
+    verdict: Answered
+    """What the judge had said, as the metric counts it."""
+    score: float | None = None
+    """The judge's probability of yes; None if it gives none."""
+    chance: float | None = None
+    """The inclusion probability of the item, in (0, 1]; None if it was selected on purpose."""
+    pick: Literal["random", "disagreements"] = "random"
+    by: str = ""
+    """Who labelled it, where that was given."""
+    draw: str = ""
+    """Which sample the inclusion probability is of (see `sample_name`); empty if unknown, or nothing was drawn."""
+
+    def __post_init__(self) -> None:
+        if self.component < 0:
+            raise ValueError(f"component is {self.component}: give its position, from 0")
+        if self.chance is not None and not 0 < self.chance <= 1:
+            raise ValueError(f"chance is {self.chance:g}: an inclusion probability is above 0 and at most 1")
+
+    @property
+    def item(self) -> tuple[str, str, str, int]:
+        """What it is about: run, case, metric and component."""
+        return self.run, self.case, self.metric, self.component
+
+
+@dataclass(frozen=True, slots=True)
+class LabelsRead:
+    """A file of labels."""
+
+    labels: tuple[Label, ...]
+    """One an item and person, in the order in which they were first given; a later line has replaced an earlier one."""
+    rejected: tuple[Rejected, ...] = ()
+    """Lines that can't be used, with the reason."""
+
+
+def read_labels(path: Path) -> LabelsRead:
+    """The labels of a file.
+
+    Raises:
+        InputError: it can't be read.
+    """
+    rejected: list[Rejected] = []
+    labels = [label for _, label in _lines(path, rejected) if label is not None]
+    return LabelsRead(_latest(labels), tuple(rejected))
+
+
+class LabelFile:
+    """A file of labels to read and append to; use it as a context manager.
+
+    Opening it reads what is there and removes a last line that was cut off.
+
+    Args:
+        path: the file; it is created if it doesn't exist.
+
+    Attributes:
+        rejected: lines that can't be used; they stay as they are.
+
+    Raises:
+        ConfigError: its name doesn't end in `.jsonl`.
+        InputError: it can't be read or written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        rejected: list[Rejected] = []
+        self._file = open_to_append(path, "labels")
+        try:
+            lines = list(_lines(path, rejected))
+            self._repair_end(lines[-1][0] if lines else 0, rejected)
+        except BaseException:
+            os.close(self._file)
+            raise
+        self._labels = [label for _, label in lines if label is not None]
+        self.rejected = tuple(rejected)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        os.close(self._file)
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """What it holds by now, the last label of every item and person."""
+        return _latest(self._labels)
+
+    def add(self, label: Label) -> None:
+        """Append one label; when this returns, it is on the disk.
+
+        Raises:
+            OSError: the disk is full, or gone.
+        """
+        append(self._file, asdict(label))
+        os.fsync(self._file)
+        self._labels.append(label)
+
+    def _repair_end(self, end: int, rejected: list[Rejected]) -> None:
+        """Remove a last line that was cut off, or end it if it is whole."""
+        if not os.fstat(self._file).st_size:
+            return
+        os.lseek(self._file, -1, os.SEEK_END)
+        if os.read(self._file, 1) == b"\n":
+            return
+        if rejected and rejected[-1].ends:
+            os.ftruncate(self._file, end)
+            rejected.pop()
+        else:
+            os.write(self._file, b"\n")
+
+
+def _latest(labels: Iterable[Label]) -> tuple[Label, ...]:
+    """The last label of each item and person, in the order in which the items first came."""
+    return tuple({(label.item, label.by): label for label in labels}.values())
+
+
+def _lines(path: Path, rejected: list[Rejected]) -> Iterator[tuple[int, Label | None]]:
+    """The labels of a file, each with the byte behind its line; None for a blank line or one that can't be used."""
+    end = 0
+    with closing(open_bytes(str(path))) as stream:
+        for number, line in enumerate(stream, 1):
+            label = None
+            if line.strip():
+                try:
+                    label = validated(Label, json.loads(line))
+                except (ValueError, RecursionError) as error:
+                    cut = not line.endswith(b"\n")
+                    said = str(error) if isinstance(error, Invalid) else "is not JSON"
+                    reason = f"{said}: correct the line or remove it"
+                    rejected.append(Rejected(number, None, reason, number, str(path), ends=cut))
+                    if cut:
+                        return
+            end += len(line)
+            yield end, label
