@@ -375,7 +375,7 @@ def test_a_repeat_that_no_rule_has_other_words_for_is_named_a_copy() -> None:
 
 
 def test_the_pairs_that_come_with_the_package_are_those_of_todays_rules() -> None:
-    pairs = read_pairs(str(OWN_PAIRS)).pairs
+    pairs = read_pairs(str(OWN_PAIRS))[0]
 
     assert {pair.id: pair.change for pair in perturb(base_cases(pairs)).pairs} == {
         pair.id: pair.change for pair in pairs

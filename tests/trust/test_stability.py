@@ -98,7 +98,7 @@ def test_a_judge_that_isnt_shown_the_order_is_asked_nothing_about_it() -> None:
     stability_of([CASE], asked, THRESHOLDS)
 
     assert (found.reordered.verdicts, found.reordered.unasked) == (0, ORDER_UNSEEN)
-    assert found.as_json()["reordered"]["unasked"] == ORDER_UNSEEN
+    assert found.reordered.unasked == ORDER_UNSEEN
     assert len(judge.asked) < len(asked.asked)
     assert cost_of_stability([CASE], judge, order_unseen=ORDER_UNSEEN).cases == 1
 

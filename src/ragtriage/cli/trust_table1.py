@@ -46,18 +46,18 @@ def table1(
     """
     settings = settings_from(config, None)
     chosen = ConfiguredJudge(choice_from(judging, settings))
-    read = read_table1(data or OWN_PAIRS)
-    say_unusable(read.rejected, len(read.pairs))
+    pairs, rejected = read_table1(data or OWN_PAIRS)
+    say_unusable(rejected, len(pairs))
     name = str(data) if data else "pairs of our own"
     if dry_run:
         with answers_in(place_of(store, settings)) as memory:
             judge = chosen.judge(memory)
-            print_costs(Console(), cost_of_pairs(read.pairs, judge, further=FURTHER, memory=memory), judge.name(),
+            print_costs(Console(), cost_of_pairs(pairs, judge, further=FURTHER, memory=memory), judge.name(),
                           as_json=as_json)  # fmt: skip
         return
-    total = sum(len(task.cases) for task in scoring_tasks(read.pairs, FURTHER))
+    total = sum(len(task.cases) for task in scoring_tasks(pairs, FURTHER))
     with asking(chosen, place_of(store, settings)) as asked, progress(total, 0, word="scoring") as advance:
-        scored = score_pairs(read.pairs, asked, further=FURTHER, window=chosen.window, advance=advance)
+        scored = score_pairs(pairs, asked, further=FURTHER, window=chosen.window, advance=advance)
         by = asked.name()
     rows = table1_rows(scored)
     if as_json:
@@ -65,5 +65,5 @@ def table1(
         sys.stdout.write(json.dumps(found, ensure_ascii=False) + "\n")
     else:
         print_table1(Console(), rows, by, name)
-    if any(one.failed for one in scored) or too_many(read.rejected, len(read.pairs)):
+    if any(one.failed for one in scored) or too_many(rejected, len(pairs)):
         raise typer.Exit(INCOMPLETE)

@@ -174,9 +174,9 @@ def _say_written(written: WrittenChanges) -> None:
 
 def _pairs_of(path: str, selection: Selection) -> _Given:
     """A file of pairs; of the selection only the first rows count, as pairs are drawn already."""
-    read = read_pairs(path)
-    kept: tuple[Pair, ...] = read.pairs[: selection.limit]
-    return _Given(base_cases(kept), Perturbed(len(base_cases(kept)), kept, {}), list(read.rejected))
+    found, rejected = read_pairs(path)
+    kept = tuple(found[: selection.limit])
+    return _Given(base_cases(kept), Perturbed(len(base_cases(kept)), kept, {}), rejected)
 
 
 def _cases_of(

@@ -45,8 +45,8 @@ def print_table1(console: Console, rows: Sequence[Table1Row], judge: str, data: 
             share(row.ragas.agreement),
             share(row.length),
             share(row.overlap),
-            " ".join(f"{value:.2f}" for value in paper.thelma),
-            " ".join(f"{value:.2f}" for value in paper.ragas),
+            " ".join(f"{value:.2f}" for value in paper["thelma"]),
+            " ".join(f"{value:.2f}" for value in paper["ragas"]),
         )
     console.print(grid)
     for row in rows:

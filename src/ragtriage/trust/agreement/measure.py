@@ -72,8 +72,12 @@ class Agreement:
     overlap: Mapping[str, IntervalEstimate]
     """Word overlap by the same measures; empty where it has no form."""
     length: Mapping[str, IntervalEstimate]
+    main: str
+    """The measure by which the judge is compared with word overlap."""
     ahead_of_overlap: IntervalEstimate
     """The judge's main measure minus word overlap's, on the same draws."""
+    beats_overlap: Literal["yes", "not shown", "no", "unknown"]
+    """Whether the judge beats word overlap; `not shown` where the difference's interval holds 0."""
     without_score: int
     """Rows without a score: they count as wrong."""
     failed: int
@@ -83,25 +87,9 @@ class Agreement:
     reason: str | None = None
     """Why rows have no score: the commonest reason."""
 
-    @property
-    def main(self) -> str:
-        """The measure by which the judge is compared with word overlap."""
-        return MAIN_MEASURE[self.scale]
-
-    @property
-    def beats_overlap(self) -> Literal["yes", "not shown", "no", "unknown"]:
-        """Whether the judge beats word overlap; `not shown` where the difference's interval holds 0."""
-        ahead = self.ahead_of_overlap
-        if ahead.value is None:
-            return "unknown"
-        if ahead.value <= 0:
-            return "no"
-        return "yes" if ahead.low is not None and ahead.low > 0 else "not shown"
-
     def as_json(self) -> dict[str, Any]:
         """The stable form for machines, to stand under its name."""
-        fields = {key: value for key, value in as_builtins(self).items() if key != "name"}
-        return {**fields, "main": self.main, "beats_overlap": self.beats_overlap}
+        return {key: value for key, value in as_builtins(self).items() if key != "name"}
 
 
 def is_graded(labels: Sequence[float]) -> bool:
@@ -153,12 +141,22 @@ def agreement_of(
         found["judge"],
         found.get("overlap", {}),
         found["length"],
+        MAIN_MEASURE[scale],
         ahead,
+        _beats(ahead),
         len(missing),
         sum(one.failed for one in missing),
         sum(row.prediction.verdict == "unknown" for row in rows),
         min(reasons, key=lambda text: (-reasons[text], text), default=None),
     )
+
+
+def _beats(ahead: IntervalEstimate) -> Literal["yes", "not shown", "no", "unknown"]:
+    if ahead.value is None:
+        return "unknown"
+    if ahead.value <= 0:
+        return "no"
+    return "yes" if ahead.low is not None and ahead.low > 0 else "not shown"
 
 
 def _filled(rows: Sequence[ComparedRow], label: Array, scale: Scale) -> Array:

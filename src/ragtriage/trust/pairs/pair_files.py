@@ -60,15 +60,6 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class PairsRead:
-    """A file of pairs."""
-
-    pairs: tuple[Pair, ...]
-    rejected: tuple[Rejected, ...]
-    """Rows that can't be used, with the reason."""
-
-
-@dataclass(frozen=True, slots=True)
 class _Version:
     sources: list[Any] = field(default_factory=list)
     response: str | None = None
@@ -96,8 +87,8 @@ class _PairRow:
             raise ValueError("query is empty: write it as a text in quotes")
 
 
-def read_pairs(path: str) -> PairsRead:
-    """The pairs of a JSONL file, which may be gzipped; `-` is standard input.
+def read_pairs(path: str) -> tuple[list[Pair], list[Rejected]]:
+    """The pairs of a JSONL file, which may be gzipped (`-` is standard input), and the rows that can't be used.
 
     A row holds `query`, `metric` (a metric's name, or its short name in THELMA's table 1), `better` and `worse`, each
     with `sources` (texts, or objects with `text` and `id`) and `response`. `id`, `group` (pairs of the same query;
@@ -106,8 +97,7 @@ def read_pairs(path: str) -> PairsRead:
     Raises:
         InputError: the file can't be read, or no row of it can be used.
     """
-    pairs, rejected = values_in(path, pair_of)
-    return PairsRead(tuple(pairs), tuple(rejected))
+    return values_in(path, pair_of)
 
 
 def holds_pairs(path: str) -> bool:

@@ -76,7 +76,7 @@ class SelfTest:
         return {
             "metrics": {one.metric: one.as_json() for one in self.metrics},
             "skipped": as_builtins(self.skipped),
-            "stability": self.stability.as_json() if self.stability else None,
+            "stability": as_builtins(self.stability),
         }
 
 

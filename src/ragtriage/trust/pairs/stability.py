@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ragtriage.core import questions as ask
 from ragtriage.core.case import Case
 from ragtriage.core.options import WINDOW
 from ragtriage.core.record import Record
-from ragtriage.core.validation import as_builtins
 from ragtriage.core.verdicts import Component, Score, Verdict
 from ragtriage.diagnosis import RULES, diagnose, needs_of
 from ragtriage.evaluation.engine import evaluate_sync
@@ -59,38 +57,29 @@ class Moves:
 
     verdicts: int
     """How many could be compared."""
-    moved: tuple[Move, ...]
-    failed: int = 0
+    share: float | None
+    """Moved / compared, in [0, 1]; None if nothing was compared."""
+    failed: int
     """How many weren't, since the judge failed the second time."""
-    unasked: str | None = None
+    unasked: str | None
     """Why nothing was asked a second time; None if it was."""
-
-    @property
-    def share(self) -> float | None:
-        """Moved / compared, in [0, 1]; None if nothing was compared."""
-        return len(self.moved) / self.verdicts if self.verdicts else None
+    moved: tuple[Move, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """What was found against a judge without labels."""
+    """What was found against a judge without labels; its fields are the stable form for machines."""
 
     cases: int
     """Cases on which a contradiction could have shown: all scores that the rule reads are defined."""
+    failed: int
+    """Cases on which the judge failed."""
     contradictions: tuple[str, ...]
     """The ids of the cases on which the judge contradicts itself."""
     reordered: Moves
     """The sources in the opposite order."""
     paraphrased: Moves
     """The response's claims in other words, by rules."""
-    failed: int = 0
-    """Cases on which the judge failed."""
-
-    def as_json(self) -> dict[str, Any]:
-        """The stable form for machines."""
-        found: dict[str, Any] = as_builtins(self)
-        found["reordered"]["share"], found["paraphrased"]["share"] = self.reordered.share, self.paraphrased.share
-        return found
 
 
 def stability_of(
@@ -139,10 +128,10 @@ def stability_of(
     decided = [one for one in records if all(isinstance(o, Score) for o in one.outcomes.values())]
     return Stability(
         len(decided),
-        tuple(one.case.id for one in decided if diagnose(one, thresholds, CONTRADICTIONS, METRICS)),
-        Moves(verdicts, tuple(moves), unasked=order_unseen or None),
-        asyncio.run(_paraphrased(list(_rewordings(records)), judge)),
         sum(any(not isinstance(o, Score) and o.failed for o in one.outcomes.values()) for one in records),
+        tuple(one.case.id for one in decided if diagnose(one, thresholds, CONTRADICTIONS, METRICS)),
+        _moves(verdicts, moves, unasked=order_unseen or None),
+        asyncio.run(_paraphrased(list(_rewordings(records)), judge)),
     )
 
 
@@ -192,5 +181,8 @@ async def _paraphrased(wanted: Sequence[tuple[Move, ask.Question]], judge: Judge
                 verdicts += 1
                 if answer.value != batch[position][0].before:
                     moved.append((start + position, replace(batch[position][0], after=answer.value)))
-    in_order = tuple(move for _, move in sorted(moved, key=lambda item: item[0]))
-    return Moves(verdicts, in_order, len(wanted) - verdicts)
+    return _moves(verdicts, [move for _, move in sorted(moved, key=lambda item: item[0])], len(wanted) - verdicts)
+
+
+def _moves(verdicts: int, moved: Sequence[Move], failed: int = 0, unasked: str | None = None) -> Moves:
+    return Moves(verdicts, len(moved) / verdicts if verdicts else None, failed, unasked, tuple(moved))

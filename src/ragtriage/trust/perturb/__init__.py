@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from ragtriage.core.case import Case
-from ragtriage.text.language import language_of
 from ragtriage.trust.pairs.pair_files import SHORT, Pair
 from ragtriage.trust.perturb.claim_changes import claim_altered
-from ragtriage.trust.perturb.file_context import FileContext, Skipped, Worsened, most_first, unusable_reason
+from ragtriage.trust.perturb.file_context import CannotPerturb, FileContext, Worsened, most_first, unusable_reason
 from ragtriage.trust.perturb.response_changes import answer_dropped, repeat_added, unneeded_sentence
 from ragtriage.trust.perturb.source_changes import answer_removed, irrelevant_source, stray_fact
 
-Perturbation = Callable[[Case, FileContext], Worsened | Skipped]
+Perturbation = Callable[[Case, FileContext], Worsened]
 
 PERTURBATIONS: Mapping[str, Perturbation] = MappingProxyType(
     {
@@ -29,7 +28,6 @@ PERTURBATIONS: Mapping[str, Perturbation] = MappingProxyType(
     }
 )
 """A metric → what makes a case worse by it."""
-OTHER_LANGUAGE = "it isn't in English, and the rules know no other language"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +53,16 @@ def perturb(cases: Sequence[Case], seed: int = 0, metrics: Sequence[str] = tuple
     pairs: list[Pair] = []
     skipped: dict[str, Counter[str]] = {name: Counter() for name in metrics}
     for case in cases:
-        why = unusable_reason(case) or (OTHER_LANGUAGE if language_of(case) != "en" else "")
+        why = unusable_reason(case)
         for name in metrics:
-            found = Skipped(why) if why else PERTURBATIONS[name](case, context)
-            if isinstance(found, Skipped):
-                skipped[name][found.reason] += 1
+            if why:
+                skipped[name][why] += 1
+                continue
+            try:
+                worse, change = PERTURBATIONS[name](case, context)
+            except CannotPerturb as problem:
+                skipped[name][str(problem)] += 1
             else:
-                pairs.append(Pair(f"{case.id}/{short[name]}", case.id, name, case, found.worse, found.change))
+                pairs.append(Pair(f"{case.id}/{short[name]}", case.id, name, case, worse, change))
     counted = {name: most_first(reasons) for name, reasons in skipped.items() if reasons}
     return Perturbed(len(cases), tuple(pairs), counted)

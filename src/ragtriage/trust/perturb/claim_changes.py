@@ -10,7 +10,7 @@ from ragtriage.core.case import Case
 from ragtriage.text import split_sentences
 from ragtriage.trust.pairs.pair_files import Change
 from ragtriage.trust.perturb.bounds import DAYS, LAST_DAY, MONTHS, accounted_for, bounded, highest, negated, only_larger
-from ragtriage.trust.perturb.file_context import FileContext, Skipped, Worsened, coverage
+from ragtriage.trust.perturb.file_context import CannotPerturb, FileContext, Worsened, coverage
 from ragtriage.trust.wording import NUMBER, content, name_words, names, numbers
 
 SURE = 0.6
@@ -32,7 +32,7 @@ Alteration = tuple[str, str, str]
 """(the altered sentence, what stood there, what stands there now)."""
 
 
-def claim_altered(case: Case, context: FileContext) -> Worsened | Skipped:
+def claim_altered(case: Case, context: FileContext) -> Worsened:
     """Change one detail of a sentence that a source surely supports, so that no source supports it any more.
 
     Tried in this order: a number, a month or day, a number in words, a name, a direction, a negation. A number, month
@@ -41,7 +41,7 @@ def claim_altered(case: Case, context: FileContext) -> Worsened | Skipped:
     sentences = [one for one in split_sentences(case.response or "") if not one.text.rstrip().endswith("?")]
     sure = [one for one in sentences if _supporting(one.text, case) >= SURE and _all_there(one.text, case)]
     if not sure:
-        return Skipped("no sentence of the response is surely supported")
+        raise CannotPerturb("no sentence of the response is surely supported")
     ways: tuple[Callable[[str, Case, FileContext], Iterator[Alteration]], ...] = (
         _numbers, _dates, _counts, _names, _directions, _negations,
     )  # fmt: skip
@@ -52,8 +52,8 @@ def claim_altered(case: Case, context: FileContext) -> Worsened | Skipped:
                 response = case.response or ""
                 worse = replace(case, response=response[:start] + altered + response[end:])
                 what = f"a claim altered: {before or 'nothing'} → {after or 'nothing'}"
-                return Worsened(worse, Change(what, "response", sentence.text, altered))
-    return Skipped("no sentence has a detail that can be changed so that it is surely unsupported")
+                return (worse, Change(what, "response", sentence.text, altered))
+    raise CannotPerturb("no sentence has a detail that can be changed so that it is surely unsupported")
 
 
 def _supporting(sentence: str, case: Case) -> float:

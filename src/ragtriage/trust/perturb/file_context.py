@@ -8,12 +8,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 from ragtriage.core.case import Case
 from ragtriage.core.verdicts import Component
 from ragtriage.text import declines, split_sentences
+from ragtriage.text.language import language_of
 from ragtriage.trust.pairs.pair_files import Change
 from ragtriage.trust.wording import Rarity, content, name_words, numbers
 
@@ -33,22 +33,17 @@ _BOUND = re.compile(
     r"former|latter|following|above))\b",
     re.IGNORECASE,
 )
+NO_UNRELATED_SOURCE = "no other case's source is surely about something else"
+UNSURE = "it can't be told by rules that the response answers the query from its sources"
 _EMPTY_ROW = re.compile(r"[|\s]*\|[|\s]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Worsened:
-    """A worse version."""
-
-    worse: Case
-    change: Change
+Worsened = tuple[Case, Change]
+"""The worse version of a case, and what was changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """Why no worse version can be made safely."""
-
-    reason: str
+class CannotPerturb(Exception):
+    """No worse version can be made safely; `str` says why."""
 
 
 def most_first(counter: Counter[str]) -> dict[str, int]:
@@ -100,47 +95,70 @@ class FileContext:
         ]
         return sorted(found, key=lambda text: self.order_key(case.id, text))
 
-    def unrelated_sentences(self, case: Case) -> Iterator[str]:
-        """Sentences that stand by themselves, from sources that are about something else."""
+    def unrelated_source(self, case: Case) -> str:
+        """A source of another case that is about something else.
+
+        Raises:
+            CannotPerturb: there is none.
+        """
+        if found := self.unrelated_sources(case):
+            return found[0]
+        raise CannotPerturb(NO_UNRELATED_SOURCE)
+
+    def unrelated_sentence(self, case: Case) -> str:
+        """A sentence that stands by itself, from a source that is about something else.
+
+        Raises:
+            CannotPerturb: there is none.
+        """
         for text in self.unrelated_sources(case):
-            yield from sorted(standing_alone(text), key=lambda sentence: self.order_key(case.id, sentence))
+            if sentences := standing_alone(text):
+                return min(sentences, key=lambda sentence: self.order_key(case.id, sentence))
+        raise CannotPerturb(NO_UNRELATED_SOURCE)
 
 
 def unusable_reason(case: Case) -> str:
-    """Why a case can't be changed at all; empty if it can."""
+    """Why a case can't be changed at all; "" if it can."""
     if not case.response or not case.response.strip():
         return "there is no response"
     if not case.sources:
         return "there are no sources"
-    said = declines(case.query, case.response)
-    if said.value != "no":
+    if declines(case.query, case.response).value != "no":
         return "the response declines to answer, or may"
-    return ""
+    return "" if language_of(case) == "en" else "it isn't in English, and the rules know no other language"
 
 
-def addresses_query(case: Case) -> bool:
-    """Whether the response visibly takes up the query: it holds most of its words."""
-    return coverage(case.query, case.response or "") >= ADDRESSES
+def check_addresses_query(case: Case) -> None:
+    """Refuse a case whose response doesn't visibly take up the query: it holds too few of its words.
+
+    Raises:
+        CannotPerturb: it is so.
+    """
+    if coverage(case.query, case.response or "") < ADDRESSES:
+        raise CannotPerturb("it can't be told by rules that the response answers the query")
 
 
-def answering_source(case: Case) -> int | None:
-    """The place of the source that visibly serves a response which visibly takes up the query; None if none does.
+def answering_source(case: Case) -> int:
+    """The position of the source that visibly supports a response which visibly takes up the query.
 
     Served must be the sentence of the response that shares most with the query: the others may be beside the point. And
     the sources together must hold most of what that sentence has from the query: sources about the ferry don't answer
     what is asked about its Wi-Fi.
+
+    Raises:
+        CannotPerturb: there is none.
     """
     said = [one.text for one in split_sentences(case.response or "")]
-    if not said or not addresses_query(case):
-        return None
+    if not said or coverage(case.query, case.response or "") < ADDRESSES:
+        raise CannotPerturb(UNSURE)
     answering = max(said, key=lambda sentence: coverage(case.query, sentence))
     topic = set(content(answering)) & set(content(case.query))
     there = {word for source in case.sources for word in content(source.text)}
-    if len(topic & there) < ADDRESSES * len(topic):
-        return None
     shares = [coverage(answering, source.text) for source in case.sources]
     best = max(range(len(shares)), key=lambda i: (shares[i], -i), default=None)
-    return best if best is not None and shares[best] >= SUPPORTS_ANSWER else None
+    if len(topic & there) < ADDRESSES * len(topic) or best is None or shares[best] < SUPPORTS_ANSWER:
+        raise CannotPerturb(UNSURE)
+    return best
 
 
 def standing_alone(text: str) -> list[str]:

@@ -10,45 +10,38 @@ from ragtriage.text import split_questions, split_sentences
 from ragtriage.text.words import QuestionType, holds_type, question_type
 from ragtriage.trust.pairs.pair_files import Change
 from ragtriage.trust.perturb.file_context import (
+    CannotPerturb,
     FileContext,
-    Skipped,
     Worsened,
-    addresses_query,
+    check_addresses_query,
     standing_alone,
     without,
 )
 from ragtriage.trust.perturb.paraphrase import paraphrased, reworded
-from ragtriage.trust.perturb.source_changes import NO_UNRELATED_SOURCE
 from ragtriage.trust.wording import content, names, numbers
 
-UNCLEAR = "it can't be told by rules that the response answers the query"
 _DISTINCT = 0.2
 """The share of words in common, of all, below which a sentence surely repeats none of the others."""
 _TYPED = ("who", "where", "when", "number")
 """The kinds of question whose answer has a form by which it can be told from other sentences."""
 
 
-def unneeded_sentence(case: Case, context: FileContext) -> Worsened | Skipped:
+def unneeded_sentence(case: Case, context: FileContext) -> Worsened:
     """Add a sentence that is about something else to the end of the response."""
-    if not addresses_query(case):
-        return Skipped(UNCLEAR)
-    sentence = next(context.unrelated_sentences(case), None)
-    if sentence is None:
-        return Skipped(NO_UNRELATED_SOURCE)
-    return _appended(case, sentence, "an unneeded sentence added to the response")
+    check_addresses_query(case)
+    return _appended(case, context.unrelated_sentence(case), "an unneeded sentence added to the response")
 
 
-def answer_dropped(case: Case, context: FileContext) -> Worsened | Skipped:  # noqa: ARG001  # all perturbations get both
+def answer_dropped(case: Case, context: FileContext) -> Worsened:  # noqa: ARG001  # all perturbations get both
     """Remove the sentences of the response that answer one of the query's sub-questions, where no other can.
 
     A sentence answers a sub-question if it shares a word that only this one has. What is left must share none, and,
     where it answers no other sub-question, hold nothing of the kind that is asked for (a number, a name, a time).
     """
-    if not addresses_query(case):
-        return Skipped(UNCLEAR)
+    check_addresses_query(case)
     sentences = split_sentences(case.response or "")
     if len(sentences) < 2:
-        return Skipped("nothing would be left of the response")
+        raise CannotPerturb("nothing would be left of the response")
     asked = [one.text for one in split_questions(case.query)]
     own = [
         set(content(one)) - {word for other in asked if other is not one for word in content(other)} for one in asked
@@ -67,11 +60,11 @@ def answer_dropped(case: Case, context: FileContext) -> Worsened | Skipped:  # n
                 "\n".join(one.text for one in away),
                 "",
             )
-            return Worsened(replace(case, response=text), change)
-    return Skipped("it can't be told by rules which sentences alone answer a part of the query")
+            return (replace(case, response=text), change)
+    raise CannotPerturb("it can't be told by rules which sentences alone answer a part of the query")
 
 
-def repeat_added(case: Case, context: FileContext) -> Worsened | Skipped:
+def repeat_added(case: Case, context: FileContext) -> Worsened:
     """Add one of the response's sentences once more, in other words."""
     every = [one.text for one in split_sentences(case.response or "")]
     sentences = [
@@ -80,7 +73,7 @@ def repeat_added(case: Case, context: FileContext) -> Worsened | Skipped:
         if all(other == one or _common(one, other) < _DISTINCT for other in every) and every.count(one) == 1
     ]
     if not sentences:
-        return Skipped("no sentence of the response stands by itself and surely repeats no other")
+        raise CannotPerturb("no sentence of the response stands by itself and surely repeats no other")
     # one that rules have other words for goes first
     sentence = min(sentences, key=lambda one: (not reworded(one), context.order_key(case.id, one)))
     kind = "paraphrased repeat" if reworded(sentence) else "repeat in the same words"
@@ -89,7 +82,7 @@ def repeat_added(case: Case, context: FileContext) -> Worsened | Skipped:
 
 def _appended(case: Case, sentence: str, what: str, of: str = "") -> Worsened:
     worse = replace(case, response=f"{(case.response or '').rstrip()} {sentence}")
-    return Worsened(worse, Change(what, "response", of, sentence))
+    return (worse, Change(what, "response", of, sentence))
 
 
 def _common(one: str, other: str) -> float:

@@ -10,8 +10,8 @@ from ragtriage.text.words import question_type
 from ragtriage.trust.pairs.pair_files import Change
 from ragtriage.trust.perturb.file_context import (
     SAME_SENTENCE,
+    CannotPerturb,
     FileContext,
-    Skipped,
     Worsened,
     answer_details,
     answering_source,
@@ -20,49 +20,39 @@ from ragtriage.trust.perturb.file_context import (
 )
 from ragtriage.trust.wording import content, name_words, numbers
 
-NO_UNRELATED_SOURCE = "no other case's source is surely about something else"
-UNSURE = "it can't be told by rules that the response answers the query from its sources"
 _ASKED = 0.5
 """The share of the query's telling words from which on a sentence of a source may answer it."""
 _ANSWER = 0.6
 """The share of the answering sentence from which on a sentence of a source surely holds it."""
 
 
-def irrelevant_source(case: Case, context: FileContext) -> Worsened | Skipped:
+def irrelevant_source(case: Case, context: FileContext) -> Worsened:
     """Add another case's source that is about something else, as the last one."""
-    if answering_source(case) is None:
-        return Skipped(UNSURE)
-    unrelated = next(iter(context.unrelated_sources(case)), None)
-    if unrelated is None:
-        return Skipped(NO_UNRELATED_SOURCE)
+    answering_source(case)
+    unrelated = context.unrelated_source(case)
     worse = replace(case, sources=(*case.sources, Source(unrelated)))
     place = f"source {len(worse.sources)}"
-    return Worsened(worse, Change("an irrelevant source added", place, "", unrelated))
+    return (worse, Change("an irrelevant source added", place, "", unrelated))
 
 
-def stray_fact(case: Case, context: FileContext) -> Worsened | Skipped:
-    """Add a sentence of another case's source to the end of the source that serves the response."""
+def stray_fact(case: Case, context: FileContext) -> Worsened:
+    """Add a sentence of another case's source to the end of the source that supports the response."""
     at = answering_source(case)
-    if at is None:
-        return Skipped(UNSURE)
-    sentence = next(context.unrelated_sentences(case), None)
-    if sentence is None:
-        return Skipped(NO_UNRELATED_SOURCE)
+    sentence = context.unrelated_sentence(case)
     source = case.sources[at]
     sources = (*case.sources[:at], replace(source, text=f"{source.text.rstrip()} {sentence}"), *case.sources[at + 1 :])
     change = Change("a fact of another case added to a source", f"source {at + 1}", "", sentence)
-    return Worsened(replace(case, sources=sources), change)
+    return (replace(case, sources=sources), change)
 
 
-def answer_removed(case: Case, context: FileContext) -> Worsened | Skipped:
+def answer_removed(case: Case, context: FileContext) -> Worsened:
     """Remove every sentence of the sources that holds what the response says, or shares much with the query.
 
     What is left holds none of the response's numbers and names, so that no other sentence can give the same answer.
     """
-    if answering_source(case) is None:
-        return Skipped(UNSURE)
+    answering_source(case)
     if any(question_type(one.text) == "yesno" for one in split_questions(case.query)):
-        return Skipped("what is left may still tell yes or no")
+        raise CannotPerturb("what is left may still tell yes or no")
     said = [one.text for one in split_sentences(case.response or "")]
     answering = max(said, key=lambda sentence: coverage(case.query, sentence))
     key_numbers, key_names = answer_details(case)
@@ -83,11 +73,11 @@ def answer_removed(case: Case, context: FileContext) -> Worsened | Skipped:
         if len(away) < len(sentences) and rest:
             sources.append(replace(source, text=rest))
     if not any(coverage(answering, text) >= _ANSWER for text in removed):
-        return Skipped("no sentence of the sources surely holds the answer")
+        raise CannotPerturb("no sentence of the sources surely holds the answer")
     if not sources:
-        return Skipped("nothing would be left of the sources")
+        raise CannotPerturb("nothing would be left of the sources")
     rest = "\n".join(source.text for source in sources)
     if key_numbers & numbers(rest) or key_names & name_words(rest):
-        return Skipped("something else in the sources may hold the answer too")
+        raise CannotPerturb("something else in the sources may hold the answer too")
     change = Change("the sentences that hold the answer removed", "sources", "\n".join(removed), "")
-    return Worsened(replace(case, sources=tuple(sources)), change)
+    return (replace(case, sources=tuple(sources)), change)
