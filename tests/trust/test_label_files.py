@@ -18,7 +18,7 @@ def test_labels_are_read_back_as_they_were_written(tmp_path: Path) -> None:
     with LabelFile(path) as file:
         file.add(FIRST)
         file.add(SECOND)
-    assert read_labels(path).labels == (FIRST, SECOND)
+    assert read_labels(path)[0] == (FIRST, SECOND)
 
 
 def test_the_last_word_on_an_item_counts_and_keeps_its_place(tmp_path: Path) -> None:
@@ -28,7 +28,7 @@ def test_the_last_word_on_an_item_counts_and_keeps_its_place(tmp_path: Path) -> 
         for label in (FIRST, SECOND, changed):
             file.add(label)
         assert file.labels == (changed, SECOND)
-    assert read_labels(path).labels == (changed, SECOND)
+    assert read_labels(path)[0] == (changed, SECOND)
 
 
 def test_two_people_may_label_one_item(tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_two_people_may_label_one_item(tmp_path: Path) -> None:
     with LabelFile(path) as file:
         file.add(FIRST)
         file.add(other)
-    assert read_labels(path).labels == (FIRST, other)
+    assert read_labels(path)[0] == (FIRST, other)
 
 
 @pytest.mark.parametrize("cut", [1, 20, 60])
@@ -48,7 +48,7 @@ def test_a_last_line_that_was_cut_off_is_taken_away(tmp_path: Path, cut: int) ->
         file.add(SECOND)
     whole = path.read_bytes()
     path.write_bytes(whole[: -1 - cut])
-    assert read_labels(path).labels == (FIRST,)
+    assert read_labels(path)[0] == (FIRST,)
     with LabelFile(path) as file:
         assert (file.labels, file.rejected) == ((FIRST,), ())
         file.add(SECOND)
@@ -62,7 +62,7 @@ def test_a_whole_last_line_without_its_end_is_kept(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().rstrip(b"\n"))
     with LabelFile(path) as file:
         file.add(SECOND)
-    assert read_labels(path).labels == (FIRST, SECOND)
+    assert read_labels(path)[0] == (FIRST, SECOND)
 
 
 @pytest.mark.parametrize(
@@ -89,10 +89,10 @@ def test_a_line_that_cannot_be_used_says_which_field_and_costs_itself_only(
     text = path.read_text(encoding="utf-8")
     assert wrong in text
     path.write_text(text.replace(wrong, field, 1) + "[]\nnot JSON\n", encoding="utf-8")
-    read = read_labels(path)
-    assert read.labels == (SECOND,)
-    assert [one.row for one in read.rejected] == [1, 3, 4]
-    assert str(read.rejected[0]).startswith(f"{path}, row 1: {field.split(chr(34))[1]} ")
+    labels, rejected = read_labels(path)
+    assert labels == (SECOND,)
+    assert [one.row for one in rejected] == [1, 3, 4]
+    assert str(rejected[0]).startswith(f"{path}, row 1: {field.split(chr(34))[1]} ")
 
 
 def test_a_file_that_cannot_be_used_is_said(tmp_path: Path) -> None:

@@ -150,13 +150,13 @@ def test_labels_are_kept_one_by_one_and_the_next_session_goes_on(tmp_path: Path)
     with LabelFile(path) as file:
         session = LabellingSession(file, "7", SAMPLE, "Ana")
         assert not session.run(keys("yq", seen))
-        assert [one.label for one in read_labels(path).labels] == [True]
+        assert [one.label for one in read_labels(path)[0]] == [True]
     with LabelFile(path) as file:
         session = LabellingSession(file, "7", SAMPLE, "Ana")
         assert session.run(keys("sn", seen))
         assert session.done
     assert [at for at, _ in seen] == [0, 1, 1, 2]
-    assert [(one.case, one.label, one.chance, one.by) for one in read_labels(path).labels] == [
+    assert [(one.case, one.label, one.chance, one.by) for one in read_labels(path)[0]] == [
         ("a", True, 0.5, "Ana"),
         ("b", None, 0.5, "Ana"),
         ("c", False, 0.5, "Ana"),
@@ -192,7 +192,7 @@ def test_a_larger_sample_raises_the_chance_of_what_is_labelled(tmp_path: Path) -
     with LabelFile(path) as file:
         assert LabellingSession(file, "7", SAMPLE).run(keys("yyy", []))
         LabellingSession(file, "7", [SampledItem(one.item, 1.0) for one in SAMPLE])
-    assert [(one.label, one.chance) for one in read_labels(path).labels] == [(True, 1.0)] * 3
+    assert [(one.label, one.chance) for one in read_labels(path)[0]] == [(True, 1.0)] * 3
 
 
 def test_a_smaller_sample_of_the_same_draw_takes_no_chance_away(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_a_smaller_sample_of_the_same_draw_takes_no_chance_away(tmp_path: Path) 
         smaller = LabellingSession(file, "7", small[:2], draw=name)
         assert path.read_bytes() == before
         assert smaller.run(lambda *_: "n")  # what it adds belongs to the larger draw, too
-    assert [(one.case, one.chance, one.draw) for one in read_labels(path).labels] == [
+    assert [(one.case, one.chance, one.draw) for one in read_labels(path)[0]] == [
         ("a", 0.5, name),
         ("b", 0.5, name),
     ]

@@ -12,11 +12,11 @@ from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Component, Failure, Undefined, Verdict
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.trust.baselines import agreement_by_length, agreement_by_overlap, pair_length, pair_overlap
-from ragtriage.trust.pairs.cost import cost_of_pairs
 from ragtriage.trust.pairs.pair_files import Pair
 from ragtriage.trust.pairs.pair_scoring import (
     ScoredPair,
     by_metric,
+    cost_of_pairs,
     interval,
     pair_agreement,
     score_pairs,

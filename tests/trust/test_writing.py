@@ -8,9 +8,14 @@ from ragtriage.core.case import Case, Source
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Component, Failure
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.trust.pairs.cost import cost_of_writing
 from ragtriage.trust.perturb import perturb
-from ragtriage.trust.perturb.model_written import not_a_paraphrase, not_altered, questions_to_write, write_changes
+from ragtriage.trust.perturb.model_written import (
+    cost_of_writing,
+    not_a_paraphrase,
+    not_altered,
+    questions_to_write,
+    write_changes,
+)
 
 SENTENCE = "The Wexley pier was opened by Ada Finch on 12 May 1901."
 CASE = Case("pier", "When was the Wexley pier opened?", (Source(f"{SENTENCE} Otto Brandt built it."),), SENTENCE)

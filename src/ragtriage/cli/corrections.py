@@ -32,10 +32,10 @@ def corrections_of(stored: StoredRun, criteria: Criteria, labels: Path | None) -
     if labels is None:
         kept = stored.info.configuration.get(KEPT, {})
         return {name: validated(CorrectedMean, found) for name, found in kept.items()}
-    read = read_labels(labels)
-    joined = joined_with(stored, criteria, read.labels)
-    if read.rejected:
-        sys.stderr.write(f"{len(read.rejected)} lines of {labels} can't be used; the first: {read.rejected[0]}\n")
+    usable, rejected = read_labels(labels)
+    joined = joined_with(stored, criteria, usable)
+    if rejected:
+        sys.stderr.write(f"{len(rejected)} lines of {labels} can't be used; the first: {rejected[0]}\n")
     say_unused(joined)
     found = {one.metric.name: (one, one.correction()) for one in joined.metrics}
     for name, (one, correction) in found.items():

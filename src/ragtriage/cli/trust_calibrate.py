@@ -45,17 +45,17 @@ def calibrate(
 
     Exit codes: 0; 2 usage or input; 3 incomplete (too many unusable rows).
     """
-    read = read_labels(labels)
-    say_unusable(read.rejected, len(read.labels))
-    if not read.labels:
+    usable, rejected = read_labels(labels)
+    say_unusable(rejected, len(usable))
+    if not usable:
         raise InputError(f"{labels}: holds no label: make some with `ragtriage trust label`")
     with open_store(place_of(store), create=False) as there:
-        stored, criteria = opened(there, run or _named(read.labels), threshold)
-        joined = joined_with(stored, criteria, read.labels)
+        stored, criteria = opened(there, run or _named(usable), threshold)
+        joined = joined_with(stored, criteria, usable)
         if not joined.metrics:
             reasons = "; ".join(f"{count} {reason}" for reason, count in joined.unused.items())
             raise InputError(
-                f"{labels}: none of its {len(read.labels)} labels can be used for run {stored.number}: {reasons}"
+                f"{labels}: none of its {len(usable)} labels can be used for run {stored.number}: {reasons}"
             )
         found = calibrated(joined, criteria.metrics, stored.info.judge, stored.info.fingerprints, criteria.thresholds)
         if write is not None and found.settings:
@@ -71,7 +71,7 @@ def calibrate(
         sys.stdout.write(json.dumps({"run": stored.number, **more}, ensure_ascii=False) + "\n")
     else:
         print_calibration(Console(), found, f"run {stored.number}", str(labels), None if write is None else str(write))
-    if too_many(read.rejected, len(read.labels)):
+    if too_many(rejected, len(usable)):
         raise typer.Exit(INCOMPLETE)
 
 

@@ -20,8 +20,7 @@ from ragtriage.cli.trust_judging import asking
 from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.report.terminal_pairs import print_costs
 from ragtriage.report.terminal_table1 import print_table1
-from ragtriage.trust.pairs.cost import cost_of_pairs
-from ragtriage.trust.pairs.pair_scoring import score_pairs, scoring_tasks
+from ragtriage.trust.pairs.pair_scoring import cost_of_pairs, score_pairs, scoring_tasks
 from ragtriage.trust.pairs.table1 import FURTHER, OWN_PAIRS, read_table1, table1_rows
 
 

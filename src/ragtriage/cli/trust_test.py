@@ -30,13 +30,18 @@ from ragtriage.report.terminal_pairs import print_costs
 from ragtriage.report.terminal_selftest import print_self_test
 from ragtriage.runs.execute import SelectedRows, Selection
 from ragtriage.trust.judge_card import fingerprints_of
-from ragtriage.trust.pairs.cost import cost_of_pairs, cost_of_stability, cost_of_writing
 from ragtriage.trust.pairs.pair_files import Pair, holds_pairs, read_pairs, write_pairs
-from ragtriage.trust.pairs.pair_scoring import score_pairs, scoring_tasks
+from ragtriage.trust.pairs.pair_scoring import cost_of_pairs, score_pairs, scoring_tasks
 from ragtriage.trust.pairs.self_test import SelfTest, base_cases, self_test_of
-from ragtriage.trust.pairs.stability import ORDER_UNSEEN, ORDER_UNSEEN_BY_MODELS, reordered, stability_of
+from ragtriage.trust.pairs.stability import (
+    ORDER_UNSEEN,
+    ORDER_UNSEEN_BY_MODELS,
+    cost_of_stability,
+    reordered,
+    stability_of,
+)
 from ragtriage.trust.perturb import Perturbed, perturb
-from ragtriage.trust.perturb.model_written import WrittenChanges, write_changes
+from ragtriage.trust.perturb.model_written import WrittenChanges, cost_of_writing, write_changes
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ scipy has most of these and would add 110 MB to the installation, so they are wr
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,6 +33,11 @@ class IntervalEstimate:
     high: float | None = None
     n: int = 0
     """How many rows it is taken over; of a share, its denominator."""
+
+
+def ranked(counts: Counter[Any]) -> dict[Any, int]:
+    """What was counted, the most frequent first; equal ones by name, so that it doesn't matter which came first."""
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 def wilson_interval(share: float, n: float) -> tuple[float, float]:

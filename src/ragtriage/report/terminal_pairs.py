@@ -14,8 +14,7 @@ from ragtriage.judges.protocol import Estimate
 from ragtriage.report.terminal_plan import UNPRICED, money
 from ragtriage.report.terminal_style import say, table
 from ragtriage.report.words import plural
-from ragtriage.trust.pairs.cost import CostEstimate
-from ragtriage.trust.pairs.pair_scoring import PairAgreement
+from ragtriage.trust.pairs.pair_scoring import CostEstimate, PairAgreement
 
 if TYPE_CHECKING:
     from rich.console import Console

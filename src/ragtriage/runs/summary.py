@@ -13,7 +13,7 @@ import numpy as np
 
 from ragtriage.core.metric import Better, Metric
 from ragtriage.core.record import Record
-from ragtriage.core.statistics import bootstrap, percentile_interval
+from ragtriage.core.statistics import bootstrap, percentile_interval, ranked
 from ragtriage.core.verdicts import Missing, Score, Undefined, Verdict, Verdicts
 from ragtriage.diagnosis import KINDS, NONE, RULES, UNDETERMINED, Finding, Rule, diagnose, headline
 from ragtriage.metrics.decompositions import SEGMENTS
@@ -211,7 +211,7 @@ class Tally:
 
     def _group(self, key: tuple[str, str], pile: _Pile) -> Group:
         worst = tuple(case for *_, case in pile.worst)
-        readings = tuple(Reading(text, count, advice) for (text, advice), count in _counted(pile.readings))
+        readings = tuple(Reading(text, count, advice) for (text, advice), count in ranked(pile.readings).items())
         return Group(*key, pile.cases, pile.sure, readings, pile.tokens, worst)
 
     def _metric(self, metric: Metric) -> MetricSummary:
@@ -228,13 +228,13 @@ class Tally:
             low,
             high,
             len(values),
-            dict(_counted(column.undefined)),
+            ranked(column.undefined),
             column.failed.total(),
             column.unknown,
             tuple(int(count) for count in bins),
             metric.range,
             metric.about,
-            _counted(column.failed)[0][0] if column.failed else "",
+            next(iter(ranked(column.failed)), ""),
         )
 
 
@@ -244,11 +244,6 @@ def _cites(record: Record) -> bool | None:
     if isinstance(known, Missing):
         return False if known in (CITES_NOTHING, CITES_AS_A_WHOLE, UNREAD_MARKS) else None
     return known is not None or None
-
-
-def _counted(counter: Counter[Any]) -> list[tuple[Any, int]]:
-    """The most frequent first; equal ones by name, so that it doesn't matter which case came first."""
-    return sorted(counter.items(), key=lambda item: (-item[1], item[0]))
 
 
 def weighted_interval(

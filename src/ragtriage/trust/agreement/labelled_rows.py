@@ -133,11 +133,7 @@ def steps_of(labelled: LabelledRows) -> int:
 def predict_rows(
     labelled: LabelledRows, judge: Judge, advance: Callable[[], None] = lambda: None
 ) -> list[dict[str, Any]]:
-    """A judge's predictions, one a row in their order: `{id, score}`, of a task with verdict, confidence and sure.
-
-    Raises:
-        JudgeError: the judge can't work at all.
-    """
+    """A judge's predictions, one a row in their order: `{id, score}`, of a task with verdict, confidence and sure."""
     task = next((task for task in TASKS if task == labelled.task), None)
     if task is None:
         scores = pair_scores([preference_of(row.values) for row in labelled.rows], judge, advance)

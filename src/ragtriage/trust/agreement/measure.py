@@ -19,6 +19,7 @@ from ragtriage.core.statistics import (
     best_cutoff,
     difference,
     kappa,
+    ranked,
     share,
     spearman,
 )
@@ -147,7 +148,7 @@ def agreement_of(
         len(missing),
         sum(one.failed for one in missing),
         sum(row.prediction.verdict == "unknown" for row in rows),
-        min(reasons, key=lambda text: (-reasons[text], text), default=None),
+        next(iter(ranked(reasons)), None),
     )
 
 

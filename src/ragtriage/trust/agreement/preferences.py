@@ -97,9 +97,6 @@ def pair_scores(
     leave many pairs tied; a claim counts by its words, since a long one holds several facts. An answer without a claim
     says nothing of a reference (0), and nothing that is unsupported or needless (1). Where the query asks nothing,
     groundedness alone counts.
-
-    Raises:
-        JudgeError: the judge can't work at all.
     """
     odds = PRIOR_ODDS if judge.fingerprint("supported").startswith("embedded") else 1.0
     with_reference = [pair for pair in pairs if pair.reference is not None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -62,31 +62,31 @@ class Label:
         return self.run, self.case, self.metric, self.component
 
 
-@dataclass(frozen=True, slots=True)
-class LabelsRead:
-    """A file of labels."""
-
-    labels: tuple[Label, ...]
-    """One an item and person, in the order in which they were first given; a later line has replaced an earlier one."""
-    rejected: tuple[Rejected, ...] = ()
-    """Lines that can't be used, with the reason."""
-
-
-def read_labels(path: Path) -> LabelsRead:
-    """The labels of a file.
+def read_labels(path: Path) -> tuple[tuple[Label, ...], tuple[Rejected, ...]]:
+    """The labels of a file, the last one of every item and person, and the lines that can't be used.
 
     Raises:
         InputError: it can't be read.
     """
+    labels: list[Label] = []
     rejected: list[Rejected] = []
-    labels = [label for _, label in _lines(path, rejected) if label is not None]
-    return LabelsRead(_latest(labels), tuple(rejected))
+    with closing(open_bytes(str(path))) as stream:
+        for number, line in enumerate(stream, 1):
+            try:
+                if line.strip():
+                    labels.append(validated(Label, json.loads(line)))
+            except (ValueError, RecursionError) as error:
+                said = str(error) if isinstance(error, Invalid) else "is not JSON"
+                cut_off = not line.endswith(b"\n")
+                reason = f"{said}: correct the line or remove it"
+                rejected.append(Rejected(number, None, reason, number, str(path), ends=cut_off))
+    return _latest(labels), tuple(rejected)
 
 
 class LabelFile:
     """A file of labels to read and append to; use it as a context manager.
 
-    Opening it reads what is there and removes a last line that was cut off.
+    Opening it reads what is there; a last line that was cut off is removed.
 
     Args:
         path: the file; it is created if it doesn't exist.
@@ -101,16 +101,13 @@ class LabelFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        rejected: list[Rejected] = []
         self._file = open_to_append(path, "labels")
         try:
-            lines = list(_lines(path, rejected))
-            self._repair_end(lines[-1][0] if lines else 0, rejected)
+            labels, self.rejected = read_labels(path)
         except BaseException:
             os.close(self._file)
             raise
-        self._labels = [label for _, label in lines if label is not None]
-        self.rejected = tuple(rejected)
+        self._labels = list(labels)
 
     def __enter__(self) -> Self:
         return self
@@ -133,40 +130,7 @@ class LabelFile:
         os.fsync(self._file)
         self._labels.append(label)
 
-    def _repair_end(self, end: int, rejected: list[Rejected]) -> None:
-        """Remove a last line that was cut off, or end it if it is whole."""
-        if not os.fstat(self._file).st_size:
-            return
-        os.lseek(self._file, -1, os.SEEK_END)
-        if os.read(self._file, 1) == b"\n":
-            return
-        if rejected and rejected[-1].ends:
-            os.ftruncate(self._file, end)
-            rejected.pop()
-        else:
-            os.write(self._file, b"\n")
-
 
 def _latest(labels: Iterable[Label]) -> tuple[Label, ...]:
     """The last label of each item and person, in the order in which the items first came."""
     return tuple({(label.item, label.by): label for label in labels}.values())
-
-
-def _lines(path: Path, rejected: list[Rejected]) -> Iterator[tuple[int, Label | None]]:
-    """The labels of a file, each with the byte behind its line; None for a blank line or one that can't be used."""
-    end = 0
-    with closing(open_bytes(str(path))) as stream:
-        for number, line in enumerate(stream, 1):
-            label = None
-            if line.strip():
-                try:
-                    label = validated(Label, json.loads(line))
-                except (ValueError, RecursionError) as error:
-                    cut = not line.endswith(b"\n")
-                    said = str(error) if isinstance(error, Invalid) else "is not JSON"
-                    reason = f"{said}: correct the line or remove it"
-                    rejected.append(Rejected(number, None, reason, number, str(path), ends=cut))
-                    if cut:
-                        return
-            end += len(line)
-            yield end, label

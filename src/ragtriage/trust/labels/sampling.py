@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 from ragtriage.core.errors import ConfigError
@@ -24,18 +26,8 @@ class Prompt(NamedTuple):
 
 
 PROMPTS = {
-    "groundedness": Prompt("Do the sources support this claim, all of it?", "Claim", "sources"),
-    "response_precision": Prompt("Does answering the question need this?", "Claim of the response", "query"),
-    "response_query_coverage": Prompt("Does the response answer this?", "Part of the question", "response"),
-    "source_query_coverage": Prompt("Do the sources answer this?", "Part of the question", "sources"),
-    "source_precision": Prompt("Does this hold anything that the answer needs?", "Source", "query"),
-    "fact_precision": Prompt("Does answering the question need this?", "Fact of a source", "query"),
-    "self_distinctness": Prompt(
-        "Does it say something that no other sentence says?", "Sentence of the response", "response"
-    ),
-    "answer_precision": Prompt("Is this right, by the true answer?", "Claim of the response", "reference"),
-    "answer_recall": Prompt("Does the response say this?", "Claim of the true answer", "response"),
-    "context_recall": Prompt("Do the sources support this, all of it?", "Claim of the true answer", "sources"),
+    name: Prompt(**texts)
+    for name, texts in tomllib.loads(Path(__file__).with_name("prompts.toml").read_text(encoding="utf-8")).items()
 }
 """The metrics that a person can label."""
 

@@ -12,10 +12,12 @@ import numpy as np
 from ragtriage.core.case import Case
 from ragtriage.core.metric import Metric
 from ragtriage.core.options import WINDOW
-from ragtriage.core.statistics import ClusterBootstrap, share, wilson_interval
+from ragtriage.core.statistics import ClusterBootstrap, ranked, share, wilson_interval
 from ragtriage.core.verdicts import Score, Undefined
 from ragtriage.evaluation.engine import evaluate_sync
-from ragtriage.judges.protocol import Judge
+from ragtriage.evaluation.estimate import rehearse
+from ragtriage.judges.protocol import Estimate, Judge
+from ragtriage.judges.wrappers import AnswerMemory
 from ragtriage.metrics import metrics_named
 from ragtriage.trust.baselines import agreement_by_length, agreement_by_overlap
 from ragtriage.trust.pairs.pair_files import Pair
@@ -90,6 +92,25 @@ class ScoringTask:
     """Each version once."""
 
 
+@dataclass(frozen=True, slots=True)
+class CostEstimate:
+    """What scoring the pairs of one metric would take; its fields are the stable form for machines.
+
+    Prices are in US dollars, None if not known.
+    """
+
+    metrics: tuple[str, ...]
+    pairs: int
+    cases: int
+    """Versions that are evaluated; pairs share some."""
+    least: Estimate
+    """If every verdict is yes."""
+    most: Estimate
+    """If every verdict is no."""
+    questions: int
+    """Questions at most; without those whose answers are in memory."""
+
+
 def scoring_tasks(pairs: Sequence[Pair], further: Mapping[str, Sequence[str]]) -> list[ScoringTask]:
     """What has to be evaluated to score pairs: a version that several pairs share is evaluated once a metric.
 
@@ -123,10 +144,6 @@ def score_pairs(
 
     Returns:
         For every pair one item by its own metric, then one for each further one.
-
-    Raises:
-        JudgeError: the judge can't work at all.
-        StoreError: the judge's memory can't be read or written.
     """
     further = further or {}
     values: dict[tuple[str, Any], Value] = {}
@@ -140,6 +157,30 @@ def score_pairs(
         for pair in pairs
         for name in (pair.metric, *further.get(pair.metric, ()))
     ]
+
+
+def cost_of_pairs(
+    pairs: Sequence[Pair],
+    judge: Judge,
+    *,
+    further: Mapping[str, Sequence[str]] | None = None,
+    memory: AnswerMemory | None = None,
+) -> list[CostEstimate]:
+    """What `score_pairs` would take, a metric at a time. Metrics share answers, so the sum is an upper bound.
+
+    Args:
+        pairs: of any metrics.
+        judge: who would be asked.
+        further: as for `score_pairs`.
+        memory: answers that needn't be paid for again.
+    """
+    found = []
+    for task in scoring_tasks(pairs, further or {}):
+        taken = rehearse(task.cases, judge, metrics=task.metrics, sample=0, memory=memory)
+        names = tuple(m.name for m in task.metrics)
+        count = sum(pair.metric in names for pair in pairs)
+        found.append(CostEstimate(names, count, taken.cases, taken.least, taken.most, sum(taken.questions.values())))
+    return found
 
 
 def pair_agreement(scored: Sequence[ScoredPair], seed: int = 0) -> PairAgreement:
@@ -166,7 +207,7 @@ def pair_agreement(scored: Sequence[ScoredPair], seed: int = 0) -> PairAgreement
         ties,
         undefined,
         len(scored) - len(counted),
-        min(reasons, key=lambda text: (-reasons[text], text), default="") or None,
+        next(iter(ranked(reasons)), "") or None,
     )
 
 

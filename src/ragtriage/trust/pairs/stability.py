@@ -13,10 +13,14 @@ from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Component, Score, Verdict
 from ragtriage.diagnosis import RULES, diagnose, needs_of
 from ragtriage.evaluation.engine import evaluate_sync
+from ragtriage.evaluation.estimate import rehearse
 from ragtriage.judges.protocol import Judge
+from ragtriage.judges.wrappers import AnswerMemory
 from ragtriage.metrics.groundedness import groundedness
 from ragtriage.metrics.response import response_query_coverage
 from ragtriage.metrics.source import source_query_coverage
+from ragtriage.text import split_claims
+from ragtriage.trust.pairs.pair_scoring import CostEstimate
 from ragtriage.trust.perturb.paraphrase import reworded
 
 METRICS = (source_query_coverage, response_query_coverage, groundedness)
@@ -103,10 +107,6 @@ def stability_of(
             see `ORDER_UNSEEN`.
         window: how many cases may be in flight.
         advance: called for every case that is done, twice for one with several sources.
-
-    Raises:
-        JudgeError: the judge can't work at all.
-        StoreError: the judge's memory can't be read or written.
     """
     before: dict[str, Record] = {}
     for record in evaluate_sync(cases, judge, metrics=METRICS, also=needs_of(CONTRADICTIONS), window=window):
@@ -133,6 +133,30 @@ def stability_of(
         _moves(verdicts, moves, unasked=order_unseen or None),
         asyncio.run(_paraphrased(list(_rewordings(records)), judge)),
     )
+
+
+def cost_of_stability(
+    cases: Sequence[Case], judge: Judge, memory: AnswerMemory | None = None, *, order_unseen: str = ""
+) -> CostEstimate:
+    """What `stability_of` would take; the claims that are asked about in other words are counted by rules.
+
+    Args:
+        cases: as for `stability_of`.
+        judge: who would be asked.
+        memory: answers that needn't be paid for again.
+        order_unseen: as for `stability_of`.
+    """
+    several = [] if order_unseen else reordered(cases)
+    first = rehearse(cases, judge, metrics=METRICS, also=needs_of(CONTRADICTIONS), sample=0, memory=memory)
+    second = rehearse(several, judge, metrics=REORDERED, sample=0, memory=memory)
+    least, most = first.least + second.least, first.most + second.most
+    asked = sum(first.questions.values()) + sum(second.questions.values())
+    for case in cases:
+        claims = split_claims(case.response or "", case.query)
+        if wanted := [question for _, question in reworded_questions(case, claims)]:
+            taken = judge.estimate(wanted)
+            least, most, asked = least + taken, most + taken, asked + len(wanted)
+    return CostEstimate(("contradictions and moves",), 0, len(cases) + len(several), least, most, asked)
 
 
 def reordered(cases: Sequence[Case]) -> list[Case]:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from ragtriage.core.case import Case
+from ragtriage.core.statistics import ranked
 from ragtriage.trust.pairs.pair_files import SHORT, Pair
 from ragtriage.trust.perturb.claim_changes import claim_altered
-from ragtriage.trust.perturb.file_context import CannotPerturb, FileContext, Worsened, most_first, unusable_reason
+from ragtriage.trust.perturb.file_context import CannotPerturb, FileContext, Worsened, unusable_reason
 from ragtriage.trust.perturb.response_changes import answer_dropped, repeat_added, unneeded_sentence
 from ragtriage.trust.perturb.source_changes import answer_removed, irrelevant_source, stray_fact
 
@@ -64,5 +65,5 @@ def perturb(cases: Sequence[Case], seed: int = 0, metrics: Sequence[str] = tuple
                 skipped[name][str(problem)] += 1
             else:
                 pairs.append(Pair(f"{case.id}/{short[name]}", case.id, name, case, worse, change))
-    counted = {name: most_first(reasons) for name, reasons in skipped.items() if reasons}
+    counted = {name: ranked(reasons) for name, reasons in skipped.items() if reasons}
     return Perturbed(len(cases), tuple(pairs), counted)

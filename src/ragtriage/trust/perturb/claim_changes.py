@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 from ragtriage.core.case import Case
 from ragtriage.text import split_sentences
@@ -17,15 +20,11 @@ SURE = 0.6
 """The share of a sentence's content words that one source has to hold, so that it was surely supported before."""
 SURER = 0.8
 """The same where no value but a negation or a direction is changed: of one sentence of a source."""
-_COUNTS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_OPPOSITES: tuple[tuple[str, str], ...] = (
-    ("before", "after"), ("above", "below"), ("increases", "decreases"), ("increased", "decreased"),
-    ("highest", "lowest"), ("largest", "smallest"), ("oldest", "newest"), ("earliest", "latest"), ("first", "last"),
-    ("north", "south"), ("northern", "southern"), ("eastern", "western"), ("east", "west"), ("maximum", "minimum"),
-    ("at least", "at most"), ("more than", "less than"), ("free", "paid"), ("allowed", "forbidden"),
-    ("required", "optional"), ("open", "closed"), ("upper", "lower"), ("inside", "outside"), ("always", "never"),
-)  # fmt: skip
+_WORDS = tomllib.loads(Path(__file__).with_name("changeable_words.toml").read_text(encoding="utf-8"))
+_COUNTS: tuple[str, ...] = tuple(_WORDS["counts"])
+_OPPOSITES: list[tuple[str, str]] = _WORDS["opposites"]
 _NOT = re.compile(r"\b(is|are|was|were|does|do|did|can|may|must|should|will|has|have)( not)\b|\b(\w+)(n't)\b")
+_MAY_THE_MONTH = re.compile(r"(?:\d|in|of|since|until|mid|early|late) ?$")
 _AUX = re.compile(r"\b(is|are|was|were|can|may|must|should|will)\b(?! not\b|n't)")
 
 Alteration = tuple[str, str, str]
@@ -39,11 +38,12 @@ def claim_altered(case: Case, context: FileContext) -> Worsened:
     or day is only changed where a source holds it beside the same words, and where it is no bound (see `bounded`).
     """
     sentences = [one for one in split_sentences(case.response or "") if not one.text.rstrip().endswith("?")]
-    sure = [one for one in sentences if _supporting(one.text, case) >= SURE and _all_there(one.text, case)]
+    sure = [one for one in sentences if _supported(one.text, case)]
     if not sure:
         raise CannotPerturb("no sentence of the response is surely supported")
     ways: tuple[Callable[[str, Case, FileContext], Iterator[Alteration]], ...] = (
-        _numbers, _dates, _counts, _names, _directions, _negations,
+        _numbers, partial(_listed, lists=(MONTHS, DAYS)), partial(_listed, lists=(_COUNTS,)),
+        _names, _directions, _negations,
     )  # fmt: skip
     for way in ways:
         for sentence in sorted(sure, key=lambda one: context.order_key(case.id, one.text)):
@@ -56,19 +56,17 @@ def claim_altered(case: Case, context: FileContext) -> Worsened:
     raise CannotPerturb("no sentence has a detail that can be changed so that it is surely unsupported")
 
 
-def _supporting(sentence: str, case: Case) -> float:
-    return max((coverage(sentence, source.text) for source in case.sources), default=0.0)
-
-
-def _all_there(sentence: str, case: Case) -> bool:
-    """Whether every number and name of a sentence stands in the sources or the query; else it may be unsupported."""
+def _supported(sentence: str, case: Case) -> bool:
+    """Whether a source covers a sentence, and all its numbers and names stand in the sources or the query."""
+    if max((coverage(sentence, source.text) for source in case.sources), default=0.0) < SURE:
+        return False
     there = set(content(" ".join([*(source.text for source in case.sources), case.query])))
     return numbers(re.sub(r"\[[^\]]*\]", "", sentence)) | name_words(sentence) <= there
 
 
 def _numbers(sentence: str, case: Case, context: FileContext) -> Iterator[Alteration]:
     """Numbers that stand in the sources, not in the query, changed into ones that stand nowhere."""
-    there, asked = _numbers_of_sources(case), numbers(case.query)
+    there, asked = {value for source in case.sources for value in numbers(source.text)}, numbers(case.query)
     for match in NUMBER.finditer(sentence):
         (value,) = numbers(match[0]) or {""}
         after = sentence[match.end() :]
@@ -110,11 +108,7 @@ def _leading(written: str) -> int:
     return int(head[0]) if head else 0
 
 
-def _numbers_of_sources(case: Case) -> set[str]:
-    return {value for source in case.sources for value in numbers(source.text)}
-
-
-def _other_numbers(written: str, lot: bytes) -> Iterator[str]:
+def _other_numbers(written: str, draw: bytes) -> Iterator[str]:
     """Other numbers of the same form: the leading digits changed, the first candidates drawn."""
     head = re.match(r"\d+", written)
     whole, rest = (head[0], written[head.end() :]) if head else (written, "")
@@ -127,52 +121,37 @@ def _other_numbers(written: str, lot: bytes) -> Iterator[str]:
         steps = [n for n in range(2, 60) if abs(n - value) > max(1, value // 4)]
     else:
         steps = [value + value * n // 10 for n in (3, 4, 5, 6, 7, 9, -3, -4, -5)]
-    start = lot[0] % len(steps)
+    start = draw[0] % len(steps)
     for step in (*steps[start:], *steps[:start]):
         yield f"{step}{rest}"
 
 
-def _dates(sentence: str, case: Case, context: FileContext) -> Iterator[Alteration]:
-    """Months and days of the week that stand in the sources, not in the query."""
-    yield from _from_list(sentence, case, context, MONTHS)
-    yield from _from_list(sentence, case, context, DAYS)
-
-
-def _counts(sentence: str, case: Case, context: FileContext) -> Iterator[Alteration]:
-    """Numbers in words."""
-    yield from _from_list(sentence, case, context, _COUNTS)
-
-
-def _from_list(sentence: str, case: Case, context: FileContext, words: tuple[str, ...]) -> Iterator[Alteration]:
-    texts = " ".join([*(source.text for source in case.sources), case.query, case.response or ""])
-    there = set(content(texts))
-    for match in re.finditer(rf"\b({'|'.join(words)})s?\b", sentence):
-        if match[0] == "May" and not re.search(
-            r"(?:\d|in|of|since|until|mid|early|late) ?$", sentence[: match.start()]
-        ):
+def _listed(
+    sentence: str, case: Case, context: FileContext, lists: tuple[tuple[str, ...], ...]
+) -> Iterator[Alteration]:
+    """Words of these lists that stand in the sources, not in the query, changed into others of the same list."""
+    there, asked = _known_words(case), set(content(case.query))
+    for words, match in ((some, m) for some in lists for m in re.finditer(rf"\b({'|'.join(some)})s?\b", sentence)):
+        if match[0] == "May" and not _MAY_THE_MONTH.search(sentence[: match.start()]):
             continue  # the verb at the beginning of a question or wish
         free = [word for word in words if not set(content(word)) & there]
         if words is _COUNTS and only_larger(sentence, match.span()):
             free = [word for word in free if words.index(word) > words.index(match[1])]
-        if free and _free(sentence, match.span(), case) and not set(content(match[0])) & set(content(case.query)):
+        if free and _free(sentence, match.span(), case) and not set(content(match[0])) & asked:
             other = free[context.order_key(case.id, sentence, match[0])[0] % len(free)]
-            yield _put(
-                sentence, match.span(), other + ("s" if match[0].endswith("s") and match[0] not in words else "")
-            )
+            plural = "s" if match[0].endswith("s") and match[0] not in words else ""
+            yield _put(sentence, match.span(), other + plural)
 
 
 def _names(sentence: str, case: Case, context: FileContext) -> Iterator[Alteration]:
     """Names of two words or more that stand in the sources, changed into one that a source of another case holds."""
-    texts = " ".join([*(source.text for source in case.sources), case.query, case.response or ""])
-    known = set(content(texts))
+    known, asked = _known_words(case), set(content(case.query))
     for name in names(sentence):
-        words = name.split()
-        if len(words) < 2 or set(content(name)) & set(content(case.query)):
-            continue
-        if not any(name in source.text for source in case.sources):
+        size = len(name.split())
+        if size < 2 or set(content(name)) & asked or not any(name in source.text for source in case.sources):
             continue
         for text in context.unrelated_sources(case):
-            others = [n for n in names(text) if len(n.split()) == len(words) and not set(content(n)) & known]
+            others = [n for n in names(text) if len(n.split()) == size and not set(content(n)) & known]
             if others:
                 start = sentence.index(name)
                 yield _put(sentence, (start, start + len(name)), others[0])
@@ -210,6 +189,10 @@ def _nearest(sentence: str, case: Case) -> str:
     all_of = [one.text for source in case.sources for one in split_sentences(source.text)]
     best = max(all_of, key=lambda text: coverage(sentence, text), default="")
     return best if coverage(sentence, best) >= SURER else ""
+
+
+def _known_words(case: Case) -> set[str]:
+    return set(content(" ".join([*(source.text for source in case.sources), case.query, case.response or ""])))
 
 
 def _put(sentence: str, span: tuple[int, int], other: str) -> Alteration:

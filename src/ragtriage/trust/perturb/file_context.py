@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ragtriage.core.case import Case
@@ -44,11 +43,6 @@ Worsened = tuple[Case, Change]
 
 class CannotPerturb(Exception):
     """No worse version can be made safely; `str` says why."""
-
-
-def most_first(counter: Counter[str]) -> dict[str, int]:
-    """Reasons with their counts, the most frequent first, equal ones by name."""
-    return dict(sorted(counter.items(), key=lambda item: (-item[1], item[0])))
 
 
 class FileContext:

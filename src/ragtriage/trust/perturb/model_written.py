@@ -11,11 +11,12 @@ from types import MappingProxyType
 from ragtriage.core import questions as ask
 from ragtriage.core.case import Case
 from ragtriage.core.questions import Question
+from ragtriage.core.statistics import ranked
 from ragtriage.core.verdicts import Answer, Failure, Verdict
 from ragtriage.judges.protocol import Judge
 from ragtriage.trust.pairs.pair_files import Change, Pair
+from ragtriage.trust.pairs.pair_scoring import CostEstimate
 from ragtriage.trust.perturb.bounds import bounded, negated
-from ragtriage.trust.perturb.file_context import most_first
 from ragtriage.trust.wording import NUMBER, content, name_words, numbers
 
 QUESTION_FOR: Mapping[str, Callable[[str], Question]] = MappingProxyType(
@@ -52,15 +53,18 @@ def questions_to_write(pairs: Sequence[Pair]) -> list[tuple[int, Question]]:
     ]
 
 
+def cost_of_writing(pairs: Sequence[Pair], judge: Judge) -> CostEstimate:
+    """What `write_changes` would take; what is scored afterwards is only known when it is written."""
+    wanted = [question for _, question in questions_to_write(pairs)]
+    taken = judge.estimate(wanted)
+    return CostEstimate(("writing changes",), len(wanted), 0, taken, taken, len(wanted))
+
+
 def write_changes(pairs: Sequence[Pair], judge: Judge) -> WrittenChanges:
     """Have a model write the paraphrases and altered claims of pairs that rules have made.
 
     A sentence is accepted only where rules can check it: a paraphrase keeps all numbers, names and negations; an
     altered claim keeps most words, and its new number, name or negation stands in no source.
-
-    Raises:
-        JudgeError: the judge can't work at all.
-        StoreError: the judge's memory can't be read or written.
     """
     wanted = questions_to_write(pairs)
     answers = asyncio.run(_asked([question for _, question in wanted], judge))
@@ -83,7 +87,7 @@ def write_changes(pairs: Sequence[Pair], judge: Judge) -> WrittenChanges:
         else:
             accepted += 1
             found[i] = _with(pairs[i], text, judge.name())
-    return WrittenChanges(tuple(found), accepted, most_first(rejected), failed)
+    return WrittenChanges(tuple(found), accepted, ranked(rejected), failed)
 
 
 def not_a_paraphrase(sentence: str, other: str) -> str:
