@@ -9,20 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ragtriage.core.statistics import (
-    Array,
-    ClusterBootstrap,
-    IntervalEstimate,
-    Measure,
-    auc,
-    balanced_accuracy,
-    best_cutoff,
-    difference,
-    kappa,
-    ranked,
-    share,
-    spearman,
-)
+from ragtriage.core import statistics
+from ragtriage.core.statistics import Array, IntervalEstimate, Measure
 from ragtriage.core.validation import as_builtins
 from ragtriage.core.verdicts import Answered
 
@@ -115,7 +103,7 @@ def agreement_of(
     """
     label = np.array([row.label for row in rows])
     scale = scale or ("graded" if is_graded(label.tolist()) else "yes or no")
-    resamples = ClusterBootstrap([row.group for row in rows], seed)
+    resamples = statistics.ClusterBootstrap([row.group for row in rows], seed)
     alike = np.array([row.alike for row in rows], dtype=np.float64)
     scores = {"judge": _filled(rows, label, scale), "length": np.array([row.length for row in rows])}
     if all(row.overlap is not None for row in rows):
@@ -124,7 +112,7 @@ def agreement_of(
     ahead = IntervalEstimate(None)
     if "overlap" in measures:
         judge, overlap = (measures[column][MAIN_MEASURE[scale]][0] for column in ("judge", "overlap"))
-        ahead = resamples.estimate(difference(judge, overlap))
+        ahead = resamples.estimate(statistics.difference(judge, overlap))
     if scale == "yes or no":
         measures["judge"] |= _of_verdicts(rows, label, red)
     found = {
@@ -148,7 +136,7 @@ def agreement_of(
         len(missing),
         sum(one.failed for one in missing),
         sum(row.prediction.verdict == "unknown" for row in rows),
-        next(iter(ranked(reasons)), None),
+        next(iter(statistics.ranked(reasons)), None),
     )
 
 
@@ -177,18 +165,21 @@ def _measures(scale: Scale, label: Array, score: Array, alike: Array) -> dict[st
     """Measures of scores and over how many rows each is taken, the main one first."""
     n = len(label)
     if scale == "graded":
-        return {"Spearman": (spearman(score, label), n)}
+        return {"Spearman": (statistics.spearman(score, label), n)}
     if scale == "preference":
         decided = (label != 0).astype(np.float64)
         tied = np.abs(score) <= _ROUNDING
         hit = np.where(tied, 0.5, (np.sign(score) == np.sign(label)).astype(np.float64))
         return {
-            "pair accuracy": (share(hit, decided), int(decided.sum())),
-            "of about the same length": (share(hit, decided * alike), int((decided * alike).sum())),
-            "Spearman": (spearman(score, label), n),
+            "pair accuracy": (statistics.share(hit, decided), int(decided.sum())),
+            "of about the same length": (statistics.share(hit, decided * alike), int((decided * alike).sum())),
+            "Spearman": (statistics.spearman(score, label), n),
         }
-    hit = ((score >= best_cutoff(label, score)) == (label == 1)).astype(np.float64)
-    return {"AUC": (auc(label, score), n), "balanced accuracy at the best cut": (balanced_accuracy(label, hit), n)}
+    hit = ((score >= statistics.best_cutoff(label, score)) == (label == 1)).astype(np.float64)
+    return {
+        "AUC": (statistics.auc(label, score), n),
+        "balanced accuracy at the best cut": (statistics.balanced_accuracy(label, hit), n),
+    }
 
 
 def _of_verdicts(rows: Sequence[ComparedRow], label: Array, red: str) -> dict[str, tuple[Measure, int]]:
@@ -202,9 +193,9 @@ def _of_verdicts(rows: Sequence[ComparedRow], label: Array, red: str) -> dict[st
     fault = (label == value[red]).astype(np.float64)
     n = len(label)
     return {
-        "balanced accuracy": (balanced_accuracy(label, hit), n),
-        "accuracy": (share(hit), n),
-        "Cohen's kappa": (kappa(label, verdict), n),
-        "shown in red, right": (share(fault, shown), int(shown.sum())),
-        "faults shown in red": (share(shown, fault), int(fault.sum())),
+        "balanced accuracy": (statistics.balanced_accuracy(label, hit), n),
+        "accuracy": (statistics.share(hit), n),
+        "Cohen's kappa": (statistics.kappa(label, verdict), n),
+        "shown in red, right": (statistics.share(fault, shown), int(shown.sum())),
+        "faults shown in red": (statistics.share(shown, fault), int(fault.sum())),
     }

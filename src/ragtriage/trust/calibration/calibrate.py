@@ -17,18 +17,9 @@ from ragtriage.diagnosis.thresholds import is_bad
 from ragtriage.judges.decision_thresholds import UNCUT, uncut
 from ragtriage.judges.embedded import EMBEDDED
 from ragtriage.judges.wrappers import BANDS
+from ragtriage.trust.calibration import cutoffs
 from ragtriage.trust.calibration.corrected_mean import MIN_LABELS, NO, YES, CorrectedMean
-from ragtriage.trust.calibration.cutoffs import (
-    MIN_EACH,
-    NEVER_NO,
-    NEVER_YES,
-    FittedBandEnd,
-    FittedCutoff,
-    LabelledScores,
-    fit_band_end,
-    fit_cutoff,
-    too_few,
-)
+from ragtriage.trust.calibration.cutoffs import MIN_EACH, FittedBandEnd, FittedCutoff, LabelledScores
 from ragtriage.trust.calibration.run_labels import LabelledMetric, RunLabels
 
 NOT_A_SHARE = "not a share of the components that it shows, so labels of these can't correct it"
@@ -99,9 +90,9 @@ class CascadeBand:
             return ""
         low = self.no.at if self.no.enough else BANDS[self.kind].low
         high = self.yes.at if self.yes.enough else BANDS[self.kind].high
-        if (low, high) == (NEVER_NO, NEVER_YES):
+        if (low, high) == (cutoffs.NEVER_NO, cutoffs.NEVER_YES):
             return "0:1"
-        return f"{'' if low == NEVER_NO else format(low, 'g')}:{'' if high == NEVER_YES else format(high, 'g')}"
+        return ":".join("" if end in {cutoffs.NEVER_NO, cutoffs.NEVER_YES} else f"{end:g}" for end in (low, high))
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,16 +197,16 @@ def _mean(found: LabelledMetric) -> MetricMean:
 
 def _cutoff(kind: Kind, found: Sequence[LabelledMetric], fingerprint: str, why: str) -> VerdictCutoff:
     labels = _scores(found)
-    why = why or (too_few(labels) if len(labels.score) else NO_SCORE)
+    why = why or (cutoffs.too_few(labels) if len(labels.score) else NO_SCORE)
     names = tuple(one.metric.name for one in found)
-    return VerdictCutoff(kind, names, fingerprint, None if why else fit_cutoff(labels), why)
+    return VerdictCutoff(kind, names, fingerprint, None if why else cutoffs.fit_cutoff(labels), why)
 
 
 def _band(kind: Kind, found: Sequence[LabelledMetric], why: str) -> CascadeBand:
     labels = _scores([one for one in found if BANDS[kind].responses or not _of_a_response(one.metric)])
-    if why := why or (too_few(labels) if len(labels.score) else NO_SCORE):
+    if why := why or (cutoffs.too_few(labels) if len(labels.score) else NO_SCORE):
         return CascadeBand(kind, None, None, why)
-    return CascadeBand(kind, fit_band_end(labels, NO), fit_band_end(labels, YES))
+    return CascadeBand(kind, cutoffs.fit_band_end(labels, NO), cutoffs.fit_band_end(labels, YES))
 
 
 def _unrepresentative(kind: Kind, found: Sequence[LabelledMetric], metrics: Sequence[Metric]) -> str:
@@ -271,12 +262,12 @@ def _threshold(found: LabelledMetric, target: float) -> CaseThreshold:
     score = found.value[keep] if better == "higher" else 1 - found.value[keep]
     complete = len(good)
     labels = LabelledScores(score, good.astype(float), np.ones(complete), np.arange(complete), np.where(now, YES, NO))
-    if too_few(labels):
+    if cutoffs.too_few(labels):
         yes = int(good.sum())
         why = (
             f"too few cases of which every component is labelled: {yes} good and {complete - yes} bad, "
             f"and it takes {MIN_EACH} of each"
         )
         return CaseThreshold(name, target, complete, None, None, why)
-    cut = fit_cutoff(labels, between=False)
+    cut = cutoffs.fit_cutoff(labels, between=False)
     return CaseThreshold(name, target, complete, round(cut.yes if better == "higher" else 1 - cut.yes, 3), cut)
