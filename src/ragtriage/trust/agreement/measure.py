@@ -22,10 +22,10 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What a judge said of a row."""
+    """A judge's prediction for a row."""
 
     score: float | None
-    """The higher, the more it speaks for 1, or for a; None: it said nothing."""
+    """The higher, the likelier label 1 is, or that a is better; None: no prediction."""
     verdict: Answered | None = None
     sure: bool = True
     reason: str = ""
@@ -36,7 +36,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class ComparedRow:
-    """One row: what people said, what the judge said, and what words and length alone say."""
+    """One row: the label, the judge's prediction, and the scores of the baselines."""
 
     group: str
     label: float
@@ -97,7 +97,7 @@ def agreement_of(
     Args:
         name: what the rows are.
         rows: at least one.
-        scale: what the labels are [default: told from them].
+        scale: what the labels are [default: inferred from them].
         red: which verdict is shown in red.
         seed: of the resamples.
     """

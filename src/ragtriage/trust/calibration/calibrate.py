@@ -56,7 +56,7 @@ class VerdictCutoff:
 
 @dataclass(frozen=True, slots=True)
 class CaseThreshold:
-    """From which score of the judge on a case is good as people see it."""
+    """The judge's score from which on a case is good by people's labels."""
 
     metric: str
     target: float
@@ -64,7 +64,7 @@ class CaseThreshold:
     complete: int
     """Cases of which every component is labelled."""
     at: float | None
-    """The judge's score that separates best; None if it can't be told."""
+    """The judge's score that separates best; None if there is no way to tell."""
     cut: FittedCutoff | None
     """How sure it is; where lower is better its scores are 1 − the metric's."""
     why: str = ""

@@ -43,7 +43,7 @@ class JudgedComponents:
     verdict: Numbers
     """NO, YES or UNKNOWN."""
     truth: Numbers
-    """What people said, in [0, 1]; NaN where nobody did."""
+    """What people said, in [0, 1]; NaN without a label."""
     inclusion: Numbers
     """The inclusion probability of a labelled one; any number for the others."""
 

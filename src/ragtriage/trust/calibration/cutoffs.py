@@ -48,7 +48,7 @@ class LabelledScores:
 
     @property
     def is_yes(self) -> Numbers:
-        """What people said yes to, shape (n,)."""
+        """Whether people labelled them yes, shape (n,)."""
         found: Numbers = self.truth > 0.5
         return found
 
@@ -184,7 +184,7 @@ def _held_out(labels: LabelledScores) -> Numbers:
 
 
 def _balanced(labels: LabelledScores, said: Numbers) -> float:
-    """The balanced accuracy of what is said, in [0, 1], where 0.5 is half right."""
+    """The balanced accuracy of answers in [0, 1], where 0.5 is half right."""
     return balanced_accuracy(labels.is_yes, np.where(labels.is_yes, said, 1.0 - said))(labels.weight)
 
 

@@ -1,4 +1,4 @@
-"""Labels joined with the run that they are about: which components a metric shows, and what people said of some."""
+"""Labels joined with their run: the components that each metric shows, and the labels of some."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class LabelledMetric:
     score: Numbers
     """The judge's probability of that yes; NaN where it gave none, or where its no is what speaks for the answer."""
     truth: Numbers
-    """What people said, the mean of several; NaN where nobody did."""
+    """What people said, the mean of several; NaN without a label."""
     inclusion: Numbers
     """The inclusion probability of a labelled component; NaN for the others."""
     value: Numbers

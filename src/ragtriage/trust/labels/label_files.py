@@ -37,9 +37,9 @@ class Label:
     text: str
     """The component, so that the file can be read and that a changed run is noticed."""
     label: bool | None
-    """What the person said; None: skipped."""
+    """The person's answer; None: skipped."""
     verdict: Answered
-    """What the judge had said, as the metric counts it."""
+    """The judge's verdict, as the metric counts it."""
     score: float | None = None
     """The judge's probability of yes; None if it gives none."""
     chance: float | None = None

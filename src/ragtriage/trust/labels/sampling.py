@@ -34,7 +34,7 @@ PROMPTS = {
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One component of one metric of one case, and what the judge said of it."""
+    """One component of one metric of one case, and the judge's verdict on it."""
 
     case: str
     metric: str

@@ -22,7 +22,7 @@ class JudgeComparison:
 
     agree: int
     of: int
-    """Items that both said yes or no of."""
+    """Items with a yes or no from both."""
     skipped: int
     unknown: int
     """Items that the person labelled and the judge couldn't tell."""
@@ -116,7 +116,7 @@ class LabellingSession:
         """Ask about what is left; False if the person quit.
 
         Raises:
-            KeyboardInterrupt: as `ask` raises it; everything said before is kept.
+            KeyboardInterrupt: as `ask` raises it; all labels so far are kept.
             OSError: the file can't be written.
         """
         at = self._next(0)
@@ -127,17 +127,17 @@ class LabellingSession:
             if key == "b":
                 at = max(0, at - 1)
                 continue
-            self._keep(at, said=_LABEL_OF[key])
+            self._keep(at, answer=_LABEL_OF[key])
             following = self._next(at + 1)
             at = following if following is not None else self._next(0)
         return True
 
-    def _keep(self, at: int, *, said: bool | None) -> None:
+    def _keep(self, at: int, *, answer: bool | None) -> None:
         item, chance = self.sample[at].item, self.sample[at].inclusion
         label = Label(
             self._run,
             *_key(item),
-            said,
+            answer,
             item.verdict,
             item.score,
             chance,

@@ -1,4 +1,4 @@
-"""Pairs of versions of one case of which it is known which is better, and files of them."""
+"""Pairs of two versions of a case, one known to be better, and files of them."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def read_pairs(path: str) -> tuple[list[Pair], list[Rejected]]:
 
 
 def holds_pairs(path: str) -> bool:
-    """Whether a file's first row is a pair rather than a case; False where it can't be told."""
+    """Whether a file's first row is a pair rather than a case; False if it can't be read."""
     return {"better", "worse"} <= (first_line(path) or {}).keys()
 
 

@@ -1,4 +1,4 @@
-"""What can be held against a judge without labels: it contradicts itself, or changes its mind over nothing."""
+"""Faults of a judge that show without labels: contradictions, and verdicts that change when the meaning doesn't."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Moves:
 
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """What was found against a judge without labels; its fields are the stable form for machines."""
+    """A judge's contradictions and unstable verdicts; its fields are the stable form for machines."""
 
     cases: int
     """Cases on which a contradiction could have shown: all scores that the rule reads are defined."""

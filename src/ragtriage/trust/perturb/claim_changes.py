@@ -52,7 +52,7 @@ def claim_altered(case: Case, context: FileContext) -> Worsened:
                 response = case.response or ""
                 worse = replace(case, response=response[:start] + altered + response[end:])
                 what = f"a claim altered: {before or 'nothing'} → {after or 'nothing'}"
-                return (worse, Change(what, "response", sentence.text, altered))
+                return worse, Change(what, "response", sentence.text, altered)
     raise CannotPerturb("no sentence has a detail that can be changed so that it is surely unsupported")
 
 

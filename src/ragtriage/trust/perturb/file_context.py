@@ -17,13 +17,13 @@ from ragtriage.trust.pairs.pair_files import Change
 from ragtriage.trust.wording import Rarity, content, name_words, numbers
 
 SUPPORTS_ANSWER = 0.6
-"""The share of an answering sentence's content words from which on a source visibly serves it."""
+"""The share of an answering sentence's content words from which on a source visibly supports it."""
 ADDRESSES = 0.7
 """The share of a query's content words from which on a response visibly takes it up."""
 SAME_SENTENCE = 0.4
 """The share of a sentence's content words from which on another sentence may say the same."""
 RELATED = 0.05
-"""The share of telling words in common, of all, up to which two texts are about something else."""
+"""The share of distinctive words in common, of all, up to which two texts are about something else."""
 MOST_DONORS = 300
 """Texts of other cases that are looked through for one case."""
 _BOUND = re.compile(
@@ -73,7 +73,7 @@ class FileContext:
     def unrelated_sources(self, case: Case) -> list[str]:
         """Sources of other cases that are about something else, in an order drawn for this case.
 
-        They share no telling word with the query or the response, and next to none with the case's own sources.
+        They share no distinctive word with the query or the response, and next to none with the case's own sources.
         """
         asked = self.distinctive(case.query) | self.distinctive(case.response or "")
         own = frozenset[str]().union(*(self.distinctive(source.text) for source in case.sources))
@@ -123,7 +123,7 @@ def unusable_reason(case: Case) -> str:
 
 
 def check_addresses_query(case: Case) -> None:
-    """Refuse a case whose response doesn't visibly take up the query: it holds too few of its words.
+    """Refuse a case whose response doesn't visibly address the query: it holds too few of its words.
 
     Raises:
         CannotPerturb: it is so.
@@ -133,7 +133,7 @@ def check_addresses_query(case: Case) -> None:
 
 
 def answering_source(case: Case) -> int:
-    """The position of the source that visibly supports a response which visibly takes up the query.
+    """The position of the source that visibly supports a response which visibly addresses the query.
 
     Served must be the sentence of the response that shares most with the query: the others may be beside the point. And
     the sources together must hold most of what that sentence has from the query: sources about the ferry don't answer

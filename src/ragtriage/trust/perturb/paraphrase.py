@@ -1,4 +1,4 @@
-"""A sentence in other words, by rules that don't change what it says."""
+"""Paraphrases by rules that keep the meaning of a sentence."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def reworded(sentence: str) -> str:
 
 
 def paraphrased(sentence: str) -> str:
-    """The sentence said once more, in other words as far as rules have any, with an opening that says so."""
+    """The sentence repeated, reworded where a rule applies, with an opening that says so."""
     return f"{OPENING}{reworded(sentence) or sentence}"
 
 

@@ -23,7 +23,7 @@ from ragtriage.trust.wording import content, names, numbers
 _DISTINCT = 0.2
 """The share of words in common, of all, below which a sentence surely repeats none of the others."""
 _TYPED = ("who", "where", "when", "number")
-"""The kinds of question whose answer has a form by which it can be told from other sentences."""
+"""The kinds of question whose answer has a form that distinguishes it from other sentences."""
 
 
 def unneeded_sentence(case: Case, context: FileContext) -> Worsened:
@@ -60,7 +60,7 @@ def answer_dropped(case: Case, context: FileContext) -> Worsened:  # noqa: ARG00
                 "\n".join(one.text for one in away),
                 "",
             )
-            return (replace(case, response=text), change)
+            return replace(case, response=text), change
     raise CannotPerturb("it can't be told by rules which sentences alone answer a part of the query")
 
 
@@ -82,7 +82,7 @@ def repeat_added(case: Case, context: FileContext) -> Worsened:
 
 def _appended(case: Case, sentence: str, what: str, of: str = "") -> Worsened:
     worse = replace(case, response=f"{(case.response or '').rstrip()} {sentence}")
-    return (worse, Change(what, "response", of, sentence))
+    return worse, Change(what, "response", of, sentence)
 
 
 def _common(one: str, other: str) -> float:

@@ -21,7 +21,7 @@ from ragtriage.trust.perturb.file_context import (
 from ragtriage.trust.wording import content, name_words, numbers
 
 _ASKED = 0.5
-"""The share of the query's telling words from which on a sentence of a source may answer it."""
+"""The share of the query's distinctive words from which on a sentence of a source may answer it."""
 _ANSWER = 0.6
 """The share of the answering sentence from which on a sentence of a source surely holds it."""
 
@@ -32,7 +32,7 @@ def irrelevant_source(case: Case, context: FileContext) -> Worsened:
     unrelated = context.unrelated_source(case)
     worse = replace(case, sources=(*case.sources, Source(unrelated)))
     place = f"source {len(worse.sources)}"
-    return (worse, Change("an irrelevant source added", place, "", unrelated))
+    return worse, Change("an irrelevant source added", place, "", unrelated)
 
 
 def stray_fact(case: Case, context: FileContext) -> Worsened:
@@ -42,7 +42,7 @@ def stray_fact(case: Case, context: FileContext) -> Worsened:
     source = case.sources[at]
     sources = (*case.sources[:at], replace(source, text=f"{source.text.rstrip()} {sentence}"), *case.sources[at + 1 :])
     change = Change("a fact of another case added to a source", f"source {at + 1}", "", sentence)
-    return (replace(case, sources=sources), change)
+    return replace(case, sources=sources), change
 
 
 def answer_removed(case: Case, context: FileContext) -> Worsened:
@@ -80,4 +80,4 @@ def answer_removed(case: Case, context: FileContext) -> Worsened:
     if key_numbers & numbers(rest) or key_names & name_words(rest):
         raise CannotPerturb("something else in the sources may hold the answer too")
     change = Change("the sentences that hold the answer removed", "sources", "\n".join(removed), "")
-    return (replace(case, sources=tuple(sources)), change)
+    return replace(case, sources=tuple(sources)), change
