@@ -103,3 +103,14 @@ def test_a_file_that_cannot_be_used_is_said(tmp_path: Path) -> None:
     (tmp_path / "folder.jsonl").mkdir()
     with pytest.raises(InputError, match=r"folder\.jsonl: can't be written"):
         LabelFile(tmp_path / "folder.jsonl")
+
+
+def test_a_long_last_line_that_was_cut_off_is_taken_away(tmp_path: Path) -> None:
+    path = tmp_path / "labels.jsonl"
+    with LabelFile(path) as file:
+        file.add(FIRST)
+    whole = path.read_bytes()
+    path.write_bytes(whole + b'{"text": "' + b"x" * 200_000)
+    with LabelFile(path) as file:
+        assert (file.labels, file.rejected) == ((FIRST,), ())
+    assert path.read_bytes() == whole
