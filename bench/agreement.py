@@ -29,9 +29,8 @@ from ragtriage.evaluation.predict import TASKS
 from ragtriage.judges.build import judge_named
 from ragtriage.judges.protocol import Judge
 from ragtriage.runs.prediction_files import ask_rows, split_rows
-from ragtriage.trust.labelled import read_labelled
-from ragtriage.trust.pairs import SHORT
-from ragtriage.trust.people import lines_of
+from ragtriage.trust.agreement.labelled_rows import predict_rows, read_labelled_rows
+from ragtriage.trust.pairs.pair_files import SHORT
 
 CURVES = ("supported/ragtruth-qa-sentence",)
 """Sets whose share of unsupported claims is an application's own, or near it."""
@@ -79,7 +78,7 @@ def compare_sides(path: Path, out: Path, judge: Judge) -> None:
 
 def prefer(path: Path, out: Path, judge: Judge) -> None:
     """Which of two answers the judge prefers, and by how much; an unfinished pair gives no score."""
-    lines = lines_of(read_labelled(str(path), "preference"), judge)
+    lines = predict_rows(read_labelled_rows(str(path), "preference"), judge)
     write(out, {line["id"]: line["score"] for line in lines})
 
 

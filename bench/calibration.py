@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ragtriage.trust.correction import NO, UNKNOWN, YES, Sample, corrected
+from ragtriage.trust.calibration.corrected_mean import NO, UNKNOWN, YES, JudgedComponents, corrected_mean
 
 TRUTHS = (0.02, 0.05, 0.2, 0.5, 0.8, 0.9, 0.95, 0.98)
 
@@ -52,7 +52,7 @@ SETTINGS = (
 )
 
 
-def drawn(setting: Setting, truth: float, random: np.random.Generator) -> Sample:
+def drawn(setting: Setting, truth: float, random: np.random.Generator) -> JudgedComponents:
     """One run with labels."""
     sizes = random.integers(setting.fewest, setting.most + 1, setting.cases)
     case = np.repeat(np.arange(setting.cases), sizes)
@@ -75,10 +75,10 @@ def drawn(setting: Setting, truth: float, random: np.random.Generator) -> Sample
         wanted = np.where(said == YES, 1.0, 3.0)
         chance = np.minimum(1.0, wanted * setting.labels / wanted.sum())
         labelled = random.random(len(case)) < chance
-    return Sample(case, (1.0 / sizes)[case], said, np.where(labelled, is_so, np.nan), chance)
+    return JudgedComponents(case, (1.0 / sizes)[case], said, np.where(labelled, is_so, np.nan), chance)
 
 
-def plus_minus(sample: Sample) -> tuple[float, float]:
+def plus_minus(sample: JudgedComponents) -> tuple[float, float]:
     """The usual interval, to compare: the same estimate ± 1.96 standard errors that allow for clustered labels."""
     told = np.flatnonzero(~np.isnan(sample.truth))
     weight = sample.weight / sample.weight.sum()
@@ -98,7 +98,7 @@ def coverage(setting: Setting, truth: float, repetitions: int, seed: int = 0) ->
     """(share of intervals that hold the truth, mean width, mean of the corrected means, share of the usual ones)."""
     random = np.random.default_rng(seed)
     samples = [drawn(setting, truth, random) for _ in range(repetitions)]
-    found = [corrected(sample, 0.0) for sample in samples]
+    found = [corrected_mean(sample, 0.0) for sample in samples]
     usual = float(np.mean([low <= truth <= high for low, high in map(plus_minus, samples)]))
     held = [one.low <= truth <= one.high for one in found if one]
     width = [one.high - one.low for one in found if one]

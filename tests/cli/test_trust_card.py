@@ -123,6 +123,6 @@ def test_wrong_files_are_said(command, tmp_path: Path) -> None:
 
     assert "name a .md file" in command("trust", "card", "-o", "card.txt").err
     assert "can't be read" in command("trust", "card", "--agreement", "nowhere.json").err
-    assert "isn't JSON" in command("trust", "card", "--agreement", "text.json").err
+    assert "holds no JSON object" in command("trust", "card", "--agreement", "text.json").err
     assert "holds no JSON object" in command("trust", "card", "--self-test", "list.json").err
     assert "is no judge card" in command("report", "-o", "r.html", "--judge-card", "object.json").err

@@ -112,7 +112,7 @@ def test_a_smaller_n_changes_no_label_and_another_draw_is_refused(keys) -> None:
     for further in (("--seed", 1), ("--metric", "all")):
         said = keys("", "--n", 3, *further)
         assert said.code == 2
-        assert "go on with the same --metric and --seed, or name another file with -o" in said.err
+        assert "use the same --metric and --seed, or name another file with -o" in said.err
     assert Path("labels.jsonl").read_bytes() == before
     assert keys("y\n", "--n", 1, "--metric", "self_distinctness").code == 0
 

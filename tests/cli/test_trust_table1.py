@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ragtriage.trust.table1 import RAGAS_FOR, read_table1
+from ragtriage.trust.pairs.table1 import RAGAS_FOR, read_table1
 
 PIER = "The pier opened in 1901. It is 240 metres long."
 
@@ -61,7 +61,7 @@ def test_json_has_every_number_with_its_counts(command) -> None:
 
 
 def test_a_broken_row_is_named_and_the_others_count(command) -> None:
-    said = command("trust", "table1", "--data", put([*ROWS, {"metric": "SP9", "query": "?"}, "{"]))
+    said = command("trust", "table1", "--data", put([*ROWS, {**ROWS[0], "metric": "SP9"}, "{"]))
 
     assert "row 3, field 'metric': 'SP9' is no metric: use one of SP1," in said.err
     assert "2 of 4 rows can't be used" in said.err
@@ -108,9 +108,9 @@ def test_a_metric_that_the_table_lacks_is_refused(command) -> None:
 
 
 def test_our_own_pairs_cover_the_table_with_twenty_queries_or_more() -> None:
-    read = read_table1()
+    pairs, rejected = read_table1()
 
-    assert read.rejected == ()
-    assert len({pair.group for pair in read.pairs}) >= 20
+    assert rejected == []
+    assert len({pair.group for pair in pairs}) >= 20
     for name in RAGAS_FOR:
-        assert sum(pair.metric == name for pair in read.pairs) >= 20, name
+        assert sum(pair.metric == name for pair in pairs) >= 20, name

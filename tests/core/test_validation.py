@@ -71,3 +71,8 @@ def test_a_fitting_value_comes_back_typed_and_can_be_written_again() -> None:
 
     assert found == Outer((Inner("x"),), share=1.0, path=Path("a/b"), words=("v",))
     assert validated(Outer, as_builtins(found)) == found
+
+
+def test_half_of_a_surrogate_pair_is_a_problem_like_any_other() -> None:
+    with pytest.raises(Invalid, match="half of a surrogate pair"):
+        validated(dict[str, str], {"text": "\ud800"})

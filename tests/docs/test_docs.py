@@ -20,6 +20,7 @@ from ragtriage.cli import app, exits
 from ragtriage.cli.app import COMMANDS
 from ragtriage.config import Settings, read_settings
 from ragtriage.core.options import WINDOW
+from ragtriage.core.statistics import RESAMPLES
 from ragtriage.core.steps import Relation, Target, Unit
 from ragtriage.diagnosis import KINDS, RULES
 from ragtriage.diagnosis.thresholds import DEFAULTS, MARGIN
@@ -33,7 +34,6 @@ from ragtriage.metrics import GROUPS, METRICS
 from ragtriage.readers.field_names import ALIASES
 from ragtriage.readers.problems import Limits
 from ragtriage.report import run_page
-from ragtriage.runs.summary import RESAMPLES
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -6,7 +6,8 @@ import pytest
 from answered_rows import decided
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.testset.reliability import Share, reliability_of, wald, wilson
+from ragtriage.core.statistics import IntervalEstimate, wald, wilson
+from ragtriage.testset.reliability import reliability_of
 from ragtriage.testset.rows import Row
 
 
@@ -34,7 +35,7 @@ def test_wilsons_interval_is_the_published_one() -> None:
 
 
 def test_a_share_of_nothing_is_undefined() -> None:
-    assert wilson(0, 0) == wald(0, 0) == Share(None, None, None, 0)
+    assert wilson(0, 0) == wald(0, 0) == IntervalEstimate(None, None, None, 0)
 
 
 def row(name: str, score: object, *, right: bool | None) -> Row:

@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
+from ragtriage.core.validation import validated
 from ragtriage.runs.tally import Criteria
 from ragtriage.store import StoredRun
-from ragtriage.trust.correction import Correction
-from ragtriage.trust.label_files import read_labels
-from ragtriage.trust.labels import Label
-from ragtriage.trust.run_labels import Joined, join
+from ragtriage.trust.calibration.corrected_mean import CorrectedMean
+from ragtriage.trust.calibration.run_labels import RunLabels, join_labels
+from ragtriage.trust.labels.label_files import Label, read_labels
 
 Labels = Annotated[
     Path | None,
@@ -23,7 +23,7 @@ KEPT = "corrections"
 """What corrected means are found by in a run's configuration."""
 
 
-def corrections_of(stored: StoredRun, criteria: Criteria, labels: Path | None) -> dict[str, Correction]:
+def corrections_of(stored: StoredRun, criteria: Criteria, labels: Path | None) -> dict[str, CorrectedMean]:
     """Metric → its corrected mean; by a file of labels, else as it was kept with the run.
 
     Raises:
@@ -31,11 +31,11 @@ def corrections_of(stored: StoredRun, criteria: Criteria, labels: Path | None) -
     """
     if labels is None:
         kept = stored.info.configuration.get(KEPT, {})
-        return {name: Correction.read(found) for name, found in kept.items()}
-    read = read_labels(labels)
-    joined = joined_with(stored, criteria, read.labels)
-    if read.rejected:
-        sys.stderr.write(f"{len(read.rejected)} lines of {labels} can't be used; the first: {read.rejected[0]}\n")
+        return {name: validated(CorrectedMean, found) for name, found in kept.items()}
+    usable, rejected = read_labels(labels)
+    joined = joined_with(stored, criteria, usable)
+    if rejected:
+        sys.stderr.write(f"{len(rejected)} lines of {labels} can't be used; the first: {rejected[0]}\n")
     say_unused(joined)
     found = {one.metric.name: (one, one.correction()) for one in joined.metrics}
     for name, (one, correction) in found.items():
@@ -44,12 +44,12 @@ def corrections_of(stored: StoredRun, criteria: Criteria, labels: Path | None) -
     return {name: correction for name, (_, correction) in found.items() if correction}
 
 
-def joined_with(stored: StoredRun, criteria: Criteria, labels: tuple[Label, ...]) -> Joined:
+def joined_with(stored: StoredRun, criteria: Criteria, labels: tuple[Label, ...]) -> RunLabels:
     """The components of a stored run with their labels."""
-    return join((str(stored.number), stored.info.identity), criteria.metrics, stored.records(), labels)
+    return join_labels((str(stored.number), stored.info.identity), criteria.metrics, stored.records(), labels)
 
 
-def say_unused(joined: Joined) -> None:
+def say_unused(joined: RunLabels) -> None:
     """Which labels weren't used, and why, on standard error."""
     for reason, count in joined.unused.items():
         sys.stderr.write(f"note: {count} {'label isn’t' if count == 1 else 'labels aren’t'} used: {reason}\n")

@@ -18,6 +18,7 @@ from ragtriage.cli.options import Run, Thresholds, Where, place_of
 from ragtriage.config import named_numbers
 from ragtriage.core.errors import InputError
 from ragtriage.core.record import Record
+from ragtriage.core.validation import as_builtins
 from ragtriage.diagnosis import Finding, diagnose
 from ragtriage.judges.llm.ledger import dollars
 from ragtriage.report.case_document import case_document
@@ -33,7 +34,7 @@ from ragtriage.runs.export import export_cases, json_row
 from ragtriage.runs.repeats import RepeatSummary, repeats_of, trials_of
 from ragtriage.runs.tally import Assessment, Criteria
 from ragtriage.store import RunInfo, Store, StoredRun, open_store
-from ragtriage.trust.correction import Correction
+from ragtriage.trust.calibration.corrected_mean import CorrectedMean
 from ragtriage.trust.judge_card import read_card
 
 Diagnosed = tuple[Record, tuple[Finding, ...]]
@@ -142,14 +143,14 @@ def print_run(
     *,
     as_json: bool,
     further: Mapping[str, Any] | None = None,
-    corrections: Mapping[str, Correction] | None = None,
+    corrections: Mapping[str, CorrectedMean] | None = None,
 ) -> None:
     """A run's numbers: one JSON object, or tables and what to look at next."""
     summary = assessment.summary()
     if as_json:
         told = {"run": stored.number, **summary.as_json(), **spent_by(stored.info), **(further or {})}
         for name, found in (corrections or {}).items():
-            told["metrics"][name]["corrected"] = found.as_json()
+            told["metrics"][name]["corrected"] = as_builtins(found)
         sys.stdout.write(json.dumps(told) + "\n")
         return
     console = Console()
@@ -207,7 +208,7 @@ def write_html(
     assessment: Assessment,
     repeats: RepeatSummary | None,
     *,
-    corrections: Mapping[str, Correction] | None = None,
+    corrections: Mapping[str, CorrectedMean] | None = None,
     judge_card: Mapping[str, Any] | None = None,
 ) -> None:
     """Write the HTML report of a run; `repeats` if it was repeated, the judge's card if it is to carry one.

@@ -22,15 +22,23 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.readers import open_cases
-from ragtriage.readers.json_objects import first_line
+from ragtriage.readers.json_objects import first_line, write_lines
 from ragtriage.readers.problems import Rejected
 from ragtriage.report.agreement_document import agreement_document
 from ragtriage.report.terminal import print_document
-from ragtriage.trust.agreement import Agreement, agreement_of
-from ragtriage.trust.case_labels import PREFIX, held, label_columns, read_cases
+from ragtriage.trust.agreement.labelled_cases import PREFIX, compared_cases, label_columns, read_labelled_cases
+from ragtriage.trust.agreement.labelled_rows import (
+    agreements,
+    compared_rows,
+    predict_rows,
+    predictions_of,
+    read_labelled_rows,
+    read_predictions,
+    steps_of,
+    task_named,
+)
+from ragtriage.trust.agreement.measure import Agreement, agreement_of
 from ragtriage.trust.judge_card import fingerprints_of
-from ragtriage.trust.labelled import read_labelled, read_predictions, task_named
-from ragtriage.trust.people import agreements, amount, held_rows, lines_of, predictions_of, write_lines
 
 _LINES = (".jsonl", ".ndjson", ".gz")
 Found = tuple[list[Agreement], Sequence[Rejected], int]
@@ -82,16 +90,19 @@ def agreement(  # noqa: PLR0913  # a command's flags are its arguments
                 raise ConfigError("--predictions and -o go with rows of a task, not with cases that label a metric")
             found, rejected, usable = _of_cases(path, given, group, seed, judging, settings, store, config)
         else:
-            labelled = read_labelled(path, kind)
+            labelled = read_labelled_rows(path, kind)
             if predictions is not None:
                 known = read_predictions(predictions)
             else:
-                with judge_from(judging, config, store) as judge, progress(amount(labelled), 0, word="asking") as step:
-                    lines = lines_of(labelled, judge, step)
+                with (
+                    judge_from(judging, config, store) as judge,
+                    progress(steps_of(labelled), 0, word="asking") as step,
+                ):
+                    lines = predict_rows(labelled, judge, step)
                 if out is not None:
                     write_lines(lines, out)
                 known = predictions_of(lines)
-            found = list(agreements(labelled, held_rows(labelled, known), by=by, seed=seed))
+            found = list(agreements(labelled, compared_rows(labelled, known), by=by, seed=seed))
             rejected, usable = labelled.rejected, len(labelled.rows)
     say_unusable(rejected, usable)
     if as_json:
@@ -129,7 +140,7 @@ def _of_cases(  # what the command was given
             f"{path}: no column holds labels of a metric: name it {PREFIX}METRIC, or say which one does with "
             "--label COLUMN=METRIC, for example --label human=groundedness"
         )
-    cases = read_cases(file, columns)
+    cases = read_labelled_cases(file, columns)
     metrics = tuple({metric.name: metric for metric in columns.values()}.values())
     collected = []
     with judge_from(judging, config, store) as judge, progress(len(cases.cases), 0) as advance:
@@ -140,7 +151,7 @@ def _of_cases(  # what the command was given
     for metric in metrics:
         labels = cases.labels[metric.name]
         if labels:
-            rows = held(collected, labels, metric, settings.thresholds.get(metric.name), group)
+            rows = compared_cases(collected, labels, metric, settings.thresholds.get(metric.name), group)
             found.append(agreement_of(metric.name, rows, seed=seed))
     if not found:
         raise ConfigError(f"{path}: no row holds a label under {', '.join(columns)}")

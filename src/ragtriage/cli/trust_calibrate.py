@@ -18,12 +18,12 @@ from ragtriage.cli.options import Thresholds, Where, place_of
 from ragtriage.cli.results import opened
 from ragtriage.cli.trust_app import say_unusable, too_many, trust
 from ragtriage.core.errors import InputError
+from ragtriage.core.validation import as_builtins
 from ragtriage.report.calibration_document import calibration_document
 from ragtriage.report.terminal import print_document
 from ragtriage.store import open_store
-from ragtriage.trust.calibration import calibrate as calibrated
-from ragtriage.trust.label_files import read_labels
-from ragtriage.trust.labels import Label
+from ragtriage.trust.calibration.calibrate import calibrate as calibrated
+from ragtriage.trust.labels.label_files import Label, read_labels
 from ragtriage.trust.settings_text import write_settings
 
 
@@ -46,22 +46,22 @@ def calibrate(
 
     Exit codes: 0; 2 usage or input; 3 incomplete (too many unusable rows).
     """
-    read = read_labels(labels)
-    say_unusable(read.rejected, len(read.labels))
-    if not read.labels:
+    usable, rejected = read_labels(labels)
+    say_unusable(rejected, len(usable))
+    if not usable:
         raise InputError(f"{labels}: holds no label: make some with `ragtriage trust label`")
     with open_store(place_of(store), create=False) as there:
-        stored, criteria = opened(there, run or _named(read.labels), threshold)
-        joined = joined_with(stored, criteria, read.labels)
+        stored, criteria = opened(there, run or _named(usable), threshold)
+        joined = joined_with(stored, criteria, usable)
         if not joined.metrics:
             reasons = "; ".join(f"{count} {reason}" for reason, count in joined.unused.items())
             raise InputError(
-                f"{labels}: none of its {len(read.labels)} labels can be used for run {stored.number}: {reasons}"
+                f"{labels}: none of its {len(usable)} labels can be used for run {stored.number}: {reasons}"
             )
         found = calibrated(joined, criteria.metrics, stored.info.judge, stored.info.fingerprints, criteria.thresholds)
-        if write is not None and found.changes:
-            write_settings(write, found.changes)
-        corrections = {name: one.as_json() for name, one in found.corrections().items()}
+        if write is not None and found.settings:
+            write_settings(write, found.settings)
+        corrections = {name: as_builtins(one) for name, one in found.corrections().items()}
         before = stored.info.configuration.get(KEPT, {})
         there.keep_beside(stored.number, KEPT, {**before, **corrections})
     earlier = [name for name in before if name not in corrections]
@@ -73,7 +73,7 @@ def calibrate(
     else:
         written = None if write is None else str(write)
         print_document(Console(), calibration_document(found, f"run {stored.number}", str(labels), written))
-    if too_many(read.rejected, len(read.labels)):
+    if too_many(rejected, len(usable)):
         raise typer.Exit(INCOMPLETE)
 
 

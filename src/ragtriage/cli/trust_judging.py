@@ -9,14 +9,15 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
+from ragtriage.core.validation import as_builtins
 from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.judges.llm.ledger import dollars
 from ragtriage.judges.protocol import Judge
-from ragtriage.report.plan_document import efforts_document
+from ragtriage.report.plan_document import costs_document
 from ragtriage.report.terminal import print_document
 from ragtriage.report.words import plural
 from ragtriage.store import open_store
-from ragtriage.trust.effort import Effort
+from ragtriage.trust.pairs.pair_scoring import CostEstimate
 
 
 @contextmanager
@@ -46,10 +47,10 @@ def asking(chosen: ConfiguredJudge, where: str | None) -> Iterator[Judge]:
             sys.stderr.write(f"spent: {plural(ledger.requests, 'request')}, {tokens}{price}\n")
 
 
-def print_efforts(efforts: Sequence[Effort], judge: str, *, as_json: bool) -> None:
+def print_costs(costs: Sequence[CostEstimate], judge: str, *, as_json: bool) -> None:
     """Print what scoring pairs would take: one JSON object, or a table."""
     if as_json:
-        found = {"judge": judge, "efforts": [one.as_json() for one in efforts]}
+        found = {"judge": judge, "efforts": [as_builtins(one) for one in costs]}
         sys.stdout.write(json.dumps(found) + "\n")
     else:
-        print_document(Console(), efforts_document(efforts, judge))
+        print_document(Console(), costs_document(costs, judge))

@@ -22,12 +22,18 @@ from ragtriage.core.record import Record
 from ragtriage.report.agreement_document import PICKED, labels_document
 from ragtriage.report.terminal import print_document
 from ragtriage.store import Store, StoredRun, open_store
-from ragtriage.trust.items import Drawn, Item, draw, items_of, labelled_metrics
-from ragtriage.trust.items import pick as pick_items
-from ragtriage.trust.label_files import LabelFile
-from ragtriage.trust.labelling import Ask, Session, compare, draw_name
-from ragtriage.trust.labels import Label
-from ragtriage.trust.screen import KEYS, LINES, WIDTH, screen
+from ragtriage.trust.labels.label_files import Label, LabelFile
+from ragtriage.trust.labels.sampling import (
+    Item,
+    SampledItem,
+    items_of,
+    likely_errors,
+    metrics_to_label,
+    random_sample,
+    sample_name,
+)
+from ragtriage.trust.labels.screen import KEYS, LINES, WIDTH, screen
+from ragtriage.trust.labels.session import AskKey, LabellingSession, compare_with_judge
 
 _CLEAR = "\x1b[2J\x1b[H"
 _WORDS = {"yes": "y", "no": "n", "skip": "s", "back": "b", "everything": "e", "quit": "q"}
@@ -69,16 +75,16 @@ def label(  # noqa: PLR0913  # a command's flags are its arguments
     with open_store(place_of(store), create=False) as there, LabelFile(out) as file:
         stored = there.run(run)
         say_unusable(file.rejected, len(file.labels))
-        metrics = labelled_metrics(metric or ["groundedness"], stored.info.metrics)
+        metrics = metrics_to_label(metric or ["groundedness"], stored.info.metrics)
         items = _items(stored, metrics)
         if not items:
             raise InputError(f"run {stored.number} shows no component of {', '.join(metrics)}: nothing can be labelled")
         if pick == "random":
-            sample, drawn = draw(items, n, seed), draw_name(metrics, len(items), seed)
+            sample, drawn = random_sample(items, n, seed), sample_name(metrics, len(items), seed)
         else:
-            sample, drawn = pick_items(items, n, seed, _other(there, against, metrics)), ""
+            sample, drawn = likely_errors(items, n, seed, _other(there, against, metrics)), ""
             shown.write(f"{textwrap.fill(PICKED, WIDTH)}\n")
-        session = Session(file, str(stored.number), sample, by, drawn)
+        session = LabellingSession(file, str(stored.number), sample, by, drawn)
         before = len(session.labels)
         if len(sample) < n:
             shown.write(f"run {stored.number} has {len(sample)} such items: all of them are asked\n")
@@ -90,7 +96,7 @@ def label(  # noqa: PLR0913  # a command's flags are its arguments
             shown.write(f"\n{left} of {len(sample)} are left; the same command goes on. Labels are in {out}\n")
             raise typer.Exit(INCOMPLETE)
     if as_json:
-        found = compare(session.labels)
+        found = compare_with_judge(session.labels)
         more = {"pick": pick, "file": str(out), "disagreements": [asdict(one) for one in found.disagreements]}
         sys.stdout.write(json.dumps({"run": stored.number, **found.as_json(), **more}, ensure_ascii=False) + "\n")
     else:
@@ -106,25 +112,25 @@ def _other(there: Store, against: str | None, metrics: tuple[str, ...]) -> list[
     return [] if against is None else _items(there.run(against), metrics)
 
 
-def _worked(session: Session, ask: Ask, shown: TextIO) -> bool:
+def _worked(session: LabellingSession, ask: AskKey, shown: TextIO) -> bool:
     try:
-        return session.work(ask)
+        return session.run(ask)
     except KeyboardInterrupt:
         shown.write("\n")
         return False
 
 
-def _asking(record: Callable[[str], Record], count: int, shown: TextIO) -> Ask:
+def _asking(record: Callable[[str], Record], count: int, shown: TextIO) -> AskKey:
     """Asks on a screen of its own where there is a terminal, else line by line; the end of the input is a q."""
     terminal = shown.isatty()
     lines = max(LINES, shutil.get_terminal_size().lines) if terminal else LINES
 
-    def ask(drawn: Drawn, at: int, before: Label | None) -> str:
-        case = record(drawn.item.case)
-        place = f"{at + 1} of {count}{', picked' if drawn.chance is None else ''}"
+    def ask(sampled: SampledItem, at: int, before: Label | None) -> str:
+        case = record(sampled.item.case)
+        place = f"{at + 1} of {count}{', picked' if sampled.inclusion is None else ''}"
         whole = False
         while True:
-            page = screen(drawn.item, case, place, whole=whole, lines=lines)
+            page = screen(sampled.item, case, place, whole=whole, lines=lines)
             shown.write((_CLEAR if terminal else "\n") + "\n".join(page) + "\n")
             said = {True: " (you said yes)", False: " (you said no)", None: " (you skipped it)"}
             shown.write(KEYS + ("" if before is None else said[before.label]) + "\n> ")

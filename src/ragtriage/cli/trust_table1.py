@@ -16,13 +16,12 @@ from ragtriage.cli.options import Config, Where, place_of, settings_from
 from ragtriage.cli.plan import answers_in
 from ragtriage.cli.progress import progress
 from ragtriage.cli.trust_app import say_unusable, too_many, trust
-from ragtriage.cli.trust_judging import asking, print_efforts
+from ragtriage.cli.trust_judging import asking, print_costs
 from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.report.selftest_document import table1_document
 from ragtriage.report.terminal import print_document
-from ragtriage.trust.effort import efforts_of
-from ragtriage.trust.pairwise import score_pairs, tasks
-from ragtriage.trust.table1 import FURTHER, OWN, read_table1, rows_of
+from ragtriage.trust.pairs.pair_scoring import cost_of_pairs, score_pairs, scoring_tasks
+from ragtriage.trust.pairs.table1 import FURTHER, OWN_PAIRS, read_table1, table1_rows
 
 
 @trust.command("table1")
@@ -46,24 +45,24 @@ def table1(
     """
     settings = settings_from(config, None)
     chosen = ConfiguredJudge(choice_from(judging, settings))
-    read = read_table1(data or OWN)
-    say_unusable(read.rejected, len(read.pairs))
+    pairs, rejected = read_table1(data or OWN_PAIRS)
+    say_unusable(rejected, len(pairs))
     name = str(data) if data else "pairs of our own"
     if dry_run:
         with answers_in(place_of(store, settings)) as memory:
             judge = chosen.judge(memory)
-            print_efforts(efforts_of(read.pairs, judge, further=FURTHER, memory=memory), judge.name(),
+            print_costs(cost_of_pairs(pairs, judge, further=FURTHER, memory=memory), judge.name(),
                           as_json=as_json)  # fmt: skip
         return
-    total = sum(len(task.cases) for task in tasks(read.pairs, FURTHER))
+    total = sum(len(task.cases) for task in scoring_tasks(pairs, FURTHER))
     with asking(chosen, place_of(store, settings)) as asked, progress(total, 0, word="scoring") as advance:
-        scored = score_pairs(read.pairs, asked, further=FURTHER, window=chosen.window, advance=advance)
+        scored = score_pairs(pairs, asked, further=FURTHER, window=chosen.window, advance=advance)
         by = asked.name()
-    rows = rows_of(scored)
+    rows = table1_rows(scored)
     if as_json:
         found = {"data": name, "judge": by, "rows": {row.short: row.as_json() for row in rows}}
         sys.stdout.write(json.dumps(found, ensure_ascii=False) + "\n")
     else:
         print_document(Console(), table1_document(rows, by, name))
-    if any(one.failed for one in scored) or too_many(read.rejected, len(read.pairs)):
+    if any(one.failed for one in scored) or too_many(rejected, len(pairs)):
         raise typer.Exit(INCOMPLETE)

@@ -19,7 +19,7 @@ from ragtriage.cli.options import Config, Where, pairs, place_of, settings_from
 from ragtriage.cli.plan import answers_in
 from ragtriage.cli.progress import progress
 from ragtriage.cli.trust_app import say_unusable, too_many, trust
-from ragtriage.cli.trust_judging import asking, print_efforts
+from ragtriage.cli.trust_judging import asking, print_costs
 from ragtriage.config import Settings
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError
@@ -29,14 +29,19 @@ from ragtriage.readers import Rejected, open_cases
 from ragtriage.report.selftest_document import selftest_document
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.execute import SelectedRows, Selection
-from ragtriage.trust.effort import effort_of_stability, effort_of_writing, efforts_of
 from ragtriage.trust.judge_card import fingerprints_of
-from ragtriage.trust.pairs import Pair, holds_pairs, read_pairs, write_pairs
-from ragtriage.trust.pairwise import score_pairs, tasks
+from ragtriage.trust.pairs.pair_files import Pair, holds_pairs, read_pairs, write_pairs
+from ragtriage.trust.pairs.pair_scoring import cost_of_pairs, score_pairs, scoring_tasks
+from ragtriage.trust.pairs.self_test import SelfTest, base_cases, self_test_of
+from ragtriage.trust.pairs.stability import (
+    ORDER_UNSEEN,
+    ORDER_UNSEEN_BY_MODELS,
+    cost_of_stability,
+    reordered,
+    stability_of,
+)
 from ragtriage.trust.perturb import Perturbed, perturb
-from ragtriage.trust.selftest import SelfTest, bases_of, self_test_of
-from ragtriage.trust.stability import UNSEEN, UNSEEN_BY_MODELS, reordered, stability_of
-from ragtriage.trust.writing import Written, write_changes
+from ragtriage.trust.perturb.model_written import WrittenChanges, cost_of_writing, write_changes
 
 
 @dataclass(frozen=True)
@@ -100,12 +105,12 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
     if dry_run:
         with answers_in(place_of(store, settings)) as memory:
             judge = chosen.judge(memory)
-            efforts = efforts_of(made.pairs, judge, memory=memory)
-            efforts.append(effort_of_stability(given.cases, judge, memory, unseen=_unseen(chosen)))
+            costs = cost_of_pairs(made.pairs, judge, memory=memory)
+            costs.append(cost_of_stability(given.cases, judge, memory, order_unseen=_unseen(chosen)))
             if write:
                 _check_writes(judge)
-                efforts.insert(0, effort_of_writing(made.pairs, judge))
-            print_efforts(efforts, judge.name(), as_json=as_json)
+                costs.insert(0, cost_of_writing(made.pairs, judge))
+            print_costs(costs, judge.name(), as_json=as_json)
         return
     with asking(chosen, place_of(store, settings)) as asked:
         failed = False
@@ -132,11 +137,11 @@ def _judged(given: _Given, judge: Judge, settings: Settings, seed: int, chosen: 
     """Score the pairs, and look for what moves without cause."""
     window, unseen = chosen.window, _unseen(chosen)
     made = given.perturbed
-    total = sum(len(task.cases) for task in tasks(made.pairs, {}))
+    total = sum(len(task.cases) for task in scoring_tasks(made.pairs, {}))
     total += len(given.cases) + (0 if unseen else len(reordered(given.cases)))
     with progress(total, 0, word="testing") as advance:
         scored = score_pairs(made.pairs, judge, window=window, advance=advance)
-        stability = stability_of(given.cases, judge, settings.thresholds, unseen=unseen, window=window,
+        stability = stability_of(given.cases, judge, settings.thresholds, order_unseen=unseen, window=window,
                                  advance=advance)  # fmt: skip
     return self_test_of(scored, made.skipped, stability, seed)
 
@@ -146,7 +151,7 @@ def _unseen(chosen: ConfiguredJudge) -> str:
     if not chosen.paid:
         return ""
     alone = chosen.config.models == chosen.config.names and chosen.config.cascade is None
-    return UNSEEN if alone else UNSEEN_BY_MODELS
+    return ORDER_UNSEEN if alone else ORDER_UNSEEN_BY_MODELS
 
 
 def _keep(made: Sequence[Pair], out: Path) -> None:
@@ -164,19 +169,19 @@ def _check_writes(judge: Judge) -> None:
         raise ConfigError(f"--write: {reason}: name a language model with --judge PROVIDER:MODEL, or leave it out")
 
 
-def _say_written(written: Written) -> None:
+def _say_written(written: WrittenChanges) -> None:
     """What the model wrote, and what of it was taken."""
-    sys.stderr.write(f"{written.taken:,} changes written by the judge; where none was taken, the rules' stays\n")
-    sys.stderr.write("".join(f"  {count:,} not taken: {why}\n" for why, count in written.refused.items()))
+    sys.stderr.write(f"{written.accepted:,} changes written by the judge; where none was taken, the rules' stays\n")
+    sys.stderr.write("".join(f"  {count:,} not taken: {why}\n" for why, count in written.rejected.items()))
     if written.failed:
         sys.stderr.write(f"  {written.failed:,} failed: give the same command again\n")
 
 
 def _pairs_of(path: str, selection: Selection) -> _Given:
     """A file of pairs; of the selection only the first rows count, as pairs are drawn already."""
-    read = read_pairs(path)
-    kept: tuple[Pair, ...] = read.pairs[: selection.limit]
-    return _Given(bases_of(kept), Perturbed(len(bases_of(kept)), kept, {}), list(read.rejected))
+    found, rejected = read_pairs(path)
+    kept = tuple(found[: selection.limit])
+    return _Given(base_cases(kept), Perturbed(len(base_cases(kept)), kept, {}), rejected)
 
 
 def _cases_of(

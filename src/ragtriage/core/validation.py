@@ -62,7 +62,7 @@ def validated(shape: type[T], value: object, called: str = "field") -> T:
         RagtriageError: what the type's own `__post_init__` raises.
     """
     from pydantic import ValidationError  # noqa: PLC0415  # a tenth of a second that most commands can do without
-    from pydantic_core import to_json  # noqa: PLC0415  # as above
+    from pydantic_core import PydanticSerializationError, to_json  # noqa: PLC0415  # as above
 
     try:
         found: T = _adapter(cast("Hashable", shape)).validate_json(
@@ -71,6 +71,8 @@ def validated(shape: type[T], value: object, called: str = "field") -> T:
     except ValidationError as error:
         problems = dict.fromkeys(_problem(shape, detail, called) for detail in error.errors(include_url=False))
         raise Invalid("; ".join(problems)) from None
+    except PydanticSerializationError:
+        raise Invalid("it holds half of a surrogate pair, which no UTF-8 text can hold") from None
     return found
 
 

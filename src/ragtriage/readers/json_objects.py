@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ragtriage.core.errors import InputError
+from ragtriage.core.validation import Invalid, validated
 from ragtriage.readers.files import STDIN, open_bytes, records
 from ragtriage.readers.problems import Limits, Rejected, RowProblem
+from ragtriage.readers.text_values import plain
 
 Value = TypeVar("Value")
 
@@ -39,6 +42,35 @@ def values_in(path: str, make: Callable[[Mapping[str, Any], str], Value]) -> tup
         first = f" The first: {rejected[0]}" if rejected else " It is empty."
         raise InputError(f"{name}: no row can be used.{first}")
     return made, rejected
+
+
+def row_as(shape: type[Value], values: Mapping[str, Any]) -> Value:
+    """A row's columns as a value of this dataclass.
+
+    Raises:
+        RowProblem: they don't fit; its reason names every column that is wrong.
+    """
+    try:
+        return validated(shape, plain(values, []), "column")
+    except Invalid as problem:
+        raise RowProblem(None, str(problem)) from None
+
+
+def write_lines(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
+    """Write a JSONL file, which is there as a whole or not at all.
+
+    Raises:
+        InputError: it can't be written.
+    """
+    part = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # half a surrogate pair, which no UTF-8 can hold, becomes the escape that JSON has for it
+        with part.open("w", encoding="utf-8", errors="backslashreplace") as target:
+            target.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        part.replace(path)
+    except OSError as error:
+        raise InputError(f"{path} can't be written: {error.strerror or error}") from error
 
 
 def lines_by_id(path: Path) -> Iterator[tuple[str, str, Mapping[str, Any]]]:

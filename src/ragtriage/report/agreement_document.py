@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ragtriage.core.statistics import IntervalEstimate
 from ragtriage.report.document import GAP, Block, Heading, document, left, line, note, right, table
 from ragtriage.report.sanitize import one_line
-from ragtriage.report.words import DASH, plural
-from ragtriage.trust.agreement import Agreement
-from ragtriage.trust.items import title_of
-from ragtriage.trust.labelling import Compared, compare
-from ragtriage.trust.labels import Label
-from ragtriage.trust.measures import Measured
+from ragtriage.report.words import DASH, plural, title_of
+from ragtriage.trust.agreement.measure import Agreement
+from ragtriage.trust.labels.label_files import Label
+from ragtriage.trust.labels.session import JudgeComparison, compare_with_judge
 
 PICKED = "These were picked where trouble is likely: they say nothing about how often the judge is right."
 _COUNTED = ("pair accuracy", "of about the same length", "shown in red, right", "faults shown in red")
@@ -51,22 +50,24 @@ def _measures(one: Agreement) -> Iterator[tuple[str, ...]]:
 
 def _sentences(one: Agreement) -> list[str]:
     """What a reader has to know before believing the numbers."""
-    by = "" if one.ahead.value is None else f"{one.main} {one.ahead.value:+.2f}"
-    if one.ahead.low is not None and one.ahead.high is not None:
-        by += f" [{one.ahead.low:+.2f}, {one.ahead.high:+.2f}]"
+    by = "" if one.ahead_of_overlap.value is None else f"{one.main} {one.ahead_of_overlap.value:+.2f}"
+    if one.ahead_of_overlap.low is not None and one.ahead_of_overlap.high is not None:
+        by += f" [{one.ahead_of_overlap.low:+.2f}, {one.ahead_of_overlap.high:+.2f}]"
     said = {
         "yes": f"The judge beats word overlap: {by}.",
         "not shown": f"These rows don't show that the judge beats word overlap: {by}.",
         "no": f"The judge doesn't beat word overlap ({by}): here it has measured nothing that counting words doesn't.",
         "unknown": "There is no word overlap to compare the judge with: one kind of label only, or no such form.",
     }
-    lines = [said[one.beats]]
+    lines = [said[one.beats_overlap]]
     length, main = one.length.get(one.main), one.judge.get(one.main)
     if length and main and length.value is not None and main.value is not None and length.value >= main.value:
         lines.append("Length alone does as well: look at rows of about the same length.")
-    if one.unsaid:
-        have = "has" if one.unsaid == 1 else "have"
-        lines.append(f"{plural(one.unsaid, 'row')} {have} no score and count{'s' * (one.unsaid == 1)} as wrong.")
+    if one.without_score:
+        have = "has" if one.without_score == 1 else "have"
+        lines.append(
+            f"{plural(one.without_score, 'row')} {have} no score and count{'s' * (one.without_score == 1)} as wrong."
+        )
         if one.reason:
             lines.append(f"Mostly because: {one_line(one.reason, 200)}")
     if one.unknown:
@@ -76,14 +77,14 @@ def _sentences(one: Agreement) -> list[str]:
     return lines
 
 
-def _interval(measured: Measured) -> str:
+def _interval(measured: IntervalEstimate) -> str:
     if measured.value is None:
         return "undefined"
     ends = "" if measured.low is None or measured.high is None else f" [{measured.low:.2f}, {measured.high:.2f}]"
     return f"{measured.value:.2f}{ends}"
 
 
-def _number(measured: Measured | None) -> str:
+def _number(measured: IntervalEstimate | None) -> str:
     if measured is None:
         return ""
     return "undef." if measured.value is None else f"{measured.value:.2f}"
@@ -92,7 +93,7 @@ def _number(measured: Measured | None) -> str:
 @document
 def labels_document(labels: Sequence[Label], path: str) -> Iterator[Block]:
     """How often a person and the judge agree on the same items, and where they don't."""
-    whole = compare(labels)
+    whole = compare_with_judge(labels)
     yield line(f"You and the judge agree on {_agreed(whole)}.", tone="strong")
     if any(one.pick != "random" for one in labels):
         yield line(PICKED, tone="warning")
@@ -104,7 +105,7 @@ def labels_document(labels: Sequence[Label], path: str) -> Iterator[Block]:
     for one in labels:
         by_metric.setdefault(one.metric, []).append(one)
     if len(by_metric) > 1:
-        rows = ((title_of(name), _agreed(compare(own))) for name, own in by_metric.items())
+        rows = ((title_of(name), _agreed(compare_with_judge(own))) for name, own in by_metric.items())
         yield table(left("", "", wrap=True), rows, heads=False)
     if whole.disagreements:
         yield Heading("Where you differ")
@@ -117,7 +118,7 @@ def labels_document(labels: Sequence[Label], path: str) -> Iterator[Block]:
     yield note(f"labels: {path}")
 
 
-def _agreed(found: Compared) -> str:
+def _agreed(found: JudgeComparison) -> str:
     """`17 of 20 (64–95 %)`."""
     share = found.share
     if share.low is None or share.high is None:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from ragtriage.report.document import GAP, Block, Column, Heading, Line, document, left, line, note, right, table
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import DASH, plural
-from ragtriage.trust.calibration import Calibration, OwnBand, VerdictCut
-from ragtriage.trust.fitting import FittedCut
+from ragtriage.trust.calibration.calibrate import Calibration, CascadeBand, VerdictCutoff
+from ragtriage.trust.calibration.cutoffs import FittedCutoff
 from ragtriage.trust.settings_text import as_toml
 
 
@@ -37,12 +37,12 @@ def calibration_document(found: Calibration, run: str, labels: str, written: str
     for band in found.bands:
         yield line(f"{band.kind}: ", (band.why, "quiet") if band.why else _band(band))
     yield GAP
-    if not found.changes:
+    if not found.settings:
         yield line("Nothing to change in the settings: nothing does surely better than things as they are.")
         return
     where = f"Written to {written}:" if written else "For the settings (--write ragtriage.toml puts it in):"
     yield line(where, tone="strong")
-    yield line(as_toml(found.changes), indent=2, hang=0)
+    yield line(as_toml(found.settings), indent=2, hang=0)
 
 
 def _means(found: Calibration) -> Iterator[Block]:
@@ -58,7 +58,7 @@ def _means(found: Calibration) -> Iterator[Block]:
         yield note("Kept with the run: show and report have them beside the means.")
 
 
-def _cut(one: VerdictCut) -> Line:
+def _cut(one: VerdictCutoff) -> Line:
     about = f"{one.kind} ({', '.join(one.metrics)}): "
     if one.cut is None:
         return line(about, (one.why, "quiet"))
@@ -66,7 +66,7 @@ def _cut(one: VerdictCut) -> Line:
     return line(f"{about}yes from {one.cut.yes:g}, {no}. {_how_sure(one.cut)}")
 
 
-def _how_sure(cut: FittedCut) -> str:
+def _how_sure(cut: FittedCutoff) -> str:
     better = "" if cut.better else " Not surely better than things as they are: left alone."
     return (
         f"Interval {cut.low:g} to {cut.high:g}; balanced accuracy {cut.fitted:.2f} on these {cut.labels} labels, "
@@ -75,7 +75,7 @@ def _how_sure(cut: FittedCut) -> str:
     )
 
 
-def _band(one: OwnBand) -> str:
+def _band(one: CascadeBand) -> str:
     sides = []
     for side, answer, where in ((one.no, "no", "up to"), (one.yes, "yes", "from")):
         if side is None or not side.enough:

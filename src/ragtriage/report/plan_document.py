@@ -11,7 +11,7 @@ from ragtriage.judges.protocol import Estimate
 from ragtriage.report.document import GAP, Block, Cell, Column, Span, document, left, line, note, right, table
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import DASH, plural
-from ragtriage.trust.effort import Effort
+from ragtriage.trust.pairs.pair_scoring import CostEstimate
 
 UNPRICED = "not known: give --price IN:OUT"
 BY_RULES = (
@@ -85,12 +85,12 @@ def _without_requests(estimate: EvaluationEstimate) -> str:
 
 
 @document
-def efforts_document(efforts: Sequence[Effort], judge: str) -> Iterator[Block]:
+def costs_document(costs: Sequence[CostEstimate], judge: str) -> Iterator[Block]:
     """What it would take this judge to score pairs, a line a metric."""
-    least = sum((one.least for one in efforts), Estimate())
-    most = sum((one.most for one in efforts), Estimate())
+    least = sum((one.least for one in costs), Estimate())
+    most = sum((one.most for one in costs), Estimate())
     columns = (*left("pairs of", wrap=True), *right("pairs", "cases", "questions", "requests", wrap=True))
-    yield table(columns, map(_effort, efforts))
+    yield table(columns, map(_cost, costs))
     if not most.requests:
         yield line(FREE)
         return
@@ -102,7 +102,7 @@ def efforts_document(efforts: Sequence[Effort], judge: str) -> Iterator[Block]:
     yield line("Metrics share answers, so it takes less than the sum.")
 
 
-def _effort(one: Effort) -> tuple[str, ...]:
+def _cost(one: CostEstimate) -> tuple[str, ...]:
     low, high = one.least.requests, one.most.requests
     requests = f"{low:,} to {high:,}" if low != high else f"{high:,}"
     return one.metrics[0], f"{one.pairs:,}", f"{one.cases:,}", f"{one.questions:,}", requests

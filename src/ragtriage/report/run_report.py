@@ -25,7 +25,7 @@ from ragtriage.report.words import (
     two_places,
 )
 from ragtriage.runs.summary import Group, MetricSummary, Summary
-from ragtriage.trust.correction import Correction
+from ragtriage.trust.calibration.corrected_mean import CorrectedMean
 
 MOST_REASONS = 8
 """Reasons for undefined scores that are listed, beside what cases lack."""
@@ -64,7 +64,7 @@ class Header:
     """Of ragtriage."""
     metrics: Sequence[Metric] = ()
     """Those that were computed; the built-in ones may be left out, since their titles are known."""
-    corrections: Mapping[str, Correction] = field(default_factory=dict)
+    corrections: Mapping[str, CorrectedMean] = field(default_factory=dict)
     """Metric name → its mean corrected for the judge's errors, where people labelled some of its components."""
     judge_card: Mapping[str, Any] | None = None
     """What is known of the judge: see `ragtriage.trust.judge_card`."""

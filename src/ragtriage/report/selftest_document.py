@@ -9,13 +9,12 @@ from ragtriage.core.case import Source
 from ragtriage.core.verdicts import Undefined
 from ragtriage.report.document import GAP, Block, Heading, document, left, line, note, right, table
 from ragtriage.report.sanitize import one_line
-from ragtriage.report.words import plural
-from ragtriage.trust.baselines import title_of
-from ragtriage.trust.pairs import SHORT
-from ragtriage.trust.pairwise import Agreement, ScoredPair
-from ragtriage.trust.selftest import MetricTest, SelfTest
-from ragtriage.trust.stability import Moves, Stability
-from ragtriage.trust.table1 import MODELS, PUBLISHED, RAGAS_FOR, Row
+from ragtriage.report.words import plural, title_of
+from ragtriage.trust.pairs.pair_files import SHORT
+from ragtriage.trust.pairs.pair_scoring import PairAgreement, ScoredPair
+from ragtriage.trust.pairs.self_test import MetricTest, SelfTest
+from ragtriage.trust.pairs.stability import Moves, Stability
+from ragtriage.trust.pairs.table1 import MODELS, PUBLISHED, RAGAS_FOR, Table1Row
 
 NOTHING = "—"
 LONGEST = 400
@@ -31,12 +30,12 @@ LENGTH_NOTE = (
 @document
 def selftest_document(found: SelfTest, judge: str, file: str, show: int) -> Iterator[Block]:
     """A self-test of a file: agreement, what moved, and `show` failures of each metric, to be read."""
-    pairs = sum(one.agreement.n + one.agreement.failed for one in found.metrics)
+    pairs = sum(one.agreement.pairs + one.agreement.failed for one in found.metrics)
     yield line(f"Self-test of {judge}: {plural(pairs, 'pair')} of {one_line(file, 120)}", tone="strong")
     rows = (
         (
             title_of(one.metric),
-            f"{one.agreement.n:,}",
+            f"{one.agreement.pairs:,}",
             _with_interval(one.agreement),
             _share(one.length),
             _share(one.overlap),
@@ -62,10 +61,10 @@ def selftest_document(found: SelfTest, judge: str, file: str, show: int) -> Iter
 def _apart(one: MetricTest) -> Iterator[str]:
     """What of a metric's pairs says less than the others."""
     if one.copies:
-        others = f"{one.agreement.agreed - one.copies_agreed:,} of {one.agreement.n - one.copies:,}"
+        others = f"{one.agreement.agreed - one.copies_agreed:,} of {one.agreement.pairs - one.copies:,}"
         yield (
-            f"{one.copies:,} of {plural(one.agreement.n, 'repeat')} in the same words, as the rules have no others; "
-            f"{one.copies_agreed:,} of these agree, and {others} reworded ones"
+            f"{one.copies:,} of {plural(one.agreement.pairs, 'repeat')} in the same words, as the rules have no others"
+            f"; {one.copies_agreed:,} of these agree, and {others} reworded ones"
         )
     if one.zeros:
         yield f"{plural(one.zeros, 'tie')} at 0 against 0: by this judge none of these sources answers the question"
@@ -73,7 +72,7 @@ def _apart(one: MetricTest) -> Iterator[str]:
 
 def _below(one: MetricTest) -> bool:
     """Whether the judge does no better than what reads nothing."""
-    high = None if one.agreement.share is None else one.agreement.high
+    high = None if one.agreement.agreement is None else one.agreement.high
     return high is not None and high < max(one.length or 0.0, one.overlap or 0.0)
 
 
@@ -96,7 +95,7 @@ def _stability(found: Stability) -> Iterator[Block]:
     for title, moves in (("sources reordered", found.reordered), ("claims reworded", found.paraphrased)):
         yield line(f"{title}: {_moves(moves)}")
         for move in moves.moved[:LISTED]:
-            yield line(f"{move.case}: {move.before} → {move.after}: {one_line(move.again, 160)}", indent=2)
+            yield line(f"{move.id}: {move.before} → {move.after}: {one_line(move.again, 160)}", indent=2)
     if found.failed:
         yield line(f"The judge failed on {plural(found.failed, 'case')}: give the same command again.")
 
@@ -167,13 +166,13 @@ def _share(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.2f}"
 
 
-def _with_interval(found: Agreement) -> str:
-    if found.share is None or found.low is None or found.high is None:
+def _with_interval(found: PairAgreement) -> str:
+    if found.agreement is None or found.low is None or found.high is None:
         return NOTHING
-    return f"{found.share:.2f} [{found.low:.2f}, {found.high:.2f}]"
+    return f"{found.agreement:.2f} [{found.low:.2f}, {found.high:.2f}]"
 
 
-def _outcome(found: Agreement) -> list[str]:
+def _outcome(found: PairAgreement) -> list[str]:
     """What else is to be said of an agreement: ties, undefined scores, failures."""
     said = [plural(found.ties, "tie")] if found.ties else []
     said += [f"{count:,} {what}" for count, what in ((found.undefined, "undefined"), (found.failed, "failed")) if count]
@@ -182,7 +181,7 @@ def _outcome(found: Agreement) -> list[str]:
 
 
 @document
-def table1_document(rows: Sequence[Row], judge: str, data: str) -> Iterator[Block]:
+def table1_document(rows: Sequence[Table1Row], judge: str, data: str) -> Iterator[Block]:
     """THELMA's table 1 by this judge on these data, a row a metric."""
     yield line(f"Agreement in pairwise comparison by {judge}: {one_line(data, 120)}", tone="strong")
     heads = ("pairs", "ours", "RAGAs", "length", "words", "paper: THELMA", "paper: RAGAs")
@@ -204,21 +203,21 @@ def table1_document(rows: Sequence[Row], judge: str, data: str) -> Iterator[Bloc
         yield note(said)
 
 
-def _table1_row(row: Row) -> tuple[str, ...]:
+def _table1_row(row: Table1Row) -> tuple[str, ...]:
     paper = PUBLISHED[row.short]
     return (
         row.short,
-        f"{row.ours.n:,}",
+        f"{row.ours.pairs:,}",
         _with_interval(row.ours),
-        *map(_share, (row.ragas.share, row.length, row.overlap)),
-        *(" ".join(f"{value:.2f}" for value in values) for values in (paper.thelma, paper.ragas)),
+        *map(_share, (row.ragas.agreement, row.length, row.overlap)),
+        *(" ".join(f"{value:.2f}" for value in values) for values in (paper["thelma"], paper["ragas"])),
     )
 
 
-def _missing(rows: Sequence[Row]) -> dict[str, list[str]]:
+def _missing(rows: Sequence[Table1Row]) -> dict[str, list[str]]:
     """Why cells of RAGAs are empty → the metrics."""
     found: dict[str, list[str]] = {}
     for row in rows:
-        if row.ragas.share is None:
-            found.setdefault(row.ragas.reason.rstrip(".") or "no pair could be scored", []).append(row.short)
+        if row.ragas.agreement is None:
+            found.setdefault((row.ragas.reason or "").rstrip(".") or "no pair could be scored", []).append(row.short)
     return found

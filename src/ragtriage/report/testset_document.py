@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from ragtriage.core.statistics import IntervalEstimate
 from ragtriage.report.document import GAP, Block, Cell, Column, Heading, Span, document, left, line, note, right, table
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import TABLES, plural, two_places
@@ -16,7 +17,7 @@ from ragtriage.testset.corpus import GapFound
 from ragtriage.testset.correctness import Decision, MatcherCheck
 from ragtriage.testset.groups import RULES, TAGS, Rule
 from ragtriage.testset.modular import METRICS, Average, ClusterScores, Metric
-from ragtriage.testset.reliability import Reliability, Share
+from ragtriage.testset.reliability import Reliability
 from ragtriage.testset.scoring import ModularScores, Terms
 from ragtriage.testset.sufficiency import SecondRun
 
@@ -195,7 +196,7 @@ def reliability_document(found: Sequence[Reliability], interval: str) -> Iterato
             yield line(f"{one_line(one.score, 40)}: {plural(one.left_out, 'row')} left out, undecided or without it")
 
 
-def _share(share: Share) -> str:
+def _share(share: IntervalEstimate) -> str:
     if share.value is None or share.low is None or share.high is None:
         return "undefined (of 0)"
     return f"{100 * share.value:.0f} % [{100 * share.low:.0f}, {100 * share.high:.0f}; {share.n:,}]"

@@ -14,7 +14,7 @@ from ragtriage.metrics import metric_named
 from ragtriage.metrics.citations import FALSE
 from ragtriage.report.sanitize import one_line
 from ragtriage.runs.summary import Summary
-from ragtriage.trust.correction import Correction
+from ragtriage.trust.calibration.corrected_mean import CorrectedMean
 
 TABLES: Mapping[str, Any] = tomllib.loads(files("ragtriage.report").joinpath("words.toml").read_text("utf-8"))
 SIGNS: Mapping[str, str] = TABLES["signs"]
@@ -112,6 +112,6 @@ def flagged_of(summary: Summary) -> str:
     )
 
 
-def corrected_of(found: Correction) -> str:
+def corrected_of(found: CorrectedMean) -> str:
     """A corrected mean: "corrected 0.74, 0.66–0.82, from 120 labels"."""
     return f"corrected {found.mean:.2f}, {found.low:.2f}{DASH}{found.high:.2f}, from {plural(found.labels, 'label')}"

@@ -13,13 +13,12 @@ import numpy as np
 
 from ragtriage.core.metric import Better, Metric
 from ragtriage.core.record import Record
+from ragtriage.core.statistics import bootstrap, percentile_interval, ranked
 from ragtriage.core.verdicts import Missing, Score, Undefined, Verdict, Verdicts
 from ragtriage.diagnosis import KINDS, NONE, RULES, UNDETERMINED, Finding, Rule, diagnose, headline
 from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.planning.requirements import CITES_NOTHING
 
-RESAMPLES = 1000
-"""Bootstrap resamples behind an interval."""
 WORST = 5
 """Worst cases kept for each component and kind."""
 BINS = 10
@@ -212,7 +211,7 @@ class Tally:
 
     def _group(self, key: tuple[str, str], pile: _Pile) -> Group:
         worst = tuple(case for *_, case in pile.worst)
-        readings = tuple(Reading(text, count, advice) for (text, advice), count in _counted(pile.readings))
+        readings = tuple(Reading(text, count, advice) for (text, advice), count in ranked(pile.readings).items())
         return Group(*key, pile.cases, pile.sure, readings, pile.tokens, worst)
 
     def _metric(self, metric: Metric) -> MetricSummary:
@@ -229,13 +228,13 @@ class Tally:
             low,
             high,
             len(values),
-            dict(_counted(column.undefined)),
+            ranked(column.undefined),
             column.failed.total(),
             column.unknown,
             tuple(int(count) for count in bins),
             metric.range,
             metric.about,
-            _counted(column.failed)[0][0] if column.failed else "",
+            next(iter(ranked(column.failed)), ""),
         )
 
 
@@ -245,11 +244,6 @@ def _cites(record: Record) -> bool | None:
     if isinstance(known, Missing):
         return False if known in CITES_NOTHING else None
     return known is not None or None
-
-
-def _counted(counter: Counter[Any]) -> list[tuple[Any, int]]:
-    """The most frequent first; equal ones by name, so that it doesn't matter which case came first."""
-    return sorted(counter.items(), key=lambda item: (-item[1], item[0]))
 
 
 def weighted_interval(
@@ -271,10 +265,5 @@ def weighted_interval(
     mean = float(np.average(values, weights=weights))
     if len(values) == 1:
         return mean, mean, mean
-    generator = np.random.default_rng(seed)
-    drawn = np.empty(RESAMPLES)
-    for i in range(RESAMPLES):
-        picks = generator.integers(0, len(values), len(values))
-        drawn[i] = values[picks] @ weights[picks] / weights[picks].sum()
-    low, high = np.quantile(drawn, (0.025, 0.975))
-    return mean, float(low), float(high)
+    drawn = bootstrap(len(values), lambda picks: values[picks] @ weights[picks] / weights[picks].sum(), seed=seed)
+    return mean, *percentile_interval(drawn)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ragtriage.core.statistics import percentile_interval
 from ragtriage.testset.groups import Tagged
 from ragtriage.testset.modular import METRICS, Array, Average, ClusterScores, Counts, Metric, Policy, counts_of, ratios
 from ragtriage.testset.rows import Row
@@ -103,7 +104,7 @@ def compare(
             continue
         values = [scores.values[average][metric] or 0.0 for scores in (first, second)]
         sample = drawn[:, at][~np.isnan(drawn[:, at])]
-        low, high = np.percentile(sample, (2.5, 97.5)) if len(groups) > 1 else (None, None)
+        low, high = percentile_interval(sample) if len(groups) > 1 else (None, None)
         spread = float(np.std(sample, ddof=1)) if len(groups) > 1 else None
         why = None if p_values[at] is not None else _NO_PAIR if not paired else _NO_PAIR_LEFT
         if len(groups) == 1:
@@ -112,8 +113,8 @@ def compare(
             why = why or _ALL_ALIKE
         found[metric] = Difference(
             values[0] - values[1],
-            None if low is None else float(low),
-            None if high is None else float(high),
+            low,
+            high,
             p_values[at],
             None if spread is None or spread < _ROUNDING else _DETECTABLE * spread,
             paired,

@@ -11,23 +11,11 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from ragtriage.core.errors import ConfigError
+from ragtriage.core.statistics import IntervalEstimate, wald, wilson
 from ragtriage.testset.correctness import Decision
 from ragtriage.testset.rows import Row
 
 Interval = Literal["wilson", "wald"]
-_Z = 1.959963984540054
-"""Standard errors on either side that hold the truth 95 times of 100."""
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """A share with its 95 % interval, all in [0, 1]; None over nothing."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    """What it is a share of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +24,9 @@ class Reliability:
 
     score: str
     threshold: float
-    precision: Share
+    precision: IntervalEstimate
     """Of the answers that it passes, those that are right. Undefined if it passes none."""
-    recall: Share
+    recall: IntervalEstimate
     """Of the right answers, those that it passes. Undefined if none is right."""
     left_out: int
     """Rows without the score, or undecided."""
@@ -46,25 +34,6 @@ class Reliability:
     def as_json(self) -> dict[str, Any]:
         """The stable form for machines."""
         return asdict(self)
-
-
-def wilson(hits: int, n: int) -> Share:
-    """A share with Wilson's score interval (1927), which also holds near 0 and 1 and for small n."""
-    if n == 0:
-        return Share(None, None, None, 0)
-    share, z2 = hits / n, _Z**2
-    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = _Z / (1 + z2 / n) * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
-    return Share(share, max(0.0, middle - half), min(1.0, middle + half), n)
-
-
-def wald(hits: int, n: int) -> Share:
-    """A share with Wald's interval, p ± 1.96 √(p (1 − p) / n), which the paper uses; cut to [0, 1]."""
-    if n == 0:
-        return Share(None, None, None, 0)
-    share = hits / n
-    half = _Z * math.sqrt(share * (1 - share) / n)
-    return Share(share, max(0.0, share - half), min(1.0, share + half), n)
 
 
 def reliability_of(

@@ -1,95 +1,201 @@
-"""What length and word overlap alone say of a pair: what a judge has to beat to have measured anything."""
+"""What length and word overlap alone get on labelled rows and on pairs: a judge has to beat them.
+
+A score is the higher, the more it speaks for label 1, for answer `a`, or for the better version of a pair.
+"""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
 from types import MappingProxyType
+from typing import Any
 
 from ragtriage.core.case import Case
-from ragtriage.core.metric import Metric
-from ragtriage.metrics import metric_named
 from ragtriage.text import split_sentences
-from ragtriage.trust.pairs import Pair
+from ragtriage.trust.pairs.pair_files import Pair
 from ragtriage.trust.wording import content
 
-SOURCES = ("source_precision", "fact_precision", "source_query_coverage")
-"""The metrics that are about the sources' length; the others are about the response's."""
+Row = Mapping[str, Any]
+Texts = Sequence[str]
+STOP = frozenset(
+    "a about also an and are as at be been but by can could did do does for from had has have he her his how i if in "
+    "into is it its more most no not of on or she should so such than that the their then there they this to was we "
+    "were what when where which who whom why will with would you".split()
+)
+"""Words that say nothing about what a text is about."""
+_QUESTION_MARK = "Question:"
+OF_SOURCES = ("source_precision", "fact_precision", "source_query_coverage")
+"""The metrics that are about the sources; the others are about the response."""
 LONGER_IS_BETTER = ("source_query_coverage", "response_query_coverage")
 """Coverage likes more text; everything else less."""
 
 
-def by_length(pair: Pair) -> float:
+def words(text: str) -> list[str]:
+    """The words of a text but for stop words, in lower case."""
+    return [word for word in _all_words(text) if word not in STOP]
+
+
+def overlap(text: str, within: str, split: Callable[[str], Texts] = words) -> float:
+    """The share of a text's words that occur in another, in [0, 1]."""
+    own, there = split(text), set(split(within))
+    return sum(word in there for word in own) / max(1, len(own))
+
+
+def word_f1(a: str, b: str) -> float:
+    """The F1 of two texts' words, stop words included, in [0, 1]."""
+    left, right = Counter(_all_words(a)), Counter(_all_words(b))
+    return 2 * (left & right).total() / max(1, left.total() + right.total())
+
+
+def row_overlap(task: str, row: Row) -> float:
+    """Word overlap's score of a labelled row."""
+    return _ROW_OVERLAP[task](_with_texts(row))
+
+
+def row_length(task: str, row: Row) -> float:
+    """Length's score of a labelled row, in characters.
+
+    A short claim is more often supported, a long text more often needed, the longer of two answers is the better one.
+    """
+    return float(_ROW_LENGTH[task](_with_texts(row)))
+
+
+def pair_overlap(pair: Pair) -> float | None:
+    """The metric's plainest form in words, better minus worse, in [-1, 1]; None for metrics that have none."""
+    form = _CASE_OVERLAP.get(pair.metric)
+    return form(pair.better) - form(pair.worse) if form else None
+
+
+def pair_length(pair: Pair) -> float:
     """The length that speaks for the better version, minus the same of the worse one, in characters.
 
     Of the part that the metric is about: coverage likes more of it, every other metric less.
     """
     sign = 1 if pair.metric in LONGER_IS_BETTER else -1
-    return float(sign * (_length(pair.metric, pair.better) - _length(pair.metric, pair.worse)))
-
-
-def by_overlap(pair: Pair) -> float | None:
-    """The metric's plainest form in words, better minus worse, in [-1, 1]; None for metrics that have none."""
-    form = _FORMS.get(pair.metric)
-    return form(pair.better) - form(pair.worse) if form else None
+    return float(sign * (_case_length(pair.metric, pair.better) - _case_length(pair.metric, pair.worse)))
 
 
 def agreement_by_length(pairs: Sequence[Pair]) -> float | None:
     """The share of pairs whose better version has the length that its metric likes; None over nothing."""
-    return sum(by_length(pair) > 0 for pair in pairs) / len(pairs) if pairs else None
+    return sum(pair_length(pair) > 0 for pair in pairs) / len(pairs) if pairs else None
 
 
 def agreement_by_overlap(pairs: Sequence[Pair]) -> float | None:
     """The share of pairs whose better version overlaps as its metric likes; None over nothing, or without a form."""
-    found = [by_overlap(pair) for pair in pairs]
-    known = [value for value in found if value is not None]
+    known = [value for pair in pairs if (value := pair_overlap(pair)) is not None]
     return sum(value > 1e-9 for value in known) / len(known) if known else None
 
 
-def title_of(name: str) -> str:
-    """A metric's plain name."""
-    metric: Metric | None = metric_named(name)
-    return metric.title if metric else name
-
-
-def _length(metric: str, case: Case) -> int:
-    if metric in SOURCES:
-        return sum(len(source.text) for source in case.sources)
-    return len(case.response or "")
-
-
-def _share(text: str, within: str) -> float:
-    """The share of a text's content words that occur in another."""
-    words, there = content(text), set(content(within))
-    return sum(word in there for word in words) / max(1, len(words))
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / max(1, len(values))
+def _all_words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
 
 
 def _sentences(text: str | None) -> list[str]:
     return [one.text for one in split_sentences(text or "")]
 
 
-def _closest(response: str | None) -> float:
-    """The highest Jaccard similarity between the words of two sentences."""
-    bags = [set(content(one)) for one in _sentences(response)]
-    pairs = [(a, b) for i, a in enumerate(bags) for b in bags[:i]]
-    return max((len(a & b) / max(1, len(a | b)) for a, b in pairs), default=0.0)
+def _closest(texts: Texts, split: Callable[[str], Texts] = words) -> float:
+    """The highest Jaccard similarity of two texts: shared words over all words, in [0, 1]."""
+    bags = [set(split(one)) for one in texts]
+    return max((len(a & b) / max(1, len(a | b)) for a, b in combinations(bags, 2)), default=0.0)
 
 
-def _every_sentence(case: Case) -> list[str]:
-    return [sentence for source in case.sources for sentence in _sentences(source.text)]
+def _supported(row: Row) -> float:
+    """Of a claim of several sentences the one that shares least with the sources, as for a judge."""
+    sources = " ".join(row["sources"])
+    return min((overlap(one, sources) for one in _sentences(row["claim"]) if words(one)), default=0.0)
 
 
-_FORMS: Mapping[str, Callable[[Case], float]] = MappingProxyType(
+def _answered(row: Row) -> float:
+    question = row.get("question", row.get("query", "")).rpartition(_QUESTION_MARK)[2]
+    return max((overlap(question, source) for source in row["sources"]), default=0.0)
+
+
+def _same_answer(row: Row) -> float:
+    truth = [row["truth"]] if isinstance(row["truth"], str) else row["truth"]
+    said = " ".join(_all_words(row["response"]))
+    if any(one and one in said for one in (" ".join(_all_words(one)) for one in truth)):
+        return 1.0
+    return 0.49 * max((overlap(one, row["response"]) for one in truth), default=0.0)
+
+
+def _preference(row: Row) -> float:
+    """Words shared with the reference; without one, those found in the sources; without these, those of the query."""
+    if row.get("reference"):
+        return word_f1(row["a"], row["reference"]) - word_f1(row["b"], row["reference"])
+    if row.get("sources"):
+        sources = " ".join(row["sources"])
+        return overlap(row["a"], sources) - overlap(row["b"], sources)
+    return overlap(row["query"], row["a"]) - overlap(row["query"], row["b"])
+
+
+def _needed(row: Row) -> float:
+    return overlap(str(row.get("query", row.get("question", ""))), row["text"])
+
+
+_ROW_OVERLAP: Mapping[str, Callable[[Row], float]] = MappingProxyType(
+    {
+        "supported": _supported,
+        "essential": _needed,
+        "relevant": _needed,
+        "answered": _answered,
+        "similar": lambda row: (
+            _closest([one for one in _sentences(row["response"]) if words(one)])
+            if "response" in row
+            else _closest([row["a"], row["b"]])
+        ),
+        "same-answer": _same_answer,
+        "preference": _preference,
+    }
+)
+_ROW_LENGTH: Mapping[str, Callable[[Row], int]] = MappingProxyType(
+    {
+        "supported": lambda row: -len(row["claim"]),
+        "essential": lambda row: len(row["text"]),
+        "relevant": lambda row: len(row["text"]),
+        "answered": lambda row: sum(map(len, row["sources"])),
+        "similar": lambda row: len(row["response"]) if "response" in row else -abs(len(row["a"]) - len(row["b"])),
+        "same-answer": lambda row: -len(row["response"]),
+        "preference": lambda row: len(row["a"]) - len(row["b"]),
+    }
+)
+
+
+def _with_texts(row: Row) -> Row:
+    """The row with its sources as a list of texts, in whichever way they were written."""
+    match row.get("sources"):
+        case str() as text:
+            return {**row, "sources": [text]}
+        case Sequence() as sources:
+            return {**row, "sources": [one["text"] if isinstance(one, Mapping) else str(one) for one in sources]}
+        case _:
+            return row
+
+
+def _case_length(metric: str, case: Case) -> int:
+    if metric in OF_SOURCES:
+        return sum(len(source.text) for source in case.sources)
+    return len(case.response or "")
+
+
+def _share(text: str, within: str | None) -> float:
+    return overlap(text, within or "", content)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / max(1, len(values))
+
+
+_CASE_OVERLAP: Mapping[str, Callable[[Case], float]] = MappingProxyType(
     {
         "source_precision": lambda c: _mean([_share(c.query, s.text) for s in c.sources]),
-        "fact_precision": lambda c: _mean([_share(c.query, sentence) for sentence in _every_sentence(c)]),
+        "fact_precision": lambda c: _mean([_share(c.query, one) for s in c.sources for one in _sentences(s.text)]),
         "source_query_coverage": lambda c: max((_share(c.query, s.text) for s in c.sources), default=0.0),
         "response_precision": lambda c: _mean([_share(c.query, one) for one in _sentences(c.response)]),
-        "response_query_coverage": lambda c: _share(c.query, c.response or ""),
-        "self_distinctness": lambda c: 1 - _closest(c.response),
+        "response_query_coverage": lambda c: _share(c.query, c.response),
+        "self_distinctness": lambda c: 1 - _closest(_sentences(c.response), content),
         "groundedness": lambda c: _mean(
             [_share(one, " ".join(s.text for s in c.sources)) for one in _sentences(c.response)]
         ),

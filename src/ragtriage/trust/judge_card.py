@@ -9,18 +9,19 @@ from typing import Any
 
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.questions import KINDS
+from ragtriage.core.validation import validated
 from ragtriage.judges.protocol import Judge
 from ragtriage.runs.repeats import RepeatSummary
 from ragtriage.store import RunInfo
 from ragtriage.store.run_info import FINISHED
 
 FORMAT = "ragtriage judge card 1"
-_MEASURED = "en"
+_LANGUAGE = "en"
 
 
 def fingerprints_of(judge: Judge) -> dict[str, str]:
     """Kind of question → what tells the judge's answers to it from another's; only kinds that it answers."""
-    return {kind: judge.fingerprint(kind) for kind in KINDS if judge.unsupported_reason(kind, _MEASURED) is None}
+    return {kind: judge.fingerprint(kind) for kind in KINDS if judge.unsupported_reason(kind, _LANGUAGE) is None}
 
 
 def card_of(
@@ -48,16 +49,16 @@ def card_of(
         ConfigError: the figures are another judge's, by their fingerprints.
     """
     own = fingerprints_of(judge)
-    for command, given in (("agreement", agreement), ("test", self_test)):
-        _check_own(given, own, judge.name(), command)
-    able = {kind: judge.unsupported_reason(kind, _MEASURED) for kind in KINDS}
+    for command, figures in (("agreement", agreement), ("test", self_test)):
+        _check_same_judge(figures, own, judge.name(), command)
+    reasons = {kind: judge.unsupported_reason(kind, _LANGUAGE) for kind in KINDS}
     return {
         "format": FORMAT,
         "judge": judge.name(),
         "ragtriage": version,
         "made": made,
         "fingerprints": own,
-        "cannot": {kind: reason for kind, reason in able.items() if reason is not None},
+        "cannot": {kind: reason for kind, reason in reasons.items() if reason is not None},
         "agreement": None if agreement is None else _figures(agreement),
         "self_test": None if self_test is None else _figures(self_test),
         "calibration": [
@@ -83,14 +84,11 @@ def read_figures(path: Path) -> dict[str, Any]:
         InputError: the file can't be read, or holds something else.
     """
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        return validated(dict[str, Any], json.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise InputError(f"{path} can't be read: {error.strerror or error}") from error
     except ValueError as error:
-        raise InputError(f"{path} isn't JSON ({error}): give what the command printed with --json") from error
-    if not isinstance(found, dict):
-        raise InputError(f"{path} holds no JSON object: give what the command printed with --json")
-    return found
+        raise InputError(f"{path} holds no JSON object ({error}): give what the command printed with --json") from error
 
 
 def read_card(path: Path, fingerprints: Mapping[str, str]) -> dict[str, Any]:
@@ -113,22 +111,18 @@ def read_card(path: Path, fingerprints: Mapping[str, str]) -> dict[str, Any]:
     return card
 
 
-def _check_own(given: Mapping[str, Any] | None, own: Mapping[str, str], name: str, command: str) -> None:
-    """Refuse figures of another judge; those without fingerprints are kept, and the card says so.
-
-    Raises:
-        ConfigError: a fingerprint differs.
-    """
-    marks = (given or {}).get("fingerprints")
-    if not isinstance(marks, Mapping):
+def _check_same_judge(figures: Mapping[str, Any] | None, own: Mapping[str, str], name: str, command: str) -> None:
+    """Refuse figures of another judge; those without fingerprints are kept, and the card says so."""
+    theirs = (figures or {}).get("fingerprints")
+    if not isinstance(theirs, Mapping):
         return
-    other = [kind for kind, mark in own.items() if marks.get(kind) != mark]
-    if given and other:
-        raise ConfigError(
-            f"these figures are another judge's ({given.get('judge')}): for {other[0]!r} it has the fingerprint "
-            f"{marks.get(other[0])}, and {name} has {own[other[0]]}: give what `ragtriage trust {command} --json` "
-            "printed for this very judge, with the same settings"
-        )
+    for kind, fingerprint in own.items():
+        if theirs.get(kind) != fingerprint:
+            raise ConfigError(
+                f"these figures are another judge's ({(figures or {}).get('judge')}): for {kind!r} it has the "
+                f"fingerprint {theirs.get(kind)}, and {name} has {fingerprint}: give what `ragtriage trust {command} "
+                "--json` printed for this very judge, with the same settings"
+            )
 
 
 def _use(runs: Sequence[RunInfo]) -> dict[str, Any] | None:
@@ -136,15 +130,9 @@ def _use(runs: Sequence[RunInfo]) -> dict[str, Any] | None:
     cases = sum(info.done + info.failed for info in runs)
     if not cases:
         return None
-    return {
-        "runs": [info.number for info in runs],
-        "cases": cases,
-        "seconds": sum(info.seconds for info in runs),
-        "requests": sum(info.requests for info in runs),
-        "tokens_in": sum(info.tokens_in for info in runs),
-        "tokens_out": sum(info.tokens_out for info in runs),
-        "cost": sum(info.cost for info in runs),
-    }
+    sums = ("seconds", "requests", "tokens_in", "tokens_out", "cost")
+    numbers = {name: sum(getattr(info, name) for info in runs) for name in sums}
+    return {"runs": [info.number for info in runs], "cases": cases, **numbers}
 
 
 def _figures(value: Any) -> Any:

@@ -48,6 +48,11 @@ def names(text: str) -> list[str]:
     return found
 
 
+def name_words(text: str) -> set[str]:
+    """The words of a text's names, each in one form."""
+    return {word for name in names(text) for word in content(name)}
+
+
 class Rarity:
     """Which words say what a text is about: those that few of a file's texts hold.
 
@@ -62,7 +67,7 @@ class Rarity:
             self._texts += 1
             self._counts.update(set(content(text)))
 
-    def telling(self, text: str) -> frozenset[str]:
-        """The words of a text that stand in at most a third of all texts, or in two."""
+    def distinctive(self, text: str) -> frozenset[str]:
+        """The words of a text that at most a third of all texts hold, or two."""
         most = max(2, self._texts // 3)
         return frozenset(word for word in content(text) if self._counts[word] <= most)

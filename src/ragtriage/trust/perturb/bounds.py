@@ -1,7 +1,7 @@
 """Which details of a sentence may be changed so that it surely says something else: none that is, or may be, a bound.
 
-"Within 14 days" holds within 20 days too, and who is told "120 minutes or more" is told about 156 minutes. Whether the
-changed claim still follows depends on the direction, which rules can't tell surely, so such details are left alone.
+What holds "within 14 days" holds within 20 days too, and "120 minutes or more" includes 156 minutes. Whether a changed
+claim still follows depends on the direction, which rules can't tell for sure, so such details aren't changed.
 """
 
 from __future__ import annotations

@@ -1,52 +1,14 @@
-"""A sentence in other words, by rules that don't change what it says."""
+"""Paraphrases by rules that keep the meaning of a sentence."""
 
 from __future__ import annotations
 
 import re
+import tomllib
+from pathlib import Path
 
-_SWAPS: tuple[tuple[str, str], ...] = (
-    (r"\bapproximately\b", "about"),
-    (r"\broughly\b", "about"),
-    (r"\babout (?=\d)", "around "),
-    (r"\bhas to be\b", "must be"),
-    (r"\bhave to\b", "need to"),
-    (r"\bcan't\b", "cannot"),
-    (r"\bdoesn't\b", "does not"),
-    (r"\bdon't\b", "do not"),
-    (r"\bisn't\b", "is not"),
-    (r"\baren't\b", "are not"),
-    (r"\bsuch as\b", "like"),
-    (r"\bbecause (?!of\b)", "since "),
-    (r"\bhowever\b", "still"),
-    (r"\bin order to\b", "to"),
-    (r"\bat least\b", "no less than"),
-    (r"\bat most\b", "no more than"),
-    (r"\bwithin (?=\d)", "in no more than "),
-    (r"\bbegan\b", "started"),
-    (r"\bbegins\b", "starts"),
-    (r"\bstarts\b", "begins"),
-    (r"\bstarted\b", "began"),
-    (r"\bbought\b", "purchased"),
-    (r"\bbuilt\b", "constructed"),
-    (r"\bconstructed\b", "built"),
-    (r"\bneeds\b", "requires"),
-    (r"\brequires\b", "needs"),
-    (r"\bobtain\b", "get"),
-    (r"\bprior to\b", "before"),
-    (r"\busually\b", "normally"),
-    (r"\bnormally\b", "usually"),
-    (r"\boften\b", "frequently"),
-    (r"\balso\b", "in addition"),
-    (r"\blocated in\b", "situated in"),
-    (r"(?<=times )a (?=day|week|month|year)", "each "),
-    (r"\beach (?!of\b|other\b)(?=[a-z])", "every "),
-    (r"\bevery (?=[a-z])", "each "),
-    (r"\bchildren\b", "kids"),
-    (r"\bemployees\b", "staff members"),
-    (r"\bshould be\b", "ought to be"),
-    (r"\bis called\b", "is named"),
-)
-"""Pattern → words that say the same. Each is tried on the words as they stood, so that none undoes another."""
+_REWORDINGS: list[tuple[str, str]] = tomllib.loads(
+    Path(__file__).with_name("rewordings.toml").read_text(encoding="utf-8")
+)["rewordings"]
 OPENING = "In other words: "
 _LEADING = re.compile(r"^((?:In|On|At|During|Since|After|Before|From|By) [^,;:]{3,60}), (.+)\.$", re.DOTALL)
 _TRAILING = re.compile(r"^(.{12,}?) ((?:in|since|during) (?:\d{4}|[A-Z][a-z]+ \d{4}|\d{1,2} [A-Z][a-z]+ \d{4}))\.$")
@@ -72,19 +34,19 @@ def reworded(sentence: str) -> str:
 
 
 def paraphrased(sentence: str) -> str:
-    """The sentence said once more, in other words as far as rules have any, with an opening that says so."""
+    """The sentence repeated, reworded where a rule applies, with an opening that says so."""
     return f"{OPENING}{reworded(sentence) or sentence}"
 
 
-def copied(sentence: str, again: str) -> bool:
+def is_copy(sentence: str, again: str) -> bool:
     """Whether a repeat has the very words of the sentence, since no rule has others."""
     return bool(sentence) and again.removeprefix(OPENING) == sentence
 
 
 def _exchanged(text: str) -> str:
-    """All words that have another form, exchanged in one pass."""
+    """All words that have another form, exchanged in one pass, so that none undoes another."""
     spans: list[tuple[int, int, str]] = []
-    for pattern, words in _SWAPS:
+    for pattern, words in _REWORDINGS:
         for match in re.finditer(pattern, text):
             if all(match.end() <= start or match.start() >= end for start, end, _ in spans):
                 spans.append((match.start(), match.end(), words))

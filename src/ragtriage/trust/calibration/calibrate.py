@@ -1,0 +1,272 @@
+"""What labels say of a run and its judge: corrected means, cutoffs, thresholds and the cascade's bands."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ragtriage.core.metric import Metric
+from ragtriage.core.questions import KINDS, Kind
+from ragtriage.core.steps import Match
+from ragtriage.core.validation import as_builtins
+from ragtriage.diagnosis.thresholds import is_bad
+from ragtriage.judges.config import EMBEDDED
+from ragtriage.judges.decision_thresholds import BANDS, WITHOUT_PROBABILITY, without_threshold
+from ragtriage.trust.calibration import cutoffs
+from ragtriage.trust.calibration.corrected_mean import MIN_LABELS, NO, YES, CorrectedMean
+from ragtriage.trust.calibration.cutoffs import MIN_EACH, FittedBandEnd, FittedCutoff, LabelledScores
+from ragtriage.trust.calibration.run_labels import LabelledMetric, RunLabels
+
+NOT_A_SHARE = "not a share of the components that it shows, so labels of these can't correct it"
+NO_SCORE = "the judge gives no probability"
+SEVERAL = "several judges gave the verdicts: calibrate a run of one of them"
+
+
+@dataclass(frozen=True, slots=True)
+class MetricMean:
+    """One metric's mean."""
+
+    metric: str
+    title: str
+    raw: float
+    labels: int
+    correction: CorrectedMean | None
+    why: str = ""
+    """Why there is no correction."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictCutoff:
+    """At which probabilities verdicts on one kind of question are to change."""
+
+    kind: Kind
+    metrics: tuple[str, ...]
+    """Whose labels it rests on."""
+    fingerprint: str
+    """The judge's, without decision thresholds of the user's own."""
+    cut: FittedCutoff | None
+    why: str = ""
+    """Why there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseThreshold:
+    """The judge's score from which on a case is good by people's labels."""
+
+    metric: str
+    target: float
+    """The score by people's labels from which a case is good."""
+    complete: int
+    """Cases of which every component is labelled."""
+    at: float | None
+    """The judge's score that separates best; None if there is no way to tell."""
+    cut: FittedCutoff | None
+    """How sure it is; where lower is better its scores are 1 − the metric's."""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CascadeBand:
+    """A cascade's band for one kind of question."""
+
+    kind: Kind
+    no: FittedBandEnd | None
+    yes: FittedBandEnd | None
+    why: str = ""
+
+    @property
+    def text(self) -> str:
+        """`LOW:HIGH`, a side that may decide nothing left out; empty if nothing is known.
+
+        On a side of which nothing is known the shipped end stays. Where neither side may decide it is `0:1`, between
+        which all scores lie.
+        """
+        if self.no is None or self.yes is None or not (self.no.enough or self.yes.enough):
+            return ""
+        low = self.no.at if self.no.enough else BANDS[self.kind].low
+        high = self.yes.at if self.yes.enough else BANDS[self.kind].high
+        if (low, high) == (cutoffs.NEVER_NO, cutoffs.NEVER_YES):
+            return "0:1"
+        return ":".join("" if end in {cutoffs.NEVER_NO, cutoffs.NEVER_YES} else f"{end:g}" for end in (low, high))
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """All that the labels of a run say."""
+
+    judge: str
+    labels: int
+    """Components with a label that was used."""
+    unused: Mapping[str, int]
+    """Reason → how many labels weren't."""
+    means: tuple[MetricMean, ...] = ()
+    cuts: tuple[VerdictCutoff, ...] = ()
+    thresholds: tuple[CaseThreshold, ...] = ()
+    bands: tuple[CascadeBand, ...] = ()
+    settings: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
+    """Table of the settings → what it is to hold: only what does better than the present settings."""
+
+    def corrections(self) -> dict[str, CorrectedMean]:
+        """Metric → its corrected mean."""
+        return {mean.metric: mean.correction for mean in self.means if mean.correction}
+
+    def as_json(self) -> dict[str, Any]:
+        """For machines."""
+        cuts = [{**as_builtins(one), "better": bool(one.cut and one.cut.better)} for one in self.cuts]
+        return {
+            **as_builtins(self),
+            "cuts": cuts,
+            "bands": [{**as_builtins(band), "band": band.text or None} for band in self.bands],
+        }
+
+
+def calibrate(
+    labels: RunLabels,
+    metrics: Sequence[Metric],
+    judge: str,
+    fingerprints: Mapping[str, str],
+    thresholds: Mapping[str, float],
+) -> Calibration:
+    """Everything that the labels allow.
+
+    Args:
+        labels: of a run's components.
+        metrics: all of the run: a cutoff holds for all that they ask, so the labels must stand for all of it.
+        judge: who judged, as it is typed.
+        fingerprints: the run's, by kind of question.
+        thresholds: metric → the score from which a case is good, as people mean it.
+    """
+    by_kind: dict[Kind, list[LabelledMetric]] = {}
+    for one in labels.metrics:
+        if kind := kind_of(one.metric):
+            by_kind.setdefault(kind, []).append(one)
+    cuts, bands = [], []
+    for kind, found in by_kind.items():
+        why = SEVERAL if "," in judge else _unrepresentative(kind, found, metrics)
+        cuts.append(_cutoff(kind, found, without_threshold(fingerprints.get(kind, "")), why))
+        if judge == EMBEDDED and kind in BANDS:
+            bands.append(_band(kind, found, why))
+    limits = [_threshold(one, thresholds[one.metric.name]) for one in labels.metrics if one.metric.name in thresholds]
+    return Calibration(
+        judge,
+        sum(one.labels for one in labels.metrics),
+        labels.unused,
+        tuple(map(_mean, labels.metrics)),
+        tuple(cuts),
+        tuple(limits),
+        tuple(bands),
+        _settings(judge, cuts, limits, bands),
+    )
+
+
+def _settings(
+    judge: str, cuts: Sequence[VerdictCutoff], limits: Sequence[CaseThreshold], bands: Sequence[CascadeBand]
+) -> dict[str, dict[str, float | str]]:
+    settings: dict[str, dict[str, float | str]] = {}
+    for cutoff in cuts:
+        if cutoff.cut and cutoff.cut.better:
+            settings[f"decision_thresholds.{cutoff.kind}"] = {
+                "judge": judge, "fingerprint": cutoff.fingerprint, "yes": cutoff.cut.yes, "no": cutoff.cut.no,
+            }  # fmt: skip
+    for limit in limits:
+        if limit.cut and limit.cut.better and limit.at is not None:
+            settings.setdefault("thresholds", {})[limit.metric] = limit.at
+    for band in bands:
+        if band.text:
+            settings.setdefault("bands", {})[band.kind] = band.text
+    return settings
+
+
+def kind_of(metric: Metric) -> Kind | None:
+    """The one kind of question whose probability decides a metric's components; None if there is no such."""
+    relations = {step.relation for step in metric.needs.values() if isinstance(step, Match)}
+    return next((kind for kind in KINDS if relations == {kind} and kind not in WITHOUT_PROBABILITY), None)
+
+
+def _mean(found: LabelledMetric) -> MetricMean:
+    correction, why = found.correction(), ""
+    if correction is None:
+        why = f"too few labels: {found.labels}, and it takes {MIN_LABELS}" if found.share_of else NOT_A_SHARE
+    return MetricMean(found.metric.name, found.metric.title, found.raw, found.labels, correction, why)
+
+
+def _cutoff(kind: Kind, found: Sequence[LabelledMetric], fingerprint: str, why: str) -> VerdictCutoff:
+    labels = _scores(found)
+    why = why or (cutoffs.too_few(labels) if len(labels.score) else NO_SCORE)
+    names = tuple(one.metric.name for one in found)
+    return VerdictCutoff(kind, names, fingerprint, None if why else cutoffs.fit_cutoff(labels), why)
+
+
+def _band(kind: Kind, found: Sequence[LabelledMetric], why: str) -> CascadeBand:
+    labels = _scores([one for one in found if BANDS[kind].responses or not _of_a_response(one.metric)])
+    if why := why or (cutoffs.too_few(labels) if len(labels.score) else NO_SCORE):
+        return CascadeBand(kind, None, None, why)
+    return CascadeBand(kind, cutoffs.fit_band_end(labels, NO), cutoffs.fit_band_end(labels, YES))
+
+
+def _unrepresentative(kind: Kind, found: Sequence[LabelledMetric], metrics: Sequence[Metric]) -> str:
+    """Why labels of a kind don't stand for all that is asked with it; "" if they do.
+
+    A judge isn't equally good at telling whether a fact, a source or a claim is essential, and a cutoff or band holds
+    for all three.
+    """
+    labels: Counter[str] = Counter()
+    for one in found:
+        labels[_asked_of(kind, one.metric)] += one.labels
+    asked = dict.fromkeys(_asked_of(kind, metric) for metric in metrics if kind_of(metric) == kind)
+    lacking = " and ".join(what for what in asked if labels[what] < MIN_EACH)
+    return f"the same is asked of {lacking}, with fewer than {MIN_EACH} labels: label some of each" if lacking else ""
+
+
+def _asked_of(kind: Kind, metric: Metric) -> str:
+    """What a metric asks the question of, where a judge isn't equally good on all."""
+    if kind == "answered":
+        return "the response" if _of_a_response(metric) else "the sources"
+    steps = [step for step in metric.needs.values() if isinstance(step, Match)]
+    return " and ".join(dict.fromkeys(str(step.components) for step in steps)) if kind == "essential" else kind
+
+
+def _of_a_response(metric: Metric) -> bool:
+    """Whether a metric asks if a response answers: the shipped cascade passes on all of these."""
+    return any(isinstance(step, Match) and step.against == "response" for step in metric.needs.values())
+
+
+def _scores(found: Sequence[LabelledMetric]) -> LabelledScores:
+    """The labelled components of several metrics that have a probability."""
+    cases = {name: at for at, name in enumerate(dict.fromkeys(case for one in found for case in one.cases))}
+    parts = []
+    for one in found:
+        keep = ~np.isnan(one.truth) & ~np.isnan(one.score)
+        number = np.array([cases[name] for name in one.cases], int)[one.case[keep]]
+        parts.append((one.score[keep], one.truth[keep], 1 / one.inclusion[keep], number, one.verdict[keep]))
+    columns = zip(*parts, strict=True) if parts else [()] * 5
+    return LabelledScores(*(np.concatenate(column) if column else np.empty(0) for column in columns))
+
+
+def _threshold(found: LabelledMetric, target: float) -> CaseThreshold:
+    """A case's true score is known where all of its components are labelled."""
+    name, better = found.metric.name, found.metric.better
+    if not found.share_of:
+        return CaseThreshold(name, target, 0, None, None, NOT_A_SHARE)
+    truth = found.true_values()
+    keep = ~np.isnan(truth)
+    good, now = (
+        np.array([not is_bad(float(value), target, better) for value in values[keep]], bool)
+        for values in (truth, found.value)
+    )
+    score = found.value[keep] if better == "higher" else 1 - found.value[keep]
+    complete = len(good)
+    labels = LabelledScores(score, good.astype(float), np.ones(complete), np.arange(complete), np.where(now, YES, NO))
+    if cutoffs.too_few(labels):
+        yes = int(good.sum())
+        why = (
+            f"too few cases of which every component is labelled: {yes} good and {complete - yes} bad, "
+            f"and it takes {MIN_EACH} of each"
+        )
+        return CaseThreshold(name, target, complete, None, None, why)
+    cut = cutoffs.fit_cutoff(labels, between=False)
+    return CaseThreshold(name, target, complete, round(cut.yes if better == "higher" else 1 - cut.yes, 3), cut)

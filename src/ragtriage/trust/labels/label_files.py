@@ -1,0 +1,136 @@
+"""A label, and files of labels: one JSON object a line, appended as they are given, the last one on an item counts."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, ClassVar, Literal, Self
+
+from ragtriage.core.validation import Invalid, validated
+from ragtriage.core.verdicts import Answered
+from ragtriage.readers.append_only import append, open_to_append
+from ragtriage.readers.files import open_bytes
+from ragtriage.readers.problems import Rejected
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """One person's yes or no on one item, a component of one metric in one case of a run; one line of a file.
+
+    Raises:
+        ValueError: a number is out of range.
+    """
+
+    __pydantic_config__: ClassVar[Any] = {"allow_inf_nan": False}
+
+    run: str
+    case: str
+    metric: str
+    """The metric that shows the component's verdict, as `groundedness`."""
+    component: int
+    """Its position among the components that this metric shows of this case, from 0."""
+    text: str
+    """The component, so that the file can be read and that a changed run is noticed."""
+    label: bool | None
+    """The person's answer; None: skipped."""
+    verdict: Answered
+    """The judge's verdict, as the metric counts it."""
+    score: float | None = None
+    """The judge's probability of yes; None if it gives none."""
+    chance: float | None = None
+    """The inclusion probability of the item, in (0, 1]; None if it was selected on purpose."""
+    pick: Literal["random", "disagreements"] = "random"
+    by: str = ""
+    """Who labelled it, where that was given."""
+    draw: str = ""
+    """Which sample the inclusion probability is of (see `sample_name`); empty if unknown, or nothing was drawn."""
+
+    def __post_init__(self) -> None:
+        if self.component < 0:
+            raise ValueError(f"component is {self.component}: give its position, from 0")
+        if self.chance is not None and not 0 < self.chance <= 1:
+            raise ValueError(f"chance is {self.chance:g}: an inclusion probability is above 0 and at most 1")
+
+    @property
+    def item(self) -> tuple[str, str, str, int]:
+        """What it is about: run, case, metric and component."""
+        return self.run, self.case, self.metric, self.component
+
+
+def read_labels(path: Path) -> tuple[tuple[Label, ...], tuple[Rejected, ...]]:
+    """The labels of a file, the last one of every item and person, and the lines that can't be used.
+
+    Raises:
+        InputError: it can't be read.
+    """
+    labels: list[Label] = []
+    rejected: list[Rejected] = []
+    with closing(open_bytes(str(path))) as stream:
+        for number, line in enumerate(stream, 1):
+            try:
+                if line.strip():
+                    labels.append(validated(Label, json.loads(line)))
+            except (ValueError, RecursionError) as error:
+                said = str(error) if isinstance(error, Invalid) else "is not JSON"
+                cut_off = not line.endswith(b"\n")
+                reason = f"{said}: correct the line or remove it"
+                rejected.append(Rejected(number, None, reason, number, str(path), ends=cut_off))
+    return _latest(labels), tuple(rejected)
+
+
+class LabelFile:
+    """A file of labels to read and append to; use it as a context manager.
+
+    Opening it reads what is there; a last line that was cut off is removed.
+
+    Args:
+        path: the file; it is created if it doesn't exist.
+
+    Attributes:
+        rejected: lines that can't be used; they stay as they are.
+
+    Raises:
+        ConfigError: its name doesn't end in `.jsonl`.
+        InputError: it can't be read or written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = open_to_append(path, "labels")
+        try:
+            labels, self.rejected = read_labels(path)
+        except BaseException:
+            os.close(self._file)
+            raise
+        self._labels = list(labels)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        os.close(self._file)
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """What it holds by now, the last label of every item and person."""
+        return _latest(self._labels)
+
+    def add(self, label: Label) -> None:
+        """Append one label; when this returns, it is on the disk.
+
+        Raises:
+            OSError: the disk is full, or gone.
+        """
+        append(self._file, asdict(label))
+        os.fsync(self._file)
+        self._labels.append(label)
+
+
+def _latest(labels: Iterable[Label]) -> tuple[Label, ...]:
+    """The last label of each item and person, in the order in which the items first came."""
+    return tuple({(label.item, label.by): label for label in labels}.values())

@@ -1,0 +1,156 @@
+"""A person labels items one by one; every label is kept at once, and the judge's verdicts stay hidden until the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ragtriage.core.errors import ConfigError
+from ragtriage.core.statistics import IntervalEstimate, wilson
+from ragtriage.trust.labels.label_files import Label, LabelFile
+from ragtriage.trust.labels.sampling import Item, SampledItem
+
+AskKey = Callable[[SampledItem, int, "Label | None"], str]
+"""Shows an item, with its position and its label so far, and returns the key pressed: one of `y n s b q`."""
+_LABEL_OF: Mapping[str, bool | None] = {"y": True, "n": False, "s": None}
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeComparison:
+    """A person's labels beside the judge's verdicts."""
+
+    agree: int
+    of: int
+    """Items with a yes or no from both."""
+    skipped: int
+    unknown: int
+    """Items that the person labelled and the judge couldn't tell."""
+    disagreements: tuple[Label, ...]
+
+    @property
+    def share(self) -> IntervalEstimate:
+        """Agreement with its 95 % interval (Wilson 1927)."""
+        return wilson(self.agree, self.of)
+
+    def as_json(self) -> dict[str, Any]:
+        """The stable form for machines."""
+        share = self.share
+        numbers = {"agree": self.agree, "of": self.of, "share": share.value, "low": share.low, "high": share.high}
+        return {**numbers, "skipped": self.skipped, "unknown": self.unknown}
+
+
+def compare_with_judge(labels: Sequence[Label]) -> JudgeComparison:
+    """Hold labels against the verdicts that stand beside them; skipped and unknown ones are counted apart."""
+    labelled = [one for one in labels if one.label is not None]
+    both = [one for one in labelled if one.verdict != "unknown"]
+    differ = tuple(one for one in both if one.label != (one.verdict == "yes"))
+    skipped, unknown = len(labels) - len(labelled), len(labelled) - len(both)
+    return JudgeComparison(len(both) - len(differ), len(both), skipped, unknown, differ)
+
+
+class LabellingSession:
+    """The labels of a sample in a file, and what is left to ask.
+
+    Samples of one draw are nested: a larger n adds items. The largest n ever asked for gives all of them their
+    inclusion probability, so a smaller one after it changes nothing.
+
+    Args:
+        file: where labels go.
+        run: the run's number.
+        sample: what is to be labelled.
+        by: who labels.
+        draw: which draw the sample is of, see `sample_name`.
+
+    Raises:
+        ConfigError: the file holds labels of the same metrics, run and person that were selected on purpose, and these
+            are drawn at random, or the other way round; or labels of another draw, with other inclusion probabilities.
+    """
+
+    def __init__(self, file: LabelFile, run: str, sample: Sequence[SampledItem], by: str = "", draw: str = "") -> None:
+        self._file = file
+        self._run = run
+        self._by = by
+        self._draw = draw
+        metrics = {one.item.metric for one in sample}
+        mine = [one for one in file.labels if (one.run, one.by) == (run, by) and one.metric in metrics]
+        for label in mine:
+            self._check_fits(label, picked=any(one.inclusion is None for one in sample))
+        known = (*(one.chance for one in mine), *(one.inclusion for one in sample))
+        largest = max((chance for chance in known if chance is not None), default=None)
+        self.sample = tuple(one if one.inclusion is None else replace(one, inclusion=largest) for one in sample)
+        earlier = {_key(one): one for one in mine}
+        self._labels: dict[int, Label] = {}
+        for at, one in enumerate(self.sample):
+            label_before = earlier.get(_key(one.item))
+            if label_before is None:
+                continue
+            if label_before.chance != one.inclusion:
+                label_before = replace(label_before, chance=one.inclusion)
+                file.add(label_before)  # of a larger sample: every item of it had the larger chance
+            self._labels[at] = label_before
+
+    def _check_fits(self, label: Label, *, picked: bool) -> None:
+        if (label.chance is None) != picked:
+            raise ConfigError(
+                f"{self._file.path}: holds labels that were {'drawn at random' if picked else 'picked'}: "
+                "name another file with -o, so that they stay apart"
+            )
+        if label.draw and self._draw and label.draw != self._draw:
+            raise ConfigError(
+                f"{self._file.path}: holds labels of another draw ({label.draw}), and this one is of {self._draw}: "
+                "use the same --metric and --seed, or name another file with -o"
+            )
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The labels of the sample so far, in its order."""
+        return tuple(self._labels[at] for at in sorted(self._labels))
+
+    @property
+    def done(self) -> bool:
+        """Whether every item was labelled or skipped."""
+        return len(self._labels) == len(self.sample)
+
+    def run(self, ask: AskKey) -> bool:
+        """Ask about what is left; False if the person quit.
+
+        Raises:
+            KeyboardInterrupt: as `ask` raises it; all labels so far are kept.
+            OSError: the file can't be written.
+        """
+        at = self._next(0)
+        while at is not None:
+            key = ask(self.sample[at], at, self._labels.get(at))
+            if key == "q":
+                return False
+            if key == "b":
+                at = max(0, at - 1)
+                continue
+            self._keep(at, answer=_LABEL_OF[key])
+            following = self._next(at + 1)
+            at = following if following is not None else self._next(0)
+        return True
+
+    def _keep(self, at: int, *, answer: bool | None) -> None:
+        item, chance = self.sample[at].item, self.sample[at].inclusion
+        label = Label(
+            self._run,
+            *_key(item),
+            answer,
+            item.verdict,
+            item.score,
+            chance,
+            "disagreements" if chance is None else "random",
+            self._by,
+            "" if chance is None else self._draw,
+        )
+        self._file.add(label)
+        self._labels[at] = label
+
+    def _next(self, start: int) -> int | None:
+        return next((at for at in range(start, len(self.sample)) if at not in self._labels), None)
+
+
+def _key(one: Label | Item) -> tuple[str, str, int, str]:
+    return one.case, one.metric, one.component, one.text

@@ -1,0 +1,247 @@
+"""Does the better version score higher? Pairs evaluated, and how often the judge agrees with them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ragtriage.core.case import Case
+from ragtriage.core.metric import Metric
+from ragtriage.core.options import WINDOW
+from ragtriage.core.statistics import ClusterBootstrap, ranked, share, wilson_interval
+from ragtriage.core.verdicts import Score, Undefined
+from ragtriage.evaluation.engine import evaluate_sync
+from ragtriage.evaluation.estimate import estimate_evaluation
+from ragtriage.judges.protocol import Estimate, Judge
+from ragtriage.judges.wrappers import AnswerMemory
+from ragtriage.metrics import metrics_named
+from ragtriage.trust.baselines import agreement_by_length, agreement_by_overlap
+from ragtriage.trust.pairs.pair_files import Pair
+
+Value = float | Undefined
+"""A score's value, or why there is none."""
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredPair:
+    """One pair by one metric."""
+
+    pair: Pair
+    metric: str
+    better: Value
+    worse: Value
+
+    @property
+    def failed(self) -> bool:
+        """Whether the judge failed on either version: such a pair says nothing, and the same command tries again."""
+        return any(isinstance(value, Undefined) and value.failed for value in (self.better, self.worse))
+
+    @property
+    def margin(self) -> float | None:
+        """The better version's score minus the worse one's; None where one of them is undefined."""
+        if isinstance(self.better, Undefined) or isinstance(self.worse, Undefined):
+            return None
+        return self.better - self.worse
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the better version scores higher. A tie is no agreement, and nor is a score that is undefined."""
+        return self.margin is not None and self.margin > _ROUNDING
+
+    @property
+    def ties(self) -> bool:
+        """Whether both versions score the same."""
+        return self.margin is not None and abs(self.margin) <= _ROUNDING
+
+
+@dataclass(frozen=True, slots=True)
+class PairAgreement:
+    """How often the better version of a pair scores higher; its fields are the stable form for machines."""
+
+    agreement: float | None
+    """`agreed` / `pairs`, in [0, 1]; None if no pair counts, or if none has both scores."""
+    low: float | None
+    """Lower end of the 95 % interval: percentile bootstrap over groups (Efron 1979). Where no resample differs from
+    another, because all pairs agree or none does, Wilson's (1927) over as many trials as there are groups."""
+    high: float | None
+    pairs: int
+    """Those that count: all but those on which the judge failed."""
+    groups: int
+    """Queries behind them."""
+    agreed: int
+    ties: int
+    undefined: int
+    """Pairs of which a version has no score; they are no agreement."""
+    failed: int
+    """Pairs on which the judge failed; they aren't among `pairs`."""
+    reason: str | None = None
+    """Where `agreement` is None, or scores are undefined: the commonest reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringTask:
+    """Cases to be scored together, since they need the same metrics."""
+
+    metrics: tuple[Metric, ...]
+    cases: tuple[Case, ...]
+    """Each version once."""
+
+
+@dataclass(frozen=True, slots=True)
+class CostEstimate:
+    """What scoring the pairs of one metric would take; its fields are the stable form for machines.
+
+    Prices are in US dollars, None if not known.
+    """
+
+    metrics: tuple[str, ...]
+    pairs: int
+    cases: int
+    """Versions that are evaluated; pairs share some."""
+    least: Estimate
+    """If every verdict is yes."""
+    most: Estimate
+    """If every verdict is no."""
+    questions: int
+    """Questions at most; without those whose answers are in memory."""
+
+
+def scoring_tasks(pairs: Sequence[Pair], further: Mapping[str, Sequence[str]]) -> list[ScoringTask]:
+    """What has to be evaluated to score pairs: a version that several pairs share is evaluated once a metric.
+
+    Args:
+        pairs: of any metrics.
+        further: a metric's name → names of metrics by which its pairs are scored too.
+    """
+    found = []
+    for name in dict.fromkeys(pair.metric for pair in pairs):
+        versions = {version_key(v): v for pair in pairs if pair.metric == name for v in (pair.better, pair.worse)}
+        found.append(ScoringTask(metrics_named([name, *further.get(name, ())]), tuple(versions.values())))
+    return found
+
+
+def score_pairs(
+    pairs: Sequence[Pair],
+    judge: Judge,
+    *,
+    further: Mapping[str, Sequence[str]] | None = None,
+    window: int = WINDOW,
+    advance: Callable[[], None] = lambda: None,
+) -> list[ScoredPair]:
+    """Score both versions of pairs, each by its pair's metric.
+
+    Args:
+        pairs: of any metrics.
+        judge: who judges.
+        further: a metric's name → names of metrics by which its pairs are scored too.
+        window: how many cases may be in flight.
+        advance: called for every case of every task that is done.
+
+    Returns:
+        For every pair one item by its own metric, then one for each further one.
+    """
+    further = further or {}
+    values: dict[tuple[str, Any], Value] = {}
+    for task in scoring_tasks(pairs, further):
+        for record in evaluate_sync(task.cases, judge, metrics=task.metrics, window=window):
+            for name, outcome in record.outcomes.items():
+                values[name, version_key(record.case)] = outcome.value if isinstance(outcome, Score) else outcome
+            advance()
+    return [
+        ScoredPair(pair, name, values[name, version_key(pair.better)], values[name, version_key(pair.worse)])
+        for pair in pairs
+        for name in (pair.metric, *further.get(pair.metric, ()))
+    ]
+
+
+def cost_of_pairs(
+    pairs: Sequence[Pair],
+    judge: Judge,
+    *,
+    further: Mapping[str, Sequence[str]] | None = None,
+    memory: AnswerMemory | None = None,
+) -> list[CostEstimate]:
+    """What `score_pairs` would take, a metric at a time. Metrics share answers, so the sum is an upper bound.
+
+    Args:
+        pairs: of any metrics.
+        judge: who would be asked.
+        further: as for `score_pairs`.
+        memory: answers that needn't be paid for again.
+    """
+    found = []
+    for task in scoring_tasks(pairs, further or {}):
+        taken = estimate_evaluation(task.cases, judge, metrics=task.metrics, sample=0, memory=memory)
+        names = tuple(m.name for m in task.metrics)
+        count = sum(pair.metric in names for pair in pairs)
+        found.append(CostEstimate(names, count, taken.cases, taken.least, taken.most, sum(taken.questions.values())))
+    return found
+
+
+def pair_agreement(scored: Sequence[ScoredPair], seed: int = 0) -> PairAgreement:
+    """How often the better version scores higher, with its interval.
+
+    Args:
+        scored: pairs by one metric.
+        seed: of the resamples.
+    """
+    counted = [one for one in scored if not one.failed]
+    undefined = sum(one.margin is None for one in counted)
+    agreed, ties = sum(one.agrees for one in counted), sum(one.ties for one in counted)
+    reasons = Counter(
+        value.reason for one in counted or scored for value in (one.better, one.worse) if isinstance(value, Undefined)
+    )
+    known: tuple[float | None, float | None, float | None] = (None, None, None)
+    if undefined < len(counted):
+        known = (agreed / len(counted), *interval([(one.pair.group, one.agrees) for one in counted], seed))
+    return PairAgreement(
+        *known,
+        len(counted),
+        len({one.pair.group for one in counted}),
+        agreed,
+        ties,
+        undefined,
+        len(scored) - len(counted),
+        next(iter(ranked(reasons)), "") or None,
+    )
+
+
+def interval(hits: Sequence[tuple[str, bool]], seed: int = 0) -> tuple[float, float]:
+    """The 95 % interval of a share over grouped hits; see `PairAgreement.low`.
+
+    Args:
+        hits: (group, whether it is one), at least one.
+        seed: of the resamples.
+    """
+    groups: dict[str, list[bool]] = {}
+    for group, hit in hits:
+        groups.setdefault(group, []).append(hit)
+    shares = {sum(some) / len(some) for some in groups.values()}
+    if len(shares) == 1:
+        return wilson_interval(round(shares.pop() * len(groups)) / len(groups), len(groups))
+    found = ClusterBootstrap([group for group, _ in hits], seed).estimate(
+        share(np.array([hit for _, hit in hits], dtype=np.float64))
+    )
+    return found.low or 0.0, 1.0 if found.high is None else found.high
+
+
+def lexical_agreement(pairs: Sequence[Pair]) -> tuple[float | None, float | None]:
+    """The shares of pairs, in [0, 1], that length and word overlap alone get right; see `ragtriage.trust.baselines`."""
+    return agreement_by_length(pairs), agreement_by_overlap(pairs)
+
+
+def by_metric(scored: Sequence[ScoredPair]) -> Iterator[tuple[str, list[ScoredPair]]]:
+    """Scored pairs by the metric of their pair, in the order of METRICS, those by further metrics left out."""
+    names = {one.pair.metric for one in scored}
+    for metric in metrics_named(sorted(names)) if names else ():
+        yield metric.name, [one for one in scored if one.pair.metric == one.metric == metric.name]
+
+
+def version_key(case: Case) -> Any:
+    """What makes two versions the same."""
+    return case.query, case.sources, case.response, case.history

@@ -1,0 +1,130 @@
+"""The self-test of a judge on a user's own cases: agreement by metric, baselines, failures, and what moves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ragtriage.core.case import Case
+from ragtriage.core.validation import as_builtins
+from ragtriage.core.verdicts import Undefined
+from ragtriage.trust.pairs.pair_files import Pair, as_row
+from ragtriage.trust.pairs.pair_scoring import (
+    PairAgreement,
+    ScoredPair,
+    Value,
+    by_metric,
+    lexical_agreement,
+    pair_agreement,
+    version_key,
+)
+from ragtriage.trust.pairs.stability import Stability
+from ragtriage.trust.perturb.paraphrase import is_copy
+
+
+@dataclass(frozen=True, slots=True)
+class MetricTest:
+    """One metric's pairs."""
+
+    metric: str
+    agreement: PairAgreement
+    length: float | None
+    """What length alone would have got, in [0, 1]."""
+    overlap: float | None
+    """What word overlap alone would have got, in [0, 1]; None for a metric without a form in words."""
+    failures: tuple[ScoredPair, ...]
+    """The pairs whose better version doesn't score higher, in the order of the file; not those the judge failed on."""
+    copies: int = 0
+    """Of `agreement.pairs`, repeats in the very words of the sentence: no rule has others, and they're easy to find."""
+    copies_agreed: int = 0
+    """Of `copies`, those that agree."""
+    zeros: int = 0
+    """Of `agreement.ties`, sources by which the judge finds nothing of use in either version: 0 against 0."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The stable form for machines."""
+        failures = [
+            {"better_score": _number(one.better), "worse_score": _number(one.worse), **as_row(one.pair)}
+            for one in self.failures
+        ]
+        numbers = {name: getattr(self, name) for name in ("length", "overlap", "copies", "copies_agreed", "zeros")}
+        return {**as_builtins(self.agreement), **numbers, "failures": failures}
+
+
+@dataclass(frozen=True, slots=True)
+class SelfTest:
+    """What a self-test found."""
+
+    metrics: tuple[MetricTest, ...]
+    """Those that have pairs, in the order of METRICS."""
+    skipped: Mapping[str, Mapping[str, int]]
+    """A metric → why no pair was made → on how many cases; empty where pairs were given."""
+    stability: Stability | None
+    """None where it wasn't looked for."""
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether the judge failed somewhere: the same command tries that again."""
+        stable = self.stability
+        beside = stable is not None and (stable.failed or stable.reordered.failed or stable.paraphrased.failed)
+        return bool(beside) or any(one.agreement.failed for one in self.metrics)
+
+    def as_json(self) -> dict[str, Any]:
+        """The stable form for machines."""
+        return {
+            "metrics": {one.metric: one.as_json() for one in self.metrics},
+            "skipped": as_builtins(self.skipped),
+            "stability": as_builtins(self.stability),
+        }
+
+
+def self_test_of(
+    scored: Sequence[ScoredPair],
+    skipped: Mapping[str, Mapping[str, int]],
+    stability: Stability | None,
+    seed: int = 0,
+) -> SelfTest:
+    """Put together what was scored.
+
+    Args:
+        scored: pairs, each by its own metric.
+        skipped: see `SelfTest.skipped`.
+        stability: see `SelfTest.stability`.
+        seed: of the resamples.
+    """
+    tests = []
+    for name, some in by_metric(scored):
+        counted = [one for one in some if not one.failed]
+        copies = [one for one in counted if one.pair.change and is_copy(one.pair.change.before, one.pair.change.after)]
+        of_sources = name in {"source_precision", "fact_precision"}
+        tests.append(
+            MetricTest(
+                name,
+                pair_agreement(some, seed),
+                *lexical_agreement([one.pair for one in counted]),
+                tuple(one for one in counted if not one.agrees),
+                len(copies),
+                sum(one.agrees for one in copies),
+                sum(one.better == one.worse == 0 for one in some) if of_sources else 0,
+            )
+        )
+    return SelfTest(tuple(tests), skipped, stability)
+
+
+def base_cases(pairs: Sequence[Pair]) -> list[Case]:
+    """The better versions of pairs, each once, under the name of their group."""
+    found: dict[Any, Case] = {}
+    numbers: Counter[str] = Counter()
+    for pair in pairs:
+        key = version_key(pair.better)
+        if key not in found:
+            numbers[pair.group] += 1
+            number = numbers[pair.group]
+            found[key] = replace(pair.better, id=pair.group if number == 1 else f"{pair.group} ({number})")
+    return list(found.values())
+
+
+def _number(value: Value) -> float | None:
+    return None if isinstance(value, Undefined) else value

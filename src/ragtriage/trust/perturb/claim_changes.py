@@ -1,0 +1,200 @@
+"""An altered claim: a number, a month, a name, a negation or a direction that the sources no longer support."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from ragtriage.core.case import Case
+from ragtriage.text import split_sentences
+from ragtriage.trust.pairs.pair_files import Change
+from ragtriage.trust.perturb.bounds import DAYS, LAST_DAY, MONTHS, accounted_for, bounded, highest, negated, only_larger
+from ragtriage.trust.perturb.file_context import CannotPerturb, FileContext, Worsened, coverage
+from ragtriage.trust.wording import NUMBER, content, name_words, names, numbers
+
+SURE = 0.6
+"""The share of a sentence's content words that one source has to hold, so that it was surely supported before."""
+SURER = 0.8
+"""The same where no value but a negation or a direction is changed: of one sentence of a source."""
+_WORDS = tomllib.loads(Path(__file__).with_name("changeable_words.toml").read_text(encoding="utf-8"))
+_COUNTS: tuple[str, ...] = tuple(_WORDS["counts"])
+_OPPOSITES: list[tuple[str, str]] = _WORDS["opposites"]
+_NOT = re.compile(r"\b(is|are|was|were|does|do|did|can|may|must|should|will|has|have)( not)\b|\b(\w+)(n't)\b")
+_MAY_THE_MONTH = re.compile(r"(?:\d|in|of|since|until|mid|early|late) ?$")
+_AUX = re.compile(r"\b(is|are|was|were|can|may|must|should|will)\b(?! not\b|n't)")
+
+Alteration = tuple[str, str, str]
+"""(the altered sentence, what stood there, what stands there now)."""
+
+
+def claim_altered(case: Case, context: FileContext) -> Worsened:
+    """Change one detail of a sentence that a source surely supports, so that no source supports it any more.
+
+    Tried in this order: a number, a month or day, a number in words, a name, a direction, a negation. A number, month
+    or day is only changed where a source holds it beside the same words, and where it is no bound (see `bounded`).
+    """
+    sentences = [one for one in split_sentences(case.response or "") if not one.text.rstrip().endswith("?")]
+    sure = [one for one in sentences if _supported(one.text, case)]
+    if not sure:
+        raise CannotPerturb("no sentence of the response is surely supported")
+    ways: tuple[Callable[[str, Case, FileContext], Iterator[Alteration]], ...] = (
+        _numbers, partial(_listed, lists=(MONTHS, DAYS)), partial(_listed, lists=(_COUNTS,)),
+        _names, _directions, _negations,
+    )  # fmt: skip
+    for way in ways:
+        for sentence in sorted(sure, key=lambda one: context.order_key(case.id, one.text)):
+            for altered, before, after in way(sentence.text, case, context):
+                start, end = sentence.span or (0, 0)
+                response = case.response or ""
+                worse = replace(case, response=response[:start] + altered + response[end:])
+                what = f"a claim altered: {before or 'nothing'} → {after or 'nothing'}"
+                return worse, Change(what, "response", sentence.text, altered)
+    raise CannotPerturb("no sentence has a detail that can be changed so that it is surely unsupported")
+
+
+def _supported(sentence: str, case: Case) -> bool:
+    """Whether a source covers a sentence, and all its numbers and names stand in the sources or the query."""
+    if max((coverage(sentence, source.text) for source in case.sources), default=0.0) < SURE:
+        return False
+    there = set(content(" ".join([*(source.text for source in case.sources), case.query])))
+    return numbers(re.sub(r"\[[^\]]*\]", "", sentence)) | name_words(sentence) <= there
+
+
+def _numbers(sentence: str, case: Case, context: FileContext) -> Iterator[Alteration]:
+    """Numbers that stand in the sources, not in the query, changed into ones that stand nowhere."""
+    there, asked = {value for source in case.sources for value in numbers(source.text)}, numbers(case.query)
+    for match in NUMBER.finditer(sentence):
+        (value,) = numbers(match[0]) or {""}
+        after = sentence[match.end() :]
+        cited = after.startswith("]") or (match.start() == 0 and after.startswith((". ", ") ")))
+        if value not in there or value in asked or cited or match[0].startswith("0"):
+            continue
+        if not _free(sentence, match.span(), case):
+            continue
+        others = _other_numbers(match[0], context.order_key(case.id, sentence, match[0]))
+        for other in _fitting(others, sentence, match.span()):
+            if not numbers(other) & (there | asked | numbers(case.response or "")):
+                yield _put(sentence, match.span(), other)
+                break
+
+
+def _free(sentence: str, span: tuple[int, int], case: Case) -> bool:
+    """Whether a detail may be changed: it is no bound, and a source surely says it of the same."""
+    sources = [source.text for source in case.sources]
+    return not bounded(sentence, span) and accounted_for(sentence, sentence[slice(*span)], sources)
+
+
+def _fitting(others: Iterator[str], sentence: str, span: tuple[int, int]) -> Iterator[str]:
+    """Those of other numbers that can stand there and surely don't follow."""
+    written, most = sentence[slice(*span)], highest(sentence, span)
+    larger = only_larger(sentence, span) and not _dated(written, most)
+    for other in others:
+        value, before = _leading(other), _leading(written)
+        if value >= 1 and not (larger and value <= before) and not (most and before <= most < value):
+            yield other
+
+
+def _dated(written: str, most: int | None) -> bool:
+    """Whether a number is a time (a day, an hour, a year), which isn't more or less of anything."""
+    return most in {LAST_DAY, 12} or ":" in written or re.fullmatch(r"1\d{3}|20\d\d", written) is not None
+
+
+def _leading(written: str) -> int:
+    head = re.match(r"\d+", written)
+    return int(head[0]) if head else 0
+
+
+def _other_numbers(written: str, draw: bytes) -> Iterator[str]:
+    """Other numbers of the same form: the leading digits changed, the first candidates drawn."""
+    head = re.match(r"\d+", written)
+    whole, rest = (head[0], written[head.end() :]) if head else (written, "")
+    value = int(whole)
+    if ":" in rest:
+        steps = [value + n for n in range(1, 12) if value + n < 24] + list(range(1, value))
+    elif len(whole) == 4 and 1000 <= value <= 2100 and not rest:
+        steps = [value + n for n in (*range(-19, -2), *range(3, 20))]
+    elif value <= 31:
+        steps = [n for n in range(2, 60) if abs(n - value) > max(1, value // 4)]
+    else:
+        steps = [value + value * n // 10 for n in (3, 4, 5, 6, 7, 9, -3, -4, -5)]
+    start = draw[0] % len(steps)
+    for step in (*steps[start:], *steps[:start]):
+        yield f"{step}{rest}"
+
+
+def _listed(
+    sentence: str, case: Case, context: FileContext, lists: tuple[tuple[str, ...], ...]
+) -> Iterator[Alteration]:
+    """Words of these lists that stand in the sources, not in the query, changed into others of the same list."""
+    there, asked = _known_words(case), set(content(case.query))
+    for words, match in ((some, m) for some in lists for m in re.finditer(rf"\b({'|'.join(some)})s?\b", sentence)):
+        if match[0] == "May" and not _MAY_THE_MONTH.search(sentence[: match.start()]):
+            continue  # the verb at the beginning of a question or wish
+        free = [word for word in words if not set(content(word)) & there]
+        if words is _COUNTS and only_larger(sentence, match.span()):
+            free = [word for word in free if words.index(word) > words.index(match[1])]
+        if free and _free(sentence, match.span(), case) and not set(content(match[0])) & asked:
+            other = free[context.order_key(case.id, sentence, match[0])[0] % len(free)]
+            plural = "s" if match[0].endswith("s") and match[0] not in words else ""
+            yield _put(sentence, match.span(), other + plural)
+
+
+def _names(sentence: str, case: Case, context: FileContext) -> Iterator[Alteration]:
+    """Names of two words or more that stand in the sources, changed into one that a source of another case holds."""
+    known, asked = _known_words(case), set(content(case.query))
+    for name in names(sentence):
+        size = len(name.split())
+        if size < 2 or set(content(name)) & asked or not any(name in source.text for source in case.sources):
+            continue
+        for text in context.unrelated_sources(case):
+            others = [n for n in names(text) if len(n.split()) == size and not set(content(n)) & known]
+            if others:
+                start = sentence.index(name)
+                yield _put(sentence, (start, start + len(name)), others[0])
+                break
+
+
+def _directions(sentence: str, case: Case, context: FileContext) -> Iterator[Alteration]:  # noqa: ARG001  # see `ways`
+    """Words that have an opposite, where one sentence of a source says nearly the same with the same word.
+
+    Not where something is denied: "nothing is paid" and "nothing is free" don't exclude each other.
+    """
+    if negated(sentence):
+        return
+    source = _nearest(sentence, case)
+    for one, other in (*_OPPOSITES, *((b, a) for a, b in _OPPOSITES)):
+        match = re.search(rf"\b{one}\b", sentence)
+        if match and re.search(rf"\b{one}\b", source) and not re.search(rf"\b{other}\b", source):
+            yield _put(sentence, match.span(), other)
+
+
+def _negations(sentence: str, case: Case, context: FileContext) -> Iterator[Alteration]:  # noqa: ARG001  # see `ways`
+    """A negation taken out or put in, where one sentence of a source says nearly the same."""
+    source = _nearest(sentence, case)
+    if not source or negated(source) != negated(sentence) or negated(sentence) > 1:
+        return
+    if denied := _NOT.search(sentence):
+        if denied[2]:
+            yield _put(sentence, denied.span(2), "")
+    elif not negated(sentence) and (found := _AUX.search(sentence)):
+        yield _put(sentence, found.span(), f"{found[0]} not")
+
+
+def _nearest(sentence: str, case: Case) -> str:
+    """The sentence of a source that surely says the same; "" if there is none."""
+    all_of = [one.text for source in case.sources for one in split_sentences(source.text)]
+    best = max(all_of, key=lambda text: coverage(sentence, text), default="")
+    return best if coverage(sentence, best) >= SURER else ""
+
+
+def _known_words(case: Case) -> set[str]:
+    return set(content(" ".join([*(source.text for source in case.sources), case.query, case.response or ""])))
+
+
+def _put(sentence: str, span: tuple[int, int], other: str) -> Alteration:
+    start, end = span
+    return sentence[:start] + other + sentence[end:], sentence[start:end].strip(), other.strip()

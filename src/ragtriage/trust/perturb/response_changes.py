@@ -1,0 +1,124 @@
+"""Worse responses: an unneeded sentence, an answer taken out, a repeat."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ragtriage.core.case import Case
+from ragtriage.core.verdicts import Component
+from ragtriage.text import split_questions, split_sentences
+from ragtriage.text.words import QuestionType, holds_type, question_type
+from ragtriage.trust.pairs.pair_files import Change
+from ragtriage.trust.perturb.file_context import (
+    CannotPerturb,
+    FileContext,
+    Worsened,
+    check_addresses_query,
+    standing_alone,
+    without,
+)
+from ragtriage.trust.perturb.paraphrase import paraphrased, reworded
+from ragtriage.trust.wording import content, names, numbers
+
+_DISTINCT = 0.2
+"""The share of words in common, of all, below which a sentence surely repeats none of the others."""
+_TYPED = ("who", "where", "when", "number")
+"""The kinds of question whose answer has a form that distinguishes it from other sentences."""
+
+
+def unneeded_sentence(case: Case, context: FileContext) -> Worsened:
+    """Add a sentence that is about something else to the end of the response."""
+    check_addresses_query(case)
+    return _appended(case, context.unrelated_sentence(case), "an unneeded sentence added to the response")
+
+
+def answer_dropped(case: Case, context: FileContext) -> Worsened:  # noqa: ARG001  # all perturbations get both
+    """Remove the sentences of the response that answer one of the query's sub-questions, where no other can.
+
+    A sentence answers a sub-question if it shares a word that only this one has. What is left must share none, and,
+    where it answers no other sub-question, hold nothing of the kind that is asked for (a number, a name, a time).
+    """
+    check_addresses_query(case)
+    sentences = split_sentences(case.response or "")
+    if len(sentences) < 2:
+        raise CannotPerturb("nothing would be left of the response")
+    asked = [one.text for one in split_questions(case.query)]
+    own = [
+        set(content(one)) - {word for other in asked if other is not one for word in content(other)} for one in asked
+    ]
+    for i, question in reversed(list(enumerate(asked))):
+        if len(asked) == 1:
+            away = _typed(question, case.query, sentences)
+        else:
+            others = {word for j, words in enumerate(own) if j != i for word in words}
+            away = _answering(question, case.query, sentences, own[i], others)
+        if away and len(away) < len(sentences):
+            text = without(case.response or "", away)
+            change = Change(
+                "an answering sentence removed from the response",
+                "response",
+                "\n".join(one.text for one in away),
+                "",
+            )
+            return replace(case, response=text), change
+    raise CannotPerturb("it can't be told by rules which sentences alone answer a part of the query")
+
+
+def repeat_added(case: Case, context: FileContext) -> Worsened:
+    """Add one of the response's sentences once more, in other words."""
+    every = [one.text for one in split_sentences(case.response or "")]
+    sentences = [
+        one
+        for one in standing_alone(case.response or "")
+        if all(other == one or _common(one, other) < _DISTINCT for other in every) and every.count(one) == 1
+    ]
+    if not sentences:
+        raise CannotPerturb("no sentence of the response stands by itself and surely repeats no other")
+    # one that rules have other words for goes first
+    sentence = min(sentences, key=lambda one: (not reworded(one), context.order_key(case.id, one)))
+    kind = "paraphrased repeat" if reworded(sentence) else "repeat in the same words"
+    return _appended(case, paraphrased(sentence), f"a {kind} added to the response", sentence)
+
+
+def _appended(case: Case, sentence: str, what: str, of: str = "") -> Worsened:
+    worse = replace(case, response=f"{(case.response or '').rstrip()} {sentence}")
+    return worse, Change(what, "response", of, sentence)
+
+
+def _common(one: str, other: str) -> float:
+    """The share of two sentences' content words that both have, of all."""
+    a, b = set(content(one)), set(content(other))
+    return len(a & b) / max(1, len(a | b))
+
+
+def _holds(question: str, query: str, sentence: str) -> bool:
+    """Whether a sentence holds something of the kind that a question asks for, which the query doesn't say itself."""
+    known = set(content(query))
+    named = any(not set(content(name)) <= known for name in names(sentence))
+    counted = bool(numbers(sentence) - known)
+    return holds_type(_type_of(question), sentence, names=named, numbers=counted)
+
+
+def _type_of(question: str) -> QuestionType:
+    """The kind of question as its first words say it: "whose" in the middle asks for nobody."""
+    return question_type(" ".join(question.split()[:4]))
+
+
+def _typed(question: str, query: str, sentences: tuple[Component, ...]) -> list[Component]:
+    """The sentences that may answer the only question; none where its answer has no form."""
+    if _type_of(question) not in _TYPED:
+        return []
+    return [one for one in sentences if _holds(question, query, one.text)]
+
+
+def _answering(
+    question: str, query: str, sentences: tuple[Component, ...], own: set[str], others: set[str]
+) -> list[Component]:
+    """The sentences that answer one of several questions; none where another might answer it too."""
+    away = [one for one in sentences if own & set(content(one.text))]
+    kept = [one for one in sentences if one not in away]
+    answered = [one for one in away if not others & set(content(one.text))]
+    loose = [one for one in kept if not others & set(content(one.text))]
+    if not own or len(answered) < len(away) or any(_holds(question, query, one.text) for one in loose):
+        return []
+    return away

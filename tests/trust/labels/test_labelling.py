@@ -1,0 +1,248 @@
+"""Labelling: what is drawn, what is shown, what is kept, and what both say at the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ragtriage.core.case import Case, Source
+from ragtriage.core.errors import ConfigError
+from ragtriage.core.record import Record
+from ragtriage.core.verdicts import Answered, Component, Failure, Part, Score, Undefined, Verdict
+from ragtriage.trust.labels.label_files import Label, LabelFile, read_labels
+from ragtriage.trust.labels.sampling import (
+    Item,
+    SampledItem,
+    items_of,
+    likely_errors,
+    metrics_to_label,
+    random_sample,
+    sample_name,
+)
+from ragtriage.trust.labels.screen import screen
+from ragtriage.trust.labels.session import LabellingSession, compare_with_judge
+
+ITEMS = [Item(f"q{i}", "groundedness", i % 3, f"Claim {i}.", "yes", 0.9, 0.9, sure=True) for i in range(200)]
+
+
+def item(name: str, verdict: Answered = "yes", confidence: float | None = 0.9, *, sure: bool = True) -> Item:
+    return Item(name, "groundedness", 0, "It is so.", verdict, confidence, confidence, sure)
+
+
+def test_every_item_is_drawn_as_often_as_its_chance_says() -> None:
+    drawn = [random_sample(ITEMS, 20, seed) for seed in range(400)]
+
+    assert {one.inclusion for sample in drawn for one in sample} == {0.1}
+    often = [sum(one.item is ITEMS[0] for one in sample) for sample in drawn]
+    assert 20 < sum(often) < 60
+    assert len({one.item.case for one in drawn[0]}) == 20
+
+
+def test_a_draw_hangs_on_the_seed_and_not_on_the_order_and_grows_with_n() -> None:
+    assert random_sample(reversed(ITEMS), 20, 3) == random_sample(ITEMS, 20, 3)
+    assert random_sample(ITEMS, 20, 3) != random_sample(ITEMS, 20, 4)
+    assert [one.item for one in random_sample(ITEMS, 40, 3)][:20] == [one.item for one in random_sample(ITEMS, 20, 3)]
+    assert {one.inclusion for one in random_sample(ITEMS, 500, 3)} == {1.0}
+
+
+def test_picking_takes_what_another_run_disputes_then_what_was_doubted() -> None:
+    fine, disputed, unsure = item("fine"), item("disputed"), item("unsure", sure=False)
+    unknown, close = item("unknown", "unknown"), item("close", confidence=0.51)
+    every = [fine, disputed, unsure, unknown, close]
+
+    def names(n: int) -> set[str]:
+        return {one.item.case for one in likely_errors(every, n, 0, [item("disputed", "no"), item("fine")])}
+
+    assert (names(1), names(3)) == ({"disputed"}, {"disputed", "unsure", "unknown"})
+    assert names(4) == {"disputed", "unsure", "unknown", "close"}
+    assert {one.inclusion for one in likely_errors(every, 5, 0)} == {None}
+
+
+def record(*parts: Part, sources: tuple[str, ...] = ("Ferries run daily.",)) -> Record:
+    case = Case("q1", "When do ferries run?", tuple(map(Source, sources)), "Ferries run daily. Dogs bark.")
+    known = [part.good for part in parts if part.good is not None]
+    return Record(case, outcomes={"groundedness": Score(1.0, len(known), parts=parts)})
+
+
+def test_items_are_the_components_with_a_verdict_as_the_metric_counts_it() -> None:
+    parts = (
+        Part(Component("Ferries run daily."), Verdict("yes", 0.9, 0.9), True),
+        Part(Component("Dogs bark."), Verdict("no", 0.1, 0.9, sure=False), False),
+        Part(Component("Cats purr."), Failure("out of order"), None),
+        Part(Component("It rains."), Verdict("unknown"), None),
+    )
+    found = list(items_of(record(*parts), ["groundedness", "response_precision"]))
+
+    assert [(one.component, one.verdict, one.score, one.sure) for one in found] == [
+        (0, "yes", 0.9, True),
+        (1, "no", 0.1, False),
+        (3, "unknown", None, True),
+    ]
+    undefined = Record(record().case, outcomes={"groundedness": Undefined("no response")})
+    assert list(items_of(undefined, ["groundedness"])) == []
+
+
+def test_only_metrics_of_the_run_can_be_labelled() -> None:
+    run = ("groundedness", "mrr", "self_distinctness")
+
+    assert metrics_to_label(["all"], run) == ("groundedness", "self_distinctness")
+    with pytest.raises(ConfigError, match="fact_precision: the run doesn't have it"):
+        metrics_to_label(["fact_precision"], run)
+    with pytest.raises(ConfigError, match="mrr: it can't be labelled"):
+        metrics_to_label(["mrr"], run)
+
+
+@pytest.mark.parametrize("size", [1, 40])
+def test_a_screen_has_24_lines_of_80_and_the_nearest_passage_first_and_no_verdict(size: int) -> None:
+    filler = [f"Passage {i} tells of quite other things, at some length, as passages do." for i in range(size)]
+    case = record(sources=(*filler, "All ferries run daily from May on.", *filler))
+    asked = Item("q1", "groundedness", 0, "Ferries run daily. " * size, "no", 0.0123, 0.9877, sure=True)
+
+    lines = screen(asked, case, "3 of 20")
+
+    assert len(lines) + 2 <= 24
+    assert max(map(len, lines)) <= 80
+    text = "\n".join(lines)
+    assert "0.01" not in text
+    assert "All ferries run daily from May on." in text
+    if size > 1:
+        assert "e shows everything" in text
+        assert text.index("All ferries run") < text.index("Passage")
+        assert "Passage 39" in "\n".join(screen(asked, case, "3 of 20", whole=True))
+
+
+def test_a_row_of_a_table_is_shown_below_the_names_of_its_columns() -> None:
+    rows = "".join(f"| week {i} | {i} euros | zone {i} |\n" for i in range(40))
+    table = f"Prices of 2024.\n\n| ticket | price | where |\n|---|---|---|\n| day pass | 12 euros | all |\n{rows}"
+    asked = Item("q1", "groundedness", 0, "A day pass costs 12 euros in zone 7.", "no", 0.01, 0.9, sure=True)
+
+    lines = screen(asked, record(sources=(table,)), "3 of 20")
+
+    at = next(i for i, line in enumerate(lines) if "day pass | 12 euros" in line)
+    assert lines[at - 1] == "  ticket | price | where"
+    assert "".join(lines).count("ticket | price | where") == 1
+    assert len(lines) + 2 <= 24
+
+
+def test_escape_sequences_of_a_text_do_not_reach_the_terminal() -> None:
+    case = record(sources=("Ferries \x1b[2J run daily.",))
+    assert "\x1b" not in "".join(screen(ITEMS[0], case, "1 of 1"))
+    assert "\x1b" not in "".join(screen(ITEMS[0], case, "1 of 1", whole=True))
+
+
+SAMPLE = [SampledItem(item(name, verdict), 0.5) for name, verdict in (("a", "yes"), ("b", "no"), ("c", "unknown"))]
+
+
+def keys(text: str, seen: list[tuple[int, Label | None]]):
+    given = iter(text)
+
+    def ask(sampled: SampledItem, at: int, before: Label | None) -> str:
+        assert sampled == SAMPLE[at]
+        seen.append((at, before))
+        return next(given)
+
+    return ask
+
+
+def test_labels_are_kept_one_by_one_and_the_next_session_goes_on(tmp_path: Path) -> None:
+    path, seen = tmp_path / "labels.jsonl", []
+    with LabelFile(path) as file:
+        session = LabellingSession(file, "7", SAMPLE, "Ana")
+        assert not session.run(keys("yq", seen))
+        assert [one.label for one in read_labels(path)[0]] == [True]
+    with LabelFile(path) as file:
+        session = LabellingSession(file, "7", SAMPLE, "Ana")
+        assert session.run(keys("sn", seen))
+        assert session.done
+    assert [at for at, _ in seen] == [0, 1, 1, 2]
+    assert [(one.case, one.label, one.chance, one.by) for one in read_labels(path)[0]] == [
+        ("a", True, 0.5, "Ana"),
+        ("b", None, 0.5, "Ana"),
+        ("c", False, 0.5, "Ana"),
+    ]
+
+
+def test_going_back_changes_a_label(tmp_path: Path) -> None:
+    seen: list[tuple[int, Label | None]] = []
+    with LabelFile(tmp_path / "labels.jsonl") as file:
+        session = LabellingSession(file, "7", SAMPLE)
+        assert session.run(keys("bybnyy", seen))
+
+    assert [(at, before.label if before else None) for at, before in seen] == [
+        (0, None),
+        (0, None),
+        (1, None),
+        (0, True),
+        (1, None),
+        (2, None),
+    ]
+    assert [one.label for one in session.labels] == [False, True, True]
+
+
+def test_another_person_and_another_run_begin_anew(tmp_path: Path) -> None:
+    with LabelFile(tmp_path / "labels.jsonl") as file:
+        assert LabellingSession(file, "7", SAMPLE, "Ana").run(keys("yyy", []))
+        assert LabellingSession(file, "7", SAMPLE, "Ben").labels == ()
+        assert LabellingSession(file, "8", SAMPLE, "Ana").labels == ()
+
+
+def test_a_larger_sample_raises_the_chance_of_what_is_labelled(tmp_path: Path) -> None:
+    path = tmp_path / "labels.jsonl"
+    with LabelFile(path) as file:
+        assert LabellingSession(file, "7", SAMPLE).run(keys("yyy", []))
+        LabellingSession(file, "7", [SampledItem(one.item, 1.0) for one in SAMPLE])
+    assert [(one.label, one.chance) for one in read_labels(path)[0]] == [(True, 1.0)] * 3
+
+
+def test_a_smaller_sample_of_the_same_draw_takes_no_chance_away(tmp_path: Path) -> None:
+    path, small = tmp_path / "labels.jsonl", [SampledItem(one.item, 0.2) for one in SAMPLE]
+    name = sample_name(["groundedness"], 6, 0)
+    with LabelFile(path) as file:
+        assert not LabellingSession(file, "7", SAMPLE, draw=name).run(keys("yq", []))
+        before = path.read_bytes()
+        smaller = LabellingSession(file, "7", small[:2], draw=name)
+        assert path.read_bytes() == before
+        assert smaller.run(lambda *_: "n")  # what it adds belongs to the larger draw, too
+    assert [(one.case, one.chance, one.draw) for one in read_labels(path)[0]] == [
+        ("a", 0.5, name),
+        ("b", 0.5, name),
+    ]
+
+
+@pytest.mark.parametrize("other", [sample_name(["groundedness"], 6, 1), sample_name(["groundedness", "x"], 6, 0)])
+def test_another_draw_into_the_same_file_is_refused(tmp_path: Path, other: str) -> None:
+    path, name = tmp_path / "labels.jsonl", sample_name(["groundedness"], 6, 0)
+    further = [SampledItem(item("z"), 0.5)]  # not even an item that both have
+    with LabelFile(path) as file:
+        assert LabellingSession(file, "7", SAMPLE, draw=name).run(keys("yyy", []))
+        with pytest.raises(
+            ConfigError, match=r"another draw \(groundedness; 6 items; seed 0\).*name another file with -o"
+        ):
+            LabellingSession(file, "7", further, draw=other)
+        assert LabellingSession(file, "7", further, "Ben", draw=other).labels == ()
+        precision = [SampledItem(Item("z", "response_precision", 0, "It is so.", "yes", 0.9, 0.9, sure=True), 0.5)]
+        assert LabellingSession(file, "7", precision, draw=sample_name(["response_precision"], 9, 3)).labels == ()
+
+
+def test_picked_and_drawn_labels_stay_apart(tmp_path: Path) -> None:
+    with LabelFile(tmp_path / "labels.jsonl") as file:
+        assert LabellingSession(file, "7", SAMPLE).run(keys("yyy", []))
+        with pytest.raises(ConfigError, match="drawn at random: name another file"):
+            LabellingSession(file, "7", [SampledItem(one.item, None) for one in SAMPLE])
+        with pytest.raises(ConfigError, match="drawn at random: name another file"):
+            LabellingSession(file, "7", [SampledItem(item("z"), None)])
+
+
+def test_both_are_compared_where_both_said_something() -> None:
+    def label(said: bool | None, verdict: Answered) -> Label:
+        return Label("7", "a", "groundedness", 0, "It is so.", said, verdict)
+
+    agreed = [label(True, "yes"), label(False, "no")] * 8 + [label(True, "yes")]
+    wrong = [label(False, "yes")] * 3
+    found = compare_with_judge([*agreed, *wrong, label(None, "yes"), label(True, "unknown")])
+
+    assert (found.agree, found.of, found.skipped, found.unknown) == (17, 20, 1, 1)
+    assert found.share.low == pytest.approx(0.64, abs=0.005)
+    assert found.share.high == pytest.approx(0.95, abs=0.005)
+    assert found.disagreements == tuple(wrong)
