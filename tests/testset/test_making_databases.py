@@ -10,15 +10,15 @@ import pytest
 
 from library_database import COPIES, LINES, LOOK_ALIKE, ODD, library
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.testset.making.answers import Policies
-from ragtriage.testset.making.binding import filled
-from ragtriage.testset.making.checking import check_template
-from ragtriage.testset.making.combinations import Drawing
-from ragtriage.testset.making.database import Database, Limits, TooSlow
-from ragtriage.testset.making.enumerating import enumerate_templates
-from ragtriage.testset.making.filling import Filling, FillTerms, TemplateFilled, fill_template
-from ragtriage.testset.making.reflecting import reflect
-from ragtriage.testset.making.schema import Schema
+from ragtriage.testset.generation.database import Database, Limits, TooSlow
+from ragtriage.testset.generation.fillings import Filling, FillTerms, TemplateFilled, fill_template
+from ragtriage.testset.generation.placeholders import filled
+from ragtriage.testset.generation.reflection import reflect
+from ragtriage.testset.generation.schema import Schema
+from ragtriage.testset.generation.sql_checks import check_template
+from ragtriage.testset.generation.template_enumeration import enumerate_templates
+from ragtriage.testset.generation.true_answers import Policies
+from ragtriage.testset.generation.value_combinations import Drawing
 
 Run = Callable[[str], None]
 

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from library_database import sqlite_library
-from ragtriage.testset.making.binding import bound, filled
-from ragtriage.testset.making.checking import Refused, check_template
-from ragtriage.testset.making.database import Database
-from ragtriage.testset.making.enumerating import enumerate_templates
-from ragtriage.testset.making.naming import column_words, reference_words, singular, words_of
-from ragtriage.testset.making.reflecting import reflect
-from ragtriage.testset.making.schema import Column, Schema, Table
+from ragtriage.testset.generation.database import Database
+from ragtriage.testset.generation.display_names import column_words, reference_words, singular, words_of
+from ragtriage.testset.generation.placeholders import bound, filled
+from ragtriage.testset.generation.reflection import reflect
+from ragtriage.testset.generation.schema import Column, Schema, Table
+from ragtriage.testset.generation.sql_checks import Refused, check_template
+from ragtriage.testset.generation.template_enumeration import enumerate_templates
 
 
 @pytest.fixture(scope="module")

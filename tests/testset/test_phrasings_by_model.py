@@ -19,8 +19,8 @@ from ragtriage.judges.llm.messages import Prompt, Rejected, Reply
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.text_writer import Writer
 from ragtriage.judges.wrappers import InMemory
-from ragtriage.testset.making.phrasing import criteria_named, phrase_with
-from ragtriage.testset.making.template_writing import write_templates
+from ragtriage.testset.generation.llm_templates import write_templates
+from ragtriage.testset.generation.phrasing import criteria_named, phrase_with
 
 SHIP = template("ship.length", "ship.name")
 GOOD = {

@@ -12,9 +12,8 @@ import pytest
 from ferry_schema import SCHEMA, TEMPLATES, template
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.testset.making.phrasing import CRITERIA, NAMES, criteria_named, phrase
-from ragtriage.testset.making.phrasing.asking import wordings_of
-from ragtriage.testset.making.phrasing.circumstances import (
+from ragtriage.testset.generation.phrasing import CRITERIA, NAMES, criteria_named, phrase
+from ragtriage.testset.generation.phrasing.circumstances import (
     ABOUT_AMOUNT,
     ABOUT_PERSON,
     ABOUT_PLACE,
@@ -24,9 +23,10 @@ from ragtriage.testset.making.phrasing.circumstances import (
     ENDINGS,
     REASONS,
 )
-from ragtriage.testset.making.phrasing.english import article, plural
-from ragtriage.testset.making.phrasing.measuring import SLOT, edits_between, words_in
-from ragtriage.testset.making.phrasing.typos import with_typos
+from ragtriage.testset.generation.phrasing.english import article, plural
+from ragtriage.testset.generation.phrasing.questions import wordings_of
+from ragtriage.testset.generation.phrasing.text_measures import SLOT, edits_between, words_in
+from ragtriage.testset.generation.phrasing.typos import with_typos
 
 ALL = phrase(SCHEMA, TEMPLATES, per_criterion=2, seed=7)
 PERSON = ("sailor.first_name", "sailor.last_name")
@@ -92,7 +92,7 @@ def test_the_same_seed_says_the_same_in_any_order_and_another_says_something_els
 
 def test_nothing_depends_on_the_order_of_hashes() -> None:
     script = (
-        "from ferry_schema import SCHEMA, TEMPLATES; from ragtriage.testset.making.phrasing import phrase; "
+        "from ferry_schema import SCHEMA, TEMPLATES; from ragtriage.testset.generation.phrasing import phrase; "
         "print([one.text for one in phrase(SCHEMA, TEMPLATES, seed=7).texts])"
     )
     said = {

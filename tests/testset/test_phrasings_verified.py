@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from ferry_schema import template
 
-from ragtriage.testset.making.phrasing.criteria import criteria_named
-from ragtriage.testset.making.phrasing.measuring import Leaks, edits_between
-from ragtriage.testset.making.phrasing.verifying import Checked, Refusal
+from ragtriage.testset.generation.phrasing.criteria import criteria_named
+from ragtriage.testset.generation.phrasing.phrasing_checks import Checked, Refusal
+from ragtriage.testset.generation.phrasing.text_measures import Leaks, edits_between
 
 SHIP = template("ship.length", "ship.name")
 PLAIN = "How long is the ship [ship.name]?"

@@ -8,10 +8,10 @@ from collections import Counter
 import pytest
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.testset.making.answers import Answer
-from ragtriage.testset.making.filling import Filling
-from ragtriage.testset.making.sampling import Sample, SamplingPlan, half_width, sample
-from ragtriage.testset.making.template import QueryTemplate, TextTemplate
+from ragtriage.testset.generation.fillings import Filling
+from ragtriage.testset.generation.query_templates import QueryTemplate, TextTemplate
+from ragtriage.testset.generation.sampling import Sample, SamplingPlan, half_width, sample
+from ragtriage.testset.generation.true_answers import Answer
 
 TEMPLATES = [QueryTemplate(f"t{n}", "SELECT x", None, ("even" if n % 2 == 0 else "odd",), ("a.b",)) for n in range(20)]
 

@@ -22,8 +22,8 @@ from ragtriage.judges.llm.ledger import Ledger, dollars
 from ragtriage.report.terminal_phrasings import print_phrasings, print_refused
 from ragtriage.report.words import plural
 from ragtriage.store import open_store
-from ragtriage.testset.making.filling_files import read_fillings
-from ragtriage.testset.making.phrasing import (
+from ragtriage.testset.generation.filling_files import read_fillings
+from ragtriage.testset.generation.phrasing import (
     NAMES,
     Added,
     Criterion,
@@ -34,11 +34,11 @@ from ragtriage.testset.making.phrasing import (
     phrase,
     phrase_with,
 )
-from ragtriage.testset.making.schema import Schema
-from ragtriage.testset.making.schema_file import read_schema
-from ragtriage.testset.making.template import QueryTemplate, TextTemplate
-from ragtriage.testset.making.template_files import phrasings_text, read_phrasings, read_templates
-from ragtriage.testset.making.yaml_files import write_whole
+from ragtriage.testset.generation.query_templates import QueryTemplate, TextTemplate
+from ragtriage.testset.generation.schema import Schema
+from ragtriage.testset.generation.schema_file import read_schema
+from ragtriage.testset.generation.template_files import phrasings_text, read_phrasings, read_templates
+from ragtriage.testset.generation.yaml_files import write_whole
 
 SHOWN = 10
 """Unusable entries that are quoted; all are counted."""

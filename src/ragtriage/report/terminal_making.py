@@ -14,8 +14,8 @@ from ragtriage.report.words import plural
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ragtriage.testset.making.building import Counted
-    from ragtriage.testset.making.steps import Step
+    from ragtriage.testset.generation.build import Counted
+    from ragtriage.testset.generation.build_steps import Step
 
 SHOWN = 20
 """Templates in the table of a dry run; all are in its sums and in `--json`."""

@@ -11,8 +11,8 @@ from rich.text import Text
 from ragtriage.report.plain import one_line
 from ragtriage.report.terminal_style import say, table
 from ragtriage.report.words import plural
-from ragtriage.testset.making.phrasing import Phrased, Refused
-from ragtriage.testset.making.template import TextTemplate
+from ragtriage.testset.generation.phrasing import Phrased, Refused
+from ragtriage.testset.generation.query_templates import TextTemplate
 
 if TYPE_CHECKING:
     from rich.console import Console

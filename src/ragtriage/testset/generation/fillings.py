@@ -1,0 +1,221 @@
+"""Templates filled with values and answered by the database: groups, each with one true answer."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ragtriage.core.errors import InputError
+from ragtriage.testset.generation.batched_queries import Rows, rows_at_once
+from ragtriage.testset.generation.database import Database, TooSlow
+from ragtriage.testset.generation.needless import SPARE, needed, says_more
+from ragtriage.testset.generation.placeholders import Bound, Value, bound, shown_value
+from ragtriage.testset.generation.query_templates import QueryTemplate, Shape
+from ragtriage.testset.generation.schema import ColumnType, Schema, Table
+from ragtriage.testset.generation.sql import aliases_of, digest, quoted, tables_by_name
+from ragtriage.testset.generation.true_answers import Answer, Policies, typed
+from ragtriage.testset.generation.value_combinations import Drawing, Kind
+
+PER_TEMPLATE = 100
+"""Fillings of a template, by default."""
+LONGEST_LIST = 100
+"""Rows of an answer that is a list; a query with more is dropped as one with several answers."""
+_SPARE = 3
+"""Combinations that are tried for one that is wanted, since some have no single answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """One query with its values and its true answer: what a group of questions asks."""
+
+    group: str
+    """A digest of the template's canonical SQL and its values."""
+    template: str
+    values: Mapping[str, Value]
+    """Placeholder → value."""
+    sql: str
+    parameters: Mapping[str, Value]
+    """Of the SQL: name → value."""
+    answer: Answer
+    keys: Mapping[str, Any]
+    """Table → primary key of the row that the answer comes from; a counted answer has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateFilled:
+    """What came of one template."""
+
+    template: str
+    fillings: tuple[Filling, ...]
+    counts: Mapping[str, int]
+    """`occurring` and `product` combinations, those that were `tried` (`blind` of them are of the blind product),
+    and why some were dropped: `none`, `several`, `null`, `echo` (the question holds its answer), `needless` (the name
+    alone says which row is meant, and the question says more), `empty` (a value to ask with is missing)."""
+    sampled: bool = False
+    problem: str = ""
+    """Why nothing, or not all, could be had."""
+
+
+@dataclass(frozen=True, slots=True)
+class FillTerms:
+    """How templates are filled."""
+
+    per_template: int = PER_TEMPLATE
+    combinations: Kind = "occurring"
+    policies: Policies = field(default_factory=Policies)
+    seed: int = 0
+
+
+def fill_template(
+    template: QueryTemplate, schema: Schema, drawing: Drawing, database: Database, terms: FillTerms
+) -> TemplateFilled:
+    """The fillings of one template; what the database refuses, or takes too long for, is told in `problem`."""
+    counts: Counter[str] = Counter()
+    found: list[Filling] = []
+    problem = ""
+    sampled = False
+    try:
+        more = says_more(template, schema)
+        most = terms.per_template * _SPARE * (SPARE if more else 1)
+        drawn = drawing.combinations(template, most, terms.combinations)
+        counts.update(occurring=drawn.occurring, product=drawn.product, empty=drawn.skipped)
+        sampled = drawn.sampled
+        chosen = needed(template, schema, database, drawn.values) if more else drawn.values
+        counts["needless"] += len(drawn.values) - len(chosen)
+        asking = _Asking(template, schema, database, terms.policies)
+        for place, values in enumerate(chosen):
+            if len(found) == terms.per_template:
+                break
+            if sampled and place % terms.per_template == 0:
+                asking.ask_at_once(chosen[place : place + terms.per_template])
+            counts["tried"] += 1
+            counts["blind"] += not drawn.occurring or terms.combinations == "product"
+            outcome = asking.ask(values)
+            if isinstance(outcome, Filling):
+                found.append(outcome)
+            else:
+                counts[outcome] += 1
+    except TooSlow as error:
+        problem = str(error)
+    except InputError as error:
+        problem = f"the database refuses it: {error}"
+    return TemplateFilled(template.id, tuple(found), dict(counts), sampled, problem)
+
+
+class _Asking:
+    """One template, asked with one combination after the other."""
+
+    def __init__(self, template: QueryTemplate, schema: Schema, database: Database, policies: Policies) -> None:
+        self._template = template
+        self._database = database
+        self._policies = policies
+        self._bound: Bound = bound(template)
+        self._tables: list[Table] = []
+        self._aliases: list[str] = []
+        self._column: ColumnType | None = None
+        self._counted = False
+        shape = template.shape
+        if shape is not None:
+            known = tables_by_name(schema)
+            names = [shape.table, *(one.table for one in shape.joined)]
+            self._tables = [known[name] for name in names]
+            self._aliases = aliases_of(names, list(known))
+            self._counted = shape.aggregate is not None
+            if shape.aggregate is None:
+                self._column = next(c.type for c in known[shape.table].columns if c.name == shape.select)
+        self._wide = self._widened(shape, schema.dialect)
+        self._dialect = schema.dialect
+        self._known: dict[str, Rows] = {}
+        self._enough = LONGEST_LIST + 1 if policies.several == "list" else 2
+
+    def ask_at_once(self, some: Sequence[Mapping[str, Value]]) -> None:
+        """Ask several combinations with one query, where the template's form allows it."""
+        shape = self._template.shape
+        if shape is None:
+            return
+        columns = []
+        for one in shape.filters:
+            before = f"{quoted(self._aliases[one.occurrence], self._dialect)}." if shape.joined else ""
+            columns.append(before + quoted(one.column, self._dialect))
+        rows = rows_at_once(self._wide, columns, shape, some, self._database)
+        self._known = {_text(some[place]): found for place, found in rows.items()}
+
+    def ask(self, values: Mapping[str, Value]) -> Filling | str:
+        """The filling, or why there is none: none, several, null, echo."""
+        parameters = self._bound.parameters(values)
+        rows = self._known.get(_text(values))
+        if rows is None:
+            rows = self._database.rows(self._wide, parameters, self._enough)
+        outcome = self._counted_answer(rows) if self._counted else self._answer([row[0] for row in rows])
+        if isinstance(outcome, str):
+            return outcome
+        if not self._counted and _echoes(outcome, values):
+            return "echo"
+        canonical = json.dumps([self._template.sql, sorted(values.items())], ensure_ascii=True)
+        keys = self._keys(rows[0]) if len(rows) == 1 and not self._counted else {}
+        return Filling(digest(canonical), self._template.id, dict(values), self._bound.sql, parameters, outcome, keys)
+
+    def _answer(self, values: list[Any]) -> Answer | str:
+        if not values:
+            return Answer((), "none") if self._policies.none == "no-answer" else "none"
+        answers = [typed(value, self._column) for value in values]
+        if len(values) == 1:
+            if answers[0] is None:
+                return Answer((), "none") if self._policies.null == "no-answer" else "null"
+            return answers[0]
+        if self._policies.several == "drop" or len(values) > LONGEST_LIST:
+            return "several"
+        if any(one and one.type == "yes/no" for one in answers):
+            return "several"  # "yes and no" answers nothing
+        single = dict.fromkeys(one.value for one in answers if one and not isinstance(one.value, tuple))
+        known = tuple(single)
+        return Answer(known, "list") if known else "null"
+
+    def _counted_answer(self, rows: list[tuple[Any, ...]]) -> Answer | str:
+        """A count is of one named row; several rows of the same name would be counted together."""
+        if any(number > 1 for number in rows[0][1:]):
+            return "several"
+        return self._answer([rows[0][0]])
+
+    def _widened(self, shape: Shape | None, dialect: str) -> str:
+        """The same query, with the keys of its rows beside the answer."""
+        if shape is None:
+            return self._bound.sql
+        filtered = {one.occurrence for one in shape.filters} - {0}
+        columns = []
+        for place, (table, alias) in enumerate(zip(self._tables, self._aliases, strict=True)):
+            before = f"{quoted(alias, dialect)}." if shape.joined else ""
+            keys = [f"{before}{quoted(name, dialect)}" for name in table.primary_key]
+            if not self._counted:
+                columns += keys
+            elif place in filtered and len(keys) == 1:
+                columns.append(f"COUNT(DISTINCT {keys[0]})")
+        select, rest = self._bound.sql.split("\n", 1)
+        return "\n".join([", ".join([select, *columns]), rest])
+
+    def _keys(self, row: tuple[Any, ...]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        values = iter(row[1:])
+        for table, alias in zip(self._tables, self._aliases, strict=True):
+            if table.primary_key:
+                found[alias] = {name: _plain(next(values)) for name in table.primary_key}
+        return found
+
+
+def _text(values: Mapping[str, Value]) -> str:
+    return json.dumps(sorted(values.items()), ensure_ascii=True)
+
+
+def _echoes(answer: Answer, values: Mapping[str, Value]) -> bool:
+    """Whether the question holds its answer; a yes or a no it can't hold."""
+    if answer.type == "yes/no" or isinstance(answer.value, tuple):
+        return False
+    said = shown_value(answer.value).casefold().strip()
+    return any(said == shown_value(value).casefold().strip() for value in values.values())
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, str | int | float | bool) or value is None else str(value)

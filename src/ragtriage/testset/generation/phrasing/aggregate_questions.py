@@ -1,0 +1,127 @@
+"""The ways of asking about many rows at once: how many, in all, on average, the most, the least."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ragtriage.testset.generation.phrasing.column_nouns import noun_of
+from ragtriage.testset.generation.phrasing.english import capital, is_plural, plural
+from ragtriage.testset.generation.phrasing.idioms import TIMES
+from ragtriage.testset.generation.phrasing.nouns import COUNTED, KINDS, counted_noun, head_of, preposition, words_of
+from ragtriage.testset.generation.phrasing.row_descriptions import Constraint, Query, Unnameable, joined
+from ragtriage.testset.generation.phrasing.wording import Wording
+
+_SIZES = frozenset("length size duration distance number weight area depth width amount".split())
+_EXTREMES = {"time": ("earliest", "latest"), "size": ("smallest", "greatest"), "other": ("lowest", "highest")}
+
+
+def aggregated(query: Query) -> Iterator[Wording]:
+    """Many rows at once: in all, on average, the most, the least.
+
+    Raises:
+        Unnameable: rows of one name.
+    """
+    aggregate = query.shape.aggregate or "count"
+    constraints = _constraints(query)
+    if aggregate == "count":
+        yield from _counted(query, constraints)
+        return
+    column = query.column(0, query.shape.select)
+    words, time = words_of(query.table, column), column.type in TIMES
+    words = noun_of(words, column.type, query.table.words)
+    counted = COUNTED.fullmatch(words)
+    if counted:
+        words = f"number of {counted_noun(counted)}"
+    elif is_plural(words) and column.type == "integer" and " in " not in words:
+        words = f"number of {words.removeprefix('total ')}"
+    time = time or head_of(words) == "year"
+    lowest, highest = _EXTREMES["time" if time else "size" if words.split()[0] in _SIZES else "other"]
+    how = {"sum": "total", "average": "average", "minimum": lowest, "maximum": highest}[aggregate]
+    bare = words.removeprefix("total ")
+    words = bare if bare != "total" else "amount"
+    noun = plural(query.table.words)
+    keys = f"{' '.join(one.keys for one in constraints)} {query.table.words} {how} {words}"
+    for between in ("of", "among") if aggregate in {"minimum", "maximum"} else ("of",):
+        asked = f"the {how} {words} {between} the {noun} {joined(constraints)}"
+        yield Wording(f"What is {asked}", f"what {asked} is", asked, keys, "time" if time else "amount")
+
+
+def _constraints(query: Query) -> list[Constraint]:
+    """What the rows that are taken together have in common.
+
+    Raises:
+        Unnameable: their own name, or nothing.
+    """
+    table = query.table
+    own = [query.column(0, one.column) for one in query.shape.filters if one.occurrence == 0]
+    if any(one.name in table.names or words_of(table, one).lower() == table.words.lower() for one in own):
+        raise Unnameable("it takes rows of one name together, which nobody asks for")
+    keys = {column for key in table.foreign_keys for column in key.columns}
+    says = {column.name for column in table.columns if not column.surrogate} - keys
+    if query.shape.aggregate == "count" and len(table.foreign_keys) > 1 and not says:
+        raise Unnameable(f"rows of {table.name} only connect others, and nobody counts them")
+    found = query.constraints(0, but=-1)
+    if not found:
+        raise Unnameable("nothing says which rows are meant")
+    return found
+
+
+def _counted(query: Query, constraints: list[Constraint]) -> Iterator[Wording]:
+    noun, text = plural(query.table.words), joined(constraints)
+    keys = f"{' '.join(one.keys for one in constraints)} {query.table.words} count"
+    number = f"the number of {noun} {text}"
+    only = constraints[0] if len(constraints) == 1 else None
+    kind = only is not None and only.row is not None and head_of(_last_noun(query)) in KINDS
+    owns = only and only.row and (only.role or text.startswith(("of ", "with ")) or only.row.sort == "person")
+    if only and owns and not kind and (query.table.names or not text.startswith("of ")):
+        yield from (Wording(d, e, number, keys, "amount") for d, e in _has(query, noun, only))
+    if text.startswith("whose "):
+        there = f"how many {noun} are there {text}"
+        if not (only and only.row):
+            yield Wording(capital(there), f"what the number of {noun} {text} is", number, keys, "amount")
+        return
+    if text.startswith("linked to "):
+        linked = f"how many {noun} are {text}"
+        yield Wording(capital(linked), linked, number, keys, "amount")
+        return
+    if text.startswith("with "):
+        have = f"how many {noun} have {text.removeprefix('with ')}"
+        if not (only and only.row):
+            yield Wording(capital(have), have, number, keys, "amount")
+        return
+    if only and only.row is None and text.startswith(("of the ", "aged ", "dated ")):
+        of = f"how many {noun} are {text}"
+        yield Wording(capital(of), of, number, keys, "amount")
+        return
+    done = only and only.row is None and text.split()[1] in {"in", "by"} and text.split()[0] not in {"from", "in"}
+    if done:
+        said = f"how many {noun} were {text}"
+        yield Wording(capital(said), said, number, keys, "amount")
+        return
+    there = text if kind or not text.startswith("of ") else f"for {text.removeprefix('of ')}"
+    direct, embedded = f"How many {noun} are there {there}", f"how many {noun} there are {there}"
+    yield Wording(direct, embedded, number, keys, "amount")
+    if only and only.row and not text.startswith(("of ", "for ", "by ")) and only.row.sort == "thing" and not kind:
+        yield from (Wording(d, e, number, keys, "amount") for d, e in _has(query, noun, only))
+
+
+def _last_noun(query: Query) -> str:
+    """What the table of the only constraint is called."""
+    place = query.over(1) or 1
+    return query.tables[place].words if query.shape.joined else ""
+
+
+def _has(query: Query, noun: str, one: Constraint) -> Iterator[tuple[str, str]]:
+    """Counted from the other side: "How many tracks does the album … have"."""
+    if one.row is None:
+        return
+    other = one.row.text
+    if one.role and one.text.startswith("whose"):
+        has = f"have {other} as their {one.role}"
+        yield f"How many {noun} {has}", f"how many {noun} {has}"
+        return
+    before = preposition(query.table.words, one.row.sort)
+    if one.through and one.text.startswith("with ") and before != "of":
+        yield f"How many {noun} is {other} {before}", f"how many {noun} {other} is {before}"
+        return
+    yield f"How many {noun} does {other} have", f"how many {noun} {other} has"

@@ -1,0 +1,78 @@
+"""Phrasings beside those that there are: what is missing is made, and nothing that a person edited is lost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ragtriage.testset.generation.phrasing.criteria import Criterion
+from ragtriage.testset.generation.query_templates import QueryTemplate, TextTemplate
+
+WRITTEN = "written"
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """Old and new phrasings together."""
+
+    texts: tuple[TextTemplate, ...]
+    """By template, then by criterion: those of this call first, then the others."""
+    kept: int
+    """How many of them were there."""
+    new: int
+
+
+def lacking(
+    templates: Iterable[QueryTemplate],
+    criteria: Sequence[Criterion],
+    there: Iterable[TextTemplate],
+    maker: str,
+    count: int,
+) -> list[QueryTemplate]:
+    """The templates that have fewer phrasings than wanted under some criterion.
+
+    Args:
+        templates: all.
+        criteria: the wanted ones.
+        there: phrasings that there are; those of the maker and those written by hand count.
+        maker: `rules`, or a model's name.
+        count: how many are wanted of each.
+    """
+    has = Counter((one.template, one.criterion) for one in there if one.made_by in {maker, WRITTEN})
+    return [one for one in templates if any(has[one.id, criterion.name] < count for criterion in criteria)]
+
+
+def added(
+    templates: Sequence[QueryTemplate],
+    criteria: Sequence[Criterion],
+    there: Sequence[TextTemplate],
+    new: Iterable[TextTemplate],
+    count: int,
+) -> Added:
+    """New phrasings put beside those that there are, as many as are missing.
+
+    Args:
+        templates: all; phrasings of others are kept at the end.
+        criteria: of this call.
+        there: phrasings that there are.
+        new: of this call, by one maker.
+        count: how many are wanted of each criterion.
+    """
+    taken: list[TextTemplate] = []
+    has: dict[tuple[str, str, str], list[str]] = {}
+    for old in there:
+        has.setdefault((old.template, old.criterion, old.made_by), []).append(old.text)
+    for one in new:
+        own = has.setdefault((one.template, one.criterion, one.made_by), [])
+        by_hand = has.get((one.template, one.criterion, WRITTEN), [])
+        if len(own) + len(by_hand) < count and one.text not in own and one.text not in by_hand:
+            own.append(one.text)
+            taken.append(one)
+    places = {template.id: n for n, template in enumerate(templates)}
+    order = {criterion.name: n for n, criterion in enumerate(criteria)}
+    texts = sorted(
+        (*there, *taken),
+        key=lambda one: (places.get(one.template, len(places)), order.get(one.criterion, len(order))),
+    )
+    return Added(tuple(texts), len(there), len(taken))
