@@ -8,8 +8,8 @@ import pytest
 from ferry_schema import SCHEMA as FERRIES
 from ferry_schema import TEMPLATES
 
+from ragtriage.testset.generation.english import is_plural, plural
 from ragtriage.testset.generation.phrasing import criteria_named, phrase
-from ragtriage.testset.generation.phrasing.english import is_plural, plural
 from ragtriage.testset.generation.phrasing.nouns import sort_of
 from ragtriage.testset.generation.phrasing.questions import wordings_of
 from ragtriage.testset.generation.placeholders import shown_value

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from library_database import sqlite_library
 from ragtriage.testset.generation.database import Database
-from ragtriage.testset.generation.display_names import column_words, reference_words, singular, words_of
+from ragtriage.testset.generation.display_names import column_words, reference_words, words_of
+from ragtriage.testset.generation.english import singular
 from ragtriage.testset.generation.placeholders import bound, filled
 from ragtriage.testset.generation.reflection import reflect
 from ragtriage.testset.generation.schema import Column, Schema, Table

@@ -16,11 +16,11 @@ from ragtriage.testset.generation.database import Database
 from ragtriage.testset.generation.display_names import (
     column_words,
     is_identifier_name,
+    naming_columns,
     reference_words,
-    singular,
     words_of,
 )
-from ragtriage.testset.generation.row_names import naming_columns
+from ragtriage.testset.generation.english import singular
 from ragtriage.testset.generation.schema import Column, ColumnType, ForeignKey, Schema, Table
 
 _TYPES: tuple[tuple[type[Any], ColumnType], ...] = (

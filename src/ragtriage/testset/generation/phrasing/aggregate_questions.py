@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ragtriage.testset.generation.phrasing.column_nouns import noun_of
-from ragtriage.testset.generation.phrasing.english import capital, is_plural, plural
-from ragtriage.testset.generation.phrasing.idioms import TIMES
-from ragtriage.testset.generation.phrasing.nouns import COUNTED, KINDS, counted_noun, head_of, preposition, words_of
+from ragtriage.testset.generation.english import capital, is_plural, plural
+from ragtriage.testset.generation.phrasing.column_nouns import COUNTED, column_noun, counted_noun, moment_noun
+from ragtriage.testset.generation.phrasing.idioms import TIMES, Wording
+from ragtriage.testset.generation.phrasing.nouns import KINDS, NOUNS, head_of, preposition
 from ragtriage.testset.generation.phrasing.row_descriptions import Constraint, Query, Unnameable, joined
-from ragtriage.testset.generation.phrasing.wording import Wording
 
-_SIZES = frozenset("length size duration distance number weight area depth width amount".split())
+_SIZES = frozenset(NOUNS["sizes"].split())
 _EXTREMES = {"time": ("earliest", "latest"), "size": ("smallest", "greatest"), "other": ("lowest", "highest")}
 
 
@@ -27,8 +26,8 @@ def aggregated(query: Query) -> Iterator[Wording]:
         yield from _counted(query, constraints)
         return
     column = query.column(0, query.shape.select)
-    words, time = words_of(query.table, column), column.type in TIMES
-    words = noun_of(words, column.type, query.table.words)
+    words, time = column_noun(query.table, column), column.type in TIMES
+    words = moment_noun(words, column.type, query.table.words)
     counted = COUNTED.fullmatch(words)
     if counted:
         words = f"number of {counted_noun(counted)}"
@@ -54,7 +53,7 @@ def _constraints(query: Query) -> list[Constraint]:
     """
     table = query.table
     own = [query.column(0, one.column) for one in query.shape.filters if one.occurrence == 0]
-    if any(one.name in table.names or words_of(table, one).lower() == table.words.lower() for one in own):
+    if any(one.name in table.names or column_noun(table, one).lower() == table.words.lower() for one in own):
         raise Unnameable("it takes rows of one name together, which nobody asks for")
     keys = {column for key in table.foreign_keys for column in key.columns}
     says = {column.name for column in table.columns if not column.surrogate} - keys

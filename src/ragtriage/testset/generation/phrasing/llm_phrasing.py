@@ -17,8 +17,8 @@ from ragtriage.testset.generation.phrasing.phrasing_checks import Checked, Refus
 from ragtriage.testset.generation.phrasing.questions import wordings_of
 from ragtriage.testset.generation.phrasing.row_descriptions import Unnameable
 from ragtriage.testset.generation.phrasing.rule_phrasing import Phrased, Refused
+from ragtriage.testset.generation.phrasing.styles import with_typos
 from ragtriage.testset.generation.phrasing.text_measures import Leaks
-from ragtriage.testset.generation.phrasing.typos import with_typos
 from ragtriage.testset.generation.prompts import prompt_text
 from ragtriage.testset.generation.query_templates import QueryTemplate, TextTemplate
 from ragtriage.testset.generation.schema import Schema

@@ -5,24 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ragtriage.testset.generation.english import article, capital, is_plural
 from ragtriage.testset.generation.phrasing.aggregate_questions import aggregated
-from ragtriage.testset.generation.phrasing.column_nouns import is_done, noun_of, year_of
-from ragtriage.testset.generation.phrasing.english import article, capital, is_plural
-from ragtriage.testset.generation.phrasing.idioms import TIMES, About, Idiom, idiom_of
+from ragtriage.testset.generation.phrasing.column_nouns import (
+    COUNTED,
+    STATE,
+    column_noun,
+    counted_noun,
+    is_participle,
+    moment_noun,
+    names_its_row,
+    year_noun,
+)
+from ragtriage.testset.generation.phrasing.idioms import TIMES, About, Idiom, Wording, idiom_of
 from ragtriage.testset.generation.phrasing.nouns import (
     AGENTS,
-    COUNTED,
-    counted_noun,
     head_of,
     is_person,
     may_be_person,
-    names_its_row,
     preposition,
     sort_of,
-    words_of,
 )
-from ragtriage.testset.generation.phrasing.row_descriptions import STATE, Named, Query, Unnameable, joined
-from ragtriage.testset.generation.phrasing.wording import Wording
+from ragtriage.testset.generation.phrasing.row_descriptions import Named, Query, Unnameable, joined
 from ragtriage.testset.generation.query_templates import QueryTemplate
 from ragtriage.testset.generation.schema import Schema
 
@@ -48,9 +52,9 @@ def wordings_of(schema: Schema, template: QueryTemplate) -> list[Wording]:
 def _selected(query: Query) -> Iterator[Wording]:
     """One column of one row."""
     column = query.column(0, query.shape.select)
-    words = year_of(words_of(query.table, column), column.type)
-    type_ = "date" if column.type == "text" and is_done(words) else column.type
-    said = noun_of(words, column.type, query.table.words)
+    words = year_noun(column_noun(query.table, column), column.type)
+    type_ = "date" if column.type == "text" and is_participle(words) else column.type
+    said = moment_noun(words, column.type, query.table.words)
     rows = list(query.rows())
     alone = query.table.names == (column.name,) and names_its_row(query.table, column)
     if (alone or words.lower() == query.table.words.lower()) and not _filtered(query):
@@ -78,10 +82,10 @@ def _selected(query: Query) -> Iterator[Wording]:
 
 def _idiomatic(idiom: Idiom, words: str, said: str, row: Named) -> Iterator[Wording]:
     """As people ask for what this column holds; `said` are its words as a noun."""
-    found = idiom.words.fullmatch(words)
+    found = idiom.column.fullmatch(words)
     fill = {"x": row.text, "c": words} | (found.groupdict() if found else {})
     noun = idiom.noun.format(**fill) if idiom.noun else _noun(said, row)
-    for direct, embedded in idiom.forms:
+    for direct, embedded in idiom.asked:
         if row.heavy and not direct.endswith("{x}") and not idiom.noun:
             continue  # a verb behind a long row isn't understood
         yield Wording(direct.format(**fill), embedded.format(**fill), noun, f"{row.keys} {said}", idiom.about)

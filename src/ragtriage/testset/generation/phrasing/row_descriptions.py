@@ -6,19 +6,18 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ragtriage.testset.generation.phrasing.column_nouns import is_done
-from ragtriage.testset.generation.phrasing.english import listed
+from ragtriage.testset.generation.english import listed
+from ragtriage.testset.generation.phrasing.column_nouns import STATE, column_noun, is_participle, names_its_row
 from ragtriage.testset.generation.phrasing.nouns import (
     KINDS,
+    NOUNS,
     WORKED_ON,
     Sort,
     head_of,
     is_person,
     may_be_person,
-    names_its_row,
     preposition,
     sort_of,
-    words_of,
 )
 from ragtriage.testset.generation.query_templates import Joined, Shape
 from ragtriage.testset.generation.schema import Column, Schema, Table
@@ -201,7 +200,7 @@ class Query:
         role, words = self.role(child), self.tables[child].words
         if words.lower().endswith(role.lower()):
             before = preposition(words, sort)
-            if before in {"in", "at"} and head_of(self.tables[self._join(child).to].words) in _LEADING:
+            if before in {"in", "at"} and head_of(self.tables[self._join(child).to].words) in _JOURNEYS:
                 before = "to"
             return Constraint(f"{before} {row.text}", row.keys, row=row)
         nameless = row.text.startswith(start := f"the {words} with the ")
@@ -268,7 +267,7 @@ def _own(table: Table, column: Column, slot: str) -> Constraint:
     Raises:
         Unnameable: it is a yes or a no.
     """
-    words = words_of(table, column)
+    words = column_noun(table, column)
     noun, keys = head_of(words), f"{words} {slot}"
     person = sort_of(table) == "person"
     if column.type == "boolean" or STATE.fullmatch(words):
@@ -279,7 +278,7 @@ def _own(table: Table, column: Column, slot: str) -> Constraint:
     said = {"year": "from", "date": "dated", "age": "aged" if person else ""}.get(words.lower(), "")
     if done:
         said = f"{_PARTICIPLES[(done['a'] or done['b']).lower()]} in"
-    elif column.type in {"date", "datetime"} and is_done(words):
+    elif column.type in {"date", "datetime"} and is_participle(words):
         said = f"{words} on"
     elif re.fullmatch(r"\w+(?:ed|en|t) by", words, re.IGNORECASE):
         said = words
@@ -295,20 +294,14 @@ def _own(table: Table, column: Column, slot: str) -> Constraint:
     return Constraint(f"{'of' if noun in KINDS else 'with'} the {words} {slot}", keys)
 
 
-_PARTICIPLES = {
-    "open": "opened", "opening": "opened", "opened": "opened", "release": "released", "released": "released",
-    "founded": "founded", "founding": "founded", "birth": "born", "publication": "published", "published": "published",
-    "construction": "built", "built": "built", "completion": "completed", "completed": "completed",
-}  # fmt: skip
+_PARTICIPLES: dict[str, str] = NOUNS["participles"]
 _DONE = "|".join(_PARTICIPLES)
 _IN_A_YEAR = re.compile(rf"(?P<a>{_DONE}) year|year (?:of )?(?P<b>{_DONE})", re.IGNORECASE)
 """A year in which something was done to the row."""
-_WHERE = frozenset("country city town state region province location district continent village".split())
+_WHERE = frozenset(NOUNS["where"].split())
 _IDENTIFIER = re.compile(r"(?<=\w) (?:name|code|id|number|key)$", re.IGNORECASE)
 """How a foreign key may refer, which isn't what it refers to."""
-STATE = re.compile(r"(?P<verb>is|was|has|had|if|can) (?P<rest>.+)", re.IGNORECASE)
-"""What a column is called that is true or false."""
-_LEADING = frozenset("visit trip tour".split())
+_JOURNEYS = frozenset(NOUNS["journeys"].split())
 """What goes to a place."""
 
 

@@ -1,20 +1,18 @@
-"""The little English grammar that phrasings need: plurals, articles, lists, capitals, contractions."""
+"""The little English grammar that questions need: plurals, singulars, articles, lists, capitals, contractions."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Sequence
+from importlib.resources import files
 
-IRREGULAR = {
-    "person": "people", "man": "men", "woman": "women", "child": "children", "foot": "feet", "analysis": "analyses",
-    "criterion": "criteria", "medium": "media", "half": "halves", "life": "lives", "shelf": "shelves", "mouse": "mice",
-}  # fmt: skip
-UNCOUNTABLE = frozenset(
-    "staff equipment data information series species news furniture luggage personnel software hardware aircraft "
-    "media people children mail music money stock traffic weather research advice".split()
-)
+_WORDS = tomllib.loads(files(__package__).joinpath("english.toml").read_text("utf-8"))
+_UNCOUNTABLE = frozenset(_WORDS["uncountable"].split())
+_PLURALS: dict[str, str] = _WORDS["plurals"]
+_SINGULARS: dict[str, str] = {many: one for one, many in _PLURALS.items()} | _WORDS["singulars"]
+_SINGULAR_ENDINGS = {"ies": "y", "sses": "ss", "xes": "x", "ches": "ch", "shes": "sh", "zzes": "zz"}
 _PREPOSITION = re.compile(r"(?<=\w) (?:in|of|per|by|for|from|to|at|on|with) ", re.IGNORECASE)
-_CONTRACTIONS = {"What is ": "What's ", "Who is ": "Who's ", "Where is ": "Where's ", "When is ": "When's "}
 
 
 def plural(noun: str) -> str:
@@ -24,21 +22,30 @@ def plural(noun: str) -> str:
         return plural(head) + behind
     before, space, last = noun.rpartition(" ")
     small = last.lower()
-    if small in UNCOUNTABLE:
+    if small in _UNCOUNTABLE:
         return noun
-    if small in IRREGULAR:
-        return before + space + IRREGULAR[small]
+    if small in _PLURALS:
+        return before + space + _PLURALS[small]
     if small.endswith("y") and small[-2:-1] not in {"a", "e", "i", "o", "u", ""}:
         return f"{noun[:-1]}ies"
-    if small.endswith(("s", "x", "z", "ch", "sh")):
-        return f"{noun}es"
-    return f"{noun}s"
+    return f"{noun}es" if small.endswith(("s", "x", "z", "ch", "sh")) else f"{noun}s"
+
+
+def singular(words: str) -> str:
+    """The last word in its singular: "media types" is "media type"."""
+    rest, space, last = words.rpartition(" ")
+    if last in _SINGULARS:
+        return rest + space + _SINGULARS[last]
+    for ending, instead in _SINGULAR_ENDINGS.items():
+        if last.endswith(ending) and len(last) > len(ending) + 1:
+            return words.removesuffix(ending) + instead
+    return words[:-1] if last.endswith("s") and not last.endswith(("ss", "us", "is")) and len(last) > 3 else words
 
 
 def is_plural(noun: str) -> bool:
     """Whether a noun looks like a plural: "credits", "hours per week"; not "address", nor "fee in euros"."""
     last = _split(noun)[0].rpartition(" ")[2].lower()
-    if last in IRREGULAR.values():
+    if last in _PLURALS.values():
         return True
     return len(last) > 3 and last.endswith("s") and not last.endswith(("ss", "us", "is", "gps")) and last != "series"
 
@@ -74,7 +81,4 @@ def small(text: str) -> str:
 
 def contracted(text: str) -> str:
     """The question as it is spoken: "What's", "Who's"."""
-    for full, short in _CONTRACTIONS.items():
-        if text.startswith(full):
-            return short + text.removeprefix(full)
-    return text
+    return re.sub(r"\A(What|Who|Where|When) is ", r"\1's ", text)
