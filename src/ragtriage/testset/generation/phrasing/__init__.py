@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ragtriage.testset.generation.phrasing.criteria import CRITERIA, NAMES, Criterion, criteria_named
 from ragtriage.testset.generation.phrasing.llm_phrasing import phrase_with
-from ragtriage.testset.generation.phrasing.phrased import Added, added, lacking
-from ragtriage.testset.generation.phrasing.rule_phrasing import Phrased, Refused, phrase
+from ragtriage.testset.generation.phrasing.phrased import Added, Phrased, Refused, added, lacking
+from ragtriage.testset.generation.phrasing.rule_phrasing import phrase
 
 __all__ = [
     "CRITERIA",

@@ -12,11 +12,10 @@ from ragtriage.core.verdicts import Failure
 from ragtriage.judges.llm.fencing import quoted
 from ragtriage.judges.llm.messages import Prompt
 from ragtriage.judges.llm.text_writer import Lists, Writer, asking_for_lists
-from ragtriage.testset.generation.phrasing.criteria import CRITERIA, Criterion
-from ragtriage.testset.generation.phrasing.phrasing_checks import Checked, Refusal, checked
+from ragtriage.testset.generation.phrasing.criteria import CRITERIA, Criterion, Refusal, Requirements, requirements_of
+from ragtriage.testset.generation.phrasing.phrased import Phrased, Refused
 from ragtriage.testset.generation.phrasing.questions import wordings_of
 from ragtriage.testset.generation.phrasing.row_descriptions import Unnameable
-from ragtriage.testset.generation.phrasing.rule_phrasing import Phrased, Refused
 from ragtriage.testset.generation.phrasing.styles import with_typos
 from ragtriage.testset.generation.phrasing.text_measures import Leaks
 from ragtriage.testset.generation.prompts import prompt_text
@@ -39,7 +38,7 @@ class _Work:
 
     schema: Schema
     template: QueryTemplate
-    holding: Checked
+    required: Requirements
     writer: Writer
     count: int
     found: dict[str, list[TextTemplate]] = field(default_factory=dict)
@@ -57,7 +56,7 @@ class _Work:
             if len(kept) == self.count or any(text == one.text for one in kept):
                 continue
             try:
-                measures = self.holding.verify(text, criterion)
+                measures = self.required.verify(text, criterion)
             except Refusal as error:
                 self.refused.append(Refused(self.template.id, criterion.name, str(error), text, self.writer.name))
             else:
@@ -104,8 +103,8 @@ def phrase_with(
     works = []
     for template in templates:
         plains = _plains(schema, template)
-        holding = checked(schema, template, plains, known, leaks)
-        works.append(_Work(schema, template, holding, writer, per_criterion))
+        required = requirements_of(schema, template, plains, known, leaks)
+        works.append(_Work(schema, template, required, writer, per_criterion))
     stops = asyncio.run(_all(works, criteria, seed, together))
     return _collected(works, criteria, next((str(stop) for stop in stops if stop), ""))
 
@@ -143,13 +142,13 @@ def _mistype(work: _Work, criterion: Criterion, seed: int) -> None:
     plains = [one.text for one in work.found.get(QUESTION, ())]
     if not plains:
         return
-    holding = Checked(
-        work.template, tuple(plains), work.holding.usual, work.holding.leaks, work.holding.allowed
+    required = Requirements(
+        work.template, tuple(plains), work.required.usual, work.required.leaks, work.required.allowed
     )  # a model's question may be far from the rules' own
-    work.holding, before = holding, work.holding
+    work.required, before = required, work.required
     chance = random.Random(f"{seed}:{work.template.id}:{criterion.name}")  # noqa: S311  # a choice of letters
     work.take(criterion, [with_typos(plains[n % len(plains)], chance) for n in range(TRIES)])
-    work.holding = before
+    work.required = before
 
 
 async def _asked(work: _Work, criteria: Sequence[Criterion]) -> Lists | Failure:
@@ -174,8 +173,8 @@ def _prompt(work: _Work, criteria: Sequence[Criterion]) -> Prompt:
     ]
     if words:
         parts.append("What the names mean:\n" + "\n".join(words))
-    if work.holding.plains:
-        parts.append(f"One plain way of asking: {quoted(work.holding.plains[0])}")
+    if work.required.plains:
+        parts.append(f"One plain way of asking: {quoted(work.required.plains[0])}")
     asked = "\n".join(
         f"c{number}: {quoted(one.says) if one.own else one.says}" for number, one in enumerate(criteria, 1)
     )

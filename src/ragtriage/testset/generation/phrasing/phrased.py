@@ -1,4 +1,4 @@
-"""Phrasings beside those that there are: what is missing is made, and nothing that a person edited is lost."""
+"""What comes of phrasing, and new phrasings put beside those that there are: nothing that a person edited is lost."""
 
 from __future__ import annotations
 
@@ -10,6 +10,35 @@ from ragtriage.testset.generation.phrasing.criteria import Criterion
 from ragtriage.testset.generation.query_templates import QueryTemplate, TextTemplate
 
 WRITTEN = "written"
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A phrasing that can't be used, or one that couldn't be made."""
+
+    template: str
+    """The query template's id."""
+    criterion: str
+    """Empty where it is all of them."""
+    reason: str
+    text: str = ""
+    """What was refused; empty where there is no text."""
+    made_by: str = "rules"
+
+
+@dataclass(frozen=True, slots=True)
+class Phrased:
+    """What came of phrasing: usable phrasings, and what was refused."""
+
+    texts: tuple[TextTemplate, ...] = ()
+    """In the order of the templates, then of the criteria."""
+    refused: tuple[Refused, ...] = ()
+    without: tuple[Refused, ...] = ()
+    """Where a template has fewer phrasings under a criterion than were asked for, with the reason."""
+    stopped: str = ""
+    """Why a model was asked no more; empty if it was asked for everything."""
+    failed: int = 0
+    """Templates for which a request to the model failed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.testset.generation.phrasing.criteria import CRITERIA, Criterion
-from ragtriage.testset.generation.phrasing.phrasing_checks import Checked, Refusal, checked
+from ragtriage.testset.generation.phrasing.criteria import CRITERIA, Criterion, Refusal, Requirements, requirements_of
+from ragtriage.testset.generation.phrasing.phrased import Phrased, Refused
 from ragtriage.testset.generation.phrasing.questions import wordings_of
 from ragtriage.testset.generation.phrasing.row_descriptions import Unnameable
 from ragtriage.testset.generation.phrasing.styles import STYLES
@@ -19,35 +18,6 @@ from ragtriage.testset.generation.schema import Schema
 
 TRIED = 60
 """Candidates for one criterion after which no more are tried."""
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A phrasing that can't be used, or one that couldn't be made."""
-
-    template: str
-    """The query template's id."""
-    criterion: str
-    """Empty where it is all of them."""
-    reason: str
-    text: str = ""
-    """What was refused; empty where there is no text."""
-    made_by: str = "rules"
-
-
-@dataclass(frozen=True, slots=True)
-class Phrased:
-    """What came of phrasing: usable phrasings, and what was refused."""
-
-    texts: tuple[TextTemplate, ...] = ()
-    """In the order of the templates, then of the criteria."""
-    refused: tuple[Refused, ...] = ()
-    without: tuple[Refused, ...] = ()
-    """Where a template has fewer phrasings under a criterion than were asked for, with the reason."""
-    stopped: str = ""
-    """Why a model was asked no more; empty if it was asked for everything."""
-    failed: int = 0
-    """Templates for which a request to the model failed."""
 
 
 def phrase(
@@ -88,7 +58,7 @@ def phrase(
         except Unnameable as error:
             without.append(Refused(template.id, "", str(error)))
             continue
-        holding = checked(schema, template, [f"{one.direct}?" for one in wordings], known, leaks)
+        required = requirements_of(schema, template, [f"{one.direct}?" for one in wordings], known, leaks)
         used: set[str] = set()
         for criterion in criteria:
             if criterion.own:
@@ -96,7 +66,7 @@ def phrase(
                 continue
             chance = random.Random(f"{seed}:{template.id}:{criterion.name}")  # noqa: S311  # a choice of words
             candidates = islice(STYLES[criterion.name](wordings, chance), TRIED)
-            found, bad = _chosen(candidates, holding, criterion, per_criterion, used)
+            found, bad = _chosen(candidates, required, criterion, per_criterion, used)
             texts += found
             refused += bad
             used |= {one.text for one in found}
@@ -107,7 +77,7 @@ def phrase(
 
 
 def _chosen(
-    candidates: Iterable[str], holding: Checked, criterion: Criterion, count: int, used: set[str]
+    candidates: Iterable[str], required: Requirements, criterion: Criterion, count: int, used: set[str]
 ) -> tuple[list[TextTemplate], list[Refused]]:
     """The first usable candidates: those that no other criterion has taken before those that one has."""
     new: dict[str, TextTemplate] = {}
@@ -117,12 +87,12 @@ def _chosen(
         if text in new or text in again or text in bad:
             continue
         try:
-            measures = holding.verify(text, criterion)
+            measures = required.verify(text, criterion)
         except Refusal as error:
-            bad[text] = Refused(holding.template.id, criterion.name, str(error), text)
+            bad[text] = Refused(required.template.id, criterion.name, str(error), text)
             continue
         (again if text in used else new)[text] = TextTemplate(
-            holding.template.id, criterion.name, text, measures=measures
+            required.template.id, criterion.name, text, measures=measures
         )
         if len(new) == count:
             break
