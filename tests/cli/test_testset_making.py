@@ -181,13 +181,13 @@ WRONG_SCHEMA = {
     "dialect": (lambda v: v.update(dialect="oracle"), "dialect is 'oracle'"),
     "type": (
         lambda v: v["tables"][0]["columns"][0].update(type="int"),
-        r"tables[1] (author), columns[1] (author_id): type",
+        "tables[1] (author), columns[1] (author_id): type is 'int'",
     ),
-    "typo": (lambda v: v["tables"][0].update(name_columns=["x"]), "tables[1] (author): name_columns is no field here"),
+    "typo": (lambda v: v["tables"][0].update(name_columns=["x"]), "(author): no field is called 'name_columns'"),
     "names": (lambda v: v["tables"][0].update(names=["nick"]), "names names 'nick', which is no column of author"),
-    "words": (lambda v: v["tables"][0].update(words=3), "words is 3: write a text"),
+    "words": (lambda v: v["tables"][0].update(words=3), "words must be a text, not 3"),
     "fk": (lambda v: v["tables"][1]["foreign_keys"][0].update(table="x"), "table is 'x', which isn't in this file"),
-    "flag": (lambda v: v["tables"][0]["columns"][0].update(surrogate="yes"), "surrogate is 'yes': write true or false"),
+    "flag": (lambda v: v["tables"][0]["columns"][0].update(surrogate="yes"), "surrogate must be true or false"),
 }
 
 

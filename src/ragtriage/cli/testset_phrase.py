@@ -134,8 +134,7 @@ def _values(path: Path, templates: Sequence[QueryTemplate]) -> Mapping[str, Sequ
     selected = {one.id: f"{one.shape.table}.{one.shape.select}" for one in templates if one.shape}
     if path.exists():
         for filling in read_fillings(path, templates).fillings:
-            answer = filling.answer.value
-            said = {selected.get(filling.template, ""): answer, **filling.values}
+            said = {selected.get(filling.template, ""): filling.answer, **filling.values}
             for name, value in said.items():
                 if isinstance(value, str | int | float) and not isinstance(value, bool):
                     found.setdefault(name, {})[str(value)] = None

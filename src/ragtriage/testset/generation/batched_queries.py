@@ -1,4 +1,4 @@
-"""Many combinations of one template asked at once, for tables in which every query would read all rows."""
+"""Many combinations of values asked about with one query, where a query for each would read the whole table."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ from typing import Any
 
 from ragtriage.testset.generation.database import Database
 from ragtriage.testset.generation.placeholders import Value
-from ragtriage.testset.generation.query_templates import Shape
+from ragtriage.testset.generation.query_templates import QueryTemplate, Shape, quoted
+from ragtriage.testset.generation.schema import Schema
 from ragtriage.testset.generation.true_answers import storable
+
+SPARE = 4
+"""How many times as many combinations are drawn where only some are needed, since few names occur twice."""
 
 Rows = list[tuple[Any, ...]]
 
@@ -37,16 +41,9 @@ def rows_at_once(
         InputError: the database refuses the query, or it takes too long.
     """
     names = [f"{shape.table_of(f.occurrence)}.{f.column}" for f in shape.filters]
-    parameters: dict[str, Value] = {}
-    conditions = []
-    for number, (name, column) in enumerate(zip(names, columns, strict=True)):
-        distinct = list(dict.fromkeys(one[name] for one in some))
-        known = {f"v{number}_{place}": value for place, value in enumerate(distinct)}
-        parameters |= known
-        conditions.append(f"{column} IN ({', '.join(f':{key}' for key in known)})")
+    condition, parameters = _among(columns, names, some)
     first, *middle, _ = wide.split("\n")
-    lines = [f"SELECT {', '.join(columns)}, {first.removeprefix('SELECT ')}", *middle]
-    lines.append(f"WHERE {' AND '.join(conditions)}")
+    lines = [f"SELECT {', '.join(columns)}, {first.removeprefix('SELECT ')}", *middle, condition]
     if shape.aggregate:
         lines.append(f"GROUP BY {', '.join(columns)}")
     found = database.rows("\n".join(lines), parameters)
@@ -57,14 +54,69 @@ def rows_at_once(
     for row in found:
         key = tuple(storable(value) for value in row[: len(columns)])
         exact[key].append(row[len(columns) :])
-        alike[folded(key)] += 1
+        alike[_folded(key)] += 1
     keys = [tuple(one[name] for name in names) for one in some]
     return {
-        place: exact[key] for place, key in enumerate(keys) if key in exact and alike[folded(key)] == len(exact[key])
+        place: exact[key] for place, key in enumerate(keys) if key in exact and alike[_folded(key)] == len(exact[key])
     }
 
 
-def folded(key: tuple[Any, ...]) -> tuple[Any, ...]:
+def says_more(template: QueryTemplate, schema: Schema) -> bool:
+    """Whether an enumerated template names its row and says something else of it: the album of a named track.
+
+    What somebody wrote so is wanted so.
+    """
+    shape = template.shape
+    if shape is None or shape.aggregate or template.made_by != "enumerated":
+        return False
+    own = {one.column for one in shape.filters if one.occurrence == 0}
+    names = schema.by_name[shape.table].names
+    return bool(names) and own >= set(names) and len(shape.filters) > len(names)
+
+
+def needed(
+    template: QueryTemplate, schema: Schema, database: Database, some: Sequence[Mapping[str, Value]]
+) -> Sequence[Mapping[str, Value]]:
+    """The combinations in which several rows have the name: a question that says more than a person would is none.
+
+    Args:
+        template: one that `says_more`.
+        schema: the database's.
+        database: what is asked.
+        some: values by placeholder.
+
+    Raises:
+        InputError: the database refuses the query, or it takes too long.
+    """
+    shape = template.shape
+    if shape is None or not some:
+        return some
+    names = schema.by_name[shape.table].names
+    placeholders = [f"{shape.table}.{name}" for name in names]
+    columns = [quoted(name, schema.dialect) for name in names]
+    condition, parameters = _among(columns, placeholders, some)
+    said = ", ".join(columns)
+    sql = f"SELECT {said}, COUNT(*) FROM {quoted(shape.table, schema.dialect)} {condition} GROUP BY {said}"  # noqa: S608  # quoted names
+    rows: Counter[tuple[Any, ...]] = Counter()
+    for *own, count in database.rows(sql, parameters):
+        rows[_folded(tuple(storable(value) for value in own))] += count
+    return [one for one in some if rows[_folded(tuple(one[name] for name in placeholders))] != 1]
+
+
+def _among(
+    columns: Sequence[str], placeholders: Sequence[str], some: Sequence[Mapping[str, Value]]
+) -> tuple[str, dict[str, Value]]:
+    """A clause by which every column has one of its placeholder's values, and its parameters."""
+    parameters: dict[str, Value] = {}
+    conditions = []
+    for number, (name, column) in enumerate(zip(placeholders, columns, strict=True)):
+        known = {f"v{number}_{place}": value for place, value in enumerate(dict.fromkeys(one[name] for one in some))}
+        parameters |= known
+        conditions.append(f"{column} IN ({', '.join(f':{key}' for key in known)})")
+    return f"WHERE {' AND '.join(conditions)}", parameters
+
+
+def _folded(key: tuple[Any, ...]) -> tuple[Any, ...]:
     """Values without what a collation may overlook: case, accents, blanks around."""
     return tuple(_bare(value) if isinstance(value, str) else value for value in key)
 

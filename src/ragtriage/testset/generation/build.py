@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from ragtriage.core.errors import InputError
-from ragtriage.testset.generation.build_record import Stamps, digest_of
 from ragtriage.testset.generation.build_steps import (
-    FILLINGS,
     PHRASINGS,
     SCHEMA,
     TEMPLATES,
     Progress,
     Step,
     make_fillings,
+    make_phrasings,
     make_questions,
     make_schema,
     make_templates,
 )
 from ragtriage.testset.generation.database import Database
-from ragtriage.testset.generation.filling_files import read_fillings
-from ragtriage.testset.generation.fillings import Filling, FillTerms
+from ragtriage.testset.generation.fillings import FillTerms
 from ragtriage.testset.generation.phrasing import criteria_named, phrase
 from ragtriage.testset.generation.reflection import reflect
 from ragtriage.testset.generation.sampling import SamplingPlan, check_shares, check_size, criteria_of, half_width
-from ragtriage.testset.generation.schema_file import read_schema
 from ragtriage.testset.generation.template_enumeration import MOST, enumerate_templates
-from ragtriage.testset.generation.template_files import phrasings_text, read_templates
 from ragtriage.testset.generation.true_answers import Policies
 from ragtriage.testset.generation.value_combinations import Drawing, Kind
 
@@ -90,15 +84,14 @@ def build(
         InputError: the database or a file can't be read or written, or nothing can be asked.
     """
     check_terms(terms, folder)
-    seed = terms.plan.seed
-    steps = [make_schema(database, folder / SCHEMA, terms.tables, terms.exclude, again=again)]
-    steps.append(
-        make_templates(folder / SCHEMA, folder / TEMPLATES, aggregates=terms.aggregates, most=terms.most, again=again)
-    )
-    steps.append(make_fillings(database, folder, terms.fill_terms(), again=again, progress=progress))
-    steps.append(make_phrasings(folder, terms.criteria, terms.per_criterion, seed, again=again))
-    steps.append(make_questions(folder, terms.plan, again=again))
-    return steps
+    schema, templates = folder / SCHEMA, folder / TEMPLATES
+    return [
+        make_schema(database, schema, terms.tables, terms.exclude, again=again),
+        make_templates(schema, templates, aggregates=terms.aggregates, most=terms.most, again=again),
+        make_fillings(database, folder, terms.fill_terms(), again=again, progress=progress),
+        make_phrasings(folder, terms.criteria, terms.per_criterion, terms.plan.seed, again=again),
+        make_questions(folder, terms.plan, again=again),
+    ]
 
 
 def check_terms(terms: BuildTerms, folder: Path | None = None) -> None:
@@ -118,51 +111,6 @@ def check_terms(terms: BuildTerms, folder: Path | None = None) -> None:
     check_size(terms.plan, criteria_of(terms.plan, names))
 
 
-def make_phrasings(
-    folder: Path, criteria: Sequence[str], per_criterion: int, seed: int, *, again: bool = False
-) -> Step:
-    """Write `phrasings.yaml` by rule, for the templates that have fillings.
-
-    Raises:
-        ConfigError: there is no such criterion.
-        InputError: a file can't be read or written, or no template can be phrased.
-    """
-    path = folder / PHRASINGS
-    stamps = Stamps(folder, again=again)
-    chosen = criteria_named(criteria)
-    inputs = digest_of(
-        folder / SCHEMA, folder / TEMPLATES, folder / FILLINGS, [one.name for one in chosen], per_criterion, seed
-    )
-    if not stamps.needed(path, inputs):
-        edited = stamps.edited(path)
-        notes = (f"{path} was edited by hand, and is used as it stands",) if edited else ()
-        return Step(path, made=False, numbers=stamps.numbers(path), notes=notes)
-    schema = read_schema(folder / SCHEMA)
-    templates = read_templates(folder / TEMPLATES, schema).templates
-    fillings = read_fillings(folder / FILLINGS, templates).fillings
-    filled = {one.template for one in fillings}
-    found = phrase(
-        schema,
-        [template for template in templates if template.id in filled],
-        chosen,
-        per_criterion=per_criterion,
-        seed=seed,
-        values=_values(fillings),
-    )
-    if not found.texts:
-        first = (*found.refused, *found.without)
-        raise InputError(f"no template can be phrased.{' The first: ' + first[0].reason if first else ''}")
-    numbers: dict[str, Any] = {
-        "phrasings": len(found.texts),
-        "templates": len({one.template for one in found.texts}),
-        "criteria": [one.name for one in chosen],
-        "refused": len(found.refused),
-        "without": len(found.without),
-    }
-    stamps.write(path, phrasings_text(found.texts), inputs, numbers)
-    return Step(path, made=True, numbers=numbers)
-
-
 def count(database: Database, terms: BuildTerms) -> list[Counted]:
     """What every template would come to, with nothing written: N phrasings and Q combinations of M templates.
 
@@ -176,9 +124,7 @@ def count(database: Database, terms: BuildTerms) -> list[Counted]:
     phrased = phrase(
         schema, templates, criteria_named(terms.criteria), per_criterion=terms.per_criterion, seed=terms.plan.seed
     )
-    texts: dict[str, int] = defaultdict(int)
-    for one in phrased.texts:
-        texts[one.template] += 1
+    texts = Counter(one.template for one in phrased.texts)
     drawing = Drawing(database, schema, terms.plan.seed)
     found = []
     for template in templates:
@@ -187,9 +133,8 @@ def count(database: Database, terms: BuildTerms) -> list[Counted]:
             known = drawn.product if terms.combinations == "product" else drawn.occurring
             found.append(Counted(template.id, template.sql, texts[template.id], known, drawn.product, drawn.sampled))
         except InputError as error:
-            found.append(
-                Counted(template.id, template.sql, texts[template.id], 0, 0, sampled=False, problem=str(error))
-            )
+            problem = str(error)
+            found.append(Counted(template.id, template.sql, texts[template.id], 0, 0, sampled=False, problem=problem))
     return found
 
 
@@ -197,12 +142,3 @@ def width_of(terms: BuildTerms) -> float | None:
     """Half of the 95 % interval of a criterion's accuracy that the size buys, if so many groups can be had."""
     each = sum(terms.plan.criteria.values()) or len(criteria_named(terms.criteria))
     return half_width(terms.plan.size // each)
-
-
-def _values(fillings: Sequence[Filling]) -> Mapping[str, list[str]]:
-    found: dict[str, dict[str, None]] = defaultdict(dict)
-    for one in fillings:
-        for placeholder, value in one.values.items():
-            if len(found[placeholder]) < 200:
-                found[placeholder][str(value)] = None
-    return {placeholder: list(values) for placeholder, values in found.items()}

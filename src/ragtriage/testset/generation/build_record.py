@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from ragtriage.core.errors import InputError
+from ragtriage.core.validation import validated
 from ragtriage.testset.generation.yaml_files import write_whole
 
 NAME = "made.json"
@@ -30,7 +32,16 @@ def digest_of(*parts: object) -> str:
     return found.hexdigest()
 
 
-class Stamps:
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A file as it was made: digests of what from and of itself, and what was counted."""
+
+    inputs: str
+    output: str
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+
+
+class BuildRecord:
     """The file `made.json` of a folder: of every file made there, what it was made from, and how it looked then.
 
     Args:
@@ -41,13 +52,12 @@ class Stamps:
     def __init__(self, folder: Path, *, again: bool = False) -> None:
         self._path = folder / NAME
         self._again = again
-        self._known: dict[str, dict[str, Any]] = {}
+        self._known: dict[str, _Made] = {}
         try:
-            values = json.loads(self._path.read_text(encoding="utf-8"))
-            self._known = {name: one for name, one in values.items() if isinstance(one, dict)}
+            self._known = validated(dict[str, _Made], json.loads(self._path.read_text(encoding="utf-8")))
         except FileNotFoundError:
             pass
-        except (OSError, ValueError, AttributeError):
+        except (OSError, ValueError):
             raise InputError(f"{self._path}: can't be read: delete it, and the step is made anew") from None
 
     def needed(self, path: Path, inputs: str) -> bool:
@@ -61,9 +71,9 @@ class Stamps:
         known = self._known.get(path.name)
         if self._again or not path.exists():
             return True
-        if known is None or known.get("inputs") == inputs:
+        if known is None or known.inputs == inputs:
             return False
-        if known.get("output") != digest_of(path):
+        if self.edited(path):
             raise InputError(
                 f"{path}: was edited by hand, and what it is made from has changed since: move it away, or give "
                 "--again to make it anew"
@@ -73,12 +83,12 @@ class Stamps:
     def edited(self, path: Path) -> bool:
         """Whether a file isn't what was made here."""
         known = self._known.get(path.name)
-        return known is None or known.get("output") != digest_of(path)
+        return known is None or known.output != digest_of(path)
 
     def numbers(self, path: Path) -> Mapping[str, Any]:
-        """What was kept about a file that was made here."""
-        found = self._known.get(path.name, {}).get("numbers", {})
-        return found if isinstance(found, dict) else {}
+        """What was counted when a file was made here."""
+        known = self._known.get(path.name)
+        return known.numbers if known else {}
 
     def write(self, path: Path, text: str, inputs: str, numbers: Mapping[str, Any]) -> None:
         """Write a file, and what it was made from.
@@ -87,5 +97,6 @@ class Stamps:
             InputError: it can't be written.
         """
         write_whole(path, text)
-        self._known[path.name] = {"inputs": inputs, "output": digest_of(path), "numbers": dict(numbers)}
-        write_whole(self._path, json.dumps(self._known, indent=1) + "\n")
+        self._known[path.name] = _Made(inputs, digest_of(path), dict(numbers))
+        known = {name: asdict(one) for name, one in self._known.items()}
+        write_whole(self._path, json.dumps(known, indent=1) + "\n")

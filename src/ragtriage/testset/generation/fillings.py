@@ -6,17 +6,16 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from ragtriage.core.errors import InputError
-from ragtriage.testset.generation.batched_queries import Rows, rows_at_once
+from ragtriage.core.validation import STRICT
+from ragtriage.testset.generation.batched_queries import SPARE, Rows, needed, rows_at_once, says_more
 from ragtriage.testset.generation.database import Database, TooSlow
-from ragtriage.testset.generation.needless import SPARE, needed, says_more
-from ragtriage.testset.generation.placeholders import Bound, Value, bound, shown_value
-from ragtriage.testset.generation.query_templates import QueryTemplate, Shape
+from ragtriage.testset.generation.placeholders import Value, bound, shown_value
+from ragtriage.testset.generation.query_templates import QueryTemplate, Shape, aliases_of, digest, quoted
 from ragtriage.testset.generation.schema import ColumnType, Schema, Table
-from ragtriage.testset.generation.sql import aliases_of, digest, quoted, tables_by_name
-from ragtriage.testset.generation.true_answers import Answer, Policies, typed
+from ragtriage.testset.generation.true_answers import Answer, AnswerType, Policies, typed
 from ragtriage.testset.generation.value_combinations import Drawing, Kind
 
 PER_TEMPLATE = 100
@@ -31,16 +30,19 @@ _SPARE = 3
 class Filling:
     """One query with its values and its true answer: what a group of questions asks."""
 
+    __pydantic_config__: ClassVar[Any] = STRICT
     group: str
     """A digest of the template's canonical SQL and its values."""
     template: str
     values: Mapping[str, Value]
     """Placeholder → value."""
+    answer: Value | tuple[Value, ...]
+    """Dates in ISO form, as exact as they are stored; the empty tuple says that there is no answer."""
+    answer_type: AnswerType
     sql: str
-    parameters: Mapping[str, Value]
+    parameters: Mapping[str, Value] = field(default_factory=dict)
     """Of the SQL: name → value."""
-    answer: Answer
-    keys: Mapping[str, Any]
+    keys: Mapping[str, Any] = field(default_factory=dict)
     """Table → primary key of the row that the answer comes from; a counted answer has none."""
 
 
@@ -85,15 +87,15 @@ def fill_template(
         sampled = drawn.sampled
         chosen = needed(template, schema, database, drawn.values) if more else drawn.values
         counts["needless"] += len(drawn.values) - len(chosen)
-        asking = _Asking(template, schema, database, terms.policies)
+        asked = _Asked(template, schema, database, terms.policies)
         for place, values in enumerate(chosen):
             if len(found) == terms.per_template:
                 break
             if sampled and place % terms.per_template == 0:
-                asking.ask_at_once(chosen[place : place + terms.per_template])
+                asked.ask_at_once(chosen[place : place + terms.per_template])
             counts["tried"] += 1
             counts["blind"] += not drawn.occurring or terms.combinations == "product"
-            outcome = asking.ask(values)
+            outcome = asked.ask(values)
             if isinstance(outcome, Filling):
                 found.append(outcome)
             else:
@@ -105,43 +107,36 @@ def fill_template(
     return TemplateFilled(template.id, tuple(found), dict(counts), sampled, problem)
 
 
-class _Asking:
+class _Asked:
     """One template, asked with one combination after the other."""
 
     def __init__(self, template: QueryTemplate, schema: Schema, database: Database, policies: Policies) -> None:
         self._template = template
         self._database = database
         self._policies = policies
-        self._bound: Bound = bound(template)
+        self._dialect = schema.dialect
+        self._bound = bound(template)
+        self._shape = shape = template.shape
         self._tables: list[Table] = []
         self._aliases: list[str] = []
         self._column: ColumnType | None = None
-        self._counted = False
-        shape = template.shape
+        self._counted = shape is not None and shape.aggregate is not None
         if shape is not None:
-            known = tables_by_name(schema)
             names = [shape.table, *(one.table for one in shape.joined)]
-            self._tables = [known[name] for name in names]
-            self._aliases = aliases_of(names, list(known))
-            self._counted = shape.aggregate is not None
-            if shape.aggregate is None:
-                self._column = next(c.type for c in known[shape.table].columns if c.name == shape.select)
-        self._wide = self._widened(shape, schema.dialect)
-        self._dialect = schema.dialect
+            self._tables = [schema.by_name[name] for name in names]
+            self._aliases = aliases_of(names, list(schema.by_name))
+            if not self._counted:
+                self._column = next(c.type for c in self._tables[0].columns if c.name == shape.select)
+        self._wide = self._bound.sql if shape is None else self._widened(shape)
         self._known: dict[str, Rows] = {}
         self._enough = LONGEST_LIST + 1 if policies.several == "list" else 2
 
     def ask_at_once(self, some: Sequence[Mapping[str, Value]]) -> None:
         """Ask several combinations with one query, where the template's form allows it."""
-        shape = self._template.shape
-        if shape is None:
-            return
-        columns = []
-        for one in shape.filters:
-            before = f"{quoted(self._aliases[one.occurrence], self._dialect)}." if shape.joined else ""
-            columns.append(before + quoted(one.column, self._dialect))
-        rows = rows_at_once(self._wide, columns, shape, some, self._database)
-        self._known = {_text(some[place]): found for place, found in rows.items()}
+        if self._shape is not None:
+            columns = [self._quoted(one.occurrence, one.column) for one in self._shape.filters]
+            rows = rows_at_once(self._wide, columns, self._shape, some, self._database)
+            self._known = {_text(some[place]): found for place, found in rows.items()}
 
     def ask(self, values: Mapping[str, Value]) -> Filling | str:
         """The filling, or why there is none: none, several, null, echo."""
@@ -149,46 +144,44 @@ class _Asking:
         rows = self._known.get(_text(values))
         if rows is None:
             rows = self._database.rows(self._wide, parameters, self._enough)
-        outcome = self._counted_answer(rows) if self._counted else self._answer([row[0] for row in rows])
-        if isinstance(outcome, str):
-            return outcome
-        if not self._counted and _echoes(outcome, values):
+        if self._counted and any(number > 1 for number in rows[0][1:]):
+            return "several"  # rows of the same name would be counted together
+        answer = self._answer([row[0] for row in rows[: 1 if self._counted else None]])
+        if isinstance(answer, str):
+            return answer
+        if not self._counted and _echoes(answer, values):
             return "echo"
-        canonical = json.dumps([self._template.sql, sorted(values.items())], ensure_ascii=True)
-        keys = self._keys(rows[0]) if len(rows) == 1 and not self._counted else {}
-        return Filling(digest(canonical), self._template.id, dict(values), self._bound.sql, parameters, outcome, keys)
+        return Filling(
+            group=digest(json.dumps([self._template.sql, sorted(values.items())], ensure_ascii=True)),
+            template=self._template.id,
+            values=dict(values),
+            answer=answer.value,
+            answer_type=answer.type,
+            sql=self._bound.sql,
+            parameters=parameters,
+            keys=self._keys(rows[0]) if len(rows) == 1 and not self._counted else {},
+        )
 
     def _answer(self, values: list[Any]) -> Answer | str:
+        nothing = Answer((), "none")
         if not values:
-            return Answer((), "none") if self._policies.none == "no-answer" else "none"
+            return nothing if self._policies.none == "no-answer" else "none"
         answers = [typed(value, self._column) for value in values]
         if len(values) == 1:
-            if answers[0] is None:
-                return Answer((), "none") if self._policies.null == "no-answer" else "null"
-            return answers[0]
+            return answers[0] or (nothing if self._policies.null == "no-answer" else "null")
         if self._policies.several == "drop" or len(values) > LONGEST_LIST:
             return "several"
         if any(one and one.type == "yes/no" for one in answers):
             return "several"  # "yes and no" answers nothing
-        single = dict.fromkeys(one.value for one in answers if one and not isinstance(one.value, tuple))
-        known = tuple(single)
+        known = tuple(dict.fromkeys(one.value for one in answers if one and not isinstance(one.value, tuple)))
         return Answer(known, "list") if known else "null"
 
-    def _counted_answer(self, rows: list[tuple[Any, ...]]) -> Answer | str:
-        """A count is of one named row; several rows of the same name would be counted together."""
-        if any(number > 1 for number in rows[0][1:]):
-            return "several"
-        return self._answer([rows[0][0]])
-
-    def _widened(self, shape: Shape | None, dialect: str) -> str:
-        """The same query, with the keys of its rows beside the answer."""
-        if shape is None:
-            return self._bound.sql
+    def _widened(self, shape: Shape) -> str:
+        """The same query, with the keys of its rows beside the answer; of a counted row, how many have its name."""
         filtered = {one.occurrence for one in shape.filters} - {0}
         columns = []
-        for place, (table, alias) in enumerate(zip(self._tables, self._aliases, strict=True)):
-            before = f"{quoted(alias, dialect)}." if shape.joined else ""
-            keys = [f"{before}{quoted(name, dialect)}" for name in table.primary_key]
+        for place, table in enumerate(self._tables):
+            keys = [self._quoted(place, name) for name in table.primary_key]
             if not self._counted:
                 columns += keys
             elif place in filtered and len(keys) == 1:
@@ -196,13 +189,17 @@ class _Asking:
         select, rest = self._bound.sql.split("\n", 1)
         return "\n".join([", ".join([select, *columns]), rest])
 
+    def _quoted(self, place: int, column: str) -> str:
+        name = quoted(column, self._dialect)
+        return f"{quoted(self._aliases[place], self._dialect)}.{name}" if len(self._tables) > 1 else name
+
     def _keys(self, row: tuple[Any, ...]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
         values = iter(row[1:])
-        for table, alias in zip(self._tables, self._aliases, strict=True):
-            if table.primary_key:
-                found[alias] = {name: _plain(next(values)) for name in table.primary_key}
-        return found
+        return {
+            alias: {name: _plain(next(values)) for name in table.primary_key}
+            for table, alias in zip(self._tables, self._aliases, strict=True)
+            if table.primary_key
+        }
 
 
 def _text(values: Mapping[str, Value]) -> str:

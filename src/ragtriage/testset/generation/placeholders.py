@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ragtriage.testset.generation.query_templates import QueryTemplate
 
+PLACEHOLDER = re.compile(r"\[([^\[\]]+\.[^\[\]]+)\]")
 _MIDNIGHT = re.compile(r"(\d{4}-\d\d-\d\d)[ T]00:00(?::00(?:\.0+)?)?")
 """A day as databases store it in a column of moments."""
 
@@ -58,3 +59,12 @@ def shown_value(value: Value) -> str:
 
 def _pattern(template: QueryTemplate) -> re.Pattern[str]:
     return re.compile(rf"\[({'|'.join(re.escape(name) for name in template.placeholders)})\]")
+
+
+def misplaced(text: str, template: QueryTemplate) -> str:
+    """What is wrong with the placeholders of a phrasing; empty if nothing is."""
+    for name in template.placeholders:
+        if f"[{name}]" not in text:
+            return f"lacks the placeholder [{name}]"
+    added = sorted(set(PLACEHOLDER.findall(text)) - set(template.placeholders))
+    return f"has the placeholder [{added[0]}], which its template hasn't" if added else ""

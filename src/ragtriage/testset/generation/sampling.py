@@ -44,19 +44,19 @@ class Question:
 
     def row(self) -> dict[str, Any]:
         """The row of its file, which `ragtriage collect` and `ragtriage testset score` read."""
-        value = self.filling.answer.value
+        one = self.filling
         return {
             "id": self.id,
-            "group": self.filling.group,
+            "group": one.group,
             "cluster": self.criterion,
             "query": self.query,
-            "answer": list(value) if isinstance(value, tuple) else value,
-            "answer_type": self.filling.answer.type,
-            "sql": self.filling.sql,
-            "parameters": dict(self.filling.parameters),
-            "template": self.filling.template,
+            "answer": list(one.answer) if isinstance(one.answer, tuple) else one.answer,
+            "answer_type": one.answer_type,
+            "sql": one.sql,
+            "parameters": dict(one.parameters),
+            "template": one.template,
             "criterion": self.criterion,
-            "keys": dict(self.filling.keys),
+            "keys": dict(one.keys),
         }
 
 

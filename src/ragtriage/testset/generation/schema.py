@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, ClassVar, Literal
+
+from ragtriage.core.validation import STRICT
 
 ColumnType = Literal["text", "integer", "number", "date", "datetime", "time", "boolean", "other"]
 
@@ -12,6 +14,7 @@ ColumnType = Literal["text", "integer", "number", "date", "datetime", "time", "b
 class Column:
     """One column of a table."""
 
+    __pydantic_config__: ClassVar[Any] = STRICT
     name: str
     type: ColumnType
     words: str
@@ -26,6 +29,7 @@ class Column:
 class ForeignKey:
     """Columns of a table that refer to another table's, or to its own."""
 
+    __pydantic_config__: ClassVar[Any] = STRICT
     columns: tuple[str, ...]
     table: str
     """The table that is referred to."""
@@ -39,6 +43,7 @@ class ForeignKey:
 class Table:
     """One table."""
 
+    __pydantic_config__: ClassVar[Any] = STRICT
     name: str
     words: str
     """What a person calls one row of it, in the singular ("album")."""
@@ -59,3 +64,8 @@ class Schema:
     dialect: str
     """SQLAlchemy's name of it: sqlite, postgresql, duckdb."""
     tables: tuple[Table, ...]
+
+    @property
+    def by_name(self) -> dict[str, Table]:
+        """Name → table."""
+        return {table.name: table for table in self.tables}

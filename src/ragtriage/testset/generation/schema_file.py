@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, ClassVar, Literal
 
-from ragtriage.core.errors import InputError
-from ragtriage.testset.generation.schema import Column, ColumnType, ForeignKey, Schema, Table
-from ragtriage.testset.generation.sql import SQLGLOT
+from ragtriage.core.validation import STRICT
+from ragtriage.testset.generation.schema import Column, ForeignKey, Schema, Table
 from ragtriage.testset.generation.yaml_files import Entry, read_yaml, yaml_text
 
 HEADER = """
@@ -18,9 +19,36 @@ foreign_keys may be added where the database declares none.
 """
 
 
+@dataclass(frozen=True, slots=True)
+class _File:
+    """The file's own fields."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+    dialect: Literal["sqlite", "postgresql", "duckdb"]
+    tables: tuple[Any, ...] = ()
+
+
 def schema_text(schema: Schema) -> str:
     """A schema as the text of its file."""
-    return yaml_text({"dialect": schema.dialect, "tables": [_table(table) for table in schema.tables]}, HEADER)
+    return yaml_text({"dialect": schema.dialect, "tables": [_entry(table) for table in schema.tables]}, HEADER)
+
+
+def _entry(table: Table) -> dict[str, Any]:
+    entry = {
+        "name": table.name,
+        "words": table.words,
+        "comment": table.comment,
+        "names": table.names,
+        "primary_key": table.primary_key,
+        "unique": list(table.unique),
+        "columns": [_without_defaults(column) for column in table.columns],
+        "foreign_keys": [_without_defaults(key) for key in table.foreign_keys],
+    }
+    return {name: value for name, value in entry.items() if value or name in {"names", "primary_key", "columns"}}
+
+
+def _without_defaults(one: Column | ForeignKey) -> dict[str, Any]:
+    return {field.name: value for field in fields(one) if (value := getattr(one, field.name)) != field.default}
 
 
 def read_schema(path: Path) -> Schema:
@@ -30,104 +58,43 @@ def read_schema(path: Path) -> Schema:
         InputError: it can't be read; the sentence names entry and field.
     """
     whole = read_yaml(path)
-    whole.only({"dialect", "tables"})
-    dialect = whole.text("dialect")
-    if dialect not in SQLGLOT:
-        raise whole.error("dialect", f"is {dialect!r}: use {', '.join(SQLGLOT)}")
+    dialect = whole.fitted(_File).dialect
     entries = whole.entries("tables")
-    tables = tuple(_table_of(entry) for entry in entries)
-    known = {table.name: table for table in tables}
-    if len(known) != len(tables):
-        raise InputError(f"{path}: tables: two have the same name")
-    for entry, table in zip(entries, tables, strict=True):
-        for at, fk in zip(entry.entries("foreign_keys", "words"), table.foreign_keys, strict=True):
-            if fk.table not in known:
-                raise at.error("table", f"is {fk.table!r}, which isn't in this file")
-            _present(at, "columns", fk.columns, table)
-            _present(at, "referred", fk.referred, known[fk.table])
-            if len(fk.columns) != len(fk.referred) or not fk.columns:
-                raise at.error("referred", "must have as many columns as columns has, at least one")
-    return Schema(dialect, tables)
-
-
-def _present(entry: Entry, field: str, names: tuple[str, ...], table: Table) -> None:
-    known = {column.name for column in table.columns}
-    for name in names:
-        if name not in known:
-            raise entry.error(field, f"names {name!r}, which is no column of {table.name}")
-
-
-def _table(table: Table) -> dict[str, Any]:
-    return {
-        "name": table.name,
-        "words": table.words,
-        **({"comment": table.comment} if table.comment else {}),
-        "names": table.names,
-        "primary_key": table.primary_key,
-        **({"unique": list(table.unique)} if table.unique else {}),
-        "columns": [_column(column) for column in table.columns],
-        **(
-            {
-                "foreign_keys": [
-                    {"columns": fk.columns, "table": fk.table, "referred": fk.referred, "words": fk.words}
-                    for fk in table.foreign_keys
-                ]
-            }
-            if table.foreign_keys
-            else {}
-        ),
-    }
-
-
-def _column(column: Column) -> dict[str, Any]:
-    return {
-        "name": column.name,
-        "type": column.type,
-        "words": column.words,
-        **({} if column.nullable else {"nullable": False}),
-        **({"surrogate": True} if column.surrogate else {}),
-        **({"comment": column.comment} if column.comment else {}),
-    }
+    tables = {table.name: table for table in map(_table_of, entries)}
+    if len(tables) != len(entries):
+        raise whole.error("tables: two have the same name")
+    for entry, table in zip(entries, tables.values(), strict=True):
+        for at, key in zip(entry.entries("foreign_keys", "words"), table.foreign_keys, strict=True):
+            if wrong := next(_wrong(key, table, tables), ""):
+                raise at.error(wrong)
+    return Schema(dialect, tuple(tables.values()))
 
 
 def _table_of(entry: Entry) -> Table:
-    entry.only({"name", "words", "comment", "names", "primary_key", "unique", "columns", "foreign_keys"})
-    columns = tuple(_column_of(one) for one in entry.entries("columns"))
-    if len({column.name for column in columns}) != len(columns):
-        raise entry.error("columns", "has two of the same name")
-    unique = entry.values.get("unique") or []
-    if not isinstance(unique, list) or not all(isinstance(one, list) for one in unique):
-        raise entry.error("unique", "isn't a list of lists, for example [[isbn]]")
-    table = Table(
-        name=entry.text("name"),
-        words=entry.text("words"),
-        columns=columns,
-        primary_key=entry.texts("primary_key"),
-        unique=tuple(tuple(str(name) for name in one) for one in unique),
-        foreign_keys=tuple(_foreign_key_of(one) for one in entry.entries("foreign_keys", "words")),
-        names=entry.texts("names"),
-        comment=entry.text("comment", ""),
-    )
+    for column in entry.entries("columns"):  # by themselves, so that an error names the column
+        column.fitted(Column)
+    for key in entry.entries("foreign_keys", "words"):
+        key.fitted(ForeignKey)
+    table = entry.fitted(Table)
+    if len({column.name for column in table.columns}) != len(table.columns):
+        raise entry.error("columns has two of the same name")
     for field, names in (("names", table.names), ("primary_key", table.primary_key)):
-        _present(entry, field, names, table)
+        if wrong := next(_strange(field, names, table), ""):
+            raise entry.error(wrong)
     return table
 
 
-def _column_of(entry: Entry) -> Column:
-    entry.only({"name", "type", "words", "nullable", "surrogate", "comment"})
-    kind = entry.text("type")
-    if kind not in get_args(ColumnType):
-        raise entry.error("type", f"is {kind!r}: use {', '.join(get_args(ColumnType))}")
-    return Column(
-        name=entry.text("name"),
-        type=cast("ColumnType", kind),
-        words=entry.text("words"),
-        nullable=entry.flag("nullable", default=True),
-        surrogate=entry.flag("surrogate", default=False),
-        comment=entry.text("comment", ""),
-    )
+def _strange(field: str, names: Iterable[str], table: Table) -> Iterator[str]:
+    known = {column.name for column in table.columns}
+    yield from (f"{field} names {name!r}, which is no column of {table.name}" for name in names if name not in known)
 
 
-def _foreign_key_of(entry: Entry) -> ForeignKey:
-    entry.only({"columns", "table", "referred", "words"})
-    return ForeignKey(entry.texts("columns"), entry.text("table"), entry.texts("referred"), entry.text("words"))
+def _wrong(key: ForeignKey, table: Table, tables: Mapping[str, Table]) -> Iterator[str]:
+    """What is wrong with a foreign key of a table."""
+    if key.table not in tables:
+        yield f"table is {key.table!r}, which isn't in this file"
+        return
+    yield from _strange("columns", key.columns, table)
+    yield from _strange("referred", key.referred, tables[key.table])
+    if len(key.columns) != len(key.referred) or not key.columns:
+        yield "referred must have as many columns as columns has, at least one"

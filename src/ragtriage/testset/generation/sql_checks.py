@@ -10,12 +10,10 @@ from typing import Any
 
 from ragtriage.core.errors import InputError
 from ragtriage.testset.generation.optional_packages import SqlglotError, exp, scopes, sqlglot
-from ragtriage.testset.generation.query_templates import QueryTemplate
+from ragtriage.testset.generation.query_templates import SQLGLOT, QueryTemplate, digest, template_of
 from ragtriage.testset.generation.schema import Schema, Table
-from ragtriage.testset.generation.sql import SQLGLOT, digest, tables_by_name, template_of
 from ragtriage.testset.generation.sql_shapes import shape_of
 
-PLACEHOLDER = re.compile(r"\[([^\[\]]+\.[^\[\]]+)\]")
 _IN_SQL = re.compile(r"'\[([^\[\]']+\.[^\[\]']+)\]'|\[([^\[\]]+\.[^\[\]]+)\]")
 _PURE = frozenset(
     "Abs And Avg Case Cast Ceil Coalesce Concat Count Day Extract Floor If Length Lower Max Min Month Nullif Or "
@@ -115,7 +113,7 @@ def _resolved(tree: exp.Select, schema: Schema) -> dict[int, tuple[str, str]]:
     Raises:
         Refused: a table or column isn't there, or could be one of several.
     """
-    tables = tables_by_name(schema)
+    tables = schema.by_name
     found: dict[int, tuple[str, str]] = {}
     settled: set[int] = set()
     try:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ragtriage.testset.generation.optional_packages import exp
-from ragtriage.testset.generation.query_templates import Aggregate, Filter, Joined, Shape
+from ragtriage.testset.generation.query_templates import FUNCTIONS, Aggregate, Filter, Joined, Shape, in_order
 from ragtriage.testset.generation.schema import Schema, Table
-from ragtriage.testset.generation.sql import FUNCTIONS, in_order, tables_by_name
 
 _Places = Callable[["exp.Expr"], tuple[int, str] | None]
 """Finds the occurrence and the column of a part of the SQL."""
@@ -32,14 +31,14 @@ def shape_of(
     joined = []
     for number, join in enumerate(tree.args.get("joins") or [], 1):
         pairs = [_pair(condition, place_of) for condition in _conjuncts(join.args.get("on"))]
-        one = _joined(pairs, number, names, tables_by_name(schema))
+        one = _joined(pairs, number, names, schema.by_name)
         if one is None:
             return None
         joined.append(one)
     filters = [_filter(condition, placeholders, place_of, names) for condition in _conjuncts(tree.args.get("where"))]
     known = [one for one in filters if one is not None]
     selected, aggregate = _selected(tree.expressions[0].unalias())
-    key = tables_by_name(schema)[names[0]].primary_key
+    key = schema.by_name[names[0]].primary_key
     # every row has a key, so counting rows is counting keys
     place = (0, key[0]) if isinstance(selected, exp.Star) and key else place_of(selected)
     if len(known) != len(filters) or not known or place is None or place[0] != 0:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ragtriage.testset.generation.query_templates import Filter, Joined, QueryTemplate, Shape
+from ragtriage.testset.generation.query_templates import Filter, Joined, QueryTemplate, Shape, in_order, template_of
 from ragtriage.testset.generation.schema import Column, ForeignKey, Schema, Table
-from ragtriage.testset.generation.sql import in_order, tables_by_name, template_of
 
 MOST = 1_000
 """Templates, by default."""
@@ -47,7 +46,7 @@ def enumerate_templates(schema: Schema, *, aggregates: bool = False, most: int =
         aggregates: also count rows.
         most: how many at most; the least useful are left out.
     """
-    tables = tables_by_name(schema)
+    tables = schema.by_name
     families = [
         _direct,
         _referred,

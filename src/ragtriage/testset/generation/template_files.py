@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, ClassVar, TypeVar
 
 from ragtriage.core.errors import InputError
+from ragtriage.core.validation import STRICT
+from ragtriage.testset.generation.placeholders import misplaced
 from ragtriage.testset.generation.query_templates import QueryTemplate, TextTemplate
 from ragtriage.testset.generation.schema import Schema
-from ragtriage.testset.generation.sql_checks import PLACEHOLDER, Refused, check_template
-from ragtriage.testset.generation.yaml_files import read_yaml, yaml_text
+from ragtriage.testset.generation.sql_checks import Refused, check_template
+from ragtriage.testset.generation.yaml_files import Entry, read_yaml, yaml_text
 
 TEMPLATES = """
 Query templates: SQL with placeholders [table.column], where values will stand. You may delete, edit and add some; a new
@@ -21,6 +24,7 @@ PHRASINGS = """
 Phrasings of the query templates by linguistic criterion. You may delete, edit and add some; a new one needs template
 (the id of one in templates.yaml), criterion and text, with the same placeholders as the template.
 """
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +33,6 @@ class TemplatesRead:
 
     templates: tuple[QueryTemplate, ...]
     refused: tuple[str, ...]
-    duplicates: int = 0
-    """Entries whose SQL says what an earlier one says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,28 @@ class PhrasingsRead:
 
     phrasings: tuple[TextTemplate, ...]
     refused: tuple[str, ...]
-    duplicates: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Template:
+    """An entry of `templates.yaml`."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+    sql: str
+    id: Any = None
+    made_by: str = "written"
+
+
+@dataclass(frozen=True, slots=True)
+class _Phrasing:
+    """An entry of `phrasings.yaml`."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+    template: str
+    criterion: str
+    text: str
+    made_by: str = "written"
+    measures: Mapping[str, float] = field(default_factory=dict)
 
 
 def templates_text(templates: Iterable[QueryTemplate]) -> str:
@@ -48,44 +71,32 @@ def templates_text(templates: Iterable[QueryTemplate]) -> str:
     return yaml_text({"templates": entries}, TEMPLATES)
 
 
+def phrasings_text(phrasings: Iterable[TextTemplate]) -> str:
+    """Phrasings as the text of their file."""
+    entries = [
+        {"template": one.template, "criterion": one.criterion, "text": one.text, "made_by": one.made_by}
+        | ({"measures": dict(one.measures)} if one.measures else {})
+        for one in phrasings
+    ]
+    return yaml_text({"phrasings": entries}, PHRASINGS)
+
+
 def read_templates(path: Path, schema: Schema) -> TemplatesRead:
     """The templates of a file, checked against the schema; one that fails is refused and the others go on.
 
     Raises:
         InputError: the file can't be read, or holds no usable template.
     """
-    found: dict[str, QueryTemplate] = {}
-    refused: list[str] = []
-    duplicates = 0
-    for entry in read_yaml(path).entries("templates", "id"):
+
+    def template(entry: Entry) -> QueryTemplate:
+        given = entry.fitted(_Template)
         try:
-            entry.only({"id", "sql", "made_by"})
-            made = check_template(entry.text("sql"), schema, entry.text("made_by", "written"))
+            return check_template(given.sql, schema, given.made_by)
         except Refused as why:
-            refused.append(f"{path}: {entry.where}: sql: {why}")
-        except InputError as why:
-            refused.append(str(why))
-        else:
-            duplicates += made.id in found
-            found.setdefault(made.id, made)
-    if not found:
-        raise InputError(f"{path}: no template can be used.{' The first: ' + refused[0] if refused else ''}")
-    return TemplatesRead(tuple(found.values()), tuple(refused), duplicates)
+            raise entry.error(f"sql: {why}") from None
 
-
-def phrasings_text(phrasings: Iterable[TextTemplate]) -> str:
-    """Phrasings as the text of their file."""
-    entries = [
-        {
-            "template": one.template,
-            "criterion": one.criterion,
-            "text": one.text,
-            "made_by": one.made_by,
-            **({"measures": dict(one.measures)} if one.measures else {}),
-        }
-        for one in phrasings
-    ]
-    return yaml_text({"phrasings": entries}, PHRASINGS)
+    found, refused = _read(path, "templates", "id", template, lambda one: one.id)
+    return TemplatesRead(found, refused)
 
 
 def read_phrasings(path: Path, templates: Sequence[QueryTemplate]) -> PhrasingsRead:
@@ -95,44 +106,32 @@ def read_phrasings(path: Path, templates: Sequence[QueryTemplate]) -> PhrasingsR
         InputError: the file can't be read, or holds no usable phrasing.
     """
     known = {template.id: template for template in templates}
-    found: dict[tuple[str, str, str], TextTemplate] = {}
+
+    def phrasing(entry: Entry) -> TextTemplate:
+        given = entry.fitted(_Phrasing)
+        if given.template not in known:
+            raise entry.error(f"template is {given.template!r}, which isn't in templates.yaml")
+        if wrong := misplaced(given.text, known[given.template]):
+            raise entry.error(f"text {wrong}")
+        return TextTemplate(given.template, given.criterion, given.text, given.made_by, given.measures)
+
+    found, refused = _read(path, "phrasings", "template", phrasing, lambda one: (one.template, one.criterion, one.text))
+    return PhrasingsRead(found, refused)
+
+
+def _read(
+    path: Path, name: str, named: str, read: Callable[[Entry], T], key: Callable[[T], Hashable]
+) -> tuple[tuple[T, ...], tuple[str, ...]]:
+    """What the entries of a file are, the first of each key, and why others can't be used."""
+    found: dict[Hashable, T] = {}
     refused: list[str] = []
-    duplicates = 0
-    for entry in read_yaml(path).entries("phrasings", "template"):
+    for entry in read_yaml(path).entries(name, named):
         try:
-            entry.only({"template", "criterion", "text", "made_by", "measures"})
-            one = TextTemplate(
-                entry.text("template"),
-                entry.text("criterion"),
-                entry.text("text"),
-                entry.text("made_by", "written"),
-                _measures(entry.values.get("measures")),
-            )
-            if one.template not in known:
-                raise entry.error("template", f"is {one.template!r}, which isn't in templates.yaml")
-            if wrong := misplaced(one.text, known[one.template]):
-                raise entry.error("text", wrong)
+            one = read(entry)
         except InputError as why:
             refused.append(str(why))
         else:
-            duplicates += (one.template, one.criterion, one.text) in found
-            found.setdefault((one.template, one.criterion, one.text), one)
+            found.setdefault(key(one), one)
     if not found:
-        raise InputError(f"{path}: no phrasing can be used.{' The first: ' + refused[0] if refused else ''}")
-    return PhrasingsRead(tuple(found.values()), tuple(refused), duplicates)
-
-
-def misplaced(text: str, template: QueryTemplate) -> str:
-    """What is wrong with the placeholders of a phrasing; empty if nothing is."""
-    there = set(PLACEHOLDER.findall(text))
-    for name in template.placeholders:
-        if f"[{name}]" not in text:
-            return f"lacks the placeholder [{name}]"
-    added = sorted(there - set(template.placeholders))
-    return f"has the placeholder [{added[0]}], which its template hasn't" if added else ""
-
-
-def _measures(values: object) -> dict[str, float]:
-    if not isinstance(values, dict):
-        return {}
-    return {str(name): float(value) for name, value in values.items() if isinstance(value, int | float)}
+        raise InputError(f"{path}: no {name[:-1]} can be used.{' The first: ' + refused[0] if refused else ''}")
+    return tuple(found.values()), tuple(refused)

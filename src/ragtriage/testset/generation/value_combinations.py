@@ -13,9 +13,8 @@ from typing import Any, Literal
 from ragtriage.testset.generation.database import Database
 from ragtriage.testset.generation.optional_packages import exp
 from ragtriage.testset.generation.placeholders import Value
-from ragtriage.testset.generation.query_templates import QueryTemplate
+from ragtriage.testset.generation.query_templates import SQLGLOT, QueryTemplate
 from ragtriage.testset.generation.schema import Schema, Table
-from ragtriage.testset.generation.sql import SQLGLOT, tables_by_name
 from ragtriage.testset.generation.sql_checks import Parsed, parse_template
 from ragtriage.testset.generation.true_answers import storable
 
@@ -55,7 +54,7 @@ class Drawing:
     def __init__(self, database: Database, schema: Schema, seed: int = 0, large: int = LARGE) -> None:
         self._database = database
         self._schema = schema
-        self._tables = tables_by_name(schema)
+        self._tables = schema.by_name
         self._seed = seed
         self._most = large
         self._is_large: dict[str, bool] = {}

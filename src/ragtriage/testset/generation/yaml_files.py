@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from difflib import get_close_matches
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ragtriage.core.errors import InputError
+from ragtriage.core.validation import Invalid, validated
 from ragtriage.testset.generation.optional_packages import yaml
+
+T = TypeVar("T", bound=Any)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,71 +21,39 @@ class Entry:
 
     file: Path
     where: str
-    """As people find it: `tables[2] (Album), columns[1]`; empty for the whole file."""
+    """As people find it: `tables[2] (Album), columns[1] (Title)`; empty for the whole file."""
     values: Mapping[str, Any]
 
-    def error(self, field: str, reason: str) -> InputError:
-        """What is wrong with a field."""
-        return InputError(f"{self.file}: {self.where + ': ' if self.where else ''}{field} {reason}")
+    def error(self, reason: str) -> InputError:
+        """What is wrong with it, as an error that says where."""
+        return InputError(f"{self.file}: {self.where + ': ' if self.where else ''}{reason}")
 
-    def only(self, known: Collection[str]) -> None:
-        """Refuse fields that aren't known.
-
-        Raises:
-            InputError: there is one.
-        """
-        for name in self.values:
-            if name not in known:
-                near = get_close_matches(str(name), known, 1)
-                hint = f": did you mean {near[0]}?" if near else f": use {', '.join(sorted(known))}"
-                raise self.error(str(name), f"is no field here{hint}")
-
-    def text(self, field: str, default: str | None = None) -> str:
-        """A text; it must be there unless there is a default.
+    def fitted(self, shape: type[T]) -> T:
+        """The entry as one of these dataclasses.
 
         Raises:
-            InputError: it is missing, empty or something else.
+            InputError: a field is missing, unknown, of another type, or an empty text where there is no default.
         """
-        value = self.values.get(field, default)
-        if value is None:
-            raise self.error(field, "is missing")
-        if not isinstance(value, str) or (not value.strip() and default is None):
-            raise self.error(field, f"is {value!r}: write a text, in quotes if it looks like something else")
-        return value
-
-    def flag(self, field: str, *, default: bool) -> bool:
-        """True or false.
-
-        Raises:
-            InputError: it is something else.
-        """
-        value = self.values.get(field, default)
-        if not isinstance(value, bool):
-            raise self.error(field, f"is {value!r}: write true or false")
-        return value
-
-    def texts(self, field: str) -> tuple[str, ...]:
-        """A list of texts, empty if it isn't there.
-
-        Raises:
-            InputError: it is something else.
-        """
-        value = self.values.get(field) or []
-        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            raise self.error(field, f"is {value!r}: write a list of texts, for example [name]")
-        return tuple(value)
+        for one in fields(shape):
+            value = self.values.get(one.name)
+            if one.default is MISSING and isinstance(value, str) and not value.strip():
+                raise self.error(f"{one.name} is empty: write a text")
+        try:
+            return validated(shape, self.values)
+        except Invalid as problem:
+            raise self.error(str(problem)) from None
 
     def entries(self, field: str, named: str = "name") -> list[Entry]:
-        """A list of mappings, empty if it isn't there.
+        """The mappings of a list; none if it isn't there.
 
         Raises:
             InputError: it is something else.
         """
-        value = self.values.get(field) or []
-        if not isinstance(value, list):
-            raise self.error(field, "isn't a list: begin every entry with a dash")
+        listed = self.values.get(field, [])
+        if not isinstance(listed, list):
+            raise self.error(f"{field} isn't a list: begin every entry with a dash")
         found = []
-        for number, one in enumerate(value, 1):
+        for number, one in enumerate(listed, 1):
             place = f"{self.where + ', ' if self.where else ''}{field}[{number}]"
             if not isinstance(one, dict):
                 raise InputError(f"{self.file}: {place}: is {one!r}: write fields as `name: value`")
@@ -93,7 +63,7 @@ class Entry:
 
 
 def read_yaml(path: Path) -> Entry:
-    """The mapping that a file holds.
+    """The mapping that a file holds; fields without a value are left out.
 
     Raises:
         InputError: it isn't there, or can't be read.
@@ -112,14 +82,20 @@ def read_yaml(path: Path) -> Entry:
         raise InputError(f"{path}{line}: isn't YAML: {getattr(error, 'problem', None) or error}") from None
     if not isinstance(values, dict):
         raise InputError(f"{path}: holds no fields: it is to look as `ragtriage testset` writes it")
-    return Entry(path, "", values)
+    return Entry(path, "", _with_values(values))
+
+
+def _with_values(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(name): _with_values(one) for name, one in value.items() if one is not None}
+    return [_with_values(one) for one in value] if isinstance(value, list) else value
 
 
 def yaml_text(values: Mapping[str, Any], header: str) -> str:
-    """Values as YAML under a header of comments; texts of several lines stand as blocks."""
+    """Values as YAML under a header of comments; texts of several lines stand as blocks, tuples in one line."""
 
     class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]  # chosen at run time
-        """Blocks for texts of several lines, lists of texts in one line."""
+        """Has representers of its own."""
 
     def text(dumper: Any, value: str) -> Any:
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)

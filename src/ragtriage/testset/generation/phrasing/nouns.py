@@ -17,7 +17,9 @@ PERSONS, COMPANIES, PLACES, KINDS, _ENSEMBLES, _WORKS = (
 )
 AGENTS: dict[str, str] = NOUNS["agents"]
 WORKED_ON: dict[str, str] = NOUNS["worked_on"]
-_PREPOSITIONS = {noun: preposition for preposition, nouns in NOUNS["prepositions"].items() for noun in nouns.split()}
+_PREPOSITIONS: dict[str, str] = {
+    noun: preposition for preposition, nouns in NOUNS["prepositions"].items() for noun in nouns.split()
+}
 _OF_PERSONS = re.compile(
     r"(?:.* )?(?:(?:first|last|middle|given|family) name|surname|gender|sex|age|birth(?: ?da(?:te|y))?|born)"
 )
