@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from ragtriage.core.errors import InputError
 from ragtriage.testset.generation.optional_packages import SqlglotError, exp, scopes, sqlglot
 from ragtriage.testset.generation.query_templates import SQLGLOT, QueryTemplate, digest, template_of
-from ragtriage.testset.generation.schema import Schema, Table
+from ragtriage.testset.generation.schema import Schema
 from ragtriage.testset.generation.sql_shapes import shape_of
 
 _IN_SQL = re.compile(r"'\[([^\[\]']+\.[^\[\]']+)\]'|\[([^\[\]]+\.[^\[\]]+)\]")
@@ -113,7 +113,6 @@ def _resolved(tree: exp.Select, schema: Schema) -> dict[int, tuple[str, str]]:
     Raises:
         Refused: a table or column isn't there, or could be one of several.
     """
-    tables = schema.by_name
     found: dict[int, tuple[str, str]] = {}
     settled: set[int] = set()
     try:
@@ -121,88 +120,50 @@ def _resolved(tree: exp.Select, schema: Schema) -> dict[int, tuple[str, str]]:
     except SqlglotError as error:
         raise Refused(f"it can't be read as SQL: {error}") from None
     for scope in found_scopes:
-        sources, derived = _sources(scope.sources, tables, schema.dialect)
+        sources = {alias.lower(): _source(source, schema) for alias, source in scope.sources.items()}
         for column in scope.columns:
-            inner = scope.parent is not None
-            # a subquery comes before the query around it, which lists its columns too
-            owner = None if id(column) in settled else _owner(column, sources, derived, schema.dialect, inner=inner)
-            if owner is None:
+            if id(column) in settled:  # a subquery comes before the query around it, which lists its columns too
                 continue
+            owners = [column.table.lower()]
+            if not column.table:
+                owners = [alias for alias, (_, names, dialect) in sources.items() if _named(column, names, dialect)]
+            if len(owners) != 1 or owners[0] not in sources:
+                if scope.parent is not None and len(owners) <= 1:  # the query around it may have it
+                    continue
+                what = "could be of several tables: write table.column" if len(owners) > 1 else "is no column there"
+                raise Refused(f"{column.sql()} {what}")
             settled.add(id(column))
-            table = sources[owner]
-            if table is not None:
-                name = _column(column, table, schema.dialect)
-                if name is None:
-                    raise Refused(f"the table {table.name} has no column {column.name}")
-                found[id(column)] = (table.name, name)
-            elif column.name.lower() not in derived[owner]:
-                raise Refused(f"{column.sql()} is no column there")
+            table, names, dialect = sources[owners[0]]
+            name = _named(column, names, dialect)
+            if name is None:
+                where = f"the table {table} has no column {column.name}" if table else ""
+                raise Refused(where or f"{column.sql()} is no column there")
+            if table:
+                found[id(column)] = table, name
     return found
 
 
-def _sources(
-    named: Mapping[str, Any], tables: dict[str, Table], dialect: str
-) -> tuple[dict[str, Table | None], dict[str, set[str]]]:
-    """What a query selects from: name → table, None for a subquery; and the columns of the subqueries."""
-    sources: dict[str, Table | None] = {}
-    derived: dict[str, set[str]] = {}
-    for alias, source in named.items():
-        if isinstance(source, exp.Table):
-            sources[alias.lower()] = _table(source, tables, dialect)
-        else:
-            sources[alias.lower()] = None
-            derived[alias.lower()] = {str(name).lower() for name in source.expression.named_selects}
-    return sources, derived
-
-
-def _owner(
-    column: exp.Column, sources: dict[str, Table | None], derived: dict[str, set[str]], dialect: str, *, inner: bool
-) -> str | None:
-    """What a column belongs to, by the name that it goes by in the query; None if the query around may have it."""
-    owners = [column.table.lower()] if column.table else _owners(column, sources, derived, dialect)
-    if len(owners) == 1 and owners[0] in sources:
-        return owners[0]
-    if inner and len(owners) <= 1:
-        return None
-    what = "could be of several tables: write table.column" if len(owners) > 1 else "is no column there"
-    raise Refused(f"{column.sql()} {what}")
-
-
-def _owners(column: exp.Column, sources: dict[str, Any], derived: dict[str, set[str]], dialect: str) -> list[str]:
-    return [
-        alias
-        for alias, table in sources.items()
-        if (column.name.lower() in derived[alias] if table is None else _column(column, table, dialect))
-    ]
-
-
-def _exact(identifier: exp.Expression, dialect: str) -> bool:
-    """Whether case matters: of quoted names in PostgreSQL."""
-    return dialect == "postgresql" and bool(identifier.args.get("quoted"))
-
-
-def _table(source: exp.Table, tables: dict[str, Table], dialect: str) -> Table:
-    identifier, name = source.this, source.name
-    if source.args.get("db") or not isinstance(identifier, exp.Identifier):
+def _source(source: Any, schema: Schema) -> tuple[str, Sequence[str], str]:
+    """A table's name, empty for a subquery; its columns; and the dialect by whose rules they are named."""
+    if not isinstance(source, exp.Table):
+        return "", [str(name) for name in source.expression.named_selects], ""
+    if source.args.get("db") or not isinstance(source.this, exp.Identifier):
         raise Refused(f"{source.sql()} is no table of the schema: name tables without their schema")
-    matching = [t for t in tables.values() if t.name.lower() == name.lower()]
-    if _exact(identifier, dialect):
-        matching = [t for t in matching if t.name == name]
-    elif dialect == "postgresql":
-        matching = [t for t in matching if t.name == name.lower()]
-    if not matching:
-        near = get_close_matches(name.lower(), lowered := {t.lower(): t for t in tables}, 1)
+    tables = schema.by_name
+    table = _named(source, list(tables), schema.dialect)
+    if table is None:
+        near = get_close_matches(source.name.lower(), lowered := {name.lower(): name for name in tables}, 1)
         hint = f": did you mean {lowered[near[0]]}?" if near else f": there are {', '.join(sorted(tables)[:8])}"
-        raise Refused(f"there is no table {name}{hint}")
-    return matching[0]
+        raise Refused(f"there is no table {source.name}{hint}")
+    return table, [column.name for column in tables[table].columns], schema.dialect
 
 
-def _column(column: exp.Column, table: Table, dialect: str) -> str | None:
-    name = column.name if _exact(column.this, dialect) or dialect != "postgresql" else column.name.lower()
-    exact = dialect == "postgresql"
-    return next(
-        (c.name for c in table.columns if c.name == name or (not exact and c.name.lower() == name.lower())), None
-    )
+def _named(said: exp.Column | exp.Table, names: Sequence[str], dialect: str) -> str | None:
+    """Which name is meant: PostgreSQL takes quoted ones letter by letter, and others as small; else case is nothing."""
+    if dialect != "postgresql":
+        return next((name for name in names if name.lower() == said.name.lower()), None)
+    exact = said.name if said.this.args.get("quoted") else said.name.lower()
+    return exact if exact in names else None
 
 
 def _check_functions(tree: exp.Select) -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import heapq
 import json
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from hashlib import blake2b
+from math import prod
 from typing import Any, Literal
 
 from ragtriage.testset.generation.database import Database
 from ragtriage.testset.generation.optional_packages import exp
 from ragtriage.testset.generation.placeholders import Value
-from ragtriage.testset.generation.query_templates import SQLGLOT, QueryTemplate
+from ragtriage.testset.generation.query_templates import SQLGLOT, QueryTemplate, digest
 from ragtriage.testset.generation.schema import Schema, Table
 from ragtriage.testset.generation.sql_checks import Parsed, parse_template
 from ragtriage.testset.generation.true_answers import storable
@@ -54,6 +54,7 @@ class Drawing:
     def __init__(self, database: Database, schema: Schema, seed: int = 0, large: int = LARGE) -> None:
         self._database = database
         self._schema = schema
+        self._dialect = SQLGLOT[schema.dialect]
         self._tables = schema.by_name
         self._seed = seed
         self._most = large
@@ -76,8 +77,13 @@ class Drawing:
         columns = _compared(parsed)
         if columns is None:
             return self._product(template, most, None)
+        tree = _without_filters(parsed, columns)
         large = next((name for name in template.tables if self._large(name)), None)
-        rows = self._sampled(parsed, columns, large, most) if large else self._whole(parsed, columns)
+        if large is None:
+            rows = self._database.rows(tree.distinct().sql(self._dialect))
+        else:
+            alias = next(one.alias_or_name for one in tree.find_all(exp.Table) if one.name.lower() == large.lower())
+            rows = self._by_keys(self._tables[large], tree.sql(self._dialect), most, str(alias))
         order = [parsed.placeholders[number] for number in sorted(columns)]
         distinct: dict[str, dict[str, Value]] = {}
         skipped: set[str] = set()
@@ -88,47 +94,38 @@ class Drawing:
                 distinct.setdefault(_text(known), known)
             else:
                 skipped.add(repr(row))
-        product = 1
-        for name in template.placeholders:
-            product *= len({_text({"": one[name]}) for one in distinct.values()})
+        # drawn by their digest: the same ones in whatever order they come
+        chosen = heapq.nsmallest(most, distinct, key=lambda key: digest(f"{self._seed} {template.id} {key}"))
         occurring = Combinations(
-            tuple(distinct[key] for key in self._first(distinct, most, template.id)),
-            len(distinct),
-            product,
-            len(skipped),
-            large is not None,
+            values=tuple(distinct[key] for key in chosen),
+            occurring=len(distinct),
+            product=prod(len({_text(one[name]) for one in distinct.values()}) for name in template.placeholders),
+            skipped=len(skipped),
+            sampled=large is not None,
         )
         return occurring if kind == "occurring" else self._product(template, most, occurring)
 
-    def _first(self, keys: Iterable[str], most: int, salt: str) -> list[str]:
-        """So many of some texts, drawn by their digest: the same ones in whatever order they come."""
-        return heapq.nsmallest(most, keys, key=lambda key: _digest(f"{self._seed} {salt} {key}"))
-
     def _product(self, template: QueryTemplate, most: int, occurring: Combinations | None) -> Combinations:
-        columns = []
-        skipped = 0
-        sampled = False
-        for placeholder in template.placeholders:
-            values, empty, partly = self._column(placeholder, most)
-            columns.append(values)
-            skipped += empty
-            sampled |= partly
-        count = 1
-        for values in columns:
-            count *= len(values)
+        found = [self._column(placeholder, most) for placeholder in template.placeholders]
+        columns = [values for values, _, _ in found]
+        count = prod(map(len, columns))
         generator = random.Random(f"{self._seed} {template.id}")  # noqa: S311  # a draw, no secret
         chosen = sorted(generator.sample(range(count), min(most, count))) if count else []
         generator.shuffle(chosen)
-        found = []
+        drawn = []
         for number in chosen:
-            rest = number
             one = {}
             for placeholder, values in zip(template.placeholders, columns, strict=True):
-                rest, place = divmod(rest, len(values))
+                number, place = divmod(number, len(values))  # noqa: PLW2901  # a number in a system of mixed bases
                 one[placeholder] = values[place]
-            found.append(one)
-        known = occurring.occurring if occurring else 0
-        return Combinations(tuple(found), known, count, skipped, sampled)
+            drawn.append(one)
+        return Combinations(
+            values=tuple(drawn),
+            occurring=occurring.occurring if occurring else 0,
+            product=count,
+            skipped=sum(skipped for _, skipped, _ in found),
+            sampled=any(sampled for _, _, sampled in found),
+        )
 
     def _column(self, placeholder: str, most: int) -> tuple[list[Value], int, bool]:
         table, name = next(
@@ -145,15 +142,6 @@ class Drawing:
         known = {_text({"": value}): value for value in values if value is not None}
         return [known[key] for key in sorted(known)], sum(value is None for value in values), sampled
 
-    def _whole(self, parsed: Parsed, columns: dict[int, exp.Column]) -> list[tuple[Any, ...]]:
-        return self._database.rows(_without_filters(parsed, columns).distinct().sql(self._dialect))
-
-    def _sampled(self, parsed: Parsed, columns: dict[int, exp.Column], large: str, most: int) -> list[tuple[Any, ...]]:
-        table = self._tables[large]
-        tree = _without_filters(parsed, columns)
-        alias = next(str(one.alias_or_name) for one in _tables_of(tree) if one.name.lower() == large.lower())
-        return self._by_keys(table, tree.sql(self._dialect), most, alias)
-
     def _by_keys(self, table: Table, sql: str, most: int, alias: str = "") -> list[tuple[Any, ...]]:
         """The rows of a query that belong to drawn rows of a large table."""
         key = self._key(table)
@@ -162,8 +150,9 @@ class Drawing:
             return self._database.rows(sql, limit=most)
         at = f"{self._database.quoted(alias)}.{key}" if alias else key
         found: list[tuple[Any, ...]] = []
-        for some in _parts(self._drawn(table, key, most), _DRAWN):
-            names = {f"key_{number}": value for number, value in enumerate(some)}
+        drawn = self._drawn(table, key, most)
+        for start in range(0, len(drawn), _DRAWN):
+            names = {f"key_{number}": value for number, value in enumerate(drawn[start : start + _DRAWN])}
             marks = ", ".join(f":{name}" for name in names)
             found += self._database.rows(f"{sql}{glue}{at} IN ({marks})", names)
         return found
@@ -195,10 +184,6 @@ class Drawing:
             sql = f"SELECT COUNT(*) FROM (SELECT 1 FROM {of} LIMIT {self._most + 1}) AS counted"  # noqa: S608  # quoted names
             self._is_large[name] = self._database.rows(sql)[0][0] > self._most
         return self._is_large[name]
-
-    @property
-    def _dialect(self) -> str:
-        return SQLGLOT[self._schema.dialect]
 
 
 def _compared(parsed: Parsed) -> dict[int, exp.Column] | None:
@@ -238,18 +223,5 @@ def _without_filters(parsed: Parsed, columns: dict[int, exp.Column]) -> exp.Sele
     return tree.where(*kept) if kept else tree
 
 
-def _tables_of(tree: exp.Select) -> Iterator[exp.Table]:
-    return tree.find_all(exp.Table)
-
-
-def _text(values: dict[str, Value]) -> str:
-    return json.dumps(values, ensure_ascii=True, sort_keys=True)
-
-
-def _digest(text: str) -> bytes:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-
-
-def _parts(values: Sequence[int], size: int) -> Iterator[Sequence[int]]:
-    for start in range(0, len(values), size):
-        yield values[start : start + size]
+def _text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=True, sort_keys=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ragtriage.testset.generation.english import capital, is_plural, plural
+from ragtriage.testset.generation.english import is_plural, plural
 from ragtriage.testset.generation.phrasing.column_nouns import COUNTED, column_noun, counted_noun, moment_noun
 from ragtriage.testset.generation.phrasing.idioms import TIMES, Wording
 from ragtriage.testset.generation.phrasing.nouns import KINDS, NOUNS, head_of, preposition
@@ -15,11 +15,7 @@ _EXTREMES = {"time": ("earliest", "latest"), "size": ("smallest", "greatest"), "
 
 
 def aggregated(query: Query) -> Iterator[Wording]:
-    """Many rows at once: in all, on average, the most, the least.
-
-    Raises:
-        Unnameable: rows of one name.
-    """
+    """Many rows at once: how many, in all, on average, the most, the least; Unnameable is raised for rows of one name."""
     aggregate = query.shape.aggregate or "count"
     constraints = _constraints(query)
     if aggregate == "count":
@@ -46,11 +42,7 @@ def aggregated(query: Query) -> Iterator[Wording]:
 
 
 def _constraints(query: Query) -> list[Constraint]:
-    """What the rows that are taken together have in common.
-
-    Raises:
-        Unnameable: their own name, or nothing.
-    """
+    """What the rows that are taken together have in common; Unnameable is raised if that is a name, or nothing."""
     table = query.table
     own = [query.column(0, one.column) for one in query.shape.filters if one.occurrence == 0]
     if any(one.name in table.names or column_noun(table, one).lower() == table.words.lower() for one in own):
@@ -70,38 +62,38 @@ def _counted(query: Query, constraints: list[Constraint]) -> Iterator[Wording]:
     keys = f"{' '.join(one.keys for one in constraints)} {query.table.words} count"
     number = f"the number of {noun} {text}"
     only = constraints[0] if len(constraints) == 1 else None
-    kind = only is not None and only.row is not None and head_of(_last_noun(query)) in KINDS
-    owns = only and only.row and (only.role or text.startswith(("of ", "with ")) or only.row.sort == "person")
-    if only and owns and not kind and (query.table.names or not text.startswith("of ")):
-        yield from (Wording(d, e, number, keys, "amount") for d, e in _has(query, noun, only))
+    related = only if only and only.row else None
+    own = only is not None and related is None
+    kind = related is not None and head_of(_last_noun(query)) in KINDS
+    has = (
+        []
+        if related is None or kind
+        else [Wording(d, e, number, keys, "amount") for d, e in _has(query, noun, related)]
+    )
+    owns = related and related.row and (
+        related.role or text.startswith(("of ", "with ")) or related.row.sort == "person"
+    )  # fmt: skip
+    if owns and (query.table.names or not text.startswith("of ")):
+        yield from has
+    first, second = text.split()[:2]
     if text.startswith("whose "):
-        there = f"how many {noun} are there {text}"
-        if not (only and only.row):
-            yield Wording(capital(there), f"what the number of {noun} {text} is", number, keys, "amount")
+        direct, embedded = f"are there {text}", f"what the number of {noun} {text} is"
+    elif text.startswith("with "):
+        direct, embedded = f"have {text.removeprefix('with ')}", ""
+    elif text.startswith("linked to ") or (own and text.startswith(("of the ", "aged ", "dated "))):
+        direct, embedded = f"are {text}", ""
+    elif own and second in {"in", "by"} and first not in {"from", "in"}:
+        direct, embedded = f"were {text}", ""
+    else:
+        there = text if kind or not text.startswith("of ") else f"for {text.removeprefix('of ')}"
+        yield Wording(
+            f"How many {noun} are there {there}", f"how many {noun} there are {there}", number, keys, "amount"
+        )
+        if related and related.row and not text.startswith(("of ", "for ", "by ")) and related.row.sort == "thing":
+            yield from has
         return
-    if text.startswith("linked to "):
-        linked = f"how many {noun} are {text}"
-        yield Wording(capital(linked), linked, number, keys, "amount")
-        return
-    if text.startswith("with "):
-        have = f"how many {noun} have {text.removeprefix('with ')}"
-        if not (only and only.row):
-            yield Wording(capital(have), have, number, keys, "amount")
-        return
-    if only and only.row is None and text.startswith(("of the ", "aged ", "dated ")):
-        of = f"how many {noun} are {text}"
-        yield Wording(capital(of), of, number, keys, "amount")
-        return
-    done = only and only.row is None and text.split()[1] in {"in", "by"} and text.split()[0] not in {"from", "in"}
-    if done:
-        said = f"how many {noun} were {text}"
-        yield Wording(capital(said), said, number, keys, "amount")
-        return
-    there = text if kind or not text.startswith("of ") else f"for {text.removeprefix('of ')}"
-    direct, embedded = f"How many {noun} are there {there}", f"how many {noun} there are {there}"
-    yield Wording(direct, embedded, number, keys, "amount")
-    if only and only.row and not text.startswith(("of ", "for ", "by ")) and only.row.sort == "thing" and not kind:
-        yield from (Wording(d, e, number, keys, "amount") for d, e in _has(query, noun, only))
+    if related is None or text.startswith("linked to "):
+        yield Wording(f"How many {noun} {direct}", embedded or f"how many {noun} {direct}", number, keys, "amount")
 
 
 def _last_noun(query: Query) -> str:

@@ -77,23 +77,14 @@ class Query:
 
     def __init__(self, schema: Schema, shape: Shape) -> None:
         self.shape = shape
-        tables = {table.name: table for table in schema.tables}
         try:
-            self.tables = [tables[shape.table_of(place)] for place in range(len(shape.joined) + 1)]
+            self.tables = [schema.by_name[shape.table_of(place)] for place in range(len(shape.joined) + 1)]
         except KeyError as error:
             raise Unnameable(f"the schema has no table {error.args[0]}") from error
-
-    @property
-    def table(self) -> Table:
-        """What is selected from."""
-        return self.tables[0]
+        self.table = self.tables[0]
 
     def column(self, place: int, name: str) -> Column:
-        """A column of one occurrence.
-
-        Raises:
-            Unnameable: there is none of this name.
-        """
+        """A column of one occurrence; Unnameable is raised if there is none of this name."""
         for column in self.tables[place].columns:
             if column.name == name:
                 return column
@@ -149,23 +140,16 @@ class Query:
         return Named(f"{text} {rest}".strip(), " ".join([keys, *(one.keys for one in constraints)]), sort)
 
     def constraints(self, place: int, *, bare: bool = True, genitive: bool = True, but: int = 0) -> list[Constraint]:
-        """All that a row must fulfil beside its name.
-
-        Args:
-            place: the occurrence.
-            bare: see `named`.
-            genitive: see `named`.
-            but: a joined occurrence to leave out.
-        """
+        """All that a row must fulfil beside its name (see `named`), but for one joined occurrence."""
         table = self.tables[place]
         named = self._names(place)
         found = [
-            _own(table, self.column(place, one.column), self._slot(place, one.column))
+            _own(table, self.column(place, one.column))
             for one in self.shape.filters
             if one.occurrence == place and not (named and names_its_row(table, self.column(place, one.column)))
         ]
         for child in self._children(place):
-            if child == but or not self._reaches(child):
+            if child == but:
                 continue
             over = self.over(child)
             if self._holds(child) and not over and not named and not but:
@@ -219,25 +203,19 @@ class Query:
         filtered = {one.column for one in self.shape.filters if one.occurrence == place}
         table = self.tables[place]
         return " ".join(
-            self._slot(place, name)
+            f"[{table.name}.{name}]"
             for name in table.names
             if name in filtered and names_its_row(table, self.column(place, name))
         )
 
-    def _slot(self, place: int, column: str) -> str:
-        return f"[{self.tables[place].name}.{column}]"
-
     def _children(self, place: int) -> list[int]:
+        """The joined occurrences of which, or behind which, something is known."""
         return [n for n, joined in enumerate(self.shape.joined, 1) if joined.to == place and self._reaches(n)]
 
     def _reaches(self, place: int) -> bool:
-        """Whether anything is known of this occurrence or of one behind it."""
-        known = any(one.occurrence == place for one in self.shape.filters)
-        behind = (n for n, joined in enumerate(self.shape.joined, 1) if joined.to == place)
-        return known or any(self._reaches(n) for n in behind)
+        return any(one.occurrence == place for one in self.shape.filters) or bool(self._children(place))
 
     def _holds(self, child: int) -> bool:
-        """Whether the joined occurrence holds the foreign key."""
         return not self._join(child).outward
 
     def _only_connects(self, place: int) -> bool:
@@ -261,13 +239,9 @@ class Query:
         return 0
 
 
-def _own(table: Table, column: Column, slot: str) -> Constraint:
-    """What a value of the row's own says of it.
-
-    Raises:
-        Unnameable: it is a yes or a no.
-    """
-    words = column_noun(table, column)
+def _own(table: Table, column: Column) -> Constraint:
+    """What a value of the row's own says of it; Unnameable is raised if it is a yes or a no."""
+    words, slot = column_noun(table, column), f"[{table.name}.{column.name}]"
     noun, keys = head_of(words), f"{words} {slot}"
     person = sort_of(table) == "person"
     if column.type == "boolean" or STATE.fullmatch(words):
