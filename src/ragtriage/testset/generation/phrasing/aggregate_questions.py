@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ragtriage.testset.generation.english import is_plural, plural
-from ragtriage.testset.generation.phrasing.column_nouns import COUNTED, column_noun, counted_noun, moment_noun
-from ragtriage.testset.generation.phrasing.idioms import TIMES, Wording
-from ragtriage.testset.generation.phrasing.nouns import KINDS, NOUNS, head_of, preposition
+from ragtriage.testset.generation.phrasing.idioms import TIMES, Wording, asked_alike
+from ragtriage.testset.generation.phrasing.nouns import (
+    COUNTED,
+    KINDS,
+    NOUNS,
+    column_noun,
+    counted_noun,
+    head_of,
+    moment_noun,
+    preposition,
+)
 from ragtriage.testset.generation.phrasing.row_descriptions import Constraint, Query, Unnameable, joined
 
 _SIZES = frozenset(NOUNS["sizes"].split())
@@ -15,7 +23,7 @@ _EXTREMES = {"time": ("earliest", "latest"), "size": ("smallest", "greatest"), "
 
 
 def aggregated(query: Query) -> Iterator[Wording]:
-    """Many rows at once: how many, in all, on average, the most, the least; Unnameable is raised for rows of one name."""
+    """Many rows at once: how many, in all, on average, the most, the least; rows of one name are Unnameable."""
     aggregate = query.shape.aggregate or "count"
     constraints = _constraints(query)
     if aggregate == "count":
@@ -65,14 +73,9 @@ def _counted(query: Query, constraints: list[Constraint]) -> Iterator[Wording]:
     related = only if only and only.row else None
     own = only is not None and related is None
     kind = related is not None and head_of(_last_noun(query)) in KINDS
-    has = (
-        []
-        if related is None or kind
-        else [Wording(d, e, number, keys, "amount") for d, e in _has(query, noun, related)]
-    )
-    owns = related and related.row and (
-        related.role or text.startswith(("of ", "with ")) or related.row.sort == "person"
-    )  # fmt: skip
+    has = [] if kind or related is None else list(_has(query, noun, related, number, keys))
+    row = related.row if related else None
+    owns = related and row and (related.role or text.startswith(("of ", "with ")) or row.sort == "person")
     if owns and (query.table.names or not text.startswith("of ")):
         yield from has
     first, second = text.split()[:2]
@@ -89,7 +92,7 @@ def _counted(query: Query, constraints: list[Constraint]) -> Iterator[Wording]:
         yield Wording(
             f"How many {noun} are there {there}", f"how many {noun} there are {there}", number, keys, "amount"
         )
-        if related and related.row and not text.startswith(("of ", "for ", "by ")) and related.row.sort == "thing":
+        if row and not text.startswith(("of ", "for ", "by ")) and row.sort == "thing":
             yield from has
         return
     if related is None or text.startswith("linked to "):
@@ -98,21 +101,19 @@ def _counted(query: Query, constraints: list[Constraint]) -> Iterator[Wording]:
 
 def _last_noun(query: Query) -> str:
     """What the table of the only constraint is called."""
-    place = query.over(1) or 1
-    return query.tables[place].words if query.shape.joined else ""
+    return query.tables[query.over(1) or 1].words if query.shape.joined else ""
 
 
-def _has(query: Query, noun: str, one: Constraint) -> Iterator[tuple[str, str]]:
+def _has(query: Query, noun: str, one: Constraint, number: str, keys: str) -> Iterator[Wording]:
     """Counted from the other side: "How many tracks does the album … have"."""
     if one.row is None:
         return
-    other = one.row.text
+    other, before = one.row.text, preposition(query.table.words, one.row.sort)
     if one.role and one.text.startswith("whose"):
-        has = f"have {other} as their {one.role}"
-        yield f"How many {noun} {has}", f"how many {noun} {has}"
-        return
-    before = preposition(query.table.words, one.row.sort)
-    if one.through and one.text.startswith("with ") and before != "of":
-        yield f"How many {noun} is {other} {before}", f"how many {noun} {other} is {before}"
-        return
-    yield f"How many {noun} does {other} have", f"how many {noun} {other} has"
+        yield asked_alike(f"how many {noun} have {other} as their {one.role}", number, keys, "amount")
+    elif one.through and one.text.startswith("with ") and before != "of":
+        direct, embedded = f"How many {noun} is {other} {before}", f"how many {noun} {other} is {before}"
+        yield Wording(direct, embedded, number, keys, "amount")
+    else:
+        direct, embedded = f"How many {noun} does {other} have", f"how many {noun} {other} has"
+        yield Wording(direct, embedded, number, keys, "amount")

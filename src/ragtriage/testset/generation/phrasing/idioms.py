@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Literal, get_args
 
+from ragtriage.testset.generation.english import capital
 from ragtriage.testset.generation.phrasing.nouns import Sort
 from ragtriage.testset.generation.schema import ColumnType
 
@@ -46,6 +47,11 @@ class Wording:
     def told(self) -> str:
         """Behind "tell me": the noun where the clause would only say "what … is"."""
         return self.given if self.noun and self.trailing else self.embedded
+
+
+def asked_alike(clause: str, noun: str, keys: str, about: About) -> Wording:
+    """A question that has the same words as its clause: "Who wrote the book …", "who wrote the book …"."""
+    return Wording(capital(clause), clause, noun, keys, about)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,24 +7,22 @@ from collections.abc import Iterator
 
 from ragtriage.testset.generation.english import article, capital, is_plural
 from ragtriage.testset.generation.phrasing.aggregate_questions import aggregated
-from ragtriage.testset.generation.phrasing.column_nouns import (
+from ragtriage.testset.generation.phrasing.idioms import TIMES, About, Idiom, Wording, asked_alike, idiom_of
+from ragtriage.testset.generation.phrasing.nouns import (
+    AGENTS,
     COUNTED,
     STATE,
     column_noun,
     counted_noun,
-    is_participle,
-    moment_noun,
-    names_its_row,
-    year_noun,
-)
-from ragtriage.testset.generation.phrasing.idioms import TIMES, About, Idiom, Wording, idiom_of
-from ragtriage.testset.generation.phrasing.nouns import (
-    AGENTS,
     head_of,
+    is_participle,
     is_person,
     may_be_person,
+    moment_noun,
+    names_its_row,
     preposition,
     sort_of,
+    year_noun,
 )
 from ragtriage.testset.generation.phrasing.row_descriptions import Named, Query, Unnameable, joined
 from ragtriage.testset.generation.query_templates import QueryTemplate
@@ -124,7 +122,7 @@ def _role(words: str, row: Named) -> Iterator[Wording]:
     verb = AGENTS.get(role.lower())
     named = row.with_noun(role)
     if verb and row.sort != "person":
-        yield Wording(f"Who {verb} {row.text}", f"who {verb} {row.text}", named, keys, "person")
+        yield asked_alike(f"who {verb} {row.text}", named, keys, "person")
     yield Wording(f"Who is {named}", f"who {named} is", named, keys, "person")
 
 
@@ -134,8 +132,7 @@ def _how_many(words: str, row: Named) -> Iterator[Wording]:
     if not counted and (not is_plural(words) or " " in words or words == "sales"):
         return
     noun = counted_noun(counted) if counted else words
-    does = "How many {n} does {x} have", "how many {n} {x} has"
-    direct, embedded = (form.format(n=noun, x=row.text) for form in does)
+    direct, embedded = f"How many {noun} does {row.text} have", f"how many {noun} {row.text} has"
     yield Wording(direct, embedded, f"the number of {noun} of {row.text}", f"{row.keys} {noun} count", "amount")
 
 
@@ -148,8 +145,7 @@ def _yes_or_no(words: str, row: Named) -> Wording:
         thing = rest if is_plural(rest) else article(rest)
         return Wording(f"Does {row.text} have {thing}", f"whether {row.text} has {thing}", "", keys, "thing")
     if verb not in {"is", "was", "can"} or not (state or _DONE.fullmatch(rest)):
-        rest = f"marked as {rest}"
-        verb = "is"
+        verb, rest = "is", f"marked as {rest}"
     return Wording(f"{capital(verb)} {row.text} {rest}", f"whether {row.text} {verb} {rest}", "", keys, "thing")
 
 
@@ -160,49 +156,43 @@ def _which(query: Query, rows: list[Named]) -> Iterator[Wording]:
     constraints = query.constraints(0, but=-1)
     person = sort_of(query.table) == "person"
     role = query.role(children[0]) if children and not shape.joined[children[0] - 1].outward else ""
-    through = constraints[0].through and constraints[0].text.startswith("with ") if constraints else False
-    if role and len(constraints) == 1 and through and not query.over(children[0]):
+    only = constraints[0] if len(constraints) == 1 else None
+    if role and only and only.through and only.text.startswith("with ") and not query.over(children[0]):
         yield from _which_role(query, role, children[0], rows)
         return
     noun = query.table.words
     text, keys = joined(constraints), " ".join(one.keys for one in constraints)
     for row in rows:
+        named = f"the name of {row.text}"
         if person:
-            yield Wording(f"Who is {row.text}", f"who {row.text} is", f"the name of {row.text}", row.keys, "person")
-        if constraints[0].role and len(constraints) == 1 and constraints[0].row:
-            has = f"has {constraints[0].row.text} as its {constraints[0].role}".replace(
-                " its ", " their " if person else " its "
-            )
-            yield Wording(f"Which {noun} {has}", f"which {noun} {has}", f"the name of {row.text}", row.keys, "thing")
+            yield Wording(f"Who is {row.text}", f"who {row.text} is", named, row.keys, "person")
+        if only and only.role and only.row:
+            whose = "their" if person else "its"
+            yield asked_alike(f"which {noun} has {only.row.text} as {whose} {only.role}", named, row.keys, "thing")
         elif not text.startswith(("whose", "of", "for")):
             keys = f"{keys} {noun}" if noun not in keys.split() else keys
-            asked = f"which {noun}"
             verb = "has" if text.startswith("with ") else "is"
-            rest = text.removeprefix("with ")
-            yield Wording(
-                f"{capital(asked)} {verb} {rest}", f"{asked} {verb} {rest}",
-                f"the name of {row.text}", keys, "person" if person else "thing",
-            )  # fmt: skip
-        named = f"the name of {row.text}"
+            clause = f"which {noun} {verb} {text.removeprefix('with ')}"
+            yield asked_alike(clause, named, keys, "person" if person else "thing")
         yield Wording(f"What is {named}", f"what {named} is", named, f"{keys} {noun} name", "thing")
 
 
 def _which_role(query: Query, role: str, child: int, rows: list[Named]) -> Iterator[Wording]:
     """What a row is to another: "Who manages Ann", "Which album is the track Blue on"."""
     other = query.named(child)
-    person = is_person(role) or sort_of(query.table) == "person"
-    about: About = "person" if person else "place" if sort_of(query.table) == "place" else "thing"
+    sort = sort_of(query.table)
+    person = is_person(role) or sort == "person"
+    called = person or may_be_person(role)
+    about: About = "person" if person else "place" if sort == "place" else "thing"
     verb, before = AGENTS.get(head_of(role)), preposition(role, other.sort)
     keys = f"{other.keys} {role}"
     for row in rows:
         if person and verb and " " not in role:
-            yield Wording(f"Who {verb} {other.text}", f"who {verb} {other.text}", row.text, keys, about)
-        if person or may_be_person(role):
+            yield asked_alike(f"who {verb} {other.text}", row.text, keys, about)
+        if called:
             yield Wording(f"Who is {row.text}", f"who {row.text} is", row.text, keys, about)
-        elif before != "of" and other.sort != "person":
-            yield Wording(
-                f"Which {role} is {other.text} {before}", f"which {role} {other.text} is {before}",
-                row.text, keys, about,
-            )  # fmt: skip
-        if not (person or may_be_person(role)):
-            yield Wording(f"What is {row.text}", f"what {row.text} is", row.text, keys, about)
+            continue
+        if before != "of" and other.sort != "person":
+            direct, embedded = f"Which {role} is {other.text} {before}", f"which {role} {other.text} is {before}"
+            yield Wording(direct, embedded, row.text, keys, about)
+        yield Wording(f"What is {row.text}", f"what {row.text} is", row.text, keys, about)

@@ -7,15 +7,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ragtriage.testset.generation.english import listed
-from ragtriage.testset.generation.phrasing.column_nouns import STATE, column_noun, is_participle, names_its_row
 from ragtriage.testset.generation.phrasing.nouns import (
     KINDS,
     NOUNS,
+    STATE,
     WORKED_ON,
     Sort,
+    column_noun,
     head_of,
+    is_participle,
     is_person,
     may_be_person,
+    names_its_row,
     preposition,
     sort_of,
 )
