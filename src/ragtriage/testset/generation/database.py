@@ -7,11 +7,11 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, get_args
 from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event, text
@@ -19,8 +19,8 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
 from ragtriage.core.errors import ConfigError, InputError, MissingExtraError
+from ragtriage.testset.generation.schema import Dialect
 
-DIALECTS = ("sqlite", "postgresql", "duckdb")
 SECONDS = 30.0
 """How long a statement may take."""
 _SUFFIXES = {".duckdb": "duckdb", ".sqlite": "sqlite", ".sqlite3": "sqlite", ".db": "sqlite"}
@@ -60,8 +60,8 @@ def address_of(url: str) -> URL:
     kind = found.get_backend_name()
     if kind == "postgres":
         found, kind = found.set(drivername="postgresql"), "postgresql"
-    if kind not in DIALECTS:
-        raise ConfigError(f"databases of the kind {kind!r} aren't known: {', '.join(DIALECTS)} are")
+    if kind not in get_args(Dialect):
+        raise ConfigError(f"databases of the kind {kind!r} aren't known: {', '.join(get_args(Dialect))} are")
     return found.set(drivername="postgresql+psycopg") if found.drivername == "postgresql" else found
 
 
@@ -137,18 +137,10 @@ class Database:
             TooSlow: it took longer than it may.
             InputError: the database refuses it.
         """
-        most = self.limits.rows if limit is None else limit
-        return list(self._streamed(sql, parameters or {}, most))
-
-    def _streamed(self, sql: str, parameters: Mapping[str, Any], most: int) -> Iterator[tuple[Any, ...]]:
-        statement = text(_escaped(sql, parameters))
-        with self._speaking(), self._limited():
-            result = self.connection.execution_options(stream_results=True).execute(statement, dict(parameters))
-            try:
-                for row in result.fetchmany(most):
-                    yield tuple(row)
-            finally:
-                result.close()
+        given = dict(parameters or {})
+        streaming = self.connection.execution_options(stream_results=True)
+        with self._speaking(), self._limited(), closing(streaming.execute(text(_escaped(sql, given)), given)) as result:
+            return [tuple(row) for row in result.fetchmany(self.limits.rows if limit is None else limit)]
 
     def _engine(self, address: URL) -> Engine:
         try:
@@ -204,24 +196,18 @@ class Database:
 
 
 def _sqlite(address: URL, database: Database) -> Engine:
-    path = Path(str(address.database)).resolve()
-
-    def opened() -> sqlite3.Connection:
-        return sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, check_same_thread=False)
-
-    engine = create_engine("sqlite://", creator=opened, poolclass=NullPool)
+    file = f"file:{quote(str(Path(str(address.database)).resolve()))}"
+    readable = URL.create("sqlite", database=file, query={"mode": "ro", "uri": "true"})
+    engine = create_engine(readable, poolclass=NullPool, connect_args={"check_same_thread": False})
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _: Any) -> None:
         connection.execute("PRAGMA query_only=ON")
-        connection.text_factory = _text  # a column of text may hold bytes that aren't UTF-8
+        # a column of text may hold bytes that aren't UTF-8
+        connection.text_factory = lambda value: value.decode("utf-8", "replace")
         connection.set_progress_handler(database.past_deadline, _STEPS)
 
     return engine
-
-
-def _text(value: bytes) -> str:
-    return value.decode("utf-8", "replace")
 
 
 def _escaped(sql: str, names: Mapping[str, Any]) -> str:

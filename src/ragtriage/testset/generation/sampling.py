@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,8 +75,6 @@ class Sample:
     """Groups left out, since another asks the same in the same words."""
     repeated: int
     """Questions whose words another of their group has: there is no other phrasing of the template."""
-    max_share: float
-    """What it was in the end: with few templates more than was asked for."""
     notes: tuple[str, ...] = ()
 
 
@@ -119,7 +117,7 @@ def sample(
     _check_quotas(plan, known)
     each = check_size(plan, criteria)
     share = max(plan.max_share, 1 / len(waiting)) if waiting else plan.max_share
-    chosen = _Chosen(known, by_criterion, criteria, generator)
+    chosen = _Draw(known, by_criterion, criteria, generator)
     most = max(1, _floor(share * (plan.size // each)))
     possible = {name: chosen.groups(found, most) for name, found in waiting.items()}
     order = list(possible)
@@ -135,28 +133,22 @@ def sample(
         by_template={name: len(groups) for name, groups in taken.items() if groups},
         unphrased=len(filled_ones - set(complete)),
         ambiguous=chosen.ambiguous,
-        repeated=sum(_repeats(group) for groups in taken.values() for group in groups),
-        max_share=share,
+        repeated=sum(len(group) - len({one.query for one in group}) for groups in taken.values() for group in groups),
         notes=tuple(_notes(plan, waiting, share, each, total, cut=cut)),
     )
 
 
-class _Chosen:
+@dataclass(slots=True)
+class _Draw:
     """Questions as they are drawn; two that read alike are never both taken."""
 
-    def __init__(
-        self,
-        templates: Mapping[str, QueryTemplate],
-        texts: Mapping[str, Mapping[str, list[str]]],
-        criteria: Mapping[str, int],
-        generator: random.Random,
-    ) -> None:
-        self.ambiguous = 0
-        self._templates = templates
-        self._texts = texts
-        self._criteria = criteria
-        self._generator = generator
-        self._asked: set[str] = set()
+    templates: Mapping[str, QueryTemplate]
+    texts: Mapping[str, Mapping[str, list[str]]]
+    """Template → criterion → phrasings."""
+    criteria: Mapping[str, int]
+    generator: random.Random
+    ambiguous: int = 0
+    asked: set[str] = field(default_factory=set)
 
     def groups(self, fillings: Sequence[Filling], count: int) -> list[list[Question]]:
         """The questions of so many fillings, or of fewer where they don't suffice."""
@@ -165,44 +157,33 @@ class _Chosen:
             if len(found) == count:
                 break
             made = self._group(filling)
-            if any(one.query in self._asked for one in made):
+            if any(one.query in self.asked for one in made):
                 self.ambiguous += 1
                 continue
-            self._asked.update(one.query for one in made)
+            self.asked.update(one.query for one in made)
             found.append(made)
         return found
 
     def _group(self, filling: Filling) -> list[Question]:
-        template = self._templates[filling.template]
+        template = self.templates[filling.template]
         made: list[Question] = []
         used: set[str] = set()
-        for criterion, count in self._criteria.items():
-            texts = self._drawn(self._texts[filling.template][criterion], count, used)
+        for criterion, count in self.criteria.items():
+            known = self.texts[filling.template][criterion]
+            # those first that the group doesn't have under another criterion
+            texts = sorted(self.generator.sample(known, len(known)), key=used.__contains__)[:count]
             used.update(texts)
             for number, text in enumerate(texts, 1):
                 name = f"{filling.group}-{criterion}" + (f"-{number}" if count > 1 else "")
                 made.append(Question(name, filling, criterion, filled(text, template, filling.values)))
         return made
 
-    def _drawn(self, texts: Sequence[str], count: int, used: Collection[str]) -> list[str]:
-        """So many phrasings, those first that the group doesn't have under another criterion."""
-        order = self._generator.sample(texts, len(texts))
-        return sorted(order, key=lambda text: text in used)[:count]
-
-
-def _repeats(group: Sequence[Question]) -> int:
-    return len(group) - len({one.query for one in group})
-
 
 def criteria_of(plan: SamplingPlan, present: Sequence[str]) -> dict[str, int]:
     """Phrasings of each criterion in every group.
 
-    Args:
-        plan: what is wanted.
-        present: the criteria that there are.
-
     Raises:
-        ConfigError: the plan names another one, or asks for none of it.
+        ConfigError: the plan names one that isn't present, or asks for none of it.
     """
     if not plan.criteria:
         return dict.fromkeys(present, 1)
@@ -227,11 +208,7 @@ def check_size(plan: SamplingPlan, criteria: Mapping[str, int]) -> int:
 
 
 def check_shares(plan: SamplingPlan) -> None:
-    """Whether all shares are ones.
-
-    Raises:
-        ConfigError: one is out of its range.
-    """
+    """Raise a ConfigError if a share of the plan is out of its range."""
     for name, share in plan.quotas.items():
         if not 0 <= share <= 1:
             raise ConfigError(f"--quota {name}={share:g}: use a share from 0 to 1")
@@ -258,44 +235,36 @@ def _allotted(
 
     Shares are of the sample as it is in the end, so it shrinks until they hold.
     """
-    total = min(groups, sum(map(len, waiting.values())))
-    whole = total
-    while True:
-        counts = _evenly(waiting, templates, plan, total, share)
-        reached = sum(counts.values())
-        if reached == total:
-            return counts, total < whole
+
+    def evenly(total: int) -> dict[str, int]:
+        """One group for every template in turn, until the total is reached or nothing may be taken any more."""
+        most = {
+            name: min(len(found), max(1, _floor(share * total)), _floor(plan.quotas.get(name, 1) * total))
+            for name, found in waiting.items()
+        }
+        left = {name: _floor(quota * total) for name, quota in plan.quotas.items() if name not in templates}
+        counts = dict.fromkeys(waiting, 0)
+        remaining = total
+        open_ = [name for name in waiting if most[name]]
+        while remaining and open_:
+            still = []
+            for name in open_:
+                first = templates[name].tables[0]
+                if not remaining or left.get(first, 1) < 1:
+                    continue
+                counts[name] += 1
+                remaining -= 1
+                if first in left:
+                    left[first] -= 1
+                if counts[name] < most[name]:
+                    still.append(name)
+            open_ = still
+        return counts
+
+    whole = total = min(groups, sum(map(len, waiting.values())))
+    while (reached := sum((counts := evenly(total)).values())) < total:
         total = reached
-
-
-def _evenly(
-    waiting: Mapping[str, Sequence[object]],
-    templates: Mapping[str, QueryTemplate],
-    plan: SamplingPlan,
-    total: int,
-    share: float,
-) -> dict[str, int]:
-    """One group for every template in turn, until the total is reached or nothing may be taken any more."""
-    most = {name: min(len(found), max(1, _floor(share * total)), _floor(plan.quotas.get(name, 1) * total))
-            for name, found in waiting.items()}  # fmt: skip
-    left = {name: _floor(quota * total) for name, quota in plan.quotas.items() if name not in templates}
-    counts = dict.fromkeys(waiting, 0)
-    remaining = total
-    open_ = [name for name in waiting if most[name]]
-    while remaining and open_:
-        still = []
-        for name in open_:
-            first = templates[name].tables[0]
-            if not remaining or left.get(first, 1) < 1:
-                continue
-            counts[name] += 1
-            remaining -= 1
-            if first in left:
-                left[first] -= 1
-            if counts[name] < most[name]:
-                still.append(name)
-        open_ = still
-    return counts
+    return counts, total < whole
 
 
 def _floor(value: float) -> int:

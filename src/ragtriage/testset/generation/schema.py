@@ -7,6 +7,8 @@ from typing import Any, ClassVar, Literal
 
 from ragtriage.core.validation import STRICT
 
+Dialect = Literal["sqlite", "postgresql", "duckdb"]
+"""SQLAlchemy's names of databases."""
 ColumnType = Literal["text", "integer", "number", "date", "datetime", "time", "boolean", "other"]
 
 
@@ -62,7 +64,7 @@ class Schema:
     """The part of a database that questions are made from."""
 
     dialect: str
-    """SQLAlchemy's name of it: sqlite, postgresql, duckdb."""
+    """See `Dialect`."""
     tables: tuple[Table, ...]
 
     @property

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from ragtriage.core.validation import STRICT
-from ragtriage.testset.generation.schema import Column, ForeignKey, Schema, Table
+from ragtriage.testset.generation.schema import Column, Dialect, ForeignKey, Schema, Table
 from ragtriage.testset.generation.yaml_files import Entry, read_yaml, yaml_text
 
 HEADER = """
@@ -24,7 +24,7 @@ class _File:
     """The file's own fields."""
 
     __pydantic_config__: ClassVar[Any] = STRICT
-    dialect: Literal["sqlite", "postgresql", "duckdb"]
+    dialect: Dialect
     tables: tuple[Any, ...] = ()
 
 

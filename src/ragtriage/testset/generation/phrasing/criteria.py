@@ -8,23 +8,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.testset.generation.phrasing.text_measures import (
-    AUXILIARIES,
-    FUNCTION,
-    PRONOUNS,
-    SLOT,
-    WH,
-    WORD,
-    Leaks,
-    casual_in,
-    edits_between,
-    first_word,
-    formal_in,
-    plain_words,
-    sentences_in,
-    usual_words,
-    words_in,
-)
+from ragtriage.testset.generation.phrasing import text_measures as m
 from ragtriage.testset.generation.query_templates import QueryTemplate
 from ragtriage.testset.generation.schema import Schema
 
@@ -34,7 +18,7 @@ MOST_EDITS = 8
 """Of a phrasing with typing mistakes: two for each of the four."""
 CONTEXT = 8
 """Words that distracting context has at least."""
-_IDLE = WH | AUXILIARIES | PRONOUNS | {"a", "an", "the"}
+_IDLE = m.WH | m.AUXILIARIES | m.PRONOUNS | {"a", "an", "the"}
 
 SHORTEST_LONG = 30
 """Words from which on a phrasing is long: the paper's."""
@@ -56,8 +40,7 @@ class Criterion:
 CRITERIA: tuple[Criterion, ...] = (
     Criterion("short", f"one plain question in as few words as possible, at most {LONGEST_SHORT}"),
     Criterion(
-        "long",
-        f"at least {SHORTEST_LONG} words: why somebody asks, without a hint at the answer, and the question",
+        "long", f"at least {SHORTEST_LONG} words: why somebody asks, without a hint at the answer, and the question"
     ),
     Criterion("question", "one plain question, complete, with a question mark at its end"),
     Criterion("directive", 'a command such as "Tell me …" or "Give me …", without a question mark'),
@@ -116,37 +99,29 @@ class Requirements:
     """The plain questions, with question marks; typing mistakes are measured against them."""
     usual: Mapping[str, float] = field(default_factory=dict)
     """Placeholder → words of a typical value."""
-    leaks: Leaks | None = None
+    leaks: m.Leaks | None = None
     allowed: frozenset[str] = frozenset()
     """Words of the schema that may stand in a phrasing though a value is called so."""
 
     def verify(self, text: str, criterion: Criterion) -> dict[str, float]:
-        """What was measured of a phrasing.
-
-        Args:
-            text: with its placeholders.
-            criterion: what it is to be like.
-
-        Raises:
-            Refusal: it can't be used; says why.
-        """
+        """What was measured of a phrasing; a Refusal is raised if it can't be used under the criterion."""
         self._check_placeholders(text)
         shape = self.template.shape
         columns = (*self.template.placeholders, *([f"{shape.table}.{shape.select}"] if shape else []))
         if leaked := self.leaks.found(text, columns, self.allowed) if self.leaks else None:
             raise Refusal(f"it says “{leaked}”, which is a value")
-        measures: dict[str, float] = {"words": words_in(text, self.usual)}
+        measures: dict[str, float] = {"words": m.words_in(text, self.usual)}
         if criterion.own:
             return measures
         if criterion.name == "typos":
-            edits = edits_between(text, self.plains)
+            edits = m.edits_between(text, self.plains)
             if edits is None:
                 raise Refusal("there is no plain question to measure its typing mistakes against")
             measures["edits"] = edits
-        if criterion.name == "keywords" and (idle := sorted((set(plain_words(text)) & _IDLE) - self.allowed)):
+        if criterion.name == "keywords" and (idle := sorted((set(m.plain_words(text)) & _IDLE) - self.allowed)):
             raise Refusal(f"it has a word that no search needs: {idle[0]}")
         if criterion.name == "distracting":
-            number = next((w for w in plain_words(text) if any(c.isdigit() for c in w) and w not in self.allowed), "")
+            number = next((w for w in m.plain_words(text) if any(c.isdigit() for c in w) and w not in self.allowed), "")
             if number:
                 raise Refusal(f"its context has the number {number}, which could be an answer")
         for fails, reason in _CHECKS[criterion.name]:
@@ -155,16 +130,11 @@ class Requirements:
         return measures
 
     def _check_placeholders(self, text: str) -> None:
-        """Whether exactly the query's placeholders stand in the text.
-
-        Raises:
-            Refusal: they don't.
-        """
         if not text.strip() or "\n" in text:
             raise Refusal("it is empty" if not text.strip() else "it has more than one line")
         if len(text) > LONGEST:
             raise Refusal(f"it has more than {LONGEST:,} characters")
-        said = SLOT.findall(text)
+        said = m.SLOT.findall(text)
         wanted = self.template.placeholders
         for name in wanted:
             if said.count(name) != 1:
@@ -173,29 +143,21 @@ class Requirements:
         added = next((name for name in said if name not in wanted), None)
         if added:
             raise Refusal(f"it has a placeholder that the query hasn't: [{added}]")
-        if re.search(r"[\[\]]", SLOT.sub("", text)):
+        if re.search(r"[\[\]]", m.SLOT.sub("", text)):
             raise Refusal("it has a square bracket that belongs to no placeholder")
 
 
 def requirements_of(
-    schema: Schema, template: QueryTemplate, plains: Sequence[str], values: Mapping[str, Sequence[str]], leaks: Leaks
+    schema: Schema, template: QueryTemplate, plains: Sequence[str], values: Mapping[str, Sequence[str]], leaks: m.Leaks
 ) -> Requirements:
-    """What the phrasings of a query template must fulfil.
-
-    Args:
-        schema: the database's; its words may stand in every phrasing.
-        template: whose phrasings.
-        plains: the plain questions.
-        values: placeholder → values.
-        leaks: of the same values.
-    """
-    usual = usual_words({name: values[name] for name in template.placeholders if name in values})
+    """What the phrasings of a template must fulfil, given its plain questions; words of the schema may stand in all."""
+    usual = m.usual_words({name: values[name] for name in template.placeholders if name in values})
     said = [
         text
         for table in schema.tables
         for text in (table.words, *(c.words for c in table.columns), *(key.words for key in table.foreign_keys))
     ]
-    singles = {word.lower() for text in said for word in WORD.findall(text)}
+    singles = {word.lower() for text in said for word in m.WORD.findall(text)}
     return Requirements(template, tuple(plains), usual, leaks, frozenset(singles | {f"{word}s" for word in singles}))
 
 
@@ -204,10 +166,10 @@ _Check = tuple[Callable[[str, Mapping[str, float]], bool], str]
 
 
 def _without_slots(text: str) -> str:
-    return SLOT.sub("x", text)
+    return m.SLOT.sub("x", text)
 
 
-_ONE_SENTENCE: _Check = (lambda text, _: sentences_in(text) > 1, "it has more than one sentence")
+_ONE_SENTENCE: _Check = (lambda text, _: m.sentences_in(text) > 1, "it has more than one sentence")
 _NO_QUESTION: _Check = (lambda text, _: "?" in _without_slots(text), "it has a question mark")
 _CHECKS: Mapping[str, tuple[_Check, ...]] = {
     "short": (
@@ -221,7 +183,7 @@ _CHECKS: Mapping[str, tuple[_Check, ...]] = {
         (lambda text, _: not text.endswith("?"), "it doesn't end with a question mark"),
         _ONE_SENTENCE,
         (
-            lambda text, _: not WH & set(plain_words(text)) and first_word(text) not in AUXILIARIES,
+            lambda text, _: not m.WH & set(m.plain_words(text)) and m.first_word(text) not in m.AUXILIARIES,
             "it has no question word, and no verb at its beginning",
         ),
     ),
@@ -229,21 +191,18 @@ _CHECKS: Mapping[str, tuple[_Check, ...]] = {
         _NO_QUESTION,
         (
             lambda text, _: (
-                first_word(text.lower().removeprefix("please").lstrip(" ,")) in FUNCTION - {"tell", "please"} | {""}
+                m.first_word(text.lower().removeprefix("please").lstrip(" ,")) in m.FUNCTION - {"tell", "please"} | {""}
             ),
             "it doesn't begin with a command",
         ),
     ),
     "formal": (
-        (lambda text, _: casual_in(text) > 0, "it has a contraction or a casual word"),
-        (lambda text, _: formal_in(text) == 0, "it has no polite word"),
+        (lambda text, _: m.casual_in(text) > 0, "it has a contraction or a casual word"),
+        (lambda text, _: m.formal_in(text) == 0, "it has no polite word"),
     ),
-    "casual": ((lambda text, _: casual_in(text) == 0, "it has neither a contraction nor a casual word"),),
+    "casual": ((lambda text, _: m.casual_in(text) == 0, "it has neither a contraction nor a casual word"),),
     "keywords": (
-        (
-            lambda text, _: bool(re.search(r"[.?!](?:\s|$)", _without_slots(text))),
-            "it has the end of a sentence",
-        ),
+        (lambda text, _: bool(re.search(r"[.?!](?:\s|$)", _without_slots(text))), "it has the end of a sentence"),
     ),
     "typos": (
         (
@@ -253,11 +212,11 @@ _CHECKS: Mapping[str, tuple[_Check, ...]] = {
     ),
     "indirect": (
         _NO_QUESTION,
-        (lambda text, _: first_word(text) in WH | AUXILIARIES, "it begins like a direct question"),
+        (lambda text, _: m.first_word(text) in m.WH | m.AUXILIARIES, "it begins like a direct question"),
     ),
     "distracting": (
         (
-            lambda text, found: sentences_in(_without_slots(text)) < 2 or found["words"] < 2 * CONTEXT,
+            lambda text, found: m.sentences_in(_without_slots(text)) < 2 or found["words"] < 2 * CONTEXT,
             "it has no context around the question",
         ),
         (lambda text, _: "?" not in _without_slots(text), "it has no question in it"),

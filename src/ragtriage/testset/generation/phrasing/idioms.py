@@ -98,20 +98,6 @@ IDIOMS = tuple(_read())
 
 
 def idiom_of(words: str, sort: Sort, type_: ColumnType, table: str) -> Idiom | None:
-    """The first idiom that fits a column; None if none does.
-
-    Args:
-        words: what the column is called.
-        sort: what its row is.
-        type_: the column's.
-        table: what the row is called.
-    """
-    for idiom in IDIOMS:
-        if (
-            idiom.column.fullmatch(words)
-            and sort in idiom.rows
-            and type_ in idiom.types
-            and idiom.table.search(table.lower())
-        ):
-            return idiom
-    return None
+    """The first idiom that fits a column of these words, whose row is of this sort and called `table`."""
+    fitting = (one for one in IDIOMS if one.column.fullmatch(words) and sort in one.rows and type_ in one.types)
+    return next((one for one in fitting if one.table.search(table.lower())), None)

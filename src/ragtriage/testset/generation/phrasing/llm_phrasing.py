@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ragtriage.core.errors import ConfigError, JudgeError
 from ragtriage.core.verdicts import Failure
 from ragtriage.judges.llm.fencing import quoted
-from ragtriage.judges.llm.messages import Prompt
 from ragtriage.judges.llm.text_writer import Lists, Writer, asking_for_lists
 from ragtriage.testset.generation.phrasing.criteria import CRITERIA, Criterion, Refusal, Requirements, requirements_of
 from ragtriage.testset.generation.phrasing.phrased import Phrased, Refused
@@ -49,14 +48,14 @@ class _Work:
         """The criteria under which there are too few phrasings."""
         return [one for one in criteria if len(self.found.get(one.name, ())) < self.count]
 
-    def take(self, criterion: Criterion, texts: Sequence[str]) -> None:
+    def take(self, criterion: Criterion, texts: Sequence[str], required: Requirements | None = None) -> None:
         """Verify phrasings; as many as are wanted are kept."""
         kept = self.found.setdefault(criterion.name, [])
         for text in texts:
             if len(kept) == self.count or any(text == one.text for one in kept):
                 continue
             try:
-                measures = self.required.verify(text, criterion)
+                measures = (required or self.required).verify(text, criterion)
             except Refusal as error:
                 self.refused.append(Refused(self.template.id, criterion.name, str(error), text, self.writer.name))
             else:
@@ -102,11 +101,10 @@ def phrase_with(
     leaks = Leaks(known)
     works = []
     for template in templates:
-        plains = _plains(schema, template)
-        required = requirements_of(schema, template, plains, known, leaks)
+        required = requirements_of(schema, template, _plains(schema, template), known, leaks)
         works.append(_Work(schema, template, required, writer, per_criterion))
     stops = asyncio.run(_all(works, criteria, seed, together))
-    return _collected(works, criteria, next((str(stop) for stop in stops if stop), ""))
+    return _collected(works, criteria, next((stop for stop in stops if stop), ""))
 
 
 async def _all(works: Sequence[_Work], criteria: Sequence[Criterion], seed: int, together: int) -> list[str]:
@@ -142,22 +140,13 @@ def _mistype(work: _Work, criterion: Criterion, seed: int) -> None:
     plains = [one.text for one in work.found.get(QUESTION, ())]
     if not plains:
         return
-    required = Requirements(
-        work.template, tuple(plains), work.required.usual, work.required.leaks, work.required.allowed
-    )  # a model's question may be far from the rules' own
-    work.required, before = required, work.required
+    required = replace(work.required, plains=tuple(plains))  # a model's question may be far from the rules' own
     chance = random.Random(f"{seed}:{work.template.id}:{criterion.name}")  # noqa: S311  # a choice of letters
-    work.take(criterion, [with_typos(plains[n % len(plains)], chance) for n in range(TRIES)])
-    work.required = before
+    work.take(criterion, [with_typos(plains[n % len(plains)], chance) for n in range(TRIES)], required)
 
 
 async def _asked(work: _Work, criteria: Sequence[Criterion]) -> Lists | Failure:
-    members = tuple(f"c{number}" for number in range(1, len(criteria) + 1))
-    return await work.writer.lists(_prompt(work, criteria), members)
-
-
-def _prompt(work: _Work, criteria: Sequence[Criterion]) -> Prompt:
-    """What is asked for one template: its SQL, what the names mean, the criteria, and what was refused."""
+    """Ask for one template: its SQL, what the names mean, the criteria, and what was refused."""
     template, words = work.template, []
     for table in work.schema.tables:
         if table.name in template.tables:
@@ -175,20 +164,16 @@ def _prompt(work: _Work, criteria: Sequence[Criterion]) -> Prompt:
         parts.append("What the names mean:\n" + "\n".join(words))
     if work.required.plains:
         parts.append(f"One plain way of asking: {quoted(work.required.plains[0])}")
-    asked = "\n".join(
-        f"c{number}: {quoted(one.says) if one.own else one.says}" for number, one in enumerate(criteria, 1)
-    )
-    parts.append(f"Write {work.count} under each of these criteria:\n{asked}")
     names = {criterion.name: f"c{number}" for number, criterion in enumerate(criteria, 1)}
-    bad = [
-        f"- {names[one.criterion]}: {quoted(one.text)}: {one.reason}" for one in work.refused if one.criterion in names
-    ]
-    if bad:
+    asked = "\n".join(f"{names[one.name]}: {quoted(one.says) if one.own else one.says}" for one in criteria)
+    parts.append(f"Write {work.count} under each of these criteria:\n{asked}")
+    refused = [one for one in work.refused if one.criterion in names]
+    if bad := [f"- {names[one.criterion]}: {quoted(one.text)}: {one.reason}" for one in refused]:
         parts.append("These can't be used; write others:\n" + "\n".join(bad))
     members = tuple(names.values())
-    return asking_for_lists(
-        prompt_text("phrasings"), "\n\n".join(parts), members, THOUGHT + TOKENS * work.count * len(members)
-    )
+    room = THOUGHT + TOKENS * work.count * len(members)
+    prompt = asking_for_lists(prompt_text("phrasings"), "\n\n".join(parts), members, room)
+    return await work.writer.lists(prompt, members)
 
 
 def _plains(schema: Schema, template: QueryTemplate) -> list[str]:

@@ -73,12 +73,7 @@ def sort_of(table: Table) -> Sort:
 
 
 def preposition(words: str, belongs: Sort = "thing") -> str:
-    """What stands before a noun where something belongs to it: "on" an album, "in" a department; "of" if unknown.
-
-    Args:
-        words: what it belongs to.
-        belongs: what belongs to it.
-    """
+    """What stands before a noun that something belongs to: "on" an album, "in" a department; "of" if unknown."""
     noun = head_of(words)
     if noun in _ENSEMBLES:
         return "in" if belongs == "person" else "by"

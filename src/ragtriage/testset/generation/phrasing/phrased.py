@@ -59,15 +59,7 @@ def lacking(
     maker: str,
     count: int,
 ) -> list[QueryTemplate]:
-    """The templates that have fewer phrasings than wanted under some criterion.
-
-    Args:
-        templates: all.
-        criteria: the wanted ones.
-        there: phrasings that there are; those of the maker and those written by hand count.
-        maker: `rules`, or a model's name.
-        count: how many are wanted of each.
-    """
+    """The templates that have fewer than `count` phrasings under some criterion, by the maker or written by hand."""
     has = Counter((one.template, one.criterion) for one in there if one.made_by in {maker, WRITTEN})
     return [one for one in templates if any(has[one.id, criterion.name] < count for criterion in criteria)]
 
@@ -79,14 +71,9 @@ def added(
     new: Iterable[TextTemplate],
     count: int,
 ) -> Added:
-    """New phrasings put beside those that there are, as many as are missing.
+    """New phrasings, by one maker, put beside those that there are, until there are `count` under each criterion.
 
-    Args:
-        templates: all; phrasings of others are kept at the end.
-        criteria: of this call.
-        there: phrasings that there are.
-        new: of this call, by one maker.
-        count: how many are wanted of each criterion.
+    Phrasings of other templates are kept at the end.
     """
     taken: list[TextTemplate] = []
     has: dict[tuple[str, str, str], list[str]] = {}

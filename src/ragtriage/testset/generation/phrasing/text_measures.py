@@ -16,13 +16,10 @@ AUXILIARIES = frozenset(
     "is are was were am be been do does did has have had can could will would shall should may might must".split()
 )
 PRONOUNS = frozenset("i you he she it we they me him her us them my your his its our their this that these".split())
-FUNCTION = (
-    WH | AUXILIARIES | PRONOUNS
-    | frozenset(
-        "a an the of in on at by for from to with as and or not no if whether there here so up out about than then "
-        "tell know please just all one any some more only into over".split()
-    )
-)  # fmt: skip
+FUNCTION = frozenset(
+    "a an the of in on at by for from to with as and or not no if whether there here so up out about than then tell "
+    "know please just all one any some more only into over".split()
+).union(WH, AUXILIARIES, PRONOUNS)
 """Words without a meaning of their own: a value that is made of them alone is in every other sentence."""
 _CONTRACTION = re.compile(
     r"\b(?:\w+n['’]t|\w+['’](?:m|re|ve|ll|d)|(?:what|who|where|when|how|it|that|there|here|let|he|she)['’]s)\b",
@@ -50,9 +47,8 @@ def usual_words(values: Mapping[str, Sequence[str]]) -> dict[str, float]:
 def words_in(text: str, usual: Mapping[str, float]) -> float:
     """The number of words, each placeholder counted as a typical value of it."""
     slots = SLOT.findall(text)
-    return len(WORD.findall(SLOT.sub(" ", text).replace(" 's ", " "))) + sum(
-        usual.get(name, USUAL_WORDS) for name in slots
-    )
+    words = WORD.findall(SLOT.sub(" ", text).replace(" 's ", " "))
+    return len(words) + sum(usual.get(name, USUAL_WORDS) for name in slots)
 
 
 def plain_words(text: str) -> list[str]:
@@ -132,21 +128,19 @@ class Leaks:
         self._lengths = {name: sorted({len(words) for words in known}) for name, known in self._known.items()}
 
     def found(self, text: str, columns: Collection[str], allowed: Collection[str]) -> str | None:
-        """The first value that stands in the text, in small letters; None if there is none.
+        """The first value of these columns that stands in the text, in small letters; None if there is none.
 
         A value that is made of function words or of words that are allowed anyway tells nothing, and isn't looked for.
-
-        Args:
-            text: with its placeholders.
-            columns: whose values count.
-            allowed: words of the schema, in small letters.
         """
         parts = [[word.lower() for word in WORD.findall(part)] for part in SLOT.split(text)[::2]]
-        for column in columns:
-            for length in self._lengths.get(column, ()):
-                for part in parts:
-                    for start in range(len(part) - length + 1 if length else 0):
-                        words = tuple(part[start : start + length])
-                        if words in self._known[column] and any(w not in FUNCTION and w not in allowed for w in words):
-                            return " ".join(words)
+        spans = (
+            (column, tuple(part[start : start + length]))
+            for column in columns
+            for length in self._lengths.get(column, ())
+            for part in parts
+            for start in range(len(part) - length + 1 if length else 0)
+        )
+        for column, words in spans:
+            if words in self._known[column] and any(word not in FUNCTION and word not in allowed for word in words):
+                return " ".join(words)
         return None
