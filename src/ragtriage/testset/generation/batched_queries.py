@@ -36,9 +36,6 @@ def rows_at_once(
 
     Returns:
         Place in `some` → rows, as `wide` would give them.
-
-    Raises:
-        InputError: the database refuses the query, or it takes too long.
     """
     names = [f"{shape.table_of(f.occurrence)}.{f.column}" for f in shape.filters]
     condition, parameters = _among(columns, names, some)
@@ -77,16 +74,9 @@ def says_more(template: QueryTemplate, schema: Schema) -> bool:
 def needed(
     template: QueryTemplate, schema: Schema, database: Database, some: Sequence[Mapping[str, Value]]
 ) -> Sequence[Mapping[str, Value]]:
-    """The combinations in which several rows have the name: a question that says more than a person would is none.
+    """Of a template that `says_more`, the combinations in which several rows have the name.
 
-    Args:
-        template: one that `says_more`.
-        schema: the database's.
-        database: what is asked.
-        some: values by placeholder.
-
-    Raises:
-        InputError: the database refuses the query, or it takes too long.
+    Elsewhere the question would say more than a person does.
     """
     shape = template.shape
     if shape is None or not some:

@@ -38,22 +38,13 @@ def words_of(name: str) -> str:
 
 def column_words(name: str, table: str) -> str:
     """The words of a column, without its table's where they stand before it: `StadiumName` of a stadium is "name"."""
-    words, owner = words_of(name), singular(words_of(table))
-    for before in (owner, words_of(table)):
-        rest = words.removeprefix(before + " ")
-        if rest != words:
-            return rest
-    return words
+    words, owner = words_of(name), words_of(table)
+    before = next((one for one in (singular(owner), owner) if words.startswith(f"{one} ")), "")
+    return words.removeprefix(f"{before} ")
 
 
 def reference_words(columns: Sequence[str], table: str, referred: str) -> str:
-    """What the referred row is to the one that refers: `RepId` is "representative", `ReportsTo` "manager".
-
-    Args:
-        columns: those that refer.
-        table: the table that they stand in.
-        referred: the table that they refer to.
-    """
+    """What the referred row is to the one that refers: `RepId` is "representative", `ReportsTo` "manager"."""
     target = singular(words_of(referred))
     if len(columns) != 1:
         return target

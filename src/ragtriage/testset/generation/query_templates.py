@@ -97,12 +97,7 @@ def quoted(name: str, dialect: str) -> str:
 
 
 def aliases_of(tables: Sequence[str], taken: Sequence[str]) -> list[str]:
-    """A name for each occurrence of a table: its own, and for further ones `Employee_2`, which no table has.
-
-    Args:
-        tables: of each occurrence.
-        taken: the names of all tables.
-    """
+    """A name for each occurrence of a table: its own, and for further ones `Employee_2`, which no table has taken."""
     used: list[str] = []
     for table in tables:
         alias, number = table, 1

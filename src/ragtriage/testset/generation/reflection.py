@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import inspect
+from sqlalchemy import Inspector, inspect
 from sqlalchemy import types as sa
 from sqlalchemy.exc import SAWarning, SQLAlchemyError
 
@@ -114,42 +114,35 @@ def _reflected(database: Database) -> dict[str, _Raw]:
     """Through SQLAlchemy's inspector."""
     inspector = inspect(database.connection)
     names = sorted(name for name in inspector.get_table_names() if not name.startswith("sqlite_"))
-    columns = inspector.get_multi_columns()
-    keys = inspector.get_multi_pk_constraint()
-    foreign = inspector.get_multi_foreign_keys()
-    unique = inspector.get_multi_unique_constraints()
-    indexes = inspector.get_multi_indexes()
-    comments: dict[Any, Any] = {}
-    if database.dialect != "sqlite":
-        comments.update(inspector.get_multi_table_comment())
-    inline = _sqlite_unique(database) if database.dialect == "sqlite" else {}
-    found = {}
-    for name in names:
-        key = (None, name)
-        single = [tuple(u["column_names"]) for u in unique.get(key) or ()]
-        single += [
-            tuple(str(c) for c in index["column_names"])
-            for index in indexes.get(key) or ()
-            if index.get("unique") and not index.get("dialect_options", {}).get(f"{database.dialect}_where")
-            and all(index["column_names"])
-        ]  # fmt: skip
-        comment: Any = comments.get(key) or {}
-        primary: Any = keys.get(key) or {}
-        found[name] = _Raw(
-            tuple(
+    sqlite = database.dialect == "sqlite"
+    inline = _sqlite_unique(database) if sqlite else {}
+    return {
+        name: _Raw(
+            columns=tuple(
                 (c["name"], _type_of(c["type"]), bool(c.get("nullable", True)), str(c.get("comment") or ""))
-                for c in columns[key]
+                for c in inspector.get_columns(name)
             ),
-            tuple(primary.get("constrained_columns") or ()),
-            tuple(dict.fromkeys([*single, *inline.get(name, ())])),
-            tuple(
+            primary_key=tuple(inspector.get_pk_constraint(name)["constrained_columns"]),
+            unique=tuple(dict.fromkeys([*_unique(inspector, name, database.dialect), *inline.get(name, ())])),
+            foreign_keys=tuple(
                 (tuple(fk["constrained_columns"]), fk["referred_table"], tuple(fk["referred_columns"]))
-                for fk in foreign.get(key) or ()
-                if fk.get("referred_schema") is None
+                for fk in inspector.get_foreign_keys(name)
+                if fk["referred_schema"] is None
             ),
-            str(comment.get("text") or ""),
+            comment="" if sqlite else str(inspector.get_table_comment(name)["text"] or ""),
         )
-    return found
+        for name in names
+    }
+
+
+def _unique(inspector: Inspector, table: str, dialect: str) -> Iterator[tuple[str, ...]]:
+    """The columns of unique constraints, and of unique indexes that hold for all rows."""
+    for constraint in inspector.get_unique_constraints(table):
+        yield tuple(constraint["column_names"])
+    for index in inspector.get_indexes(table):
+        partial = index.get("dialect_options", {}).get(f"{dialect}_where")
+        if index["unique"] and not partial and all(index["column_names"]):
+            yield tuple(str(column) for column in index["column_names"])
 
 
 def _sqlite_unique(database: Database) -> dict[str, list[tuple[str, ...]]]:
@@ -180,21 +173,26 @@ def _duckdb(database: Database) -> dict[str, _Raw]:
         "SELECT table_name, constraint_type, constraint_column_names, referenced_table, referenced_column_names "  # noqa: S608  # a constant
         f"FROM duckdb_constraints() WHERE {here} ORDER BY table_name, constraint_index"
     )
+
+    def declared(table: str, kind: str) -> list[tuple[Any, ...]]:
+        """Columns, and what they refer to, of each constraint of a kind."""
+        return [
+            (tuple(own), other, tuple(referred))
+            for name, of, own, other, referred in constraints
+            if (name, of) == (table, kind)
+        ]
+
     return {
         name: _Raw(
-            tuple(
+            columns=tuple(
                 (column, _DUCKDB.get(kind.split("(")[0], "other"), bool(nullable), about or "")
                 for table, column, kind, nullable, about in columns
                 if table == name
             ),
-            next((tuple(c[2]) for c in constraints if c[0] == name and c[1] == "PRIMARY KEY"), ()),
-            tuple(dict.fromkeys(tuple(c[2]) for c in constraints if c[0] == name and c[1] == "UNIQUE")),
-            tuple(
-                dict.fromkeys(
-                    (tuple(c[2]), c[3], tuple(c[4])) for c in constraints if c[0] == name and c[1] == "FOREIGN KEY"
-                )
-            ),
-            comment or "",
+            primary_key=next((own for own, *_ in declared(name, "PRIMARY KEY")), ()),
+            unique=tuple(dict.fromkeys(own for own, *_ in declared(name, "UNIQUE"))),
+            foreign_keys=tuple(dict.fromkeys(declared(name, "FOREIGN KEY"))),
+            comment=comment or "",
         )
         for name, comment in comments.items()
     }
@@ -211,32 +209,28 @@ def _type_of(kind: Any) -> ColumnType:
 def _table(name: str, raw: _Raw, kept: Mapping[str, _Raw], exclude: Collection[str], notes: list[str]) -> Table:
     foreign = []
     for columns, target, given in raw.foreign_keys:
-        referred = given or (kept[target].primary_key if target in kept else ())
-        present = target in kept and set(referred) <= {column[0] for column in kept[target].columns}
-        if not present or len(referred) != len(columns):
-            if target not in kept:
-                continue
-            notes.append(f"{name}: its foreign key ({', '.join(columns)}) to {target} names columns that aren't there")
+        if target not in kept:
             continue
-        foreign.append(ForeignKey(columns, target, referred, reference_words(columns, name, target)))
+        referred = given or kept[target].primary_key
+        if len(referred) == len(columns) and set(referred) <= {column for column, *_ in kept[target].columns}:
+            foreign.append(ForeignKey(columns, target, referred, reference_words(columns, name, target)))
+        else:
+            notes.append(f"{name}: its foreign key ({', '.join(columns)}) to {target} names columns that aren't there")
     order = [column for column, *_ in raw.columns]
     foreign.sort(key=lambda fk: [order.index(column) for column in fk.columns])  # SQLite names the last one first
-    keys = {column for fk in foreign for column in fk.columns} | {
-        column for columns, *_ in raw.foreign_keys for column in columns
-    }
+    keys = {column for columns, *_ in raw.foreign_keys for column in columns}
     shortened = [column_words(column, name) for column, *_ in raw.columns]
-    made = []
-    for (column, kind, nullable, comment), words in zip(raw.columns, shortened, strict=True):
-        made.append(
-            Column(
-                name=column,
-                type=kind,
-                words=words if shortened.count(words) == 1 else words_of(column),
-                nullable=nullable,
-                surrogate=f"{name}.{column}" in exclude or column in keys or _is_surrogate(column, kind, raw),
-                comment=comment,
-            )
+    made = [
+        Column(
+            name=column,
+            type=kind,
+            words=words if shortened.count(words) == 1 else words_of(column),
+            nullable=nullable,
+            surrogate=f"{name}.{column}" in exclude or column in keys or _is_surrogate(column, kind, raw),
+            comment=comment,
         )
+        for (column, kind, nullable, comment), words in zip(raw.columns, shortened, strict=True)
+    ]
     return Table(
         name=name,
         words=singular(words_of(name)),

@@ -20,9 +20,9 @@ def shape_of(
 
     Args:
         tree: with parameters `p0`, `p1`, …
-        placeholders: `table.column` of each.
-        resolved: the identity of each of its columns → table and column.
-        schema: where its foreign keys stand.
+        placeholders: `table.column` of each parameter.
+        resolved: the identity of each of the tree's columns → table and column.
+        schema: where the foreign keys stand.
     """
     places = _places_in(tree, resolved, schema)
     if places is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ragtriage.testset.generation.query_templates import Filter, Joined, QueryTemplate, Shape, in_order, template_of
 from ragtriage.testset.generation.schema import Column, ForeignKey, Schema, Table
@@ -47,30 +47,13 @@ def enumerate_templates(schema: Schema, *, aggregates: bool = False, most: int =
         most: how many at most; the least useful are left out.
     """
     tables = schema.by_name
-    families = [
-        _direct,
-        _referred,
-        _referred_twice,
-        _through_references,
-        _with_reference,
-        _listed,
-        _listed_over_bridges,
-    ]
-    if aggregates:
-        families += [_counted, _counted_over_bridges, _counted_by_value]
     found: dict[str, QueryTemplate] = {}
-    for family in families:
+    for family in (*_FAMILIES, *(_AGGREGATES if aggregates else ())):
         for table in schema.tables:
             for shape in family(table, tables):
                 if shape.filters and _allowed(shape):
                     places = [shape.table, *(one.table for one in shape.joined)]
-                    ordered = Shape(
-                        shape.table,
-                        shape.select,
-                        in_order(shape.filters, places, schema),
-                        shape.joined,
-                        shape.aggregate,
-                    )
+                    ordered = replace(shape, filters=in_order(shape.filters, places, schema))
                     template = template_of(ordered, schema)
                     found.setdefault(template.id, template)
     templates = tuple(found.values())
@@ -84,11 +67,9 @@ def asked(table: Table) -> list[Column]:
 
 def _allowed(shape: Shape) -> bool:
     """Not what it filters on, no way that comes back to it, and no placeholder that would mean two things."""
-    filtered = {(f.occurrence, f.column) for f in shape.filters}
-    if any(_comes_back(shape, one) for one in shape.filters):
-        return False
-    placeholders = [(shape.table_of(f.occurrence), f.column) for f in shape.filters]
-    return (0, shape.select) not in filtered and len(set(placeholders)) == len(placeholders)
+    placeholders = {(shape.table_of(one.occurrence), one.column) for one in shape.filters}
+    asks_itself = Filter(0, shape.select) in shape.filters or any(_comes_back(shape, one) for one in shape.filters)
+    return not asks_itself and len(placeholders) == len(shape.filters)
 
 
 def _comes_back(shape: Shape, one: Filter) -> bool:
@@ -249,3 +230,8 @@ def _counted_by_value(table: Table, tables: dict[str, Table]) -> Iterator[Shape]
     for column in asked(table) if key else ():
         if column.type == "text" and column.name not in table.names and not _UNCOUNTED & set(column.words.split()):
             yield Shape(table.name, str(key), (Filter(0, column.name),), (), "count")
+
+
+_FAMILIES = (_direct, _referred, _referred_twice, _through_references, _with_reference, _listed, _listed_over_bridges)
+"""The most useful templates first."""
+_AGGREGATES = (_counted, _counted_over_bridges, _counted_by_value)

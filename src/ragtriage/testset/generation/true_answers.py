@@ -37,12 +37,7 @@ class Answer:
 
 
 def typed(value: Any, column: ColumnType | None) -> Answer | None:
-    """A database's value as an answer; None if it is NULL, empty, or nothing that a text can say.
-
-    Args:
-        value: as the driver gives it.
-        column: what kind of column it comes from; None if that isn't known.
-    """
+    """A driver's value as an answer; None if it is NULL, empty, or nothing that a text can say."""
     if isinstance(value, bool) or (column == "boolean" and isinstance(value, int) and value in {0, 1}):
         return Answer(bool(value), "yes/no")
     if isinstance(value, int | Decimal | float):

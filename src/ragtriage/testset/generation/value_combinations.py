@@ -162,10 +162,9 @@ class Drawing:
         types = {column.name: column.type for column in table.columns}
         if len(table.primary_key) == 1 and types.get(table.primary_key[0]) == "integer":
             return self._database.quoted(table.primary_key[0])
-        has_row_numbers = self._schema.dialect == "duckdb" or (
-            self._schema.dialect == "sqlite" and not table.primary_key
-        )
-        return "rowid" if has_row_numbers else None
+        if self._dialect == "duckdb" or (self._dialect == "sqlite" and not table.primary_key):
+            return "rowid"
+        return None
 
     def _drawn(self, table: Table, key: str, most: int) -> list[int]:
         """Keys of rows, the next ones from evenly drawn points: gaps make the rows behind them likelier."""
