@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
+from ragtriage.core.validation import STRICT
 from ragtriage.testset.generation.optional_packages import exp
 from ragtriage.testset.generation.schema import Schema
 
@@ -74,12 +75,13 @@ class QueryTemplate:
 class TextTemplate:
     """One phrasing of a query template, with the same placeholders."""
 
+    __pydantic_config__: ClassVar[Any] = STRICT
     template: str
     """The query template's id."""
     criterion: str
     """The linguistic criterion that it fulfils: `short`, `long`, `casual`, …"""
     text: str
-    made_by: str = "rules"
+    made_by: str = "written"
     """`rules`, `written` (by hand), or the name of the model that wrote it."""
     measures: Mapping[str, float] = field(default_factory=dict)
     """What was measured of it, such as `words` and `edits`."""

@@ -74,18 +74,14 @@ def _places_in(
 
 
 def _conjuncts(condition: exp.Expr | None) -> Iterator[exp.Expr]:
-    match condition:
-        case None:
-            return
-        case exp.Where():
-            yield from _conjuncts(condition.this)
-        case exp.And():
-            yield from _conjuncts(condition.left)
-            yield from _conjuncts(condition.right)
-        case exp.Paren():
-            yield from _conjuncts(condition.this)
-        case _:
-            yield condition
+    """The conditions that all must hold, without AND and parentheses."""
+    inner = condition.this if isinstance(condition, exp.Where) else condition
+    inner = inner.unnest() if inner is not None else None
+    if isinstance(inner, exp.And):
+        yield from _conjuncts(inner.left)
+        yield from _conjuncts(inner.right)
+    elif inner is not None:
+        yield inner
 
 
 def _selected(one: exp.Expr) -> tuple[exp.Expr, Aggregate | None]:
@@ -109,18 +105,14 @@ def _joined(
     tables: Mapping[str, Table],
 ) -> Joined | None:
     """The join of an occurrence, if it follows a foreign key to or from one that stands before it."""
-    sorted_pairs = []
-    for pair in pairs:
-        if pair is None:
-            return None
-        earlier, here = sorted(pair)
-        if here[0] != number or earlier[0] >= number:
-            return None
-        sorted_pairs.append((earlier, here))
-    if not sorted_pairs or len({earlier[0] for earlier, _ in sorted_pairs}) != 1:
+    ordered = [sorted(pair) for pair in pairs if pair is not None]
+    earlier = {one[0] for one, _ in ordered}
+    if len(ordered) != len(pairs) or len(earlier) != 1 or any(here[0] != number for _, here in ordered):
         return None
-    to = sorted_pairs[0][0][0]
-    columns = {(earlier[1], here[1]) for earlier, here in sorted_pairs}
+    (to,) = earlier
+    if to >= number:
+        return None
+    columns = {(one[1], here[1]) for one, here in ordered}
     for outward, owner, target in ((True, names[to], names[number]), (False, names[number], names[to])):
         for fk in tables[owner].foreign_keys:
             along = list(zip(fk.columns, fk.referred, strict=True))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -53,18 +53,6 @@ class _Template:
     made_by: str = "written"
 
 
-@dataclass(frozen=True, slots=True)
-class _Phrasing:
-    """An entry of `phrasings.yaml`."""
-
-    __pydantic_config__: ClassVar[Any] = STRICT
-    template: str
-    criterion: str
-    text: str
-    made_by: str = "written"
-    measures: Mapping[str, float] = field(default_factory=dict)
-
-
 def templates_text(templates: Iterable[QueryTemplate]) -> str:
     """Templates as the text of their file."""
     entries = [{"id": one.id, "made_by": one.made_by, "sql": one.sql} for one in templates]
@@ -108,12 +96,12 @@ def read_phrasings(path: Path, templates: Sequence[QueryTemplate]) -> PhrasingsR
     known = {template.id: template for template in templates}
 
     def phrasing(entry: Entry) -> TextTemplate:
-        given = entry.fitted(_Phrasing)
-        if given.template not in known:
-            raise entry.error(f"template is {given.template!r}, which isn't in templates.yaml")
-        if wrong := misplaced(given.text, known[given.template]):
+        one = entry.fitted(TextTemplate)
+        if one.template not in known:
+            raise entry.error(f"template is {one.template!r}, which isn't in templates.yaml")
+        if wrong := misplaced(one.text, known[one.template]):
             raise entry.error(f"text {wrong}")
-        return TextTemplate(given.template, given.criterion, given.text, given.made_by, given.measures)
+        return one
 
     found, refused = _read(path, "phrasings", "template", phrasing, lambda one: (one.template, one.criterion, one.text))
     return PhrasingsRead(found, refused)

@@ -16,6 +16,8 @@ from ragtriage.testset.generation.phrasing.text_measures import Leaks
 from ragtriage.testset.generation.query_templates import QueryTemplate, TextTemplate
 from ragtriage.testset.generation.schema import Schema
 
+RULES = "rules"
+"""Who makes them."""
 TRIED = 60
 """Candidates for one criterion after which no more are tried."""
 
@@ -92,7 +94,7 @@ def _chosen(
             bad[text] = Refused(required.template.id, criterion.name, str(error), text)
             continue
         (again if text in used else new)[text] = TextTemplate(
-            required.template.id, criterion.name, text, measures=measures
+            required.template.id, criterion.name, text, RULES, measures
         )
         if len(new) == count:
             break
