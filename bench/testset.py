@@ -28,7 +28,7 @@ from ragtriage.testset.generation.reflection import reflect
 from ragtriage.testset.generation.sampling import SamplingPlan
 from ragtriage.testset.generation.sql_checks import check_template
 from ragtriage.testset.generation.template_enumeration import enumerate_templates
-from ragtriage.testset.generation.true_answers import typed
+from ragtriage.testset.generation.true_answers import typed_answer
 
 ROWS = 10_000_000
 TABLES = 200
@@ -53,7 +53,7 @@ def chinook(path: str) -> dict[str, Any]:
             if len(found) != 1:
                 again["none or several"] += 1
                 continue
-            answers = {getattr(typed(found[0][0], kind), "value", None) for kind in {None, *kinds.values()}}
+            answers = {getattr(typed_answer(found[0][0], kind), "value", None) for kind in {None, *kinds.values()}}
             again["same" if row["answer"] in answers else "different"] += 1
     largest = max(Counter(row["template"] for row in rows).values()) / len(rows)
     return {

@@ -215,13 +215,16 @@ def test_one_bad_template_or_filling_does_not_cost_the_others(command, url):
     assert "sql: it isn't one SELECT" in " ".join(said.out.split())
 
     lines = Path("set/fillings.jsonl").read_text(encoding="utf-8").splitlines()
-    Path("set/fillings.jsonl").write_text("\n".join([*lines, "{}", "nonsense"]) + "\n", encoding="utf-8")
+    nothing = json.dumps(json.loads(lines[0]) | {"group": "x", "answer": None})
+    Path("set/fillings.jsonl").write_text("\n".join([*lines, "{}", "nonsense", nothing]) + "\n", encoding="utf-8")
     said = command("testset", "sample", "set", "--size", "30", "--json")
     assert said.code == 0
     assert [f"line {len(lines) + n}" in why for n, why in enumerate(said.json["questions"]["refused"][1:], 1)] == [
         True,
         True,
+        True,
     ]
+    assert said.json["questions"]["refused"][-1].endswith("answer is missing: write [] where there is none")
 
 
 def test_a_template_written_by_hand_is_filled(command, url):

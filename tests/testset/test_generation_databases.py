@@ -18,7 +18,7 @@ from ragtriage.testset.generation.schema import Schema
 from ragtriage.testset.generation.sql_checks import check_template
 from ragtriage.testset.generation.template_enumeration import enumerate_templates
 from ragtriage.testset.generation.true_answers import Policies
-from ragtriage.testset.generation.value_combinations import Drawing
+from ragtriage.testset.generation.value_combinations import CombinationSampler
 
 Run = Callable[[str], None]
 
@@ -41,8 +41,8 @@ def schema_of(database: Database) -> Schema:
 
 def fill(database: Database, sql: str, large: int = 100_000, **terms) -> TemplateFilled:
     schema = schema_of(database)
-    drawing = Drawing(database, schema, large=large)
-    return fill_template(check_template(sql, schema), schema, drawing, database, FillTerms(**terms))
+    sampler = CombinationSampler(database, schema, large=large)
+    return fill_template(check_template(sql, schema), schema, sampler, database, FillTerms(**terms))
 
 
 def answers(found: TemplateFilled) -> dict[tuple[object, ...], object]:
@@ -190,10 +190,10 @@ def test_the_blind_product_asks_also_for_what_does_not_occur(database):
 def test_enumerated_templates_run_and_their_answers_are_single(database):
     schema = schema_of(database)
     found = enumerate_templates(schema, aggregates=True).templates
-    drawing = Drawing(database, schema)
+    sampler = CombinationSampler(database, schema)
     groups: dict[str, Filling] = {}
     for template in found:
-        result = fill_template(template, schema, drawing, database, FillTerms())
+        result = fill_template(template, schema, sampler, database, FillTerms())
         assert result.problem == ""
         groups |= {one.group: one for one in result.fillings}
         for one in result.fillings:
@@ -279,12 +279,12 @@ def test_what_a_name_says_alone_isnt_told_apart(database, large):
         if one.placeholders == ("book.title", "author.first_name", "author.last_name")
         and 'SELECT "book"."price"' in one.sql
     )
-    drawing = Drawing(database, schema, large=large)
-    found = fill_template(template, schema, drawing, database, FillTerms())
+    sampler = CombinationSampler(database, schema, large=large)
+    found = fill_template(template, schema, sampler, database, FillTerms())
 
     assert {one.values["book.title"] for one in found.fillings} == {"Twice"}
     assert found.counts["needless"] == found.counts["occurring"] - 2
-    written = fill_template(replace(template, made_by="written"), schema, drawing, database, FillTerms())
+    written = fill_template(replace(template, made_by="written"), schema, sampler, database, FillTerms())
     assert len(written.fillings) == found.counts["occurring"]
 
 

@@ -42,7 +42,8 @@ def test_names_become_words(name, words):
 @pytest.mark.parametrize(
     ("many", "one"),
     [("albums", "album"), ("media types", "media type"), ("companies", "company"), ("people", "person"),
-     ("addresses", "address"), ("status", "status"), ("series", "series"), ("boxes", "box"), ("bus", "bus")],
+     ("addresses", "address"), ("status", "status"), ("series", "series"), ("boxes", "box"), ("bus", "bus"),
+     ("shelves", "shelf"), ("lives", "life"), ("headquarters", "headquarters"), ("criteria", "criterion")],
 )  # fmt: skip
 def test_plurals_become_singular(many, one):
     assert singular(many) == one

@@ -203,7 +203,17 @@ def test_typing_mistakes_stay_out_of_placeholders_and_of_what_clings_to_them() -
 
 @pytest.mark.parametrize(
     ("one", "many"),
-    [("city", "cities"), ("day", "days"), ("person", "people"), ("bus", "buses"), ("invoice line", "invoice lines")],
+    [
+        ("city", "cities"),
+        ("day", "days"),
+        ("person", "people"),
+        ("bus", "buses"),
+        ("invoice line", "invoice lines"),
+        ("salesperson", "salespeople"),
+        ("axis", "axes"),
+        ("headquarters", "headquarters"),
+        ("staff", "staff"),
+    ],
 )
 def test_plurals(one: str, many: str) -> None:
     assert plural(one) == many

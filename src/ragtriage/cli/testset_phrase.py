@@ -32,7 +32,7 @@ from ragtriage.testset.generation.phrasing import (
     criteria_named,
     lacking,
     phrase,
-    phrase_with,
+    phrase_by_model,
 )
 from ragtriage.testset.generation.query_templates import QueryTemplate, TextTemplate
 from ragtriage.testset.generation.schema import Schema
@@ -156,7 +156,7 @@ def _by_model(  # what a model needs to know
         opened = stack.enter_context(open_store(place))
         writer = chosen.writer(opened.answers(), tickets=opened.tickets())
         stack.enter_context(stoppable(chosen))
-        found = phrase_with(
+        found = phrase_by_model(
             writer,
             schema,
             templates,

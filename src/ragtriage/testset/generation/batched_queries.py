@@ -58,10 +58,10 @@ def rows_at_once(
     }
 
 
-def says_more(template: QueryTemplate, schema: Schema) -> bool:
-    """Whether an enumerated template names its row and says something else of it: the album of a named track.
+def overspecified(template: QueryTemplate, schema: Schema) -> bool:
+    """Whether an enumerated template says more of a row than its name: the album of a named track.
 
-    What somebody wrote so is wanted so.
+    Templates that somebody wrote are never overspecified: their author wants them so.
     """
     shape = template.shape
     if shape is None or shape.aggregate or template.made_by != "enumerated":
@@ -71,13 +71,10 @@ def says_more(template: QueryTemplate, schema: Schema) -> bool:
     return bool(names) and own >= set(names) and len(shape.filters) > len(names)
 
 
-def needed(
+def ambiguously_named(
     template: QueryTemplate, schema: Schema, database: Database, some: Sequence[Mapping[str, Value]]
 ) -> Sequence[Mapping[str, Value]]:
-    """Of a template that `says_more`, the combinations in which several rows have the name.
-
-    Elsewhere the question would say more than a person does.
-    """
+    """Of an overspecified template, the combinations in which several rows share the name; only these need more."""
     shape = template.shape
     if shape is None or not some:
         return some

@@ -27,7 +27,7 @@ from ragtriage.testset.generation.reflection import reflect
 from ragtriage.testset.generation.sampling import SamplingPlan, check_shares, check_size, criteria_of, half_width
 from ragtriage.testset.generation.template_enumeration import MOST, enumerate_templates
 from ragtriage.testset.generation.true_answers import Policies
-from ragtriage.testset.generation.value_combinations import Drawing, Kind
+from ragtriage.testset.generation.value_combinations import CombinationSampler, Kind
 
 PER_CRITERION = 3
 """Phrasings of a template under each criterion; every group takes one of them."""
@@ -125,11 +125,11 @@ def count(database: Database, terms: BuildTerms) -> list[Counted]:
         schema, templates, criteria_named(terms.criteria), per_criterion=terms.per_criterion, seed=terms.plan.seed
     )
     texts = Counter(one.template for one in phrased.texts)
-    drawing = Drawing(database, schema, terms.plan.seed)
+    sampler = CombinationSampler(database, schema, terms.plan.seed)
     found = []
     for template in templates:
         try:
-            drawn = drawing.combinations(template, terms.fill_terms().per_template)
+            drawn = sampler.combinations(template, terms.fill_terms().per_template)
             known = drawn.product if terms.combinations == "product" else drawn.occurring
             found.append(Counted(template.id, template.sql, texts[template.id], known, drawn.product, drawn.sampled))
         except InputError as error:

@@ -24,7 +24,7 @@ from ragtriage.testset.generation.template_files import (
     read_templates,
     templates_text,
 )
-from ragtriage.testset.generation.value_combinations import Drawing
+from ragtriage.testset.generation.value_combinations import CombinationSampler
 
 SCHEMA, TEMPLATES, PHRASINGS, FILLINGS, QUESTIONS = (
     "schema.yaml",
@@ -131,12 +131,12 @@ def make_fillings(
         )
     read = read_templates(folder / TEMPLATES, schema)
     with PartlyFilled(path, inputs) as part:
-        drawing = Drawing(database, schema, terms.seed)
+        sampler = CombinationSampler(database, schema, terms.seed)
         for number, template in enumerate(read.templates):
             if progress:
                 progress(number, len(read.templates))
             if template.id not in part.done:
-                part.add(fill_template(template, schema, drawing, database, terms))
+                part.add(fill_template(template, schema, sampler, database, terms))
         results = [part.done[template.id] for template in read.templates]
         numbers = _filled_numbers(results)
         if not numbers["fillings"]:

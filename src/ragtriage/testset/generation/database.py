@@ -1,4 +1,4 @@
-"""A database that is only read: opened so that nothing can be written, every statement limited in time and rows."""
+"""A read-only database connection; every statement is limited in time and rows."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Database:
         self._deadline = float("inf")
 
     def __enter__(self) -> Self:
-        with self._speaking():
+        with self._told_errors():
             self._connection = self.engine.connect()
         return self
 
@@ -139,7 +139,11 @@ class Database:
         """
         given = dict(parameters or {})
         streaming = self.connection.execution_options(stream_results=True)
-        with self._speaking(), self._limited(), closing(streaming.execute(text(_escaped(sql, given)), given)) as result:
+        with (
+            self._told_errors(),
+            self._limited(),
+            closing(streaming.execute(text(_escaped(sql, given)), given)) as result,
+        ):
             return [tuple(row) for row in result.fetchmany(self.limits.rows if limit is None else limit)]
 
     def _engine(self, address: URL) -> Engine:
@@ -180,7 +184,7 @@ class Database:
         return time.monotonic() > self._deadline
 
     @contextmanager
-    def _speaking(self) -> Iterator[None]:
+    def _told_errors(self) -> Iterator[None]:
         try:
             yield
         except (SQLAlchemyError, sqlite3.Error) as error:

@@ -48,7 +48,10 @@ def read_fillings(path: Path, templates: Iterable[QueryTemplate]) -> FillingsRea
         if not line.strip():
             continue
         try:
-            one = _checked(validated(Filling, json.loads(line)), known)
+            given = json.loads(line)
+            if isinstance(given, dict) and given.get("answer") in (None, ""):
+                raise Invalid("answer is missing: write [] where there is none")
+            one = _checked(validated(Filling, given), known)
             if one.group in found:
                 raise Invalid("group is that of an earlier line")
             found[one.group] = one
@@ -73,8 +76,6 @@ def _checked(one: Filling, known: Mapping[str, QueryTemplate]) -> Filling:
     for name in known[one.template].placeholders:
         if name not in one.values:
             raise Invalid(f"values lacks {name}")
-    if one.answer == "":
-        raise Invalid("answer is empty: write [] where there is none")
     return one
 
 

@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 
 from ragtriage.core.errors import InputError
 from ragtriage.core.validation import STRICT
-from ragtriage.testset.generation.batched_queries import SPARE, Rows, needed, rows_at_once, says_more
+from ragtriage.testset.generation.batched_queries import SPARE, Rows, ambiguously_named, overspecified, rows_at_once
 from ragtriage.testset.generation.database import Database, TooSlow
 from ragtriage.testset.generation.placeholders import Value, bound, shown_value
 from ragtriage.testset.generation.query_templates import QueryTemplate, Shape, aliases_of, digest, quoted
 from ragtriage.testset.generation.schema import ColumnType, Schema, Table
-from ragtriage.testset.generation.true_answers import Answer, AnswerType, Policies, typed
-from ragtriage.testset.generation.value_combinations import Drawing, Kind
+from ragtriage.testset.generation.true_answers import Answer, AnswerType, Policies, typed_answer
+from ragtriage.testset.generation.value_combinations import CombinationSampler, Kind
 
 PER_TEMPLATE = 100
 """Fillings of a template, by default."""
@@ -72,7 +72,7 @@ class FillTerms:
 
 
 def fill_template(
-    template: QueryTemplate, schema: Schema, drawing: Drawing, database: Database, terms: FillTerms
+    template: QueryTemplate, schema: Schema, sampler: CombinationSampler, database: Database, terms: FillTerms
 ) -> TemplateFilled:
     """The fillings of one template; what the database refuses, or takes too long for, is told in `problem`."""
     counts: Counter[str] = Counter()
@@ -80,14 +80,14 @@ def fill_template(
     problem = ""
     sampled = False
     try:
-        more = says_more(template, schema)
+        more = overspecified(template, schema)
         most = terms.per_template * _SPARE * (SPARE if more else 1)
-        drawn = drawing.combinations(template, most, terms.combinations)
+        drawn = sampler.combinations(template, most, terms.combinations)
         counts.update(occurring=drawn.occurring, product=drawn.product, empty=drawn.skipped)
         sampled = drawn.sampled
-        chosen = needed(template, schema, database, drawn.values) if more else drawn.values
+        chosen = ambiguously_named(template, schema, database, drawn.values) if more else drawn.values
         counts["needless"] += len(drawn.values) - len(chosen)
-        asked = _Asked(template, schema, database, terms.policies)
+        asked = _QueryRunner(template, schema, database, terms.policies)
         for place, values in enumerate(chosen):
             if len(found) == terms.per_template:
                 break
@@ -107,7 +107,7 @@ def fill_template(
     return TemplateFilled(template.id, tuple(found), dict(counts), sampled, problem)
 
 
-class _Asked:
+class _QueryRunner:
     """One template, asked with one combination after the other."""
 
     def __init__(self, template: QueryTemplate, schema: Schema, database: Database, policies: Policies) -> None:
@@ -166,7 +166,7 @@ class _Asked:
         nothing = Answer((), "none")
         if not values:
             return nothing if self._policies.none == "no-answer" else "none"
-        answers = [typed(value, self._column) for value in values]
+        answers = [typed_answer(value, self._column) for value in values]
         if len(values) == 1:
             return answers[0] or (nothing if self._policies.null == "no-answer" else "null")
         if self._policies.several == "drop" or len(values) > LONGEST_LIST:

@@ -61,7 +61,7 @@ def _pattern(template: QueryTemplate) -> re.Pattern[str]:
     return re.compile(rf"\[({'|'.join(re.escape(name) for name in template.placeholders)})\]")
 
 
-def misplaced(text: str, template: QueryTemplate) -> str:
+def placeholder_problem(text: str, template: QueryTemplate) -> str:
     """What is wrong with the placeholders of a phrasing; empty if nothing is."""
     for name in template.placeholders:
         if f"[{name}]" not in text:

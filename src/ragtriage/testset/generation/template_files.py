@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 
 from ragtriage.core.errors import InputError
 from ragtriage.core.validation import STRICT
-from ragtriage.testset.generation.placeholders import misplaced
+from ragtriage.testset.generation.placeholders import placeholder_problem
 from ragtriage.testset.generation.query_templates import QueryTemplate, TextTemplate
 from ragtriage.testset.generation.schema import Schema
 from ragtriage.testset.generation.sql_checks import Refused, check_template
@@ -99,7 +99,7 @@ def read_phrasings(path: Path, templates: Sequence[QueryTemplate]) -> PhrasingsR
         one = entry.fitted(TextTemplate)
         if one.template not in known:
             raise entry.error(f"template is {one.template!r}, which isn't in templates.yaml")
-        if wrong := misplaced(one.text, known[one.template]):
+        if wrong := placeholder_problem(one.text, known[one.template]):
             raise entry.error(f"text {wrong}")
         return one
 

@@ -36,7 +36,7 @@ class Answer:
     type: AnswerType
 
 
-def typed(value: Any, column: ColumnType | None) -> Answer | None:
+def typed_answer(value: Any, column: ColumnType | None) -> Answer | None:
     """A driver's value as an answer; None if it is NULL, empty, or nothing that a text can say."""
     if isinstance(value, bool) or (column == "boolean" and isinstance(value, int) and value in {0, 1}):
         return Answer(bool(value), "yes/no")

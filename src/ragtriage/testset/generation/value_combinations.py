@@ -1,4 +1,4 @@
-"""Which values the placeholders of a template get: combinations that occur together, drawn by the database's keys."""
+"""Values for the placeholders of a template: combinations that occur together, sampled by the database's keys."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class Combinations:
     """Whether only drawn rows of a large table were looked at, so that the counts are of these."""
 
 
-class Drawing:
-    """Draws combinations from a database.
+class CombinationSampler:
+    """Samples combinations of values from a database.
 
     Args:
         database: an open one.

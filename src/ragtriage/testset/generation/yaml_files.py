@@ -1,4 +1,4 @@
-"""YAML that a person edits: read with errors that name file, entry and field, written at once with a header."""
+"""YAML files that people edit: errors name file, entry and field; writing is atomic."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragtriage.testset.generation.phrasing.criteria import CRITERIA, NAMES, Criterion, criteria_named
-from ragtriage.testset.generation.phrasing.llm_phrasing import phrase_with
+from ragtriage.testset.generation.phrasing.llm_phrasing import phrase_by_model
 from ragtriage.testset.generation.phrasing.phrased import Added, Phrased, Refused, added, lacking
 from ragtriage.testset.generation.phrasing.rule_phrasing import phrase
 
@@ -18,5 +18,5 @@ __all__ = [
     "criteria_named",
     "lacking",
     "phrase",
-    "phrase_with",
+    "phrase_by_model",
 ]

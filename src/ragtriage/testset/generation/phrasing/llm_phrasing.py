@@ -62,7 +62,7 @@ class _Work:
                 kept.append(TextTemplate(self.template.id, criterion.name, text, self.writer.name, measures))
 
 
-def phrase_with(
+def phrase_by_model(
     writer: Writer,
     schema: Schema,
     templates: Sequence[QueryTemplate],
