@@ -37,11 +37,13 @@ from ragtriage.core.case import Case
 from ragtriage.core.errors import InputError
 from ragtriage.diagnosis import needs_of
 from ragtriage.evaluation.estimate import Rehearsal, rehearse, together
-from ragtriage.judges.build import ConfiguredJudge, JudgeConfig
+from ragtriage.judges.build import ConfiguredJudge
+from ragtriage.judges.config import JudgeConfig
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.wrappers import AnswerMemory, Cascade, InMemory
 from ragtriage.readers import CaseFile, Limits, open_cases
-from ragtriage.report.terminal_plan import print_rehearsal
+from ragtriage.report.plan_document import plan_document
+from ragtriage.report.terminal import print_document
 from ragtriage.runs.execute import SelectedRows, Selection, Survey
 from ragtriage.runs.tally import Criteria
 from ragtriage.store import open_store
@@ -108,9 +110,9 @@ def show_plan(
         InputError: no row can be used.
         StoreError: the memory can't be read.
     """
-    notes = _notes(chosen.choice)
-    if chosen.choice.batch_api:  # it takes the same requests, but wants a place for its tickets
-        chosen = ConfiguredJudge(replace(chosen.choice, batch_api=False, wait=False))
+    notes = _notes(chosen.config)
+    if chosen.config.batch_api:  # it takes the same requests, but wants a place for its tickets
+        chosen = ConfiguredJudge(replace(chosen.config, batch_api=False, wait=False))
     found = []
     for trial in range(times):
         judge = chosen.judge(memory, trial=trial)
@@ -139,7 +141,7 @@ def print_planned(rehearsal: Rehearsal, file: str, judge: str, *, as_json: bool,
         sys.stdout.write(json.dumps(found) + "\n")
     else:
         shown = Path(file).name if Path(file).is_absolute() else file
-        print_rehearsal(Console(), rehearsal, input=shown, judge=judge, notes=notes)
+        print_document(Console(), plan_document(rehearsal, input=shown, judge=judge, notes=notes))
 
 
 def planned(  # noqa: PLR0913  # what an evaluation takes, and how exactly it is to be known
