@@ -19,16 +19,16 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from ragtriage.testset.making.answers import typed
-from ragtriage.testset.making.binding import bound
-from ragtriage.testset.making.building import BuildTerms, build
-from ragtriage.testset.making.checking import check_template
-from ragtriage.testset.making.database import Database
-from ragtriage.testset.making.enumerating import enumerate_templates
-from ragtriage.testset.making.filling import FillTerms
-from ragtriage.testset.making.reflecting import reflect
-from ragtriage.testset.making.sampling import SamplingPlan
-from ragtriage.testset.making.steps import make_fillings, make_schema, make_templates
+from ragtriage.testset.generation.build import BuildTerms, build
+from ragtriage.testset.generation.build_steps import make_fillings, make_schema, make_templates
+from ragtriage.testset.generation.database import Database
+from ragtriage.testset.generation.fillings import FillTerms
+from ragtriage.testset.generation.placeholders import bound
+from ragtriage.testset.generation.reflection import reflect
+from ragtriage.testset.generation.sampling import SamplingPlan
+from ragtriage.testset.generation.sql_checks import check_template
+from ragtriage.testset.generation.template_enumeration import enumerate_templates
+from ragtriage.testset.generation.true_answers import typed_answer
 
 ROWS = 10_000_000
 TABLES = 200
@@ -53,7 +53,7 @@ def chinook(path: str) -> dict[str, Any]:
             if len(found) != 1:
                 again["none or several"] += 1
                 continue
-            answers = {getattr(typed(found[0][0], kind), "value", None) for kind in {None, *kinds.values()}}
+            answers = {getattr(typed_answer(found[0][0], kind), "value", None) for kind in {None, *kinds.values()}}
             again["same" if row["answer"] in answers else "different"] += 1
     largest = max(Counter(row["template"] for row in rows).values()) / len(rows)
     return {

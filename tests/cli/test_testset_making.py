@@ -181,13 +181,13 @@ WRONG_SCHEMA = {
     "dialect": (lambda v: v.update(dialect="oracle"), "dialect is 'oracle'"),
     "type": (
         lambda v: v["tables"][0]["columns"][0].update(type="int"),
-        r"tables[1] (author), columns[1] (author_id): type",
+        "tables[1] (author), columns[1] (author_id): type is 'int'",
     ),
-    "typo": (lambda v: v["tables"][0].update(name_columns=["x"]), "tables[1] (author): name_columns is no field here"),
+    "typo": (lambda v: v["tables"][0].update(name_columns=["x"]), "(author): no field is called 'name_columns'"),
     "names": (lambda v: v["tables"][0].update(names=["nick"]), "names names 'nick', which is no column of author"),
-    "words": (lambda v: v["tables"][0].update(words=3), "words is 3: write a text"),
+    "words": (lambda v: v["tables"][0].update(words=3), "words must be a text, not 3"),
     "fk": (lambda v: v["tables"][1]["foreign_keys"][0].update(table="x"), "table is 'x', which isn't in this file"),
-    "flag": (lambda v: v["tables"][0]["columns"][0].update(surrogate="yes"), "surrogate is 'yes': write true or false"),
+    "flag": (lambda v: v["tables"][0]["columns"][0].update(surrogate="yes"), "surrogate must be true or false"),
 }
 
 
@@ -215,13 +215,16 @@ def test_one_bad_template_or_filling_does_not_cost_the_others(command, url):
     assert "sql: it isn't one SELECT" in " ".join(said.out.split())
 
     lines = Path("set/fillings.jsonl").read_text(encoding="utf-8").splitlines()
-    Path("set/fillings.jsonl").write_text("\n".join([*lines, "{}", "nonsense"]) + "\n", encoding="utf-8")
+    nothing = json.dumps(json.loads(lines[0]) | {"group": "x", "answer": None})
+    Path("set/fillings.jsonl").write_text("\n".join([*lines, "{}", "nonsense", nothing]) + "\n", encoding="utf-8")
     said = command("testset", "sample", "set", "--size", "30", "--json")
     assert said.code == 0
     assert [f"line {len(lines) + n}" in why for n, why in enumerate(said.json["questions"]["refused"][1:], 1)] == [
         True,
         True,
+        True,
     ]
+    assert said.json["questions"]["refused"][-1].endswith("answer is missing: write [] where there is none")
 
 
 def test_a_template_written_by_hand_is_filled(command, url):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ragtriage.testset.making.enumerating import enumerate_templates
-from ragtriage.testset.making.schema import Column, ColumnType, ForeignKey, Schema, Table
-from ragtriage.testset.making.template import QueryTemplate
+from ragtriage.testset.generation.query_templates import QueryTemplate
+from ragtriage.testset.generation.schema import Column, ColumnType, ForeignKey, Schema, Table
+from ragtriage.testset.generation.template_enumeration import enumerate_templates
 
 
 def columns(**types: ColumnType) -> tuple[Column, ...]:

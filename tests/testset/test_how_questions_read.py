@@ -8,13 +8,13 @@ import pytest
 from ferry_schema import SCHEMA as FERRIES
 from ferry_schema import TEMPLATES
 
-from ragtriage.testset.making.binding import shown_value
-from ragtriage.testset.making.enumerating import enumerate_templates
-from ragtriage.testset.making.phrasing import criteria_named, phrase
-from ragtriage.testset.making.phrasing.asking import wordings_of
-from ragtriage.testset.making.phrasing.english import is_plural, plural
-from ragtriage.testset.making.phrasing.nouns import sort_of
-from ragtriage.testset.making.schema import Column, ColumnType, Schema, Table
+from ragtriage.testset.generation.english import is_plural, plural
+from ragtriage.testset.generation.phrasing import criteria_named, phrase
+from ragtriage.testset.generation.phrasing.nouns import sort_of
+from ragtriage.testset.generation.phrasing.questions import wordings_of
+from ragtriage.testset.generation.placeholders import shown_value
+from ragtriage.testset.generation.schema import Column, ColumnType, Schema, Table
+from ragtriage.testset.generation.template_enumeration import enumerate_templates
 
 
 def table(words: str, **types: ColumnType) -> Table:

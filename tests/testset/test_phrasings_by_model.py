@@ -20,8 +20,8 @@ from ragtriage.judges.llm.messages import Prompt, Rejected, Reply
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.text_writer import Writer
 from ragtriage.judges.wrappers import InMemory
-from ragtriage.testset.making.phrasing import criteria_named, phrase_with
-from ragtriage.testset.making.template_writing import write_templates
+from ragtriage.testset.generation.llm_templates import write_templates
+from ragtriage.testset.generation.phrasing import criteria_named, phrase_by_model
 
 SHIP = template("ship.length", "ship.name")
 GOOD = {
@@ -65,7 +65,7 @@ def known(says: str, times: int) -> list[str]:  # the pen gives both
 def test_what_a_model_writes_is_kept_under_its_name() -> None:
     pen = Pen(known)
     wanted = criteria_named(["short", "directive"], ["as a pirate would ask"])
-    found = phrase_with(writer_of(pen), SCHEMA, [SHIP], wanted)
+    found = phrase_by_model(writer_of(pen), SCHEMA, [SHIP], wanted)
 
     assert [(one.criterion, one.text, one.made_by) for one in found.texts] == [
         (name, GOOD[name], "fake:model") for name in ("short", "directive", "as a pirate would ask")
@@ -76,7 +76,7 @@ def test_what_a_model_writes_is_kept_under_its_name() -> None:
 
 def test_the_model_is_told_the_sql_the_words_and_the_placeholders_and_no_value() -> None:
     pen = Pen(known)
-    phrase_with(writer_of(pen), SCHEMA, [SHIP], criteria_named(["short"]), values={"ship.name": ["Sea Cloud"]})
+    phrase_by_model(writer_of(pen), SCHEMA, [SHIP], criteria_named(["short"]), values={"ship.name": ["Sea Cloud"]})
 
     asked = pen.prompts[0].user
     assert json.dumps(SHIP.sql) in asked
@@ -87,7 +87,7 @@ def test_the_model_is_told_the_sql_the_words_and_the_placeholders_and_no_value()
 
 
 def test_sql_without_a_shape_can_be_phrased_too() -> None:
-    found = phrase_with(writer_of(Pen(known)), SCHEMA, [replace(SHIP, shape=None)], criteria_named(["short"]))
+    found = phrase_by_model(writer_of(Pen(known)), SCHEMA, [replace(SHIP, shape=None)], criteria_named(["short"]))
     assert [one.text for one in found.texts] == [GOOD["short"]]
 
 
@@ -96,7 +96,7 @@ def test_what_is_refused_is_told_to_the_model_once_and_shown() -> None:
         return ["How long is it?"] if times == 1 else known(says, times)
 
     pen = Pen(better)
-    found = phrase_with(writer_of(pen), SCHEMA, [SHIP], criteria_named(["short"]))
+    found = phrase_by_model(writer_of(pen), SCHEMA, [SHIP], criteria_named(["short"]))
     assert [one.text for one in found.texts] == [GOOD["short"]]
     assert [(one.text, one.reason, one.made_by) for one in found.refused] == [
         ("How long is it?", "the placeholder [ship.name] is missing", "fake:model")
@@ -104,28 +104,28 @@ def test_what_is_refused_is_told_to_the_model_once_and_shown() -> None:
     assert 'c1: "How long is it?": the placeholder [ship.name] is missing' in pen.prompts[1].user
 
     bad = Pen(lambda says, times: ["How long is it?"])
-    never = phrase_with(writer_of(bad), SCHEMA, [SHIP], criteria_named(["short"]))
+    never = phrase_by_model(writer_of(bad), SCHEMA, [SHIP], criteria_named(["short"]))
     assert len(bad.prompts) == 2
     assert [one.reason for one in never.without] == ["the model wrote 0 of 1 that can be used"]
 
 
 def test_typing_mistakes_are_made_by_rule_in_what_the_model_wrote() -> None:
     pen = Pen(known)
-    found = phrase_with(writer_of(pen), SCHEMA, [SHIP], criteria_named(["typos"]), per_criterion=1)
+    found = phrase_by_model(writer_of(pen), SCHEMA, [SHIP], criteria_named(["typos"]), per_criterion=1)
     (one,) = found.texts
     assert (one.criterion, one.made_by) == ("typos", "fake:model")
     assert one.text != GOOD["question"]
     assert 1 <= one.measures["edits"] <= 8
     assert "typing" not in pen.prompts[0].user
-    assert found == phrase_with(writer_of(Pen(known)), SCHEMA, [SHIP], criteria_named(["typos"]))
+    assert found == phrase_by_model(writer_of(Pen(known)), SCHEMA, [SHIP], criteria_named(["typos"]))
 
 
 def test_nothing_is_paid_twice() -> None:
     memory = InMemory()
     first, second = Pen(known), Pen(known)
     wanted = criteria_named(["short", "directive"])
-    once = phrase_with(writer_of(first, memory), SCHEMA, [SHIP], wanted)
-    assert phrase_with(writer_of(second, memory), SCHEMA, [SHIP], wanted) == once
+    once = phrase_by_model(writer_of(first, memory), SCHEMA, [SHIP], wanted)
+    assert phrase_by_model(writer_of(second, memory), SCHEMA, [SHIP], wanted) == once
     assert (len(first.prompts), len(second.prompts)) == (1, 0)
 
 
@@ -133,12 +133,12 @@ def test_a_stop_keeps_what_there_is_and_the_same_call_goes_on() -> None:
     memory, wanted = InMemory(), criteria_named(["short"])
     ships = [one for one in TEMPLATES if one.placeholders == ("ship.name",)][:4]
     pen = Pen(lambda says, times: ["What is it about [ship.name]?"])
-    stopped = phrase_with(writer_of(pen, memory, max_requests=2), SCHEMA, ships, wanted)
+    stopped = phrase_by_model(writer_of(pen, memory, max_requests=2), SCHEMA, ships, wanted)
     assert len(stopped.texts) == 2
     assert "--max-requests" in stopped.stopped
     assert [one.reason for one in stopped.without] == [stopped.stopped] * 2
 
-    on = phrase_with(writer_of(pen, memory), SCHEMA, ships, wanted)
+    on = phrase_by_model(writer_of(pen, memory), SCHEMA, ships, wanted)
     assert len(on.texts) == 4
     assert len(pen.prompts) == 4
 
@@ -152,7 +152,7 @@ def test_a_request_that_fails_costs_its_own_template_only() -> None:
 
     ships = [one for one in TEMPLATES if one.placeholders == ("ship.name",)][:3]
     assert SHIP in ships
-    found = phrase_with(
+    found = phrase_by_model(
         writer_of(Torn(lambda says, times: ["What is it about [ship.name]?"])), SCHEMA, ships, criteria_named(["short"])
     )
     assert (len(found.texts), found.failed) == (2, 1)
@@ -167,9 +167,9 @@ def test_only_one_language_model_can_write() -> None:
 def test_guidance_stands_behind_the_head_and_is_part_of_what_was_asked() -> None:
     memory, wanted = InMemory(), criteria_named(["short"])
     first, second = Pen(known), Pen(known)
-    phrase_with(writer_of(first, memory), SCHEMA, [SHIP], wanted)
+    phrase_by_model(writer_of(first, memory), SCHEMA, [SHIP], wanted)
     ask = partial(Channel(LLMOptions(), Ledger()).ask, second)
-    phrase_with(Writer("fake:model", ask, memory, guidance="\n\nWe say vessel."), SCHEMA, [SHIP], wanted)
+    phrase_by_model(Writer("fake:model", ask, memory, guidance="\n\nWe say vessel."), SCHEMA, [SHIP], wanted)
     assert second.prompts[0].system == first.prompts[0].system + "\n\nWe say vessel."
 
 

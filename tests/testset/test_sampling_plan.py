@@ -8,10 +8,9 @@ from collections import Counter
 import pytest
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.testset.making.answers import Answer
-from ragtriage.testset.making.filling import Filling
-from ragtriage.testset.making.sampling import Sample, SamplingPlan, half_width, sample
-from ragtriage.testset.making.template import QueryTemplate, TextTemplate
+from ragtriage.testset.generation.fillings import Filling
+from ragtriage.testset.generation.query_templates import QueryTemplate, TextTemplate
+from ragtriage.testset.generation.sampling import Sample, SamplingPlan, half_width, sample
 
 TEMPLATES = [QueryTemplate(f"t{n}", "SELECT x", None, ("even" if n % 2 == 0 else "odd",), ("a.b",)) for n in range(20)]
 
@@ -27,7 +26,7 @@ def phrasings(*criteria: str, each: int = 1) -> list[TextTemplate]:
 
 def fillings(count: int, *templates: str) -> list[Filling]:
     return [
-        Filling(f"{name}-{n}", name, {"a.b": f"value {n}"}, "SELECT x", {}, Answer(n, "integer"), {})
+        Filling(f"{name}-{n}", name, {"a.b": f"value {n}"}, n, "integer", "SELECT x")
         for name in templates or [template.id for template in TEMPLATES]
         for n in range(count)
     ]
@@ -104,7 +103,7 @@ def test_templates_that_lack_a_criterion_are_counted():
 
 
 def test_two_groups_never_read_the_same():
-    twins = [*fillings(1, "t0"), Filling("twin", "t0", {"a.b": "value 0"}, "SELECT x", {}, Answer(7, "integer"), {})]
+    twins = [*fillings(1, "t0"), Filling("twin", "t0", {"a.b": "value 0"}, 7, "integer", "SELECT x")]
     found = drawn(SamplingPlan(size=4, max_share=1), twins)
 
     assert (found.groups, found.ambiguous) == (1, 1)

@@ -24,11 +24,11 @@ from ragtriage.report.making_document import counted_document, steps_document
 from ragtriage.report.terminal import print_document
 
 if TYPE_CHECKING:
-    from ragtriage.testset.making.answers import Policies
-    from ragtriage.testset.making.combinations import Kind
-    from ragtriage.testset.making.database import Database
-    from ragtriage.testset.making.sampling import SamplingPlan
-    from ragtriage.testset.making.steps import Step
+    from ragtriage.testset.generation.build_steps import Step
+    from ragtriage.testset.generation.database import Database
+    from ragtriage.testset.generation.sampling import SamplingPlan
+    from ragtriage.testset.generation.true_answers import Policies
+    from ragtriage.testset.generation.value_combinations import Kind
 
 SECONDS = 30.0
 
@@ -89,7 +89,7 @@ def schema(
 
     The database is only read. Exit codes: 0; 2 usage or input.
     """
-    from ragtriage.testset.making.steps import make_schema
+    from ragtriage.testset.generation.build_steps import make_schema
 
     with _opened(url, seconds) as database:
         _show([make_schema(database, out, _names(tables), _names(exclude), again=again)], as_json=as_json)
@@ -110,7 +110,7 @@ def templates(
 
     Exit codes: 0; 2 usage or input.
     """
-    from ragtriage.testset.making.steps import TEMPLATES, make_templates
+    from ragtriage.testset.generation.build_steps import TEMPLATES, make_templates
 
     path = out or schema_file.parent / TEMPLATES
     _show([make_templates(schema_file, path, aggregates=aggregates, most=most, again=again)], as_json=as_json)
@@ -132,8 +132,8 @@ def fill(  # a command's flags are its arguments
     Writes fillings.jsonl. Interrupted, it goes on where it was. Exit codes: 0; 2 usage or input; 3 incomplete (a
     template couldn't be filled).
     """
-    from ragtriage.testset.making.filling import FillTerms
-    from ragtriage.testset.making.steps import make_fillings
+    from ragtriage.testset.generation.build_steps import make_fillings
+    from ragtriage.testset.generation.fillings import FillTerms
 
     terms = FillTerms(per_template, _kind(filling), _policies(filling), seed)
     with _opened(url, seconds) as database, _filling() as advance:
@@ -152,7 +152,7 @@ def sample(
 
     Writes questions.jsonl, which `ragtriage collect` asks. Exit codes: 0; 2 usage or input.
     """
-    from ragtriage.testset.making.steps import make_questions
+    from ragtriage.testset.generation.build_steps import make_questions
 
     _show([make_questions(folder, _plan(plan), again=again)], as_json=as_json)
 
@@ -181,7 +181,7 @@ def build(  # noqa: PLR0913  # a command's flags are its arguments
     What is in the folder already, and made from the same, is kept; files that you edited are used as they stand. Exit
     codes: 0; 2 usage or input; 3 incomplete (a template couldn't be filled).
     """
-    from ragtriage.testset.making.building import BuildTerms, build, count, width_of
+    from ragtriage.testset.generation.build import BuildTerms, build, count, width_of
 
     terms = BuildTerms(
         tables=_names(tables),
@@ -222,7 +222,7 @@ MAKING: dict[str, Callable[..., None]] = {
 
 @contextmanager
 def _opened(url: str, seconds: float) -> Iterator[Database]:
-    from ragtriage.testset.making.database import Database, Limits
+    from ragtriage.testset.generation.database import Database, Limits
 
     with Database(url, Limits(seconds=seconds)) as database:
         yield database
@@ -287,7 +287,7 @@ def _kind(flags: FillFlags) -> Kind:
 
 
 def _policies(flags: FillFlags) -> Policies:
-    from ragtriage.testset.making.answers import Policies
+    from ragtriage.testset.generation.true_answers import Policies
 
     return Policies(
         _one_of("--none", flags.none, ("drop", "no-answer")),
@@ -297,7 +297,7 @@ def _policies(flags: FillFlags) -> Policies:
 
 
 def _plan(flags: PlanFlags) -> SamplingPlan:
-    from ragtriage.testset.making.sampling import SamplingPlan
+    from ragtriage.testset.generation.sampling import SamplingPlan
 
     counts = {name: int(value) for name, value in _pairs("--criterion", flags.criterion, "short=2", str.isdigit)}
     quotas = {name: float(value) for name, value in _pairs("--quota", flags.quota, "album=0.2", _is_number)}

@@ -23,8 +23,8 @@ from ragtriage.report.making_document import phrasings_document, refused_documen
 from ragtriage.report.terminal import print_document
 from ragtriage.report.words import plural
 from ragtriage.store import open_store
-from ragtriage.testset.making.filling_files import read_fillings
-from ragtriage.testset.making.phrasing import (
+from ragtriage.testset.generation.filling_files import read_fillings
+from ragtriage.testset.generation.phrasing import (
     NAMES,
     Added,
     Criterion,
@@ -33,13 +33,13 @@ from ragtriage.testset.making.phrasing import (
     criteria_named,
     lacking,
     phrase,
-    phrase_with,
+    phrase_by_model,
 )
-from ragtriage.testset.making.schema import Schema
-from ragtriage.testset.making.schema_file import read_schema
-from ragtriage.testset.making.template import QueryTemplate, TextTemplate
-from ragtriage.testset.making.template_files import phrasings_text, read_phrasings, read_templates
-from ragtriage.testset.making.yaml_files import write_whole
+from ragtriage.testset.generation.query_templates import QueryTemplate, TextTemplate
+from ragtriage.testset.generation.schema import Schema
+from ragtriage.testset.generation.schema_file import read_schema
+from ragtriage.testset.generation.template_files import phrasings_text, read_phrasings, read_templates
+from ragtriage.testset.generation.yaml_files import write_whole
 
 SHOWN = 10
 """Unusable entries that are quoted; all are counted."""
@@ -135,8 +135,7 @@ def _values(path: Path, templates: Sequence[QueryTemplate]) -> Mapping[str, Sequ
     selected = {one.id: f"{one.shape.table}.{one.shape.select}" for one in templates if one.shape}
     if path.exists():
         for filling in read_fillings(path, templates).fillings:
-            answer = filling.answer.value
-            said = {selected.get(filling.template, ""): answer, **filling.values}
+            said = {selected.get(filling.template, ""): filling.answer, **filling.values}
             for name, value in said.items():
                 if isinstance(value, str | int | float) and not isinstance(value, bool):
                     found.setdefault(name, {})[str(value)] = None
@@ -158,7 +157,7 @@ def _by_model(  # what a model needs to know
         opened = stack.enter_context(open_store(place))
         writer = chosen.writer(opened.answers(), tickets=opened.tickets())
         stack.enter_context(stoppable(chosen))
-        found = phrase_with(
+        found = phrase_by_model(
             writer,
             schema,
             templates,

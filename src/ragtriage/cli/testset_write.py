@@ -20,12 +20,12 @@ from ragtriage.judges.llm.ledger import dollars
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import plural
 from ragtriage.store import open_store
-from ragtriage.testset.making.schema import Schema
-from ragtriage.testset.making.schema_file import read_schema
-from ragtriage.testset.making.template import QueryTemplate
-from ragtriage.testset.making.template_files import read_templates, templates_text
-from ragtriage.testset.making.template_writing import TemplatesWritten, write_templates
-from ragtriage.testset.making.yaml_files import write_whole
+from ragtriage.testset.generation.llm_templates import TemplatesWritten, write_templates
+from ragtriage.testset.generation.query_templates import QueryTemplate
+from ragtriage.testset.generation.schema import Schema
+from ragtriage.testset.generation.schema_file import read_schema
+from ragtriage.testset.generation.template_files import read_templates, templates_text
+from ragtriage.testset.generation.yaml_files import write_whole
 
 SHOWN = 5
 """Refused templates that are quoted; all are counted."""

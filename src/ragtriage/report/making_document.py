@@ -11,12 +11,12 @@ from ragtriage.report.sanitize import one_line
 from ragtriage.report.templating import text_environment
 from ragtriage.report.words import plural
 from ragtriage.testset.example import Example
-from ragtriage.testset.making.phrasing import Phrased, Refused
-from ragtriage.testset.making.template import TextTemplate
+from ragtriage.testset.generation.phrasing import Phrased, Refused
+from ragtriage.testset.generation.query_templates import TextTemplate
 
 if TYPE_CHECKING:
-    from ragtriage.testset.making.building import Counted
-    from ragtriage.testset.making.steps import Step
+    from ragtriage.testset.generation.build import Counted
+    from ragtriage.testset.generation.build_steps import Step
 
 SHOWN = 20
 """Templates in the table of a dry run; all are in its sums and in `--json`."""

@@ -1,0 +1,218 @@
+"""Templates filled with values and answered by the database: groups, each with one true answer."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from ragtriage.core.errors import InputError
+from ragtriage.core.validation import STRICT
+from ragtriage.testset.generation.batched_queries import SPARE, Rows, ambiguously_named, overspecified, rows_at_once
+from ragtriage.testset.generation.database import Database, TooSlow
+from ragtriage.testset.generation.placeholders import Value, bound, shown_value
+from ragtriage.testset.generation.query_templates import QueryTemplate, Shape, aliases_of, digest, quoted
+from ragtriage.testset.generation.schema import ColumnType, Schema, Table
+from ragtriage.testset.generation.true_answers import Answer, AnswerType, Policies, typed_answer
+from ragtriage.testset.generation.value_combinations import CombinationSampler, Kind
+
+PER_TEMPLATE = 100
+"""Fillings of a template, by default."""
+LONGEST_LIST = 100
+"""Rows of an answer that is a list; a query with more is dropped as one with several answers."""
+_SPARE = 3
+"""Combinations that are tried for one that is wanted, since some have no single answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """One query with its values and its true answer: what a group of questions asks."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+    group: str
+    """A digest of the template's canonical SQL and its values."""
+    template: str
+    values: Mapping[str, Value]
+    """Placeholder → value."""
+    answer: Value | tuple[Value, ...]
+    """Dates in ISO form, as exact as they are stored; the empty tuple says that there is no answer."""
+    answer_type: AnswerType
+    sql: str
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+    """Of the SQL: name → value."""
+    keys: Mapping[str, Any] = field(default_factory=dict)
+    """Table → primary key of the row that the answer comes from; a counted answer has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateFilled:
+    """What came of one template."""
+
+    template: str
+    fillings: tuple[Filling, ...]
+    counts: Mapping[str, int]
+    """`occurring` and `product` combinations, those that were `tried` (`blind` of them are of the blind product),
+    and why some were dropped: `none`, `several`, `null`, `echo` (the question holds its answer), `needless` (the name
+    alone says which row is meant, and the question says more), `empty` (a value to ask with is missing)."""
+    sampled: bool = False
+    problem: str = ""
+    """Why nothing, or not all, could be had."""
+
+
+@dataclass(frozen=True, slots=True)
+class FillTerms:
+    """How templates are filled."""
+
+    per_template: int = PER_TEMPLATE
+    combinations: Kind = "occurring"
+    policies: Policies = field(default_factory=Policies)
+    seed: int = 0
+
+
+def fill_template(
+    template: QueryTemplate, schema: Schema, sampler: CombinationSampler, database: Database, terms: FillTerms
+) -> TemplateFilled:
+    """The fillings of one template; what the database refuses, or takes too long for, is told in `problem`."""
+    counts: Counter[str] = Counter()
+    found: list[Filling] = []
+    problem = ""
+    sampled = False
+    try:
+        more = overspecified(template, schema)
+        most = terms.per_template * _SPARE * (SPARE if more else 1)
+        drawn = sampler.combinations(template, most, terms.combinations)
+        counts.update(occurring=drawn.occurring, product=drawn.product, empty=drawn.skipped)
+        sampled = drawn.sampled
+        chosen = ambiguously_named(template, schema, database, drawn.values) if more else drawn.values
+        counts["needless"] += len(drawn.values) - len(chosen)
+        asked = _QueryRunner(template, schema, database, terms.policies)
+        for place, values in enumerate(chosen):
+            if len(found) == terms.per_template:
+                break
+            if sampled and place % terms.per_template == 0:
+                asked.ask_at_once(chosen[place : place + terms.per_template])
+            counts["tried"] += 1
+            counts["blind"] += not drawn.occurring or terms.combinations == "product"
+            outcome = asked.ask(values)
+            if isinstance(outcome, Filling):
+                found.append(outcome)
+            else:
+                counts[outcome] += 1
+    except TooSlow as error:
+        problem = str(error)
+    except InputError as error:
+        problem = f"the database refuses it: {error}"
+    return TemplateFilled(template.id, tuple(found), dict(counts), sampled, problem)
+
+
+class _QueryRunner:
+    """One template, asked with one combination after the other."""
+
+    def __init__(self, template: QueryTemplate, schema: Schema, database: Database, policies: Policies) -> None:
+        self._template = template
+        self._database = database
+        self._policies = policies
+        self._dialect = schema.dialect
+        self._bound = bound(template)
+        self._shape = shape = template.shape
+        self._tables: list[Table] = []
+        self._aliases: list[str] = []
+        self._column: ColumnType | None = None
+        self._counted = shape is not None and shape.aggregate is not None
+        if shape is not None:
+            names = [shape.table, *(one.table for one in shape.joined)]
+            self._tables = [schema.by_name[name] for name in names]
+            self._aliases = aliases_of(names, list(schema.by_name))
+            if not self._counted:
+                self._column = next(c.type for c in self._tables[0].columns if c.name == shape.select)
+        self._wide = self._bound.sql if shape is None else self._widened(shape)
+        self._known: dict[str, Rows] = {}
+        self._enough = LONGEST_LIST + 1 if policies.several == "list" else 2
+
+    def ask_at_once(self, some: Sequence[Mapping[str, Value]]) -> None:
+        """Ask several combinations with one query, where the template's form allows it."""
+        if self._shape is not None:
+            columns = [self._quoted(one.occurrence, one.column) for one in self._shape.filters]
+            rows = rows_at_once(self._wide, columns, self._shape, some, self._database)
+            self._known = {_text(some[place]): found for place, found in rows.items()}
+
+    def ask(self, values: Mapping[str, Value]) -> Filling | str:
+        """The filling, or why there is none: none, several, null, echo."""
+        parameters = self._bound.parameters(values)
+        rows = self._known.get(_text(values))
+        if rows is None:
+            rows = self._database.rows(self._wide, parameters, self._enough)
+        if self._counted and any(number > 1 for number in rows[0][1:]):
+            return "several"  # rows of the same name would be counted together
+        answer = self._answer([row[0] for row in rows[: 1 if self._counted else None]])
+        if isinstance(answer, str):
+            return answer
+        if not self._counted and _echoes(answer, values):
+            return "echo"
+        return Filling(
+            group=digest(json.dumps([self._template.sql, sorted(values.items())], ensure_ascii=True)),
+            template=self._template.id,
+            values=dict(values),
+            answer=answer.value,
+            answer_type=answer.type,
+            sql=self._bound.sql,
+            parameters=parameters,
+            keys=self._keys(rows[0]) if len(rows) == 1 and not self._counted else {},
+        )
+
+    def _answer(self, values: list[Any]) -> Answer | str:
+        nothing = Answer((), "none")
+        if not values:
+            return nothing if self._policies.none == "no-answer" else "none"
+        answers = [typed_answer(value, self._column) for value in values]
+        if len(values) == 1:
+            return answers[0] or (nothing if self._policies.null == "no-answer" else "null")
+        if self._policies.several == "drop" or len(values) > LONGEST_LIST:
+            return "several"
+        if any(one and one.type == "yes/no" for one in answers):
+            return "several"  # "yes and no" answers nothing
+        known = tuple(dict.fromkeys(one.value for one in answers if one and not isinstance(one.value, tuple)))
+        return Answer(known, "list") if known else "null"
+
+    def _widened(self, shape: Shape) -> str:
+        """The same query, with the keys of its rows beside the answer; of a counted row, how many have its name."""
+        filtered = {one.occurrence for one in shape.filters} - {0}
+        columns = []
+        for place, table in enumerate(self._tables):
+            keys = [self._quoted(place, name) for name in table.primary_key]
+            if not self._counted:
+                columns += keys
+            elif place in filtered and len(keys) == 1:
+                columns.append(f"COUNT(DISTINCT {keys[0]})")
+        select, rest = self._bound.sql.split("\n", 1)
+        return "\n".join([", ".join([select, *columns]), rest])
+
+    def _quoted(self, place: int, column: str) -> str:
+        name = quoted(column, self._dialect)
+        return f"{quoted(self._aliases[place], self._dialect)}.{name}" if len(self._tables) > 1 else name
+
+    def _keys(self, row: tuple[Any, ...]) -> dict[str, Any]:
+        values = iter(row[1:])
+        return {
+            alias: {name: _plain(next(values)) for name in table.primary_key}
+            for table, alias in zip(self._tables, self._aliases, strict=True)
+            if table.primary_key
+        }
+
+
+def _text(values: Mapping[str, Value]) -> str:
+    return json.dumps(sorted(values.items()), ensure_ascii=True)
+
+
+def _echoes(answer: Answer, values: Mapping[str, Value]) -> bool:
+    """Whether the question holds its answer; a yes or a no it can't hold."""
+    if answer.type == "yes/no" or isinstance(answer.value, tuple):
+        return False
+    said = shown_value(answer.value).casefold().strip()
+    return any(said == shown_value(value).casefold().strip() for value in values.values())
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, str | int | float | bool) or value is None else str(value)

@@ -1,0 +1,225 @@
+"""The linguistic criteria: what a phrasing under each is to be like, and whether it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+
+from ragtriage.core.errors import ConfigError
+from ragtriage.testset.generation.phrasing import text_measures as m
+from ragtriage.testset.generation.query_templates import QueryTemplate
+from ragtriage.testset.generation.schema import Schema
+
+LONGEST = 1_500
+"""Characters."""
+MOST_EDITS = 8
+"""Of a phrasing with typing mistakes: two for each of the four."""
+CONTEXT = 8
+"""Words that distracting context has at least."""
+_IDLE = m.WH | m.AUXILIARIES | m.PRONOUNS | {"a", "an", "the"}
+
+SHORTEST_LONG = 30
+"""Words from which on a phrasing is long: the paper's."""
+LONGEST_SHORT = 15
+"""Words up to which a phrasing is short; a name in it counts with its words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """One way of putting a question."""
+
+    name: str
+    says: str
+    """What a phrasing under it is like; for people, and for the language model that writes one."""
+    own: bool = False
+    """Whether it is a user's, in words: nothing but the placeholders is measured of it then."""
+
+
+CRITERIA: tuple[Criterion, ...] = (
+    Criterion("short", f"one plain question in as few words as possible, at most {LONGEST_SHORT}"),
+    Criterion(
+        "long", f"at least {SHORTEST_LONG} words: why somebody asks, without a hint at the answer, and the question"
+    ),
+    Criterion("question", "one plain question, complete, with a question mark at its end"),
+    Criterion("directive", 'a command such as "Tell me …" or "Give me …", without a question mark'),
+    Criterion("formal", "polite and formal, as in a letter: full sentences, no contractions, no slang"),
+    Criterion("casual", "as in a chat with a colleague: contractions or casual words, still clear"),
+    Criterion("keywords", "what somebody types into a search box: key words only, no sentence, no question mark"),
+    Criterion("typos", "the plain question with one to four typing mistakes, none of them in a placeholder"),
+    Criterion("indirect", 'the question inside a statement, such as "I would like to know when …"'),
+    Criterion("distracting", "the plain question between sentences that have nothing to do with it"),
+)
+"""All that come with the package, in the order in which they are shown."""
+NAMES = tuple(criterion.name for criterion in CRITERIA)
+
+
+def criteria_named(names: Sequence[str] = (), own: Sequence[str] = ()) -> tuple[Criterion, ...]:
+    """Criteria by their names, and a user's own.
+
+    Args:
+        names: of those that come with the package; all of them if neither these nor own ones are given.
+        own: in words: "as a child would ask".
+
+    Raises:
+        ConfigError: there is no such criterion, one is named twice, or one of a user's own is empty.
+    """
+    by_name = {criterion.name: criterion for criterion in CRITERIA}
+    for name in names:
+        if name not in by_name:
+            near = next(iter(get_close_matches(name, NAMES)), "")
+            hint = f"did you mean {near}? " if near else ""
+            raise ConfigError(
+                f"there is no criterion {name!r}: {hint}there are {', '.join(NAMES)}; "
+                f"one of your own goes into --own, in words"
+            )
+    said = [" ".join(words.split()) for words in own]
+    if "" in said:
+        raise ConfigError('--own is empty: say in words how to ask, for example --own "as a child would ask"')
+    every = [*names, *said]
+    double = next((one for one in every if every.count(one) > 1), None)
+    if double:
+        raise ConfigError(f"the criterion {double!r} is named twice")
+    if not every:
+        return CRITERIA
+    return (*(by_name[name] for name in names), *(Criterion(words, words, own=True) for words in said))
+
+
+class Refusal(Exception):
+    """A phrasing can't be used; the text is the reason, a clause."""
+
+
+@dataclass(frozen=True, slots=True)
+class Requirements:
+    """What the phrasings of one query template, whoever wrote them, must fulfil."""
+
+    template: QueryTemplate
+    plains: tuple[str, ...] = ()
+    """The plain questions, with question marks; typing mistakes are measured against them."""
+    usual: Mapping[str, float] = field(default_factory=dict)
+    """Placeholder → words of a typical value."""
+    leaks: m.Leaks | None = None
+    allowed: frozenset[str] = frozenset()
+    """Words of the schema that may stand in a phrasing though a value is called so."""
+
+    def verify(self, text: str, criterion: Criterion) -> dict[str, float]:
+        """What was measured of a phrasing; a Refusal is raised if it can't be used under the criterion."""
+        self._check_placeholders(text)
+        shape = self.template.shape
+        columns = (*self.template.placeholders, *([f"{shape.table}.{shape.select}"] if shape else []))
+        if leaked := self.leaks.found(text, columns, self.allowed) if self.leaks else None:
+            raise Refusal(f"it says “{leaked}”, which is a value")
+        measures: dict[str, float] = {"words": m.words_in(text, self.usual)}
+        if criterion.own:
+            return measures
+        if criterion.name == "typos":
+            edits = m.edits_between(text, self.plains)
+            if edits is None:
+                raise Refusal("there is no plain question to measure its typing mistakes against")
+            measures["edits"] = edits
+        if criterion.name == "keywords" and (idle := sorted((set(m.plain_words(text)) & _IDLE) - self.allowed)):
+            raise Refusal(f"it has a word that no search needs: {idle[0]}")
+        if criterion.name == "distracting":
+            number = next((w for w in m.plain_words(text) if any(c.isdigit() for c in w) and w not in self.allowed), "")
+            if number:
+                raise Refusal(f"its context has the number {number}, which could be an answer")
+        for fails, reason in _CHECKS[criterion.name]:
+            if fails(text, measures):
+                raise Refusal(reason.format(**measures))
+        return measures
+
+    def _check_placeholders(self, text: str) -> None:
+        if not text.strip() or "\n" in text:
+            raise Refusal("it is empty" if not text.strip() else "it has more than one line")
+        if len(text) > LONGEST:
+            raise Refusal(f"it has more than {LONGEST:,} characters")
+        said = m.SLOT.findall(text)
+        wanted = self.template.placeholders
+        for name in wanted:
+            if said.count(name) != 1:
+                times = "is missing" if name not in said else f"stands there {said.count(name)} times"
+                raise Refusal(f"the placeholder [{name}] {times}")
+        added = next((name for name in said if name not in wanted), None)
+        if added:
+            raise Refusal(f"it has a placeholder that the query hasn't: [{added}]")
+        if re.search(r"[\[\]]", m.SLOT.sub("", text)):
+            raise Refusal("it has a square bracket that belongs to no placeholder")
+
+
+def requirements_of(
+    schema: Schema, template: QueryTemplate, plains: Sequence[str], values: Mapping[str, Sequence[str]], leaks: m.Leaks
+) -> Requirements:
+    """What the phrasings of a template must fulfil, given its plain questions; words of the schema may stand in all."""
+    usual = m.usual_words({name: values[name] for name in template.placeholders if name in values})
+    said = [
+        text
+        for table in schema.tables
+        for text in (table.words, *(c.words for c in table.columns), *(key.words for key in table.foreign_keys))
+    ]
+    singles = {word.lower() for text in said for word in m.WORD.findall(text)}
+    return Requirements(template, tuple(plains), usual, leaks, frozenset(singles | {f"{word}s" for word in singles}))
+
+
+_Check = tuple[Callable[[str, Mapping[str, float]], bool], str]
+"""Whether a text fails, by itself and by what was measured of it, and the reason."""
+
+
+def _without_slots(text: str) -> str:
+    return m.SLOT.sub("x", text)
+
+
+_ONE_SENTENCE: _Check = (lambda text, _: m.sentences_in(text) > 1, "it has more than one sentence")
+_NO_QUESTION: _Check = (lambda text, _: "?" in _without_slots(text), "it has a question mark")
+_CHECKS: Mapping[str, tuple[_Check, ...]] = {
+    "short": (
+        (lambda _, found: found["words"] > LONGEST_SHORT, f"it has more than {LONGEST_SHORT} words ({{words:g}})"),
+        _ONE_SENTENCE,
+    ),
+    "long": (
+        (lambda _, found: found["words"] < SHORTEST_LONG, f"it has fewer than {SHORTEST_LONG} words ({{words:g}})"),
+    ),
+    "question": (
+        (lambda text, _: not text.endswith("?"), "it doesn't end with a question mark"),
+        _ONE_SENTENCE,
+        (
+            lambda text, _: not m.WH & set(m.plain_words(text)) and m.first_word(text) not in m.AUXILIARIES,
+            "it has no question word, and no verb at its beginning",
+        ),
+    ),
+    "directive": (
+        _NO_QUESTION,
+        (
+            lambda text, _: (
+                m.first_word(text.lower().removeprefix("please").lstrip(" ,")) in m.FUNCTION - {"tell", "please"} | {""}
+            ),
+            "it doesn't begin with a command",
+        ),
+    ),
+    "formal": (
+        (lambda text, _: m.casual_in(text) > 0, "it has a contraction or a casual word"),
+        (lambda text, _: m.formal_in(text) == 0, "it has no polite word"),
+    ),
+    "casual": ((lambda text, _: m.casual_in(text) == 0, "it has neither a contraction nor a casual word"),),
+    "keywords": (
+        (lambda text, _: bool(re.search(r"[.?!](?:\s|$)", _without_slots(text))), "it has the end of a sentence"),
+    ),
+    "typos": (
+        (
+            lambda _, found: not 1 <= found["edits"] <= MOST_EDITS,
+            f"it doesn't differ from the plain question by 1 to {MOST_EDITS} letters ({{edits:g}})",
+        ),
+    ),
+    "indirect": (
+        _NO_QUESTION,
+        (lambda text, _: m.first_word(text) in m.WH | m.AUXILIARIES, "it begins like a direct question"),
+    ),
+    "distracting": (
+        (
+            lambda text, found: m.sentences_in(_without_slots(text)) < 2 or found["words"] < 2 * CONTEXT,
+            "it has no context around the question",
+        ),
+        (lambda text, _: "?" not in _without_slots(text), "it has no question in it"),
+    ),
+}
+"""Criterion → what a phrasing under it must not be."""

@@ -1,0 +1,138 @@
+"""The nouns of databases: which are persons or places, what stands on, in, at or by them, what a column is called."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from importlib.resources import files
+from typing import Any, Literal
+
+from ragtriage.testset.generation.english import is_plural, plural
+from ragtriage.testset.generation.schema import Column, ColumnType, Table
+
+Sort = Literal["person", "place", "thing"]
+
+NOUNS: dict[str, Any] = tomllib.loads(files(__package__).joinpath("nouns.toml").read_text("utf-8"))
+PERSONS, COMPANIES, PLACES, KINDS, _ENSEMBLES, _WORKS = (
+    frozenset(NOUNS[name].split()) for name in ("persons", "companies", "places", "kinds", "ensembles", "works")
+)
+AGENTS: dict[str, str] = NOUNS["agents"]
+WORKED_ON: dict[str, str] = NOUNS["worked_on"]
+_PREPOSITIONS: dict[str, str] = {
+    noun: preposition for preposition, nouns in NOUNS["prepositions"].items() for noun in nouns.split()
+}
+_OF_PERSONS = re.compile(
+    r"(?:.* )?(?:(?:first|last|middle|given|family) name|surname|gender|sex|age|birth(?: ?da(?:te|y))?|born)"
+)
+COUNTED = re.compile(r"(?:number|num|no|count)(?: of)? (?P<of>.+)|(?P<by>.+) (?:count|number total)", re.IGNORECASE)
+"""A column that holds how many of something there are."""
+STATE = re.compile(r"(?P<verb>is|was|has|had|if|can) (?P<rest>.+)", re.IGNORECASE)
+"""What a column is called that is true or false."""
+_COMPLETED: dict[str, str] = NOUNS["completed"]
+_ALWAYS_COMPLETED = frozenset("phone telephone fax email abbrev".split())
+"""Of those, the ones that are completed behind other words too."""
+_MEASURED = re.compile(
+    r"(length|height|width|depth|weight|area|size|distance|duration|speed) (met(?:er|re)s|feet|inches|miles|km|cm|mm|m|"
+    r"kilomet(?:er|re)s|kg|kilograms|pounds|tons|hours|minutes|seconds|days|knots)",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(r"\s*\([^)]*\)")
+_MOMENTS: dict[str, str] = NOUNS["moments"]
+_HOLD_MOMENTS: tuple[ColumnType, ...] = ("date", "datetime", "time", "text")
+_BASES = frozenset("open close start begin end join leave from to".split())
+"""Words for a moment that are no participle."""
+_AROUND_VERB = re.compile(
+    r"(?:(?:date|time|day|year) (?:(?:it|they|he|she) )?(?:was |were )?)?(?P<verb>.+?)"
+    r"(?: (?:date|day|time|year|at|on))?"
+)
+
+
+def head_of(words: str) -> str:
+    """The noun that a group of words is about: the last, or the one before "of" ("head of state" → "head")."""
+    return (words.lower().partition(" of ")[0].split() or [""])[-1]
+
+
+def is_person(words: str) -> bool:
+    """Whether these words name a person in a role."""
+    return head_of(words) in PERSONS
+
+
+def may_be_person(words: str) -> bool:
+    """Whether these words name a person, or a company that is spoken of like one ("Who is the client of …?")."""
+    return is_person(words) or head_of(words) in COMPANIES
+
+
+def sort_of(table: Table) -> Sort:
+    """What a row of the table is."""
+    calls = {column.words.lower() for column in table.columns if column.name in table.names}
+    if is_person(table.words) or any(name.endswith(("first name", "last name", "surname")) for name in calls):
+        return "person"
+    if head_of(table.words) in COMPANIES and any(_OF_PERSONS.fullmatch(one.words.lower()) for one in table.columns):
+        return "person"
+    return "place" if head_of(table.words) in PLACES else "thing"
+
+
+def preposition(words: str, belongs: Sort = "thing") -> str:
+    """What stands before a noun that something belongs to: "on" an album, "in" a department; "of" if unknown."""
+    noun = head_of(words)
+    if noun in _ENSEMBLES:
+        return "in" if belongs == "person" else "by"
+    if noun in _WORKS and belongs == "person":
+        return "in"
+    return _PREPOSITIONS.get(noun, "of")
+
+
+def column_noun(table: Table, column: Column) -> str:
+    """What a person calls a column beside its table: the table's own words in front are left out."""
+    words, own = _ASIDE.sub("", column.words).strip(), table.words.strip().lower()
+    if words.lower().startswith(f"{own} ") and len(words) > len(own) + 1:
+        words = words[len(own) + 1 :]
+    if words.lower() == "title" and sort_of(table) == "person":
+        return "job title"
+    if measured := _MEASURED.fullmatch(words):
+        return f"{measured[1]} in {measured[2]}"
+    if words.lower() in _COMPLETED:
+        return _COMPLETED[words.lower()]
+    before, space, last = words.rpartition(" ")
+    return before + space + _COMPLETED[last.lower()] if last.lower() in _ALWAYS_COMPLETED else words
+
+
+def names_its_row(table: Table, column: Column) -> bool:
+    """Whether the column's value can stand behind the table's word as a name ("the album Blue")."""
+    words = column_noun(table, column).lower()
+    is_name = words in {"name", "title", "label", table.words.lower()} or words.endswith(" name") or words == "surname"
+    return column.name in table.names and column.type == "text" and is_name
+
+
+def counted_noun(counted: re.Match[str]) -> str:
+    """What a column counts, in the plural; from a match of `COUNTED`."""
+    noun: str = counted["of"] or counted["by"]
+    return noun if is_plural(noun) else plural(noun)
+
+
+def moment_noun(words: str, column: ColumnType, table: str) -> str:
+    """The words of a column as a noun: "founding date" for "founded", "date founded" and "founded on".
+
+    Args:
+        words: what the column is called.
+        column: what it holds; if it is neither a moment nor a text, the words stay what they are.
+        table: what its row is called; an order's order date is its date.
+    """
+    small = words.lower()
+    around = _AROUND_VERB.fullmatch(small)
+    verb = around["verb"] if around else ""
+    if verb not in _MOMENTS or (verb in _BASES and (verb != small or column == "text")):
+        return words
+    if column not in _HOLD_MOMENTS or "year" in small.split():
+        return words
+    return _MOMENTS[verb].removeprefix(f"{table.lower().split()[-1]} ")
+
+
+def year_noun(words: str, column: ColumnType) -> str:
+    """The words of a column of whole numbers that is called by a participle alone: "year founded" for "founded"."""
+    return f"year {words}" if column == "integer" and is_participle(words) else words
+
+
+def is_participle(words: str) -> bool:
+    """Whether a day can stand behind the words: "placed on", "born on"; not "open on"."""
+    return words.lower() in _MOMENTS and words.lower() not in _BASES

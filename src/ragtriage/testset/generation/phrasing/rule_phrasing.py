@@ -1,0 +1,101 @@
+"""Phrasings by rule: no model, no cost, the meaning kept by construction."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+
+from ragtriage.core.errors import ConfigError
+from ragtriage.testset.generation.phrasing.criteria import CRITERIA, Criterion, Refusal, Requirements, requirements_of
+from ragtriage.testset.generation.phrasing.phrased import Phrased, Refused
+from ragtriage.testset.generation.phrasing.questions import wordings_of
+from ragtriage.testset.generation.phrasing.row_descriptions import Unnameable
+from ragtriage.testset.generation.phrasing.styles import STYLES
+from ragtriage.testset.generation.phrasing.text_measures import Leaks
+from ragtriage.testset.generation.query_templates import QueryTemplate, TextTemplate
+from ragtriage.testset.generation.schema import Schema
+
+RULES = "rules"
+"""Who makes them."""
+TRIED = 60
+"""Candidates for one criterion after which no more are tried."""
+
+
+def phrase(
+    schema: Schema,
+    templates: Iterable[QueryTemplate],
+    criteria: Sequence[Criterion] = CRITERIA,
+    *,
+    per_criterion: int = 1,
+    seed: int = 0,
+    values: Mapping[str, Sequence[str]] | None = None,
+) -> Phrased:
+    """Phrasings by rule of every query template under every criterion.
+
+    The same arguments always give the same phrasings; those of a template don't depend on the other templates.
+
+    Args:
+        schema: the database's, with the words by which people call things.
+        templates: those without a shape are refused.
+        criteria: a user's own need a model and are refused.
+        per_criterion: how many phrasings, at least 1; fewer are made where the rules know no others.
+        seed: which of the possible phrasings are taken.
+        values: `table.column` → values that will be filled in or asked for, or a sample of them; none of them may stand
+            in a phrasing, and their length is that of a placeholder.
+
+    Raises:
+        ConfigError: `per_criterion` is below 1.
+    """
+    if per_criterion < 1:
+        raise ConfigError(f"--per-criterion {per_criterion}: give at least 1")
+    known = dict(values or {})
+    leaks = Leaks(known)
+    texts: list[TextTemplate] = []
+    refused: list[Refused] = []
+    without: list[Refused] = []
+    for template in templates:
+        try:
+            wordings = wordings_of(schema, template)
+        except Unnameable as error:
+            without.append(Refused(template.id, "", str(error)))
+            continue
+        required = requirements_of(schema, template, [f"{one.direct}?" for one in wordings], known, leaks)
+        used: set[str] = set()
+        for criterion in criteria:
+            if criterion.own:
+                without.append(Refused(template.id, criterion.name, "rules can't write it: give --judge"))
+                continue
+            chance = random.Random(f"{seed}:{template.id}:{criterion.name}")  # noqa: S311  # a choice of words
+            candidates = islice(STYLES[criterion.name](wordings, chance), TRIED)
+            found, bad = _chosen(candidates, required, criterion, per_criterion, used)
+            texts += found
+            refused += bad
+            used |= {one.text for one in found}
+            if len(found) < per_criterion:
+                why = bad[-1].reason if bad and not found else f"rules know {len(found)} of {per_criterion}"
+                without.append(Refused(template.id, criterion.name, why))
+    return Phrased(tuple(texts), tuple(refused), tuple(without))
+
+
+def _chosen(
+    candidates: Iterable[str], required: Requirements, criterion: Criterion, count: int, used: set[str]
+) -> tuple[list[TextTemplate], list[Refused]]:
+    """The first usable candidates: those that no other criterion has taken before those that one has."""
+    new: dict[str, TextTemplate] = {}
+    again: dict[str, TextTemplate] = {}
+    bad: dict[str, Refused] = {}
+    for text in candidates:
+        if text in new or text in again or text in bad:
+            continue
+        try:
+            measures = required.verify(text, criterion)
+        except Refusal as error:
+            bad[text] = Refused(required.template.id, criterion.name, str(error), text)
+            continue
+        (again if text in used else new)[text] = TextTemplate(
+            required.template.id, criterion.name, text, RULES, measures
+        )
+        if len(new) == count:
+            break
+    return [*new.values(), *again.values()][:count], list(bad.values())

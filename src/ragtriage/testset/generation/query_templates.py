@@ -1,0 +1,161 @@
+"""Query templates and how their SQL is written, and the phrasings of one: both have placeholders `[album.title]`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any, ClassVar, Literal
+
+from ragtriage.core.validation import STRICT
+from ragtriage.testset.generation.optional_packages import exp
+from ragtriage.testset.generation.schema import Schema
+
+Aggregate = Literal["count", "sum", "average", "minimum", "maximum"]
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """One more occurrence of a table in a query, joined along a foreign key to an earlier one."""
+
+    table: str
+    to: int
+    """Which occurrence it is joined to: 0 is the table that is selected from, 1 the first joined one."""
+    columns: tuple[tuple[str, str], ...]
+    """Pairs that must be equal: a column of the earlier occurrence, a column of this one."""
+    outward: bool
+    """Whether the earlier occurrence holds the foreign key (a track's album), or this one does (an album's tracks)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A column whose value the question names; its placeholder is `[table.column]`."""
+
+    occurrence: int
+    """Of the table: 0 is the one that is selected from, 1 the first joined one."""
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How a query is put together: select, project and join."""
+
+    table: str
+    """What is selected from; occurrence 0."""
+    select: str
+    """The column of it that is the answer; with the aggregate `count`, rows are counted and it is the primary key's."""
+    filters: tuple[Filter, ...]
+    joined: tuple[Joined, ...] = ()
+    aggregate: Aggregate | None = None
+
+    def table_of(self, occurrence: int) -> str:
+        """The table's name at one place of the query."""
+        return self.table if occurrence == 0 else self.joined[occurrence - 1].table
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTemplate:
+    """SQL with placeholders `[table.column]`, where values will stand."""
+
+    id: str
+    """A digest of the SQL in its canonical form."""
+    sql: str
+    shape: Shape | None = None
+    """None for SQL that somebody wrote and that doesn't have this shape."""
+    tables: tuple[str, ...] = ()
+    """Each once, in the order of the query."""
+    placeholders: tuple[str, ...] = ()
+    """Each once, in the order of the query, without brackets: `album.title`."""
+    made_by: str = "enumerated"
+    """`enumerated`, `written` (by hand), or the name of the model that wrote it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextTemplate:
+    """One phrasing of a query template, with the same placeholders."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+    template: str
+    """The query template's id."""
+    criterion: str
+    """The linguistic criterion that it fulfils: `short`, `long`, `casual`, …"""
+    text: str
+    made_by: str = "written"
+    """`rules`, `written` (by hand), or the name of the model that wrote it."""
+    measures: Mapping[str, float] = field(default_factory=dict)
+    """What was measured of it, such as `words` and `edits`."""
+
+
+SQLGLOT = {"sqlite": "sqlite", "postgresql": "postgres", "duckdb": "duckdb"}
+"""SQLAlchemy's name of a dialect → sqlglot's."""
+FUNCTIONS: dict[Aggregate, str] = {"count": "COUNT", "sum": "SUM", "average": "AVG", "minimum": "MIN", "maximum": "MAX"}
+
+
+@lru_cache(maxsize=65_536)
+def quoted(name: str, dialect: str) -> str:
+    """A name as the dialect quotes it."""
+    return exp.to_identifier(name, quoted=True).sql(dialect=SQLGLOT.get(dialect, dialect))
+
+
+def aliases_of(tables: Sequence[str], taken: Sequence[str]) -> list[str]:
+    """A name for each occurrence of a table: its own, and for further ones `Employee_2`, which no table has taken."""
+    used: list[str] = []
+    for table in tables:
+        alias, number = table, 1
+        while alias in used or (number > 1 and alias in taken):
+            number += 1
+            alias = f"{table}_{number}"
+        used.append(alias)
+    return used
+
+
+def sql_of(shape: Shape, schema: Schema) -> str:
+    """The SQL of a shape, in canonical form: one shape has one SQL, a clause on each line."""
+    dialect = schema.dialect
+    tables = [shape.table, *(one.table for one in shape.joined)]
+    aliases = aliases_of(tables, [table.name for table in schema.tables])
+
+    def column(occurrence: int, name: str) -> str:
+        bare = quoted(name, dialect)
+        return f"{quoted(aliases[occurrence], dialect)}.{bare}" if shape.joined else bare
+
+    selected = column(0, shape.select)
+    if shape.aggregate:
+        selected = f"{FUNCTIONS[shape.aggregate]}({selected})"
+    lines = [f"SELECT {selected}", f"FROM {quoted(shape.table, dialect)}"]
+    for place, one in enumerate(shape.joined, 1):
+        renamed = f" AS {quoted(aliases[place], dialect)}" if aliases[place] != one.table else ""
+        pairs = " AND ".join(f"{column(one.to, a)} = {column(place, b)}" for a, b in one.columns)
+        lines.append(f"JOIN {quoted(one.table, dialect)}{renamed} ON {pairs}")
+    conditions = [
+        f"{column(f.occurrence, f.column)} = [{shape.table_of(f.occurrence)}.{f.column}]" for f in shape.filters
+    ]
+    return "\n".join([*lines, f"WHERE {' AND '.join(conditions)}"])
+
+
+def in_order(filters: Sequence[Filter], shape_tables: Sequence[str], schema: Schema) -> tuple[Filter, ...]:
+    """Filters in their canonical order: by occurrence, and there as a person says a name."""
+    tables = schema.by_name
+
+    def place(one: Filter) -> tuple[int, int]:
+        table = tables[shape_tables[one.occurrence]]
+        if one.column in table.names:
+            return one.occurrence, table.names.index(one.column)
+        names = [column.name for column in table.columns]
+        return one.occurrence, len(table.names) + names.index(one.column)
+
+    return tuple(sorted(filters, key=place))
+
+
+def digest(canonical: str) -> str:
+    """What a canonical text goes by: 16 hexadecimal digits."""
+    return blake2b(canonical.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def template_of(shape: Shape, schema: Schema, made_by: str = "enumerated") -> QueryTemplate:
+    """A shape as a template."""
+    sql = sql_of(shape, schema)
+    tables = dict.fromkeys([shape.table, *(one.table for one in shape.joined)])
+    placeholders = dict.fromkeys(f"{shape.table_of(f.occurrence)}.{f.column}" for f in shape.filters)
+    return QueryTemplate(digest(sql), sql, shape, tuple(tables), tuple(placeholders), made_by)

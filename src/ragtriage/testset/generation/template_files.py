@@ -1,0 +1,125 @@
+"""`templates.yaml` and `phrasings.yaml`: query templates and their phrasings as a person edits them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+from ragtriage.core.errors import InputError
+from ragtriage.core.validation import STRICT
+from ragtriage.testset.generation.placeholders import placeholder_problem
+from ragtriage.testset.generation.query_templates import QueryTemplate, TextTemplate
+from ragtriage.testset.generation.schema import Schema
+from ragtriage.testset.generation.sql_checks import Refused, check_template
+from ragtriage.testset.generation.yaml_files import Entry, read_yaml, yaml_text
+
+TEMPLATES = """
+Query templates: SQL with placeholders [table.column], where values will stand. You may delete, edit and add some; a new
+one needs only its sql. Every one is checked against schema.yaml when this file is read. The id is made from the SQL:
+leave it as it is, or out.
+"""
+PHRASINGS = """
+Phrasings of the query templates by linguistic criterion. You may delete, edit and add some; a new one needs template
+(the id of one in templates.yaml), criterion and text, with the same placeholders as the template.
+"""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class TemplatesRead:
+    """Templates that can be used, and sentences about those that can't."""
+
+    templates: tuple[QueryTemplate, ...]
+    refused: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PhrasingsRead:
+    """Phrasings that can be used, and sentences about those that can't."""
+
+    phrasings: tuple[TextTemplate, ...]
+    refused: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Template:
+    """An entry of `templates.yaml`."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+    sql: str
+    id: Any = None
+    made_by: str = "written"
+
+
+def templates_text(templates: Iterable[QueryTemplate]) -> str:
+    """Templates as the text of their file."""
+    entries = [{"id": one.id, "made_by": one.made_by, "sql": one.sql} for one in templates]
+    return yaml_text({"templates": entries}, TEMPLATES)
+
+
+def phrasings_text(phrasings: Iterable[TextTemplate]) -> str:
+    """Phrasings as the text of their file."""
+    entries = [
+        {"template": one.template, "criterion": one.criterion, "text": one.text, "made_by": one.made_by}
+        | ({"measures": dict(one.measures)} if one.measures else {})
+        for one in phrasings
+    ]
+    return yaml_text({"phrasings": entries}, PHRASINGS)
+
+
+def read_templates(path: Path, schema: Schema) -> TemplatesRead:
+    """The templates of a file, checked against the schema; one that fails is refused and the others go on.
+
+    Raises:
+        InputError: the file can't be read, or holds no usable template.
+    """
+
+    def template(entry: Entry) -> QueryTemplate:
+        given = entry.fitted(_Template)
+        try:
+            return check_template(given.sql, schema, given.made_by)
+        except Refused as why:
+            raise entry.error(f"sql: {why}") from None
+
+    found, refused = _read(path, "templates", "id", template, lambda one: one.id)
+    return TemplatesRead(found, refused)
+
+
+def read_phrasings(path: Path, templates: Sequence[QueryTemplate]) -> PhrasingsRead:
+    """The phrasings of a file; one that doesn't fit its template is refused and the others go on.
+
+    Raises:
+        InputError: the file can't be read, or holds no usable phrasing.
+    """
+    known = {template.id: template for template in templates}
+
+    def phrasing(entry: Entry) -> TextTemplate:
+        one = entry.fitted(TextTemplate)
+        if one.template not in known:
+            raise entry.error(f"template is {one.template!r}, which isn't in templates.yaml")
+        if wrong := placeholder_problem(one.text, known[one.template]):
+            raise entry.error(f"text {wrong}")
+        return one
+
+    found, refused = _read(path, "phrasings", "template", phrasing, lambda one: (one.template, one.criterion, one.text))
+    return PhrasingsRead(found, refused)
+
+
+def _read(
+    path: Path, name: str, named: str, read: Callable[[Entry], T], key: Callable[[T], Hashable]
+) -> tuple[tuple[T, ...], tuple[str, ...]]:
+    """What the entries of a file are, the first of each key, and why others can't be used."""
+    found: dict[Hashable, T] = {}
+    refused: list[str] = []
+    for entry in read_yaml(path).entries(name, named):
+        try:
+            one = read(entry)
+        except InputError as why:
+            refused.append(str(why))
+        else:
+            found.setdefault(key(one), one)
+    if not found:
+        raise InputError(f"{path}: no {name[:-1]} can be used.{' The first: ' + refused[0] if refused else ''}")
+    return tuple(found.values()), tuple(refused)

@@ -1,0 +1,294 @@
+"""SQLite, PostgreSQL and DuckDB alike: read only, limited, reflected, asked; odd values are just data."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+
+from library_database import COPIES, LINES, LOOK_ALIKE, ODD, library
+from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.testset.generation.database import Database, Limits, TooSlow
+from ragtriage.testset.generation.fillings import Filling, FillTerms, TemplateFilled, fill_template
+from ragtriage.testset.generation.placeholders import filled
+from ragtriage.testset.generation.reflection import reflect
+from ragtriage.testset.generation.schema import Schema
+from ragtriage.testset.generation.sql_checks import check_template
+from ragtriage.testset.generation.template_enumeration import enumerate_templates
+from ragtriage.testset.generation.true_answers import Policies
+from ragtriage.testset.generation.value_combinations import CombinationSampler
+
+Run = Callable[[str], None]
+
+
+@pytest.fixture(scope="module", params=["sqlite", "duckdb", "postgresql"])
+def place(request, tmp_path_factory) -> Iterator[tuple[str, Run]]:
+    with library(request.param, tmp_path_factory.mktemp(request.param)) as found:
+        yield found
+
+
+@pytest.fixture
+def database(place) -> Iterator[Database]:
+    with Database(place[0]) as opened:
+        yield opened
+
+
+def schema_of(database: Database) -> Schema:
+    return reflect(database).schema
+
+
+def fill(database: Database, sql: str, large: int = 100_000, **terms) -> TemplateFilled:
+    schema = schema_of(database)
+    sampler = CombinationSampler(database, schema, large=large)
+    return fill_template(check_template(sql, schema), schema, sampler, database, FillTerms(**terms))
+
+
+def answers(found: TemplateFilled) -> dict[tuple[object, ...], object]:
+    return {tuple(one.values.values()): one.answer for one in found.fillings}
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "INSERT INTO shelf VALUES ('x', 9, 'x', 'x')",
+        "DELETE FROM copy",
+        "CREATE TABLE mine (a INTEGER)",
+        "DROP TABLE copy",
+    ],
+)
+def test_nothing_can_be_written(database, sql):
+    with pytest.raises(InputError):
+        database.rows(sql)
+    assert database.rows("SELECT COUNT(*) FROM copy") == [(len(COPIES),)]
+
+
+def test_a_statement_is_cut_off_at_its_time(place):
+    with Database(place[0], Limits(seconds=0.3)) as database:
+        begin = time.monotonic()
+        with pytest.raises(TooSlow, match=r"longer than 0\.3 s"):
+            database.rows(
+                "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000000000) "
+                "SELECT MAX(i) FROM n"
+            )
+        assert time.monotonic() - begin < 10
+        assert database.rows("SELECT COUNT(*) FROM shelf") == [(3,)]  # and can be asked again
+
+
+def test_a_result_is_cut_off_at_its_rows(place):
+    with Database(place[0], Limits(rows=2)) as database:
+        assert len(database.rows("SELECT title FROM book")) == 2
+
+
+def test_colons_and_percent_signs_in_sql_stay_what_they_are(database):
+    assert database.rows("SELECT 'a:b 5%' AS one WHERE 1 = :n", {"n": 1}) == [("a:b 5%",)]
+
+
+def test_the_structure_is_found(database):
+    schema = schema_of(database)
+    tables = {table.name: table for table in schema.tables}
+
+    assert list(tables) == ["author", "book", "copy", "shelf"]
+    assert tables["author"].names == ("first_name", "last_name")
+    assert tables["book"].names == ("title",)
+    assert tables["shelf"].names == ("name",)
+    assert tables["copy"].names == ()
+    assert tables["shelf"].primary_key == ("room", "number")
+    assert ("name",) in tables["shelf"].unique
+    assert {fk.columns: (fk.table, fk.referred) for fk in tables["copy"].foreign_keys} == {
+        ("room", "number"): ("shelf", ("room", "number")),
+        ("book_id",): ("book", ("book_id",)),
+    }
+    assert tables["author"].foreign_keys[0].words == "mentor"
+    types = {column.name: column.type for column in tables["book"].columns}
+    assert [types[name] for name in ("title", "pages", "price", "in_print", "added")] == [
+        "text", "integer", "number", "boolean", "datetime",
+    ]  # fmt: skip
+    assert [c.name for c in tables["author"].columns if not c.surrogate] == ["first_name", "last_name", "born"]
+
+
+def test_odd_values_are_just_data(database):
+    sql = "SELECT born FROM author WHERE first_name = [author.first_name] AND last_name = [author.last_name]"
+    found = fill(database, sql)
+
+    assert answers(found) == {
+        ("Ada", "Finch"): "1950-02-01",
+        ("Bo", ODD): "1971-12-24",
+        ("Émile", "Štěpán 日本"): "1980-01-31",
+    }
+    assert found.counts["null"] == 1
+    assert found.counts["product"] == 16
+    mentors = fill(
+        database,
+        "SELECT a.first_name FROM author a JOIN author b ON b.mentor_id = a.author_id "
+        "WHERE b.last_name = [author.last_name]",
+    )
+    assert answers(mentors) == {(ODD,): "Ada", (LOOK_ALIKE,): "Ada", ("Štěpán 日本",): "Bo"}
+
+
+def test_a_value_that_looks_like_a_placeholder_is_not_filled_again(database):
+    schema = schema_of(database)
+    template = check_template(
+        "SELECT born FROM author WHERE first_name = [author.first_name] AND last_name = [author.last_name]", schema
+    )
+    text = filled(
+        "Of [author.first_name] [author.last_name]?",
+        template,
+        {"author.first_name": LOOK_ALIKE, "author.last_name": LINES},
+    )
+
+    assert text == f"Of {LOOK_ALIKE} {LINES}?"
+
+
+def test_answers_have_their_type(database):
+    expected = {
+        "pages": ("integer", 240), "price": ("number", 12.5), "in_print": ("yes/no", True),
+        "added": ("date", "2020-05-01"),
+    }  # fmt: skip
+    for column, (kind, value) in expected.items():
+        found = fill(database, f"SELECT {column} FROM book WHERE title = [book.title]")
+        one = next(filling for filling in found.fillings if filling.values == {"book.title": "The Pier"})
+        assert (one.answer_type, one.answer) == (kind, value)
+        assert one.keys == {"book": {"book_id": 1}}
+
+
+def test_a_time_of_day_is_kept(database):
+    found = fill(database, "SELECT added FROM book WHERE title = [book.title] AND pages = [book.pages]")
+
+    assert answers(found)["Twice", 100] == "2020-05-02 14:30:00"
+    assert tuple(sorted({one.answer_type for one in found.fillings})) == ("date", "datetime")
+
+
+def test_what_gives_no_single_answer_follows_the_policy(database):
+    sql = "SELECT pages FROM book WHERE title = [book.title]"
+    dropped = fill(database, sql)
+    assert answers(dropped) == {("The Pier",): 240, ("Ünïcode",): 77}
+    assert (dropped.counts["several"], dropped.counts["null"], dropped.counts["empty"]) == (1, 1, 1)
+
+    kept = fill(database, sql, policies=Policies("no-answer", "list", "no-answer"))
+    assert {key: set(v) if isinstance(v, tuple) else v for key, v in answers(kept).items()} == {
+        ("The Pier",): 240, ("Ünïcode",): 77, ("Twice",): {100, 120}, (LINES,): set(),
+    }  # fmt: skip
+
+
+def test_the_blind_product_asks_also_for_what_does_not_occur(database):
+    sql = (
+        "SELECT copies FROM copy JOIN book ON copy.book_id = book.book_id "
+        "JOIN shelf ON copy.room = shelf.room AND copy.number = shelf.number "
+        "WHERE book.title = [book.title] AND shelf.name = [shelf.name]"
+    )
+    occurring = fill(database, sql)
+    product = fill(database, sql, combinations="product")
+
+    assert (occurring.counts["occurring"], occurring.counts["tried"]) == (4, 4)
+    assert product.counts["product"] == 4 * 3
+    assert product.counts["none"] == 12 - 4
+    assert answers(product) == answers(occurring)
+
+
+def test_enumerated_templates_run_and_their_answers_are_single(database):
+    schema = schema_of(database)
+    found = enumerate_templates(schema, aggregates=True).templates
+    sampler = CombinationSampler(database, schema)
+    groups: dict[str, Filling] = {}
+    for template in found:
+        result = fill_template(template, schema, sampler, database, FillTerms())
+        assert result.problem == ""
+        groups |= {one.group: one for one in result.fillings}
+        for one in result.fillings:
+            assert len(database.rows(one.sql, one.parameters)) == 1
+
+    assert len(found) > 20
+    assert len(groups) > 40
+
+
+def test_counts_are_of_one_named_row(database):
+    found = fill(
+        database,
+        "SELECT COUNT(copy.book_id) FROM copy JOIN book ON copy.book_id = book.book_id WHERE book.title = [book.title]",
+    )
+
+    assert answers(found) == {("The Pier",): 2, ("Twice",): 1, ("Ünïcode",): 1}
+    assert all(one.keys == {} for one in found.fillings)
+
+
+def test_a_large_table_is_sampled_and_gives_the_same_answers(database):
+    for sql in (
+        "SELECT price FROM book WHERE title = [book.title]",
+        "SELECT first_name FROM author JOIN book ON author.author_id = book.author_id WHERE title = [book.title]",
+    ):
+        whole = fill(database, sql)
+        drawn = fill(database, sql, large=2)
+
+        assert drawn.sampled
+        assert not whole.sampled
+        assert drawn.fillings
+        assert set(answers(drawn).items()) <= set(answers(whole).items())
+
+
+def test_the_same_seed_draws_the_same(database):
+    sql = "SELECT price FROM book WHERE title = [book.title]"
+
+    assert fill(database, sql, per_template=2).fillings == fill(database, sql, per_template=2).fillings
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("nowhere.sqlite", "there is no such database file"),
+        ("mysql://localhost/x", "aren't known"),
+        ("some words", "give a database as a URL"),
+    ],
+)
+def test_a_wrong_address_is_told(url, says, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises((ConfigError, InputError), match=says), Database(url):
+        pass
+
+
+def test_a_yes_or_a_no_is_never_a_list(database):
+    sql = (
+        "SELECT in_print FROM book JOIN author ON book.author_id = author.author_id "
+        "WHERE first_name = [author.first_name]"
+    )
+    found = fill(database, sql, policies=Policies(several="list"))
+
+    assert answers(found) == {("Bo",): True, ("Cyd",): True}
+    assert found.counts["several"] == 2
+
+
+def test_a_question_never_holds_its_answer(database):
+    sql = "SELECT colour FROM shelf WHERE name = [shelf.name] AND room = [shelf.room]"
+    assert fill(database, sql).counts.get("echo", 0) == 0
+    sql = (
+        "SELECT author_2.last_name FROM author JOIN author author_2 ON author.author_id = author_2.author_id "
+        "WHERE author.last_name = [author.last_name]"
+    )
+    found = fill(database, sql)
+
+    assert (len(found.fillings), found.counts["echo"]) == (0, 4)
+
+
+@pytest.mark.parametrize("large", [100_000, 2])
+def test_what_a_name_says_alone_isnt_told_apart(database, large):
+    schema = schema_of(database)
+    template = next(
+        one
+        for one in enumerate_templates(schema).templates
+        if one.placeholders == ("book.title", "author.first_name", "author.last_name")
+        and 'SELECT "book"."price"' in one.sql
+    )
+    sampler = CombinationSampler(database, schema, large=large)
+    found = fill_template(template, schema, sampler, database, FillTerms())
+
+    assert {one.values["book.title"] for one in found.fillings} == {"Twice"}
+    assert found.counts["needless"] == found.counts["occurring"] - 2
+    written = fill_template(replace(template, made_by="written"), schema, sampler, database, FillTerms())
+    assert len(written.fillings) == found.counts["occurring"]
+
+
+def test_values_of_the_blind_product_are_counted_apart(database):
+    found = fill(database, "SELECT MAX(price) FROM book WHERE pages < [book.pages]")
+    assert (found.counts["occurring"], found.counts["blind"]) == (0, found.counts["tried"])
+    assert fill(database, "SELECT colour FROM shelf WHERE name = [shelf.name]").counts.get("blind", 0) == 0
