@@ -6,43 +6,42 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 from rich.console import Console
 
-from ragtriage.cli.exits import INCOMPLETE
-from ragtriage.cli.flags import with_flags
+from ragtriage.cli.console import ExitCode, print_json
+from ragtriage.cli.flag_groups import AsJson, names_in, with_flag_groups
 from ragtriage.cli.progress import progress
 from ragtriage.core.errors import ConfigError
 from ragtriage.report.terminal_making import print_counted, print_steps
 
 if TYPE_CHECKING:
     from ragtriage.testset.making.answers import Policies
-    from ragtriage.testset.making.combinations import Kind
     from ragtriage.testset.making.database import Database
     from ragtriage.testset.making.sampling import SamplingPlan
     from ragtriage.testset.making.steps import Step
 
+N = TypeVar("N", int, float)
 SECONDS = 30.0
 
 Url = Annotated[
     str, typer.Argument(help="The database: sqlite:///FILE, postgresql://…, duckdb:///FILE, or the path of a file.")
 ]
 Folder = Annotated[Path, typer.Argument(help="The folder of the test set's files.")]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
-Again = Annotated[bool, typer.Option("--again", help="Make it anew, also what was edited by hand.")]
-Seconds = Annotated[float, typer.Option(help="The longest that one query may take.", min=0.1)]
-Seed = Annotated[int, typer.Option(help="Of all draws.", min=0)]
-Tables = Annotated[str | None, typer.Option(help="Only these tables, by commas.")]
-Exclude = Annotated[str | None, typer.Option(help="Tables, and columns as table.column, to leave out, by commas.")]
-Aggregates = Annotated[bool, typer.Option("--aggregates", help="Also ask how many there are.")]
-Most = Annotated[int, typer.Option(help="Templates at most; the least useful are left out.", min=1)]
+Again = Annotated[bool, typer.Option("--again", help="Overwrite what is there, including edits by hand.")]
+Seconds = Annotated[float, typer.Option(help="Maximum time for one query.", min=0.1)]
+Seed = Annotated[int, typer.Option(help="Seed of all random draws.", min=0)]
+Tables = Annotated[str | None, typer.Option(help="Only these tables, separated by commas.")]
+Exclude = Annotated[
+    str | None, typer.Option(help="Tables and columns (table.column) to leave out, separated by commas.")
+]
+Aggregates = Annotated[bool, typer.Option("--aggregates", help="Also write templates that count rows.")]
+Most = Annotated[int, typer.Option(help="Maximum number of templates; the least useful are left out.", min=1)]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,28 +49,53 @@ class FillFlags:
     """How templates are filled and answered."""
 
     combinations: Annotated[
-        str, typer.Option(help="occurring: values that occur together in the joined rows; product: the blind product.")
+        Literal["occurring", "product"],
+        typer.Option(help="occurring: values that occur together in the joined rows; product: the blind product."),
     ] = "occurring"
-    none: Annotated[str, typer.Option(help="Where a query gives no row: drop, or no-answer.")] = "drop"
-    several: Annotated[str, typer.Option(help="Where it gives several rows: drop, or list.")] = "drop"
-    null: Annotated[str, typer.Option(help="Where it gives an empty value: drop, or no-answer.")] = "drop"
+    none: Annotated[
+        Literal["drop", "no-answer"], typer.Option(help="What to do where a query gives no row: drop, or no-answer.")
+    ] = "drop"
+    several: Annotated[
+        Literal["drop", "list"], typer.Option(help="What to do where it gives several rows: drop, or list.")
+    ] = "drop"
+    null: Annotated[
+        Literal["drop", "no-answer"],
+        typer.Option(help="What to do where it gives an empty value: drop, or no-answer."),
+    ] = "drop"
+
+    def policies(self) -> Policies:
+        """As a value."""
+        from ragtriage.testset.making.answers import Policies
+
+        return Policies(self.none, self.several, self.null)
 
 
 @dataclasses.dataclass(frozen=True)
 class PlanFlags:
     """Which questions are taken."""
 
-    size: Annotated[int, typer.Option(help="Questions, at most.", min=1)] = 1_000
+    size: Annotated[int, typer.Option(help="Maximum number of questions.", min=1)] = 1_000
     criterion: Annotated[
         list[str] | None,
-        typer.Option(help="NAME=COUNT: phrasings of it in every group; may be repeated [default: one of each]."),
+        typer.Option(
+            help="NAME=COUNT: phrasings under a criterion in every group; may be repeated [default: one of each]."
+        ),
     ] = None
-    max_share: Annotated[float, typer.Option(help="The largest share of the questions for one template.")] = 0.1
+    max_share: Annotated[float, typer.Option(help="Maximum share of the questions for one template.")] = 0.1
     quota: Annotated[
         list[str] | None,
-        typer.Option(help="TABLE=SHARE or TEMPLATE=SHARE: the largest share of the groups; may be repeated."),
+        typer.Option(help="TABLE=SHARE or TEMPLATE=SHARE: maximum share of the groups; may be repeated."),
     ] = None
     seed: Seed = 0
+
+    def plan(self) -> SamplingPlan:
+        """As a value."""
+        from ragtriage.testset.making.sampling import SamplingPlan
+
+        counts = _numbers("--criterion", self.criterion, "short=2", int)
+        return SamplingPlan(
+            self.size, counts, self.max_share, _numbers("--quota", self.quota, "album=0.2", float), self.seed
+        )
 
 
 def schema(
@@ -91,14 +115,14 @@ def schema(
     from ragtriage.testset.making.steps import make_schema
 
     with _opened(url, seconds) as database:
-        _show([make_schema(database, out, _names(tables), _names(exclude), again=again)], as_json=as_json)
+        _show([make_schema(database, out, names_in(tables), names_in(exclude), again=again)], as_json=as_json)
 
 
 def templates(
     schema_file: Annotated[Path, typer.Argument(help="What `testset schema` wrote.")] = Path("testset/schema.yaml"),
     *,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The file to write [default: templates.yaml beside it].")
+        Path | None, typer.Option("--out", "-o", help="The file to write [default: templates.yaml next to it].")
     ] = None,
     aggregates: Aggregates = False,
     most: Most = 1_000,
@@ -120,7 +144,7 @@ def fill(  # a command's flags are its arguments
     folder: Folder = Path("testset"),
     *,
     filling: FillFlags,
-    per_template: Annotated[int, typer.Option(help="Fillings of one template, at most.", min=1)] = 100,
+    per_template: Annotated[int, typer.Option(help="Maximum number of fillings of one template.", min=1)] = 100,
     seed: Seed = 0,
     seconds: Seconds = SECONDS,
     again: Again = False,
@@ -134,7 +158,7 @@ def fill(  # a command's flags are its arguments
     from ragtriage.testset.making.filling import FillTerms
     from ragtriage.testset.making.steps import make_fillings
 
-    terms = FillTerms(per_template, _kind(filling), _policies(filling), seed)
+    terms = FillTerms(per_template, filling.combinations, filling.policies(), seed)
     with _opened(url, seconds) as database, _filling() as advance:
         step = make_fillings(database, folder, terms, again=again, progress=advance)
     _show([step], as_json=as_json)
@@ -153,7 +177,7 @@ def sample(
     """
     from ragtriage.testset.making.steps import make_questions
 
-    _show([make_questions(folder, _plan(plan), again=again)], as_json=as_json)
+    _show([make_questions(folder, plan.plan(), again=again)], as_json=as_json)
 
 
 def build(  # noqa: PLR0913  # a command's flags are its arguments
@@ -166,11 +190,13 @@ def build(  # noqa: PLR0913  # a command's flags are its arguments
     exclude: Exclude = None,
     aggregates: Aggregates = False,
     most: Most = 1_000,
-    criteria: Annotated[str | None, typer.Option(help="Linguistic criteria, by commas [default: all].")] = None,
-    per_criterion: Annotated[int, typer.Option(help="Phrasings of a template under each criterion.", min=1)] = 3,
+    criteria: Annotated[
+        str | None, typer.Option(help="Linguistic criteria, separated by commas [default: all].")
+    ] = None,
+    per_criterion: Annotated[int, typer.Option(help="Number of phrasings of a template per criterion.", min=1)] = 3,
     seconds: Seconds = SECONDS,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Write nothing: count templates × phrasings × fillings.")
+        bool, typer.Option("--dry-run", help="Write nothing: only count templates × phrasings × fillings.")
     ] = False,
     again: Again = False,
     as_json: AsJson = False,
@@ -183,24 +209,29 @@ def build(  # noqa: PLR0913  # a command's flags are its arguments
     from ragtriage.testset.making.building import BuildTerms, build, count, width_of
 
     terms = BuildTerms(
-        tables=_names(tables),
-        exclude=_names(exclude),
+        tables=names_in(tables),
+        exclude=names_in(exclude),
         aggregates=aggregates,
         most=most,
-        criteria=_names(criteria),
+        criteria=names_in(criteria),
         per_criterion=per_criterion,
-        combinations=_kind(filling),
-        policies=_policies(filling),
-        plan=_plan(plan),
+        combinations=filling.combinations,
+        policies=filling.policies(),
+        plan=plan.plan(),
     )
     with _opened(url, seconds) as database:
         if dry_run:
             counted = count(database, terms)
             if as_json:
                 whole = sum(one.phrasings * one.combinations for one in counted)
-                values = {"templates": [dataclasses.asdict(one) for one in counted], "questions": whole,
-                          "size": terms.plan.size, "half_width": width_of(terms)}  # fmt: skip
-                _write_json(values)
+                print_json(
+                    {
+                        "templates": [dataclasses.asdict(one) for one in counted],
+                        "questions": whole,
+                        "size": terms.plan.size,
+                        "half_width": width_of(terms),
+                    }
+                )
             else:
                 print_counted(Console(), counted, terms.plan.size, width_of(terms))
             return
@@ -209,12 +240,12 @@ def build(  # noqa: PLR0913  # a command's flags are its arguments
     _show(steps, as_json=as_json)
 
 
-MAKING: dict[str, Callable[..., None]] = {
+COMMANDS: dict[str, Callable[..., None]] = {
     "schema": schema,
     "templates": templates,
-    "fill": with_flags(fill, "filling", FillFlags),
-    "sample": with_flags(sample, "plan", PlanFlags),
-    "build": with_flags(with_flags(build, "filling", FillFlags), "plan", PlanFlags),
+    "fill": with_flag_groups(fill),
+    "sample": with_flag_groups(sample),
+    "build": with_flag_groups(build),
 }
 """The commands by their names."""
 
@@ -229,9 +260,7 @@ def _opened(url: str, seconds: float) -> Iterator[Database]:
 
 @contextmanager
 def _filling() -> Iterator[Any]:
-    """Tells how many templates are filled, from the first one that takes a while."""
-    from contextlib import ExitStack
-
+    """Shows how many templates are filled."""
     with ExitStack() as stack:
         advance: Any = None
 
@@ -248,7 +277,7 @@ def _filling() -> Iterator[Any]:
 def _show(steps: Sequence[Step], *, as_json: bool) -> None:
     """Print what the steps came to; exit with 3 if a template couldn't be filled."""
     if as_json:
-        _write_json(
+        print_json(
             {
                 step.path.stem: {
                     "path": str(step.path),
@@ -263,57 +292,18 @@ def _show(steps: Sequence[Step], *, as_json: bool) -> None:
     else:
         print_steps(Console(), steps)
     if any(step.numbers.get("problems") for step in steps):
-        raise typer.Exit(INCOMPLETE)
+        raise typer.Exit(ExitCode.INCOMPLETE)
 
 
-def _write_json(values: Any) -> None:
-    sys.stdout.write(json.dumps(values, ensure_ascii=False) + "\n")
-
-
-def _names(given: str | None) -> tuple[str, ...]:
-    return tuple(name.strip() for name in (given or "").split(",") if name.strip())
-
-
-def _one_of(flag: str, value: str, known: Sequence[str]) -> Any:
-    if value not in known:
-        raise ConfigError(f"{flag} {value}: use {' or '.join(known)}")
-    return value
-
-
-def _kind(flags: FillFlags) -> Kind:
-    kind: Kind = _one_of("--combinations", flags.combinations, ("occurring", "product"))
-    return kind
-
-
-def _policies(flags: FillFlags) -> Policies:
-    from ragtriage.testset.making.answers import Policies
-
-    return Policies(
-        _one_of("--none", flags.none, ("drop", "no-answer")),
-        _one_of("--several", flags.several, ("drop", "list")),
-        _one_of("--null", flags.null, ("drop", "no-answer")),
-    )
-
-
-def _plan(flags: PlanFlags) -> SamplingPlan:
-    from ragtriage.testset.making.sampling import SamplingPlan
-
-    counts = {name: int(value) for name, value in _pairs("--criterion", flags.criterion, "short=2", str.isdigit)}
-    quotas = {name: float(value) for name, value in _pairs("--quota", flags.quota, "album=0.2", _is_number)}
-    return SamplingPlan(flags.size, counts, flags.max_share, quotas, flags.seed)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _pairs(flag: str, given: Sequence[str] | None, example: str, fits: Any) -> Iterator[tuple[str, str]]:
+def _numbers(flag: str, given: Sequence[str] | None, example: str, read: Callable[[str], N]) -> dict[str, N]:
+    """`["short=2"]` → name and number."""
+    found: dict[str, N] = {}
     for item in given or ():
         name, _, value = item.rpartition("=")
-        if not name or not fits(value):
+        try:
+            found[name] = read(value)
+        except ValueError:
+            name = ""
+        if not name:
             raise ConfigError(f"{flag} {item}: write it as in {flag} {example}")
-        yield name, value
+    return found

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from ragtriage.cli.exits import INCOMPLETE
-from ragtriage.cli.judging_options import JudgeFlags, choice_from, with_judge_flags
-from ragtriage.cli.options import Config, Where, place_of, settings_from
-from ragtriage.cli.stopping import stoppable
+from ragtriage.cli.console import ExitCode, print_json, tell
+from ragtriage.cli.flag_groups import AsJson, names_in, with_flag_groups
+from ragtriage.cli.input_files import print_rejected
+from ragtriage.cli.interrupts import graceful_ctrl_c
+from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.core.errors import InputError
 from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.judges.llm.ledger import Ledger, dollars
@@ -40,34 +40,34 @@ from ragtriage.testset.making.template import QueryTemplate, TextTemplate
 from ragtriage.testset.making.template_files import phrasings_text, read_phrasings, read_templates
 from ragtriage.testset.making.yaml_files import write_whole
 
-SHOWN = 10
-"""Unusable entries that are quoted; all are counted."""
 RULES = "rules"
 
 
-@with_judge_flags
+@with_flag_groups
 def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
     templates: Annotated[
         Path, typer.Argument(help="Folder of the test set, or templates.yaml with schema.yaml beside it.")
     ],
     *,
-    judging: JudgeFlags,
     criteria: Annotated[
-        str | None, typer.Option(help=f"Which, by commas: {', '.join(NAMES)} [default: all of them].")
+        str | None, typer.Option(help=f"Comma-separated names out of {', '.join(NAMES)} [default: all].")
     ] = None,
     own: Annotated[
         list[str] | None,
-        typer.Option(help='A criterion of your own in words, "as a child would ask"; needs --judge; may be repeated.'),
+        typer.Option(
+            help='A criterion of your own in words, such as "as a child would ask"; needs --judge; may be repeated.'
+        ),
     ] = None,
-    per_criterion: Annotated[int, typer.Option(help="Phrasings of a template under each.", min=1)] = 1,
-    seed: Annotated[int, typer.Option(help="Which of the possible phrasings are taken.", min=0)] = 0,
+    per_criterion: Annotated[int, typer.Option(help="Number of phrasings of a template per criterion.", min=1)] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the choice among possible phrasings.", min=0)] = 0,
     again: Annotated[
-        bool, typer.Option("--again", help="Make those anew that the same rules, or the same model, made before.")
+        bool, typer.Option("--again", help="Replace the phrasings that the same rules, or the same model, made before.")
     ] = False,
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="[default: phrasings.yaml beside them].")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
-    store: Where = None,
-    config: Config = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="File to write [default: phrasings.yaml next to them].")
+    ] = None,
+    as_json: AsJson = False,
+    judging: JudgeFlags,
 ) -> None:
     """Put query templates into words: by rule, or with --judge PROVIDER:MODEL by a language model.
 
@@ -75,25 +75,27 @@ def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
     and only what is missing is made. Exit codes: 0; 2 usage or input; 3 incomplete (the model failed or was stopped;
     the same command goes on).
     """
-    wanted = criteria_named([name.strip() for name in criteria.split(",")] if criteria else (), own or ())
+    wanted = criteria_named(names_in(criteria), own or ())
     if not templates.exists():
         raise InputError(f"{templates}: there is no such folder or file: `ragtriage testset templates` writes one")
     folder, file = (templates, templates / "templates.yaml") if templates.is_dir() else (templates.parent, templates)
     schema = read_schema(folder / "schema.yaml")
     read = read_templates(file, schema)
-    _say("templates", read.refused)
+    print_rejected(read.refused, len(read.refused) + len(read.templates), what="templates")
     target = out or folder / "phrasings.yaml"
     there = _there(target, read.templates)
-    choice = choice_from(judging, settings_from(config, None))
-    chosen = ConfiguredJudge(choice) if judging.judge else None  # settings that name a model ask nobody: it costs money
-    maker = chosen.choice.names[0] if chosen else RULES
+    settings = judging.settings()
+    configured = judging.configured(settings)
+    judge = configured if judging.judge else None  # settings that name a model ask nobody: it costs money
+    maker = judge.choice.names[0] if judge else RULES
     if again:
         names = {one.name for one in wanted}
         there = [one for one in there if not (one.made_by == maker and one.criterion in names)]
     values = _values(folder / "fillings.jsonl", read.templates)
     open_ones = lacking(read.templates, wanted, there, maker, per_criterion)
-    if chosen:
-        phrased = _by_model(chosen, schema, open_ones, wanted, per_criterion, seed, values, place_of(store))
+    if judge:
+        place = judging.store_address(settings)
+        phrased = _by_model(judge, schema, open_ones, wanted, per_criterion, seed, values, place)
     else:
         phrased = phrase(schema, open_ones, wanted, per_criterion=per_criterion, seed=seed, values=values)
     found = added(read.templates, wanted, there, phrased.texts, per_criterion)
@@ -102,9 +104,9 @@ def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
         raise InputError(f"{file}: no phrasing could be made.{first}")
     if found.new or again:
         write_whole(target, phrasings_text(found.texts))
-    _report(target, found, phrased, chosen.ledger if chosen else None, as_json=as_json)
+    _report(target, found, phrased, judge.ledger if judge else None, as_json=as_json)
     if phrased.stopped or phrased.failed:
-        raise typer.Exit(INCOMPLETE)
+        raise typer.Exit(ExitCode.INCOMPLETE)
 
 
 def _there(path: Path, templates: Sequence[QueryTemplate]) -> list[TextTemplate]:
@@ -143,7 +145,7 @@ def _values(path: Path, templates: Sequence[QueryTemplate]) -> Mapping[str, Sequ
 
 
 def _by_model(  # what a model needs to know
-    chosen: ConfiguredJudge,
+    judge: ConfiguredJudge,
     schema: Schema,
     templates: Sequence[QueryTemplate],
     criteria: Sequence[Criterion],
@@ -153,27 +155,24 @@ def _by_model(  # what a model needs to know
     place: str | None,
 ) -> Phrased:
     """Phrasings by the model that was named; its replies are kept in the store as they come."""
-    with ExitStack() as stack:
-        opened = stack.enter_context(open_store(place))
-        writer = chosen.writer(opened.answers(), tickets=opened.tickets())
-        stack.enter_context(stoppable(chosen))
+    with open_store(place) as store, graceful_ctrl_c(judge):
         found = phrase_with(
-            writer,
+            judge.writer(store.answers(), tickets=store.tickets()),
             schema,
             templates,
             criteria,
             per_criterion=count,
             seed=seed,
             values=values,
-            together=chosen.choice.options.batch_size,
+            together=judge.choice.options.batch_size,
         )
-        chosen.settle()
+        judge.settle()
         return found
 
 
 def _report(path: Path, found: Added, phrased: Phrased, ledger: Ledger | None, *, as_json: bool) -> None:
     if as_json:
-        sys.stdout.write(json.dumps(_numbers(path, found, phrased, ledger), ensure_ascii=False) + "\n")
+        print_json(_numbers(path, found, phrased, ledger))
     else:
         console = Console()
         head = f"{path}: {plural(found.new, 'new phrasing')}, {found.kept:,} were there"
@@ -186,14 +185,10 @@ def _report(path: Path, found: Added, phrased: Phrased, ledger: Ledger | None, *
             price = f", {dollars(ledger.cost)}" if ledger.cost else ""  # of a model without a price nothing is known
             sys.stdout.write(f"{plural(ledger.requests, 'request')}{price}\n")
     if phrased.stopped:
-        sys.stderr.write(f"{phrased.stopped}\n")
+        tell(phrased.stopped)
 
 
 def _numbers(path: Path, found: Added, phrased: Phrased, ledger: Ledger | None) -> dict[str, Any]:
-    by_criterion: dict[str, int] = {}
-    for one in found.texts:
-        by_criterion[one.criterion] = by_criterion.get(one.criterion, 0) + 1
-
     def listed(some: Sequence[Any]) -> list[dict[str, str]]:
         return [
             {"template": one.template, "criterion": one.criterion, "reason": one.reason, "text": one.text}
@@ -205,7 +200,7 @@ def _numbers(path: Path, found: Added, phrased: Phrased, ledger: Ledger | None) 
         "phrasings": len(found.texts),
         "new": found.new,
         "kept": found.kept,
-        "by_criterion": by_criterion,
+        "by_criterion": dict(Counter(one.criterion for one in found.texts)),
         "refused": listed(phrased.refused),
         "without": listed(phrased.without),
         "stopped": phrased.stopped,
@@ -213,12 +208,3 @@ def _numbers(path: Path, found: Added, phrased: Phrased, ledger: Ledger | None) 
         "requests": ledger.requests if ledger else 0,
         "cost": ledger.cost if ledger else 0.0,
     }
-
-
-def _say(what: str, refused: Sequence[str]) -> None:
-    """Entries of a file that can't be used, on standard error."""
-    if refused:
-        sys.stderr.write(f"{len(refused):,} {what} can't be used:\n")
-        sys.stderr.write("".join(f"  {one}\n" for one in refused[:SHOWN]))
-        if len(refused) > SHOWN:
-            sys.stderr.write(f"  and {len(refused) - SHOWN:,} more\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from pathlib import Path
@@ -10,12 +9,11 @@ from typing import Annotated
 
 import typer
 
-from ragtriage.cli.exits import INCOMPLETE
-from ragtriage.cli.judging_options import JudgeFlags, choice_from, with_judge_flags
-from ragtriage.cli.options import Config, Where, place_of, settings_from
-from ragtriage.cli.stopping import stoppable
+from ragtriage.cli.console import ExitCode, print_json, tell
+from ragtriage.cli.flag_groups import AsJson, with_flag_groups
+from ragtriage.cli.interrupts import graceful_ctrl_c
+from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.judges.llm.ledger import dollars
 from ragtriage.report.plain import one_line
 from ragtriage.report.words import plural
@@ -31,37 +29,35 @@ SHOWN = 5
 """Refused templates that are quoted; all are counted."""
 
 
-@with_judge_flags
-def write_by_model(
+@with_flag_groups
+def write(
     folder: Annotated[Path, typer.Argument(help="Folder of the test set, with schema.yaml.")] = Path("testset"),
     *,
-    judging: JudgeFlags,
     require: Annotated[
         list[str] | None,
-        typer.Option(help='What templates must be like, in words: "join two tables"; may be repeated.'),
+        typer.Option(help='A requirement for the templates, in words: "join two tables"; may be repeated.'),
     ] = None,
-    per_table: Annotated[int, typer.Option(help="Templates asked for, for each table.", min=1)] = 10,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
-    store: Where = None,
-    config: Config = None,
+    per_table: Annotated[int, typer.Option(help="Number of templates to ask for per table.", min=1)] = 10,
+    as_json: AsJson = False,
+    judging: JudgeFlags,
 ) -> None:
-    """Have the language model of --judge write query templates, into templates.yaml beside those there are.
+    """Have the language model of --judge write query templates, and add them to templates.yaml.
 
     It sees the schema and no row. Every template is checked against the schema. Exit codes: 0; 2 usage or input; 3
     incomplete (the model failed or was stopped; the same command goes on).
     """
     if not judging.judge:
         raise ConfigError("a language model writes templates: name one with --judge PROVIDER:MODEL")
-    settings = settings_from(config, None)
-    chosen = ConfiguredJudge(choice_from(judging, settings))
+    settings = judging.settings()
+    judge = judging.configured(settings)
     schema = read_schema(folder / "schema.yaml")
     target = folder / "templates.yaml"
     there = _there(target, schema)
-    with open_store(place_of(store, settings)) as opened:
-        writer = chosen.writer(opened.answers(), tickets=opened.tickets())
-        with stoppable(chosen):
+    with open_store(judging.store_address(settings)) as store:
+        writer = judge.writer(store.answers(), tickets=store.tickets())
+        with graceful_ctrl_c(judge):
             written = write_templates(writer, schema, require or (), per_table=per_table)
-        chosen.settle()
+        judge.settle()
     known = {one.id for one in there}
     new = [one for one in written.templates if one.id not in known]
     if new:
@@ -74,20 +70,18 @@ def write_by_model(
         "refused": [{"sql": one.sql, "reason": one.reason} for one in written.refused],
         "failed": list(written.failed),
         "stopped": written.stopped,
-        "requests": chosen.ledger.requests,
-        "cost": chosen.ledger.cost,
+        "requests": judge.ledger.requests,
+        "cost": judge.ledger.cost,
     }
     if as_json:
-        sys.stdout.write(json.dumps(numbers, ensure_ascii=False) + "\n")
+        print_json(numbers)
     else:
         _show(target, len(new), len(there), numbers["duplicates"], written)
-        price = f", {dollars(chosen.ledger.cost)}" if chosen.ledger.cost else ""  # without a price nothing is known
-        sys.stdout.write(f"{plural(chosen.ledger.requests, 'request')}{price}\n")
-    for sentence in (*written.failed, written.stopped):
-        if sentence:
-            sys.stderr.write(f"{sentence}\n")
+        price = f", {dollars(judge.ledger.cost)}" if judge.ledger.cost else ""  # without a price nothing is known
+        sys.stdout.write(f"{plural(judge.ledger.requests, 'request')}{price}\n")
+    tell(*(sentence for sentence in (*written.failed, written.stopped) if sentence))
     if written.stopped or written.failed:
-        raise typer.Exit(INCOMPLETE)
+        raise typer.Exit(ExitCode.INCOMPLETE)
 
 
 def _there(path: Path, schema: Schema) -> tuple[QueryTemplate, ...]:

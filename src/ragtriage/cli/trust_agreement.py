@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -11,16 +9,15 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ragtriage.cli.exits import INCOMPLETE
-from ragtriage.cli.judging_options import JudgeFlags, choice_from, judge_from, with_judge_flags
-from ragtriage.cli.opening import readable
-from ragtriage.cli.options import Config, Thresholds, Where, pairs, settings_from
+from ragtriage.cli.console import ExitCode, print_json
+from ragtriage.cli.flag_groups import AsJson, pairs, with_flag_groups
+from ragtriage.cli.input_files import print_rejected, readable, too_many
+from ragtriage.cli.judge_flags import JudgeFlags
+from ragtriage.cli.metric_flags import Thresholds
 from ragtriage.cli.progress import progress
-from ragtriage.cli.trust_app import say_unusable, too_many, trust
 from ragtriage.config import Settings
 from ragtriage.core.errors import ConfigError
 from ragtriage.evaluation.engine import evaluate_sync
-from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.readers import open_cases
 from ragtriage.readers.json_objects import first_line
 from ragtriage.readers.problems import Rejected
@@ -36,17 +33,15 @@ Found = tuple[list[Agreement], Sequence[Rejected], int]
 """What was measured, the rows that can't be used, and how many can."""
 
 
-@trust.command("agreement")
-@with_judge_flags
+@with_flag_groups
 def agreement(  # noqa: PLR0913  # a command's flags are its arguments
     file: Annotated[str, typer.Argument(help="Labelled rows (JSONL), or cases with labels; - is standard input.")],
     *,
-    judging: JudgeFlags,
     task: Annotated[
         str | None,
         typer.Option(
             help="What the rows are: supported, essential, relevant, answered, similar, same-answer or preference "
-            "[default: told by their fields]."
+            "[default: detected from their fields]."
         ),
     ] = None,
     label: Annotated[
@@ -57,51 +52,49 @@ def agreement(  # noqa: PLR0913  # a command's flags are its arguments
         Path | None, typer.Option(help="JSONL with id and score, as `judge ask` writes: ask no judge.")
     ] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Where the judge's predictions go (JSONL).")] = None,
-    by: Annotated[str | None, typer.Option(help="A column of rows: measure each of its values, too.")] = None,
-    group: Annotated[str, typer.Option(help="The column of cases that says which belong together.")] = "group",
+    by: Annotated[str | None, typer.Option(help="A column of the rows: also measure each of its values.")] = None,
+    group: Annotated[str, typer.Option(help="The column of cases that says which ones belong together.")] = "group",
     threshold: Thresholds = None,
-    seed: Annotated[int, typer.Option(help="Of the resamples.", min=0)] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
-    store: Where = None,
-    config: Config = None,
+    seed: Annotated[int, typer.Option(help="Seed of the resampling.", min=0)] = 0,
+    as_json: AsJson = False,
+    judging: JudgeFlags,
 ) -> None:
     """Hold the judge against labels or preferences of people, beside what word overlap and length alone get.
 
     Exit codes: 0; 2 usage or input; 3 incomplete (the judge failed on a row, or too many unusable rows).
     """
     kind = task_named(task)
-    given = pairs(label or (), "--label")
+    given = pairs(label, "--label")
     if predictions is not None and (judging.judge or out):
         raise ConfigError("--predictions asks no judge: leave out --judge and -o")
     name = predictions.name if predictions else " + ".join(judging.judge or ["the embedded judge"])
-    settings = settings_from(config, threshold)
+    settings = judging.settings(threshold)
     with readable(file) as path:
         if given or (kind is None and _are_cases(path)):
             if predictions is not None or out is not None:
                 raise ConfigError("--predictions and -o go with rows of a task, not with cases that label a metric")
-            found, rejected, usable = _of_cases(path, given, group, seed, judging, settings, store, config)
+            found, rejected, usable = _of_cases(path, given, group, seed, judging, settings)
         else:
             labelled = read_labelled(path, kind)
             if predictions is not None:
                 known = read_predictions(predictions)
             else:
-                with judge_from(judging, config, store) as judge, progress(amount(labelled), 0, word="asking") as step:
+                with judging.opened(settings) as judge, progress(amount(labelled), 0, word="asking") as step:
                     lines = lines_of(labelled, judge, step)
                 if out is not None:
                     write_lines(lines, out)
                 known = predictions_of(lines)
             found = list(agreements(labelled, held_rows(labelled, known), by=by, seed=seed))
             rejected, usable = labelled.rejected, len(labelled.rows)
-    say_unusable(rejected, usable)
+    print_rejected(rejected, len(rejected) + usable)
     if as_json:
         numbers = {one.name: one.as_json() for one in found}
-        marks = None if predictions else fingerprints_of(ConfiguredJudge(choice_from(judging, settings)).judge())
-        whole = {"judge": name, "fingerprints": marks, "agreement": numbers, "rejected": len(rejected)}
-        sys.stdout.write(json.dumps(whole) + "\n")
+        marks = None if predictions else fingerprints_of(judging.configured(settings).judge())
+        print_json({"judge": name, "fingerprints": marks, "agreement": numbers, "rejected": len(rejected)})
     else:
         print_agreements(Console(), found, name, file)
     if any(one.failed for one in found) or too_many(rejected, usable):
-        raise typer.Exit(INCOMPLETE)
+        raise typer.Exit(ExitCode.INCOMPLETE)
 
 
 def _are_cases(path: str) -> bool:
@@ -118,8 +111,6 @@ def _of_cases(  # what the command was given
     seed: int,
     judging: JudgeFlags,
     settings: Settings,
-    store: str | None,
-    config: Path | None,
 ) -> Found:
     file = open_cases(path)
     columns = label_columns(file.tags, given)
@@ -131,7 +122,7 @@ def _of_cases(  # what the command was given
     cases = read_cases(file, columns)
     metrics = tuple({metric.name: metric for metric in columns.values()}.values())
     collected = []
-    with judge_from(judging, config, store) as judge, progress(len(cases.cases), 0) as advance:
+    with judging.opened(settings) as judge, progress(len(cases.cases), 0) as advance:
         for record in evaluate_sync(cases.cases, judge, metrics=metrics):
             collected.append(record)
             advance()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ragtriage.report.plain import one_line
 from ragtriage.report.words import SIGNS, Signs, plural, titled
 from ragtriage.runs.repeats import CaseRepeat, MetricRepeat, RepeatSummary
-from ragtriage.runs.repeats.detectable import CORRELATION, LEVEL, POWER
+from ragtriage.runs.repeats.statistics import CORRELATION, LEVEL, POWER
 
 MOST_CASES = 10
 """Cases that are listed, over all metrics."""

@@ -14,8 +14,8 @@ from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Failure, Score, Undefined, Verdict
 from ragtriage.diagnosis import Finding, Rule, headline
 from ragtriage.diagnosis.citations import CheckedSegment, checked_segments
+from ragtriage.runs.tally import Diagnosed
 
-Diagnosed = tuple[Record, tuple[Finding, ...]]
 BATCH = 1000
 """Rows written together to a Parquet file."""
 

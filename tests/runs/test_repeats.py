@@ -19,7 +19,7 @@ from ragtriage.report.repetition import ALIKE, ALWAYS
 from ragtriage.report.terminal_repeats import print_repeats
 from ragtriage.runs.repeats import MetricRepeat, Repeats, RepeatSummary
 from ragtriage.runs.repeats.counting import WORST
-from ragtriage.runs.repeats.detectable import REACH
+from ragtriage.runs.repeats.statistics import REACH
 
 GROUNDEDNESS = metrics_named(["groundedness"])
 YES, NO, UNKNOWN = Verdict("yes", 0.9), Verdict("no", 0.1), Verdict("unknown")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,19 +9,17 @@ from typing import Annotated
 
 import typer
 
-from ragtriage.cli.app_options import INTERRUPTED, AppFlags, opened_application, refuse_alone
-from ragtriage.cli.exits import INCOMPLETE
-from ragtriage.cli.flags import with_flags
-from ragtriage.cli.options import place_of
-from ragtriage.cli.progress import progress
-from ragtriage.cli.results import diagnosed, opened
+from ragtriage.cli.app_flags import AppFlags, ask
+from ragtriage.cli.console import ExitCode, tell
+from ragtriage.cli.flag_groups import store_address
+from ragtriage.cli.results import open_run
 from ragtriage.collect.answers_file import CollectedLines
-from ragtriage.collect.asking import ask_all
-from ragtriage.core.errors import ApplicationError, ConfigError
+from ragtriage.core.errors import ConfigError
 from ragtriage.judges.protocol import Judge
 from ragtriage.readers.files import STDIN, open_bytes, records
 from ragtriage.readers.problems import Limits
 from ragtriage.report.words import plural
+from ragtriage.runs.tally import diagnosed
 from ragtriage.store import open_store
 from ragtriage.testset.beyond import Beyond
 from ragtriage.testset.both_blames import Component, both_blames, components_of
@@ -33,36 +29,36 @@ from ragtriage.testset.groups import Tagged
 from ragtriage.testset.rows import Row
 from ragtriage.testset.sufficiency import SecondRun, decided_again, second_questions, second_run_of
 
-GIVEN: dict[str, Given] = {"sibling": "sibling", "gold": "gold"}
-
 
 @dataclass(frozen=True)
 class BlameFlags:
     """What was given on the command line."""
 
     given: Annotated[
-        str,
+        Given,
         typer.Option(
             help="What --app is given: the sources of a right answer (sibling), or the database's row (gold)."
         ),
     ] = "sibling"
     second_run: Annotated[
         Path | None,
-        typer.Option(help="The .jsonl file of what --app answers again [default: ROWS with .again.jsonl]."),
+        typer.Option(
+            help="The .jsonl file for the new answers of --app [default: the name of ROWS with .again.jsonl]."
+        ),
     ] = None
     corpus: Annotated[
         Path | None,
-        typer.Option(help="Folder of .md and .txt files, or JSONL with id and text: look there for what gaps lack."),
+        typer.Option(
+            help="Folder of .md and .txt files, or JSONL with id and text: search it for the knowledge that gaps lack."
+        ),
     ] = None
     run: Annotated[
-        str | None, typer.Option(help="A stored run of the same cases (its number, or last): THELMA's blame beside.")
+        str | None,
+        typer.Option(
+            help="A stored run of the same cases (its number, or last): also show whom THELMA's diagnosis blames."
+        ),
     ] = None
-    report: Annotated[Path | None, typer.Option(help="Write groups, answers and blame as one HTML file.")] = None
-
-
-def with_blame_flags(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command all flags of what it finds out beyond the scores, as one value, its parameter `blaming`."""
-    return with_flags(command, "blaming", BlameFlags)
+    report: Annotated[Path | None, typer.Option(help="Write groups, answers and blame to an HTML file.")] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +72,15 @@ class Prepared:
     """What it says of each case."""
 
 
-def prepared(path: str, flags: BlameFlags, asking: AppFlags, store: str | None) -> Prepared:
+def prepare(path: str, flags: BlameFlags, app: AppFlags, store: str | None) -> Prepared:
     """Check the flags against each other, and read the corpus and the run.
 
     Raises:
         ConfigError, InputError: a flag or the corpus can't be used.
         StoreError: there is no such run.
     """
-    if flags.given not in GIVEN:
-        raise ConfigError(f"--given {flags.given}: use {' or '.join(GIVEN)}")
-    if not asking.app:
-        refuse_alone(asking, None)
+    if not app.app:
+        app.refuse()
         if flags.second_run is not None or flags.given != "sibling":
             raise ConfigError("--given and --second-run are for asking again: name the application with --app")
     elif path == STDIN and flags.second_run is None:
@@ -95,17 +89,17 @@ def prepared(path: str, flags: BlameFlags, asking: AppFlags, store: str | None) 
     corpus = read_corpus(flags.corpus) if flags.corpus else None
     if flags.run is None:
         return Prepared(corpus, None, {})
-    with open_store(place_of(store), create=False) as there:
-        stored, criteria = opened(there, flags.run, None)
-        return Prepared(corpus, str(stored.number), components_of(diagnosed(stored, criteria), criteria.rules))
+    with open_store(store_address(store), create=False) as there:
+        stored, config = open_run(there, flags.run)
+        return Prepared(corpus, str(stored.number), components_of(diagnosed(stored, config), config.rules))
 
 
-def asked_again(
+def ask_again(
     path: str,
     rows: Sequence[Row],
     decisions: list[Decision],
     flags: BlameFlags,
-    asking: AppFlags,
+    app: AppFlags,
     corpus: Corpus | None,
     judge: Callable[[], Judge] | None,
     tolerance: float,
@@ -117,7 +111,7 @@ def asked_again(
         rows: as they were answered.
         decisions: one a row.
         flags: what is given, and where the answers go.
-        asking: whom to ask.
+        app: the application to ask.
         corpus: where texts stand that the rows don't hold.
         judge: see `decide`.
         tolerance: for numbers, see `typed_match`.
@@ -127,26 +121,23 @@ def asked_again(
         typer.Exit: it stopped before all was asked; the same command goes on.
     """
     columns = tuple(dict.fromkeys(["query", "id", *(name for row in rows for name in row.columns)]))
-    application, manner = opened_application(asking, columns, give_sources=True)
-    questions = second_questions(rows, decisions, GIVEN[flags.given], corpus.texts if corpus else None)
+    application, manner = app.application(columns, give_sources=True)
+    questions = second_questions(rows, decisions, flags.given, corpus.texts if corpus else None)
     where = flags.second_run or _place(path)
     cases = [one.case for one in questions.questions]
-    with CollectedLines(where, retry_failed=asking.retry_failed) as lines:
+    with CollectedLines(where, retry_failed=app.retry_failed) as lines:
         before = sum(lines.has(case) for case in cases)
-        sys.stderr.write(f"asking {application.name} again, into {where}: {before} of {len(cases)} were asked before\n")
-        try:
-            with progress(len(cases), before, word="asking again") as advance, contextlib.redirect_stdout(sys.stderr):
-                ask_all(cases, application, lines, manner, advance)
-        except (KeyboardInterrupt, ApplicationError) as why:
-            told = INTERRUPTED if isinstance(why, KeyboardInterrupt) else f"{why}; what was answered is kept"
-            sys.stderr.write(f"{told}\n")
-            raise typer.Exit(INCOMPLETE) from None
+        tell(f"asking {application.name} again, into {where}: {before} of {len(cases)} were asked before")
+        stopped = ask(cases, len(cases), before, application, manner, lines)
+    if stopped:
+        tell(stopped)
+        raise typer.Exit(ExitCode.INCOMPLETE)
     responses = _responses(where)
     found = decided_again(rows, decisions, questions.questions, responses, judge, tolerance)
     return found, second_run_of(questions, found)
 
 
-def found_beyond(rows: Sequence[Row], tagged: Sequence[Tagged], ready: Prepared, again: SecondRun | None) -> Beyond:
+def further_findings(rows: Sequence[Row], tagged: Sequence[Tagged], ready: Prepared, again: SecondRun | None) -> Beyond:
     """Everything that was asked for beyond the scores.
 
     Raises:
@@ -155,7 +146,7 @@ def found_beyond(rows: Sequence[Row], tagged: Sequence[Tagged], ready: Prepared,
     gaps, corpus = None, ready.corpus
     if corpus is not None:
         if corpus.skipped:
-            sys.stderr.write(f"{plural(corpus.skipped, 'document')} of the corpus can't be used\n")
+            tell(f"{plural(corpus.skipped, 'document')} of the corpus can't be used")
         groups = list(dict.fromkeys(one.row.group for one in tagged if one.tag == "gap"))
         gaps = tuple(look_for_gaps(rows, groups, corpus))
     blames = None

@@ -1,0 +1,197 @@
+"""The flags that choose a judge, the settings and the store, which several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from ragtriage.cli.console import tell
+from ragtriage.cli.flag_groups import ConfigFlag, StoreFlag, store_address
+from ragtriage.config import Settings, find_settings, named_numbers, read_settings
+from ragtriage.core.errors import ConfigError
+from ragtriage.judges.build import LOCAL, ConfiguredJudge, JudgeConfig
+from ragtriage.judges.llm.ledger import dollars
+from ragtriage.judges.llm.model_names import at_an_address
+from ragtriage.judges.llm.pricing import parse_price
+from ragtriage.judges.protocol import Judge
+from ragtriage.metrics import own
+from ragtriage.report.words import plural
+from ragtriage.store import open_store
+
+
+@dataclass(frozen=True)
+class JudgeFlags:
+    """What was given on the command line; None and empty where it wasn't."""
+
+    store: StoreFlag = None
+    config: ConfigFlag = None
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(help="embedded, embedded:fast or provider:model; may be repeated for a jury [default: embedded]."),
+    ] = None
+    jury: Annotated[Literal["majority"] | None, typer.Option(help="How several judges reach a verdict: majority.")] = (
+        None
+    )
+    cascade: Annotated[
+        str | None,
+        typer.Option(
+            help="The embedded judge decides what it is sure of: shipped, or the band of scores to pass on, LOW:HIGH."
+        ),
+    ] = None
+    any_language: Annotated[
+        bool,
+        typer.Option("--any-language", help="Also judge languages that the judge was not measured on."),
+    ] = False
+    base_url: Annotated[str | None, typer.Option(help="An OpenAI-compatible server, for judges openai:NAME.")] = None
+    header: Annotated[list[str] | None, typer.Option(help="NAME=VALUE, sent with every request; may be repeated.")] = (
+        None
+    )
+    embeddings: Annotated[
+        str | None, typer.Option(help="What measures repetition: embedded, or provider:model [default: embedded].")
+    ] = None
+    prompts: Annotated[Path | None, typer.Option(help="A folder with prompt files of your own.")] = None
+    guidance: Annotated[
+        Path | None, typer.Option(help="A file about your domain: what is essential, what abbreviations mean.")
+    ] = None
+    batch_size: Annotated[int | None, typer.Option(help="Maximum number of questions in a request [default: 32].")] = (
+        None
+    )
+    concurrency: Annotated[int | None, typer.Option(help="Maximum number of requests in flight [default: 16].")] = None
+    timeout: Annotated[
+        float | None, typer.Option(help="Seconds after which a request is tried again [default: 120].")
+    ] = None
+    rpm: Annotated[int | None, typer.Option(help="Maximum number of requests per minute.")] = None
+    tpm: Annotated[int | None, typer.Option(help="Maximum number of tokens per minute.")] = None
+    budget: Annotated[float | None, typer.Option(help="Maximum cost of the run in US dollars.")] = None
+    max_requests: Annotated[int | None, typer.Option(help="Maximum number of requests that this command sends.")] = None
+    price: Annotated[
+        str | None, typer.Option(help="IN:OUT, US dollars per million tokens, for a model that no price list has.")
+    ] = None
+    reply: Annotated[
+        Literal["auto", "schema", "text"] | None,
+        typer.Option(help="Form of replies: schema, text or auto, whichever works [default: auto]."),
+    ] = None
+    batch_api: Annotated[
+        bool, typer.Option("--batch-api", help="Half price and slow: send, exit, and collect with the same command.")
+    ] = False
+    wait: Annotated[bool, typer.Option("--wait", help="With --batch-api: wait until everything is answered.")] = False
+
+    def settings(self, thresholds: Collection[str] | None = None, metrics: str | None = None) -> Settings:
+        """The settings, with thresholds from flags put over its own; see `settings_from`."""
+        return settings_from(self.config, thresholds, metrics)
+
+    def configured(self, settings: Settings) -> ConfiguredJudge:
+        """The judge.
+
+        Raises:
+            ConfigError: a flag or a setting about it is wrong.
+        """
+        return ConfiguredJudge(judge_config(self, settings))
+
+    def store_address(self, settings: Settings) -> str | None:
+        """Where the store is; None for the default."""
+        return store_address(self.store, settings)
+
+    @contextmanager
+    def opened(
+        self, settings: Settings | None = None, judge: ConfiguredJudge | None = None, *, tell_spending: bool = False
+    ) -> Iterator[Judge]:
+        """The judge, ready to be asked; what a model answers is kept in the store, so that the same command continues.
+
+        Args:
+            settings: if they are known already.
+            judge: if it is configured already.
+            tell_spending: whether to print what was spent, however the command ends.
+
+        Raises:
+            StoreError: the store can't be opened or written; it is only opened where something is paid for.
+        """
+        settings = settings or self.settings()
+        judge = judge or self.configured(settings)
+        if not judge.paid:
+            yield judge.judge()
+            return
+        try:
+            with open_store(self.store_address(settings)) as store:
+                yield judge.judge(store.answers(), tickets=store.tickets())
+                store.answers().flush()
+                judge.settle()
+        finally:
+            ledger = judge.ledger
+            if tell_spending and ledger.requests:
+                tokens = f"{ledger.tokens_in + ledger.tokens_out:,} tokens"
+                price = f", {dollars(ledger.cost)}" if ledger.cost else ""
+                tell(f"spent: {plural(ledger.requests, 'request')}, {tokens}{price}")
+
+
+def settings_from(config: Path | None, thresholds: Collection[str] | None, metrics: str | None = None) -> Settings:
+    """The settings of a file (the nearest one if None), with thresholds from flags put over its own.
+
+    Args:
+        config: the file.
+        thresholds: the values of `--threshold`.
+        metrics: the value of `--metrics`; custom metrics that it names may have a threshold.
+
+    Raises:
+        ConfigError: a setting or a flag is wrong.
+    """
+    settings = read_settings(config) if config else find_settings(Path.cwd())
+    custom = own.names_in([*(metrics or "").split(","), *settings.metrics])
+    given = named_numbers(thresholds or (), "--threshold", custom)
+    return replace(settings, thresholds={**settings.thresholds, **given})
+
+
+_MODEL_OPTIONS = (
+    "base_url", "embeddings", "prompts", "guidance", "batch_size", "concurrency", "timeout", "rpm", "tpm", "budget",
+    "max_requests", "reply",
+)  # fmt: skip
+"""Flags that are fields of `LLMOptions` as they stand."""
+
+
+def judge_config(flags: JudgeFlags, settings: Settings) -> JudgeConfig:
+    """Who judges: flags before the settings, these before the defaults.
+
+    Raises:
+        ConfigError: a value is wrong.
+    """
+    given: dict[str, Any] = {name: getattr(flags, name) for name in _MODEL_OPTIONS}
+    given |= {
+        "headers": _headers(flags.header) if flags.header else None,
+        "price": parse_price(flags.price) if flags.price else None,
+    }
+    given = {name: value for name, value in given.items() if value is not None}
+    options = replace(settings.llm, **given)
+    names = tuple(flags.judge) if flags.judge else settings.judges
+    if given and all(name in LOCAL for name in names):
+        flag = next(iter(given)).replace("headers", "header").replace("_", "-")
+        raise ConfigError(f"--{flag} is for language models only: name one with --judge PROVIDER:MODEL")
+    if flags.base_url is None and not any(at_an_address(name) for name in (*names, options.embeddings)):
+        options = replace(options, base_url=None, headers=options.headers if flags.header else {})
+    inherited = None if flags.judge else settings
+    return JudgeConfig(
+        names,
+        flags.jury or (inherited.jury if inherited else None),
+        flags.cascade if flags.cascade is not None else inherited.cascade if inherited else None,
+        flags.batch_api,
+        flags.wait,
+        flags.any_language or settings.any_language,
+        options,
+        settings.cuts,
+        settings.bands,
+    )
+
+
+def _headers(items: list[str]) -> dict[str, str]:
+    """`NAME=VALUE` → name and value; a value is never repeated in a message."""
+    found = {}
+    for item in items:
+        name, sign, value = item.partition("=")
+        if not sign or not name.strip():
+            raise ConfigError("--header: write it as NAME=VALUE, for example X-Team=search")
+        found[name.strip()] = value
+    return found
