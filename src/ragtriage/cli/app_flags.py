@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -39,44 +38,17 @@ _HOW = frozenset({"app_header", "app_concurrency", "app_timeout", "app_max_attem
 class AppFlags:
     """What was given on the command line."""
 
-    app: Annotated[
-        str | None,
-        typer.Option(help="The application that answers: module:function, path/to/file.py:function or a URL."),
-    ] = None
-    template: Annotated[
-        str | None,
-        typer.Option(
-            help="Body of a request: JSON with {{query}} or {{COLUMN}} in its texts, or a file with such JSON "
-            '[default: {"query": "{{query}}"}].'
-        ),
-    ] = None
-    openai_model: Annotated[
-        str | None, typer.Option(help="The URL is an OpenAI-compatible server; the name of the model to request.")
-    ] = None
-    response_path: Annotated[
-        str | None, typer.Option(help="Path of the answer in the reply, for example output.text.")
-    ] = None
-    sources_path: Annotated[str | None, typer.Option(help="Path of the retrieved texts, for example hits[*].text.")] = (
-        None
-    )
-    ids_path: Annotated[str | None, typer.Option(help="Path of their ids, for example hits[*].id.")] = None
-    app_header: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="NAME=VALUE, sent to the application; ${VARIABLE} is read from the environment; may be repeated."
-        ),
-    ] = None
-    app_concurrency: Annotated[
-        int | None, typer.Option(min=1, help="Number of queries at the same time [default: 8].")
-    ] = None
-    app_timeout: Annotated[float | None, typer.Option(help="Seconds that an answer may take [default: 120].")] = None
-    app_max_attempts: Annotated[
-        int | None,
-        typer.Option(min=1, help="Maximum number of attempts for a query that fails temporarily [default: 4]."),
-    ] = None
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Ask again where an earlier call got no response.")
-    ] = False
+    app: str | None = None
+    template: str | None = None
+    openai_model: str | None = None
+    response_path: str | None = None
+    sources_path: str | None = None
+    ids_path: str | None = None
+    app_header: list[str] | None = None
+    app_concurrency: int | None = None
+    app_timeout: float | None = None
+    app_max_attempts: int | None = None
+    retry_failed: bool = False
 
     def refuse(self, collected: Path | None = None) -> None:
         """Refuse flags about an application where none is named.

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from ragtriage.cli.app_flags import AppFlags, collect_answers
 from ragtriage.cli.console import ExitCode, print_json, tell
-from ragtriage.cli.flag_groups import AsJson, pairs, with_flag_groups
-from ragtriage.cli.input_files import Columns, Format, SelectionFlags, print_columns, readable
+from ragtriage.cli.flags import command, pairs
+from ragtriage.cli.input_files import SelectionFlags, print_columns, readable
 from ragtriage.readers import open_cases
 
 
-@with_flag_groups
+@command("collect")
 def collect(
-    questions: Annotated[str, typer.Argument(help="JSONL, JSON, CSV or Parquet; a query per row is enough.")],
+    questions: str,
     *,
-    out: Annotated[Path, typer.Option("-o", "--out", help="The .jsonl file to which cases are appended.")],
-    mapping: Columns = None,
-    file_format: Format = None,
+    out: Path,
+    mapping: list[str] | None = None,
+    file_format: str | None = None,
     selecting: SelectionFlags,
-    as_json: AsJson = False,
+    as_json: bool = False,
     app: AppFlags,
 ) -> None:
     """Ask your own application every one of QUESTIONS, and write its answers as cases.

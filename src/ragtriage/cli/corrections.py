@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from ragtriage.cli.console import tell
 from ragtriage.runs.config import EvaluationConfig
@@ -15,12 +12,6 @@ from ragtriage.trust.label_files import read_labels
 from ragtriage.trust.labels import Label
 from ragtriage.trust.run_labels import Joined, join
 
-Labels = Annotated[
-    Path | None,
-    typer.Option(
-        help="Labels of this run that correct its means [default: the corrections that trust calibrate stored]."
-    ),
-]
 KEPT = "corrections"
 """What corrected means are found by in a run's configuration."""
 

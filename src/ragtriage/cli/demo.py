@@ -8,14 +8,15 @@ import typer
 from rich.console import Console
 
 from ragtriage.cli.evaluate import evaluate
-from ragtriage.cli.flag_groups import ReportFlag, StoreFlag, store_address
+from ragtriage.cli.flags import command, store_address
 from ragtriage.cli.results import default_report, open_run, program
 from ragtriage.demo import CASES, known_faults, mark, shares
 from ragtriage.runs.tally import diagnosed
 from ragtriage.store import open_store
 
 
-def demo(*, report: ReportFlag = None, store: StoreFlag = None) -> None:
+@command("demo")
+def demo(*, report: Path | None = None, store: str | None = None) -> None:
     """Evaluate the example cases and say which of their known faults were found."""
     incomplete: typer.Exit | None = None
     try:

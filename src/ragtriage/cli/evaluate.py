@@ -7,17 +7,16 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.console import Console
 
 from ragtriage.cli.app_flags import COLLECTED_COLUMNS, AppFlags, collect_first, default_answers_file, mark_evaluated
 from ragtriage.cli.console import ExitCode, tell
-from ragtriage.cli.flag_groups import AsJson, By, ReportFlag, with_flag_groups
+from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import (
     CaseFlags,
-    CasesArgument,
     SelectionFlags,
     print_columns,
     print_counts,
@@ -26,7 +25,7 @@ from ragtriage.cli.input_files import (
 )
 from ragtriage.cli.interrupts import graceful_ctrl_c
 from ragtriage.cli.judge_flags import JudgeFlags
-from ragtriage.cli.metric_flags import Metrics, RequestedMetrics, Thresholds, requested_metrics
+from ragtriage.cli.metric_flags import RequestedMetrics, requested_metrics
 from ragtriage.cli.plan import answers_in, print_plan
 from ragtriage.cli.progress import progress
 from ragtriage.cli.results import default_report, print_run, spent, spent_as_json, write_html
@@ -44,34 +43,24 @@ from ragtriage.runs.selection import ALL_ROWS
 from ragtriage.store import open_store
 
 
-@with_flag_groups
+@command("evaluate")
 def evaluate(  # noqa: PLR0913  # one parameter a flag
-    file: CasesArgument,
+    file: str,
     *,
-    metrics: Metrics = None,
+    metrics: str | None = None,
     reading: CaseFlags,
     selecting: SelectionFlags,
-    by: By = None,
-    threshold: Thresholds = None,
-    fail_below: Annotated[
-        list[str] | None,
-        typer.Option(help="metric=value: exit with 1 if the mean is below; may be repeated."),
-    ] = None,
-    fail_above: Annotated[
-        list[str] | None,
-        typer.Option(help="The same where lower is better: exit with 1 if the mean is above."),
-    ] = None,
-    repeat: Annotated[int, typer.Option(min=1, help="Evaluate N times: does the judge agree with itself?")] = 1,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only show what it would take, as `ragtriage plan` does.")
-    ] = False,
-    as_json: AsJson = False,
-    report: ReportFlag = None,
+    by: str | None = None,
+    threshold: list[str] | None = None,
+    fail_below: list[str] | None = None,
+    fail_above: list[str] | None = None,
+    repeat: int = 1,
+    dry_run: bool = False,
+    as_json: bool = False,
+    report: Path | None = None,
     judging: JudgeFlags,
     app: AppFlags,
-    collected: Annotated[
-        Path | None, typer.Option(help="With --app: where its answers go, a .jsonl file [default: in the store].")
-    ] = None,
+    collected: Path | None = None,
 ) -> None:
     """Evaluate the answers in FILE, tell which component to repair, and store the run.
 

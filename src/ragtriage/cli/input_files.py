@@ -9,37 +9,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from ragtriage.cli.console import tell
-from ragtriage.cli.flag_groups import pairs
+from ragtriage.cli.flags import pairs
 from ragtriage.config import Settings
 from ragtriage.metrics import GROUPS
 from ragtriage.metrics.optional import offer
 from ragtriage.readers import CaseFile, Limits, Rejected, open_cases
 from ragtriage.runs.selection import QUOTED, RowCounts, RowSelection, too_many_rejected
 
-CasesArgument = Annotated[str, typer.Argument(help="JSONL, JSON, CSV or Parquet; - is JSONL on standard input.")]
-Columns = Annotated[
-    list[str] | None, typer.Option("--map", help="field=column, for example query=question; may be repeated.")
-]
-Format = Annotated[
-    str | None, typer.Option("--format", help="jsonl, json, csv or parquet [default: detected from the file].")
-]
-Limit = Annotated[int | None, typer.Option(min=1, help="Only the first N usable rows.")]
-Sample = Annotated[int | None, typer.Option(min=1, help="N usable rows at random.")]
-SplitSources = Annotated[str | None, typer.Option(help="What separates the sources in a single long text.")]
-
 
 @dataclass(frozen=True)
 class SelectionFlags:
     """Which rows of a file are used."""
 
-    limit: Limit = None
-    sample: Sample = None
-    seed: Annotated[int, typer.Option(help="Seed of the random sample.")] = 0
+    limit: int | None = None
+    sample: int | None = None
+    seed: int = 0
 
     def selection(self) -> RowSelection:
         """As a value."""
@@ -50,18 +36,12 @@ class SelectionFlags:
 class CaseFlags:
     """How a file of cases is read."""
 
-    mapping: Columns = None
-    split_sources: SplitSources = None
-    citation_mark: Annotated[
-        str | None,
-        typer.Option(
-            help="Regular expression for citation marks of your own; its first group names the source [default: [1] "
-            "and similar marks]."
-        ),
-    ] = None
-    file_format: Format = None
-    max_text: Annotated[int, typer.Option(min=1, help="Longest text of a row, in characters.")] = 1_000_000
-    max_sources: Annotated[int, typer.Option(min=1, help="Maximum number of sources in a row.")] = 1_000
+    mapping: list[str] | None = None
+    split_sources: str | None = None
+    citation_mark: str | None = None
+    file_format: str | None = None
+    max_text: int = 1_000_000
+    max_sources: int = 1_000
 
     def open(self, path: str, settings: Settings) -> CaseFile:
         """Open a file of answered questions."""

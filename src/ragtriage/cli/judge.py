@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from ragtriage.cli.console import new_typer
-from ragtriage.cli.flag_groups import with_flag_groups
+from ragtriage.cli.flags import command
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.evaluation.predict import ask_rows, split_rows
 
 judge = new_typer(help="Ask the judge directly, to measure it from outside.")
 
-Rows = Annotated[Path, typer.Argument(help="JSONL, may be gzipped; - is standard input.")]
-Out = Annotated[Path, typer.Option("-o", "--out", help="Where the predictions go (JSONL); - is standard output.")]
-
 
 @judge.command("ask")
-@with_flag_groups
+@command("judge ask")
 def ask(
-    task: Annotated[str, typer.Argument(help="supported, essential, relevant, answered, similar or same-answer.")],
-    rows: Rows,
+    task: str,
+    rows: Path,
     *,
-    out: Out = Path("-"),
+    out: Path = Path("-"),
     judging: JudgeFlags,
 ) -> None:
     """Verdicts for rows of one task: {id, verdict, confidence, score, sure}, or an error with a null score.
@@ -36,12 +30,12 @@ def ask(
 
 
 @judge.command("split")
-@with_flag_groups
+@command("judge split")
 def split(
-    unit: Annotated[str, typer.Argument(help="claims, questions or sentences.")],
-    rows: Rows,
+    unit: str,
+    rows: Path,
     *,
-    out: Out = Path("-"),
+    out: Path = Path("-"),
     judging: JudgeFlags,
 ) -> None:
     """Components of the rows' texts: {id, components: [{text, start, end}]}.

@@ -6,12 +6,10 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-import typer
+from typing import Any, Literal
 
 from ragtriage.cli.console import tell
-from ragtriage.cli.flag_groups import ConfigFlag, StoreFlag, store_address
+from ragtriage.cli.flags import store_address
 from ragtriage.config import Settings, find_settings, named_numbers, read_settings
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.build import LOCAL, ConfiguredJudge, JudgeConfig
@@ -28,58 +26,28 @@ from ragtriage.store import open_store
 class JudgeFlags:
     """What was given on the command line; None and empty where it wasn't."""
 
-    store: StoreFlag = None
-    config: ConfigFlag = None
-    judge: Annotated[
-        list[str] | None,
-        typer.Option(help="embedded, embedded:fast or provider:model; may be repeated for a jury [default: embedded]."),
-    ] = None
-    jury: Annotated[Literal["majority"] | None, typer.Option(help="How several judges reach a verdict: majority.")] = (
-        None
-    )
-    cascade: Annotated[
-        str | None,
-        typer.Option(
-            help="The embedded judge decides what it is sure of: shipped, or the band of scores to pass on, LOW:HIGH."
-        ),
-    ] = None
-    any_language: Annotated[
-        bool,
-        typer.Option("--any-language", help="Also judge languages that the judge was not measured on."),
-    ] = False
-    base_url: Annotated[str | None, typer.Option(help="An OpenAI-compatible server, for judges openai:NAME.")] = None
-    header: Annotated[list[str] | None, typer.Option(help="NAME=VALUE, sent with every request; may be repeated.")] = (
-        None
-    )
-    embeddings: Annotated[
-        str | None, typer.Option(help="What measures repetition: embedded, or provider:model [default: embedded].")
-    ] = None
-    prompts: Annotated[Path | None, typer.Option(help="A folder with prompt files of your own.")] = None
-    guidance: Annotated[
-        Path | None, typer.Option(help="A file about your domain: what is essential, what abbreviations mean.")
-    ] = None
-    batch_size: Annotated[int | None, typer.Option(help="Maximum number of questions in a request [default: 32].")] = (
-        None
-    )
-    concurrency: Annotated[int | None, typer.Option(help="Maximum number of requests in flight [default: 16].")] = None
-    timeout: Annotated[
-        float | None, typer.Option(help="Seconds after which a request is tried again [default: 120].")
-    ] = None
-    rpm: Annotated[int | None, typer.Option(help="Maximum number of requests per minute.")] = None
-    tpm: Annotated[int | None, typer.Option(help="Maximum number of tokens per minute.")] = None
-    budget: Annotated[float | None, typer.Option(help="Maximum cost of the run in US dollars.")] = None
-    max_requests: Annotated[int | None, typer.Option(help="Maximum number of requests that this command sends.")] = None
-    price: Annotated[
-        str | None, typer.Option(help="IN:OUT, US dollars per million tokens, for a model that no price list has.")
-    ] = None
-    reply: Annotated[
-        Literal["auto", "schema", "text"] | None,
-        typer.Option(help="Form of replies: schema, text or auto, whichever works [default: auto]."),
-    ] = None
-    batch_api: Annotated[
-        bool, typer.Option("--batch-api", help="Half price and slow: send, exit, and collect with the same command.")
-    ] = False
-    wait: Annotated[bool, typer.Option("--wait", help="With --batch-api: wait until everything is answered.")] = False
+    store: str | None = None
+    config: Path | None = None
+    judge: list[str] | None = None
+    jury: Literal["majority"] | None = None
+    cascade: str | None = None
+    any_language: bool = False
+    base_url: str | None = None
+    header: list[str] | None = None
+    embeddings: str | None = None
+    prompts: Path | None = None
+    guidance: Path | None = None
+    batch_size: int | None = None
+    concurrency: int | None = None
+    timeout: float | None = None
+    rpm: int | None = None
+    tpm: int | None = None
+    budget: float | None = None
+    max_requests: int | None = None
+    price: str | None = None
+    reply: Literal["auto", "schema", "text"] | None = None
+    batch_api: bool = False
+    wait: bool = False
 
     def settings(self, thresholds: Collection[str] | None = None, metrics: str | None = None) -> Settings:
         """The settings, with thresholds from flags put over its own; see `settings_from`."""

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Annotated
-
-import typer
 
 from ragtriage.config import Settings, named_numbers
 from ragtriage.core.errors import ConfigError
@@ -15,17 +12,6 @@ from ragtriage.metrics.optional import groups_unasked
 from ragtriage.runs.config import EvaluationConfig
 from ragtriage.runs.gate import Gates
 
-Thresholds = Annotated[
-    list[str] | None,
-    typer.Option("--threshold", help="metric=value: where a score is just good enough; may be repeated."),
-]
-Metrics = Annotated[
-    str | None,
-    typer.Option(
-        help="Comma-separated names of metrics or groups; -name leaves one out; FILE.py:NAME is your own [default: "
-        "thelma, and the free metrics whose fields the file has]."
-    ),
-]
 Limits = list[str] | None
 
 

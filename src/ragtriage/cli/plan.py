@@ -6,16 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.console import Console
 
 from ragtriage.cli.console import print_json
-from ragtriage.cli.flag_groups import AsJson, with_flag_groups
+from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import (
     CaseFlags,
-    CasesArgument,
     SelectionFlags,
     print_columns,
     print_counts,
@@ -23,7 +20,7 @@ from ragtriage.cli.input_files import (
     readable,
 )
 from ragtriage.cli.judge_flags import JudgeFlags
-from ragtriage.cli.metric_flags import Metrics, RequestedMetrics, requested_metrics
+from ragtriage.cli.metric_flags import RequestedMetrics, requested_metrics
 from ragtriage.evaluation.estimate import together
 from ragtriage.judges.build import ConfiguredJudge, JudgeConfig
 from ragtriage.judges.wrappers import AnswerMemory, InMemory
@@ -35,15 +32,15 @@ from ragtriage.store import open_store
 from ragtriage.store.connection import place
 
 
-@with_flag_groups
+@command("plan")
 def plan(
-    file: CasesArgument,
+    file: str,
     *,
-    metrics: Metrics = None,
+    metrics: str | None = None,
     reading: CaseFlags,
     selecting: SelectionFlags,
-    repeat: Annotated[int, typer.Option(min=1, help="Plan for N evaluations.")] = 1,
-    as_json: AsJson = False,
+    repeat: int = 1,
+    as_json: bool = False,
     judging: JudgeFlags,
 ) -> None:
     """Tell what evaluating FILE would take: requests, tokens, price and time.

@@ -8,15 +8,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.console import Console
 
 from ragtriage.cli.console import print_json, tell
-from ragtriage.cli.corrections import Labels, corrections_of
-from ragtriage.cli.flag_groups import AsJson, By, Run, StoreFlag, store_address
-from ragtriage.cli.metric_flags import Thresholds
+from ragtriage.cli.corrections import corrections_of
+from ragtriage.cli.flags import command, store_address
 from ragtriage.config import named_numbers
 from ragtriage.core.errors import InputError
 from ragtriage.judges.llm.ledger import dollars
@@ -36,18 +34,16 @@ from ragtriage.trust.correction import Correction
 from ragtriage.trust.judge_card import read_card
 
 
+@command("report")
 def report(
-    run: Run = "last",
+    run: str = "last",
     *,
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="Path of the file [default: in the store].")] = None,
-    by: By = None,
-    threshold: Thresholds = None,
-    labels: Labels = None,
-    judge_card: Annotated[
-        Path | None,
-        typer.Option(help="Include a card of the judge: a .json file from `ragtriage trust card -o`."),
-    ] = None,
-    store: StoreFlag = None,
+    out: Path | None = None,
+    by: str | None = None,
+    threshold: list[str] | None = None,
+    labels: Path | None = None,
+    judge_card: Path | None = None,
+    store: str | None = None,
 ) -> None:
     """Write a run as one self-contained HTML file."""
     with open_store(store_address(store), create=False) as there:
@@ -61,16 +57,17 @@ def report(
     sys.stdout.write(f"{path}\n")
 
 
+@command("show")
 def show(
-    run: Run = "last",
-    case: Annotated[str | None, typer.Argument(help="A case's id: show everything about it.")] = None,
+    run: str = "last",
+    case: str | None = None,
     *,
-    most: Annotated[int, typer.Option(help="Maximum number of cases in the list.")] = 30,
-    by: By = None,
-    threshold: Thresholds = None,
-    labels: Labels = None,
-    as_json: AsJson = False,
-    store: StoreFlag = None,
+    most: int = 30,
+    by: str | None = None,
+    threshold: list[str] | None = None,
+    labels: Path | None = None,
+    as_json: bool = False,
+    store: str | None = None,
 ) -> None:
     """Show a run in the terminal: its numbers and worst cases, or one case in full."""
     with open_store(store_address(store), create=False) as there:
@@ -99,12 +96,13 @@ def show(
             print_cases(Console(), rows, most, config.metrics)
 
 
+@command("export")
 def export(
-    run: Run = "last",
+    run: str = "last",
     *,
-    out: Annotated[Path, typer.Option("-o", "--out", help="A .jsonl, .csv or .parquet file.")],
-    threshold: Thresholds = None,
-    store: StoreFlag = None,
+    out: Path,
+    threshold: list[str] | None = None,
+    store: str | None = None,
 ) -> None:
     """Write a run as rows for other programs, one row a case."""
     with open_store(store_address(store), create=False) as there:
@@ -114,7 +112,8 @@ def export(
     tell(f"{count} rows in {out}")
 
 
-def runs(*, store: StoreFlag = None) -> None:
+@command("runs")
+def runs(*, store: str | None = None) -> None:
     """List the stored runs, the newest first."""
     with open_store(store_address(store), create=False) as there:
         for info in there.runs():

@@ -6,14 +6,14 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import typer
 from rich.console import Console
 
 from ragtriage.cli.app_flags import AppFlags
 from ragtriage.cli.console import ExitCode, new_typer, print_json, tell
-from ragtriage.cli.flag_groups import AsJson, with_flag_groups
+from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import print_rejected, too_many
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.testset_blame import BlameFlags, ask_again, further_findings, prepare
@@ -43,22 +43,15 @@ for _name, _command in COMMANDS.items():
         testset.command("write")(write)
         testset.command("phrase")(phrase_templates)
 
-Rows = Annotated[str, typer.Argument(help="JSONL of answered questions, may be gzipped; - is standard input.")]
-Tolerance = Annotated[
-    float, typer.Option(help="Relative tolerance for numbers written less exactly than the true one.")
-]
-TypedOnly = Annotated[
-    bool, typer.Option("--typed-only", help="Ask no judge: what the typed match can't decide stays undecided.")
-]
-
 
 @testset.command("example")
+@command("testset example")
 def example(
-    folder: Annotated[Path, typer.Argument(help="The folder to write to: a new one, or an example to replace.")],
+    folder: Path,
     *,
-    seed: Annotated[int, typer.Option(help="Seed; another one makes another company.", min=0)] = 0,
-    size: Annotated[int, typer.Option(help="Number of its projects, from 4 to 400.")] = 30,
-    as_json: AsJson = False,
+    seed: int = 0,
+    size: int = 30,
+    as_json: bool = False,
 ) -> None:
     """Write a fictitious engineering consultancy: a database, documents that state a part of it, and an application.
 
@@ -72,30 +65,19 @@ def example(
 
 
 @testset.command("score")
-@with_flag_groups
+@command("testset score")
 def score(  # noqa: PLR0913  # a command's flags are its arguments
-    rows: Rows,
+    rows: str,
     *,
-    clusters: Annotated[
-        str | None, typer.Option(help="Two clusters to compare, separated by a comma: the first minus the second.")
-    ] = None,
-    scope: Annotated[
-        Literal["pooled", "cluster"], typer.Option(help="pooled: a group spans all clusters; cluster: one.")
-    ] = "pooled",
-    average: Annotated[Average, typer.Option(help="Average over rows or groups.")] = "rows",
-    lm_errors: Annotated[
-        Policy, typer.Option(help="How answers blamed on the language model count: correct or drop.")
-    ] = "correct",
-    balanced: Annotated[
-        bool,
-        typer.Option(
-            "--balanced", help="Score a balanced sample only: equally many rows of both clusters in every group."
-        ),
-    ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of the balanced sample, the resampling and the flips.", min=0)] = 0,
-    tolerance: Tolerance = TOLERANCE,
-    typed_only: TypedOnly = False,
-    as_json: AsJson = False,
+    clusters: str | None = None,
+    scope: Literal["pooled", "cluster"] = "pooled",
+    average: Average = "rows",
+    lm_errors: Policy = "correct",
+    balanced: bool = False,
+    seed: int = 0,
+    tolerance: float = TOLERANCE,
+    typed_only: bool = False,
+    as_json: bool = False,
     judging: JudgeFlags,
     blaming: BlameFlags,
     app: AppFlags,
@@ -137,23 +119,16 @@ def score(  # noqa: PLR0913  # a command's flags are its arguments
 
 
 @testset.command("reliability")
-@with_flag_groups
+@command("testset reliability")
 def reliability(  # a command's flags are its arguments
-    rows: Rows,
+    rows: str,
     *,
-    score: Annotated[
-        list[str], typer.Option(help="NAME=THRESHOLD: an answer with at least this score passes; may be repeated.")
-    ],
-    scores: Annotated[
-        Path | None,
-        typer.Option(help="JSONL with id and scores, as `ragtriage export` writes [default: columns of ROWS]."),
-    ] = None,
-    interval: Annotated[
-        Interval, typer.Option(help="Confidence interval: wilson, or wald as in the paper.")
-    ] = "wilson",
-    tolerance: Tolerance = TOLERANCE,
-    typed_only: TypedOnly = False,
-    as_json: AsJson = False,
+    score: list[str],
+    scores: Path | None = None,
+    interval: Interval = "wilson",
+    tolerance: float = TOLERANCE,
+    typed_only: bool = False,
+    as_json: bool = False,
     judging: JudgeFlags,
 ) -> None:
     """Hold scores that need no reference against what is right: are they optimistic, are they cynical?

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from ragtriage.cli.app_flags import AppFlags, ask
 from ragtriage.cli.console import ExitCode, tell
-from ragtriage.cli.flag_groups import store_address
+from ragtriage.cli.flags import store_address
 from ragtriage.cli.results import open_run
 from ragtriage.collect.answers_file import CollectedLines
 from ragtriage.core.errors import ConfigError
@@ -34,31 +33,11 @@ from ragtriage.testset.sufficiency import SecondRun, decided_again, second_quest
 class BlameFlags:
     """What was given on the command line."""
 
-    given: Annotated[
-        Given,
-        typer.Option(
-            help="What --app is given: the sources of a right answer (sibling), or the database's row (gold)."
-        ),
-    ] = "sibling"
-    second_run: Annotated[
-        Path | None,
-        typer.Option(
-            help="The .jsonl file for the new answers of --app [default: the name of ROWS with .again.jsonl]."
-        ),
-    ] = None
-    corpus: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder of .md and .txt files, or JSONL with id and text: search it for the knowledge that gaps lack."
-        ),
-    ] = None
-    run: Annotated[
-        str | None,
-        typer.Option(
-            help="A stored run of the same cases (its number, or last): also show whom THELMA's diagnosis blames."
-        ),
-    ] = None
-    report: Annotated[Path | None, typer.Option(help="Write groups, answers and blame to an HTML file.")] = None
+    given: Given = "sibling"
+    second_run: Path | None = None
+    corpus: Path | None = None
+    run: str | None = None
+    report: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

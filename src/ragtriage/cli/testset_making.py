@@ -9,13 +9,13 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import typer
 from rich.console import Console
 
 from ragtriage.cli.console import ExitCode, print_json
-from ragtriage.cli.flag_groups import AsJson, names_in, with_flag_groups
+from ragtriage.cli.flags import command, names_in
 from ragtriage.cli.progress import progress
 from ragtriage.core.errors import ConfigError
 from ragtriage.report.terminal_making import print_counted, print_steps
@@ -29,39 +29,15 @@ if TYPE_CHECKING:
 N = TypeVar("N", int, float)
 SECONDS = 30.0
 
-Url = Annotated[
-    str, typer.Argument(help="The database: sqlite:///FILE, postgresql://…, duckdb:///FILE, or the path of a file.")
-]
-Folder = Annotated[Path, typer.Argument(help="The folder of the test set's files.")]
-Again = Annotated[bool, typer.Option("--again", help="Overwrite what is there, including edits by hand.")]
-Seconds = Annotated[float, typer.Option(help="Maximum time for one query.", min=0.1)]
-Seed = Annotated[int, typer.Option(help="Seed of all random draws.", min=0)]
-Tables = Annotated[str | None, typer.Option(help="Only these tables, separated by commas.")]
-Exclude = Annotated[
-    str | None, typer.Option(help="Tables and columns (table.column) to leave out, separated by commas.")
-]
-Aggregates = Annotated[bool, typer.Option("--aggregates", help="Also write templates that count rows.")]
-Most = Annotated[int, typer.Option(help="Maximum number of templates; the least useful are left out.", min=1)]
-
 
 @dataclasses.dataclass(frozen=True)
 class FillFlags:
     """How templates are filled and answered."""
 
-    combinations: Annotated[
-        Literal["occurring", "product"],
-        typer.Option(help="occurring: values that occur together in the joined rows; product: the blind product."),
-    ] = "occurring"
-    none: Annotated[
-        Literal["drop", "no-answer"], typer.Option(help="What to do where a query gives no row: drop, or no-answer.")
-    ] = "drop"
-    several: Annotated[
-        Literal["drop", "list"], typer.Option(help="What to do where it gives several rows: drop, or list.")
-    ] = "drop"
-    null: Annotated[
-        Literal["drop", "no-answer"],
-        typer.Option(help="What to do where it gives an empty value: drop, or no-answer."),
-    ] = "drop"
+    combinations: Literal["occurring", "product"] = "occurring"
+    none: Literal["drop", "no-answer"] = "drop"
+    several: Literal["drop", "list"] = "drop"
+    null: Literal["drop", "no-answer"] = "drop"
 
     def policies(self) -> Policies:
         """As a value."""
@@ -74,19 +50,11 @@ class FillFlags:
 class PlanFlags:
     """Which questions are taken."""
 
-    size: Annotated[int, typer.Option(help="Maximum number of questions.", min=1)] = 1_000
-    criterion: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="NAME=COUNT: phrasings under a criterion in every group; may be repeated [default: one of each]."
-        ),
-    ] = None
-    max_share: Annotated[float, typer.Option(help="Maximum share of the questions for one template.")] = 0.1
-    quota: Annotated[
-        list[str] | None,
-        typer.Option(help="TABLE=SHARE or TEMPLATE=SHARE: maximum share of the groups; may be repeated."),
-    ] = None
-    seed: Seed = 0
+    size: int = 1_000
+    criterion: list[str] | None = None
+    max_share: float = 0.1
+    quota: list[str] | None = None
+    seed: int = 0
 
     def plan(self) -> SamplingPlan:
         """As a value."""
@@ -98,15 +66,16 @@ class PlanFlags:
         )
 
 
+@command("testset schema")
 def schema(
-    url: Url,
+    url: str,
     *,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")] = Path("testset/schema.yaml"),
-    tables: Tables = None,
-    exclude: Exclude = None,
-    seconds: Seconds = SECONDS,
-    again: Again = False,
-    as_json: AsJson = False,
+    out: Path = Path("testset/schema.yaml"),
+    tables: str | None = None,
+    exclude: str | None = None,
+    seconds: float = SECONDS,
+    again: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Write the structure of a database, with the words that a person would use for it, as a file to edit.
 
@@ -118,16 +87,15 @@ def schema(
         _show([make_schema(database, out, names_in(tables), names_in(exclude), again=again)], as_json=as_json)
 
 
+@command("testset templates")
 def templates(
-    schema_file: Annotated[Path, typer.Argument(help="What `testset schema` wrote.")] = Path("testset/schema.yaml"),
+    schema_file: Path = Path("testset/schema.yaml"),
     *,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The file to write [default: templates.yaml next to it].")
-    ] = None,
-    aggregates: Aggregates = False,
-    most: Most = 1_000,
-    again: Again = False,
-    as_json: AsJson = False,
+    out: Path | None = None,
+    aggregates: bool = False,
+    most: int = 1_000,
+    again: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Write query templates for a schema as a file to edit: SQL with placeholders, the most useful first.
 
@@ -139,16 +107,17 @@ def templates(
     _show([make_templates(schema_file, path, aggregates=aggregates, most=most, again=again)], as_json=as_json)
 
 
+@command("testset fill")
 def fill(  # a command's flags are its arguments
-    url: Url,
-    folder: Folder = Path("testset"),
+    url: str,
+    folder: Path = Path("testset"),
     *,
     filling: FillFlags,
-    per_template: Annotated[int, typer.Option(help="Maximum number of fillings of one template.", min=1)] = 100,
-    seed: Seed = 0,
-    seconds: Seconds = SECONDS,
-    again: Again = False,
-    as_json: AsJson = False,
+    per_template: int = 100,
+    seed: int = 0,
+    seconds: float = SECONDS,
+    again: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Fill the templates of FOLDER with values that occur together in a database, and have it answer each.
 
@@ -164,12 +133,13 @@ def fill(  # a command's flags are its arguments
     _show([step], as_json=as_json)
 
 
+@command("testset sample")
 def sample(
-    folder: Folder = Path("testset"),
+    folder: Path = Path("testset"),
     *,
     plan: PlanFlags,
-    again: Again = False,
-    as_json: AsJson = False,
+    again: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Draw the questions of a test set out of the phrasings and fillings of FOLDER, balanced over criteria.
 
@@ -180,26 +150,23 @@ def sample(
     _show([make_questions(folder, plan.plan(), again=again)], as_json=as_json)
 
 
+@command("testset build")
 def build(  # noqa: PLR0913  # a command's flags are its arguments
-    url: Url,
+    url: str,
     *,
     filling: FillFlags,
     plan: PlanFlags,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write to.")] = Path("testset"),
-    tables: Tables = None,
-    exclude: Exclude = None,
-    aggregates: Aggregates = False,
-    most: Most = 1_000,
-    criteria: Annotated[
-        str | None, typer.Option(help="Linguistic criteria, separated by commas [default: all].")
-    ] = None,
-    per_criterion: Annotated[int, typer.Option(help="Number of phrasings of a template per criterion.", min=1)] = 3,
-    seconds: Seconds = SECONDS,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Write nothing: only count templates × phrasings × fillings.")
-    ] = False,
-    again: Again = False,
-    as_json: AsJson = False,
+    out: Path = Path("testset"),
+    tables: str | None = None,
+    exclude: str | None = None,
+    aggregates: bool = False,
+    most: int = 1_000,
+    criteria: str | None = None,
+    per_criterion: int = 3,
+    seconds: float = SECONDS,
+    dry_run: bool = False,
+    again: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Do all steps: from a database to questions with true answers, in several phrasings each, without a model.
 
@@ -243,9 +210,9 @@ def build(  # noqa: PLR0913  # a command's flags are its arguments
 COMMANDS: dict[str, Callable[..., None]] = {
     "schema": schema,
     "templates": templates,
-    "fill": with_flag_groups(fill),
-    "sample": with_flag_groups(sample),
-    "build": with_flag_groups(build),
+    "fill": fill,
+    "sample": sample,
+    "build": build,
 }
 """The commands by their names."""
 

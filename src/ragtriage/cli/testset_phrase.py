@@ -6,13 +6,13 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.console import Console
 
 from ragtriage.cli.console import ExitCode, print_json, tell
-from ragtriage.cli.flag_groups import AsJson, names_in, with_flag_groups
+from ragtriage.cli.flags import command, names_in
 from ragtriage.cli.input_files import print_rejected
 from ragtriage.cli.interrupts import graceful_ctrl_c
 from ragtriage.cli.judge_flags import JudgeFlags
@@ -24,7 +24,6 @@ from ragtriage.report.words import plural
 from ragtriage.store import open_store
 from ragtriage.testset.making.filling_files import read_fillings
 from ragtriage.testset.making.phrasing import (
-    NAMES,
     Added,
     Criterion,
     Phrased,
@@ -43,30 +42,17 @@ from ragtriage.testset.making.yaml_files import write_whole
 RULES = "rules"
 
 
-@with_flag_groups
+@command("testset phrase")
 def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
-    templates: Annotated[
-        Path, typer.Argument(help="Folder of the test set, or templates.yaml with schema.yaml beside it.")
-    ],
+    templates: Path,
     *,
-    criteria: Annotated[
-        str | None, typer.Option(help=f"Comma-separated names out of {', '.join(NAMES)} [default: all].")
-    ] = None,
-    own: Annotated[
-        list[str] | None,
-        typer.Option(
-            help='A criterion of your own in words, such as "as a child would ask"; needs --judge; may be repeated.'
-        ),
-    ] = None,
-    per_criterion: Annotated[int, typer.Option(help="Number of phrasings of a template per criterion.", min=1)] = 1,
-    seed: Annotated[int, typer.Option(help="Seed of the choice among possible phrasings.", min=0)] = 0,
-    again: Annotated[
-        bool, typer.Option("--again", help="Replace the phrasings that the same rules, or the same model, made before.")
-    ] = False,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="File to write [default: phrasings.yaml next to them].")
-    ] = None,
-    as_json: AsJson = False,
+    criteria: str | None = None,
+    own: list[str] | None = None,
+    per_criterion: int = 1,
+    seed: int = 0,
+    again: bool = False,
+    out: Path | None = None,
+    as_json: bool = False,
     judging: JudgeFlags,
 ) -> None:
     """Put query templates into words: by rule, or with --judge PROVIDER:MODEL by a language model.

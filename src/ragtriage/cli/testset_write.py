@@ -5,12 +5,11 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from ragtriage.cli.console import ExitCode, print_json, tell
-from ragtriage.cli.flag_groups import AsJson, with_flag_groups
+from ragtriage.cli.flags import command
 from ragtriage.cli.interrupts import graceful_ctrl_c
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.core.errors import ConfigError, InputError
@@ -29,16 +28,13 @@ SHOWN = 5
 """Refused templates that are quoted; all are counted."""
 
 
-@with_flag_groups
+@command("testset write")
 def write(
-    folder: Annotated[Path, typer.Argument(help="Folder of the test set, with schema.yaml.")] = Path("testset"),
+    folder: Path = Path("testset"),
     *,
-    require: Annotated[
-        list[str] | None,
-        typer.Option(help='A requirement for the templates, in words: "join two tables"; may be repeated.'),
-    ] = None,
-    per_table: Annotated[int, typer.Option(help="Number of templates to ask for per table.", min=1)] = 10,
-    as_json: AsJson = False,
+    require: list[str] | None = None,
+    per_table: int = 10,
+    as_json: bool = False,
     judging: JudgeFlags,
 ) -> None:
     """Have the language model of --judge write query templates, and add them to templates.yaml.

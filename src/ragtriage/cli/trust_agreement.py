@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from ragtriage.cli.console import ExitCode, print_json
-from ragtriage.cli.flag_groups import AsJson, pairs, with_flag_groups
+from ragtriage.cli.flags import command, pairs
 from ragtriage.cli.input_files import print_rejected, readable, too_many
 from ragtriage.cli.judge_flags import JudgeFlags
-from ragtriage.cli.metric_flags import Thresholds
 from ragtriage.cli.progress import progress
 from ragtriage.config import Settings
 from ragtriage.core.errors import ConfigError
@@ -33,30 +31,19 @@ Found = tuple[list[Agreement], Sequence[Rejected], int]
 """What was measured, the rows that can't be used, and how many can."""
 
 
-@with_flag_groups
+@command("trust agreement")
 def agreement(  # noqa: PLR0913  # a command's flags are its arguments
-    file: Annotated[str, typer.Argument(help="Labelled rows (JSONL), or cases with labels; - is standard input.")],
+    file: str,
     *,
-    task: Annotated[
-        str | None,
-        typer.Option(
-            help="What the rows are: supported, essential, relevant, answered, similar, same-answer or preference "
-            "[default: detected from their fields]."
-        ),
-    ] = None,
-    label: Annotated[
-        list[str] | None,
-        typer.Option(help="COLUMN=METRIC: a column of cases that labels a metric [default: label_METRIC]."),
-    ] = None,
-    predictions: Annotated[
-        Path | None, typer.Option(help="JSONL with id and score, as `judge ask` writes: ask no judge.")
-    ] = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="Where the judge's predictions go (JSONL).")] = None,
-    by: Annotated[str | None, typer.Option(help="A column of the rows: also measure each of its values.")] = None,
-    group: Annotated[str, typer.Option(help="The column of cases that says which ones belong together.")] = "group",
-    threshold: Thresholds = None,
-    seed: Annotated[int, typer.Option(help="Seed of the resampling.", min=0)] = 0,
-    as_json: AsJson = False,
+    task: str | None = None,
+    label: list[str] | None = None,
+    predictions: Path | None = None,
+    out: Path | None = None,
+    by: str | None = None,
+    group: str = "group",
+    threshold: list[str] | None = None,
+    seed: int = 0,
+    as_json: bool = False,
     judging: JudgeFlags,
 ) -> None:
     """Hold the judge against labels or preferences of people, beside what word overlap and length alone get.

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from ragtriage.cli.console import ExitCode, print_json, tell
 from ragtriage.cli.corrections import KEPT, joined_with
-from ragtriage.cli.flag_groups import AsJson, StoreFlag, store_address
+from ragtriage.cli.flags import command, store_address
 from ragtriage.cli.input_files import print_rejected, too_many
-from ragtriage.cli.metric_flags import Thresholds
 from ragtriage.cli.results import open_run
 from ragtriage.core.errors import InputError
 from ragtriage.report.terminal_calibration import print_calibration
@@ -25,19 +23,15 @@ from ragtriage.trust.labels import Label
 from ragtriage.trust.settings_text import write_settings
 
 
+@command("trust calibrate")
 def calibrate(
-    labels: Annotated[Path, typer.Argument(help="Labels, as `ragtriage trust label` writes them; JSONL.")],
+    labels: Path,
     *,
-    run: Annotated[
-        str | None, typer.Option(help="The run that the labels are about [default: the one that most of them name].")
-    ] = None,
-    write: Annotated[
-        Path | None,
-        typer.Option(help="Write the settings that do better to this file, for example ragtriage.toml."),
-    ] = None,
-    threshold: Thresholds = None,
-    as_json: AsJson = False,
-    store: StoreFlag = None,
+    run: str | None = None,
+    write: Path | None = None,
+    threshold: list[str] | None = None,
+    as_json: bool = False,
+    store: str | None = None,
 ) -> None:
     """Correct a run's means by labels, and fit cuts, thresholds and a cascade's bands to them.
 

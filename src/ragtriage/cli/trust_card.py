@@ -6,13 +6,10 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from ragtriage import __version__
 from ragtriage.cli.console import print_json, tell
-from ragtriage.cli.flag_groups import AsJson, with_flag_groups
+from ragtriage.cli.flags import command
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.report.judge_card import card_markdown
@@ -24,16 +21,13 @@ from ragtriage.store.run_info import now
 from ragtriage.trust.judge_card import card_of, read_figures, same_judge
 
 
-@with_flag_groups
+@command("trust card")
 def card(
     *,
-    out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", help="A .md file; a .json file is written next to it [default: standard output]."),
-    ] = None,
-    agreement: Annotated[Path | None, typer.Option(help="The output of `ragtriage trust agreement --json`.")] = None,
-    self_test: Annotated[Path | None, typer.Option(help="The output of `ragtriage trust test --json`.")] = None,
-    as_json: AsJson = False,
+    out: Path | None = None,
+    agreement: Path | None = None,
+    self_test: Path | None = None,
+    as_json: bool = False,
     judging: JudgeFlags,
 ) -> None:
     """Write a judge's card: what it is, what it was measured on, what it costs, and what isn't known.

@@ -8,13 +8,13 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Literal, TextIO
+from typing import Literal, TextIO
 
 import typer
 from rich.console import Console
 
 from ragtriage.cli.console import ExitCode, print_json
-from ragtriage.cli.flag_groups import AsJson, Run, StoreFlag, store_address, with_flag_groups
+from ragtriage.cli.flags import command, store_address
 from ragtriage.cli.input_files import print_rejected
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.record import Record
@@ -31,28 +31,19 @@ _CLEAR = "\x1b[2J\x1b[H"
 _WORDS = {"yes": "y", "no": "n", "skip": "s", "back": "b", "everything": "e", "quit": "q"}
 
 
-@with_flag_groups
+@command("trust label")
 def label(  # noqa: PLR0913  # a command's flags are its arguments
-    run: Run = "last",
+    run: str = "last",
     *,
-    n: Annotated[int, typer.Option("--n", help="Number of items to draw.", min=1)] = 20,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(help="The metric whose components are labelled, or all; may be repeated [default: groundedness]."),
-    ] = None,
-    pick: Annotated[
-        Literal["random", "disagreements"], typer.Option(help="random, or disagreements: where trouble is likely.")
-    ] = "random",
-    against: Annotated[
-        str | None, typer.Option(help="With --pick disagreements: another run of the same cases.")
-    ] = None,
-    by: Annotated[str, typer.Option(help="Your name, stored with your labels.")] = "",
-    out: Annotated[Path, typer.Option("-o", "--out", help="File of the labels; an existing one is continued.")] = Path(
-        "labels.jsonl"
-    ),
-    seed: Annotated[int, typer.Option(help="Seed of the draw.", min=0)] = 0,
-    as_json: AsJson = False,
-    store: StoreFlag = None,
+    n: int = 20,
+    metric: list[str] | None = None,
+    pick: Literal["random", "disagreements"] = "random",
+    against: str | None = None,
+    by: str = "",
+    out: Path = Path("labels.jsonl"),
+    seed: int = 0,
+    as_json: bool = False,
+    store: str | None = None,
 ) -> None:
     """Label components of a run yourself, blind: the judge's verdicts are shown at the end, beside yours.
 

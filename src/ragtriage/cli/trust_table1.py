@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from ragtriage.cli.console import ExitCode, print_json
-from ragtriage.cli.flag_groups import AsJson, with_flag_groups
+from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import print_rejected, too_many
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.plan import answers_in
@@ -21,15 +20,12 @@ from ragtriage.trust.pairwise import score_pairs, tasks
 from ragtriage.trust.table1 import FURTHER, OWN, read_table1, rows_of
 
 
-@with_flag_groups
+@command("trust table1")
 def table1(
     *,
-    data: Annotated[
-        Path | None,
-        typer.Option(help="Pairs (JSONL, may be gzipped), or a folder of such files [default: pairs of our own]."),
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what it would take.")] = False,
-    as_json: AsJson = False,
+    data: Path | None = None,
+    dry_run: bool = False,
+    as_json: bool = False,
     judging: JudgeFlags,
 ) -> None:
     """THELMA's table 1: how often the better version of a pair scores higher, by our metrics and by RAGAs'.

@@ -5,24 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from ragtriage.cli.console import ExitCode, print_json, tell
-from ragtriage.cli.flag_groups import AsJson, pairs, with_flag_groups
-from ragtriage.cli.input_files import (
-    Columns,
-    Format,
-    Limit,
-    Sample,
-    SplitSources,
-    print_columns,
-    print_rejected,
-    readable,
-    too_many,
-)
+from ragtriage.cli.flags import command, pairs
+from ragtriage.cli.input_files import print_columns, print_rejected, readable, too_many
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.plan import answers_in
 from ragtriage.cli.progress import progress
@@ -54,27 +43,21 @@ class _Given:
     rejected: list[Rejected]
 
 
-@with_flag_groups
+@command("trust test")
 def self_test(  # noqa: PLR0913  # one parameter a flag
-    file: Annotated[str, typer.Argument(help="Cases (JSONL, JSON, CSV or Parquet), or pairs that -o wrote.")],
+    file: str,
     *,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="File for the pairs (JSONL), each with what was changed.")
-    ] = None,
-    write: Annotated[
-        bool, typer.Option("--write", help="Let the judge, a language model, write paraphrases and altered claims.")
-    ] = False,
-    show: Annotated[int, typer.Option(min=0, help="Number of failures of each metric to show in full.")] = 0,
-    mapping: Columns = None,
-    split_sources: SplitSources = None,
-    file_format: Format = None,
-    limit: Limit = None,
-    sample: Sample = None,
-    seed: Annotated[int, typer.Option(help="Seed of the random rows and of the changes.")] = 0,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only make the pairs and show what it would take.")
-    ] = False,
-    as_json: AsJson = False,
+    out: Path | None = None,
+    write: bool = False,
+    show: int = 0,
+    mapping: list[str] | None = None,
+    split_sources: str | None = None,
+    file_format: str | None = None,
+    limit: int | None = None,
+    sample: int | None = None,
+    seed: int = 0,
+    dry_run: bool = False,
+    as_json: bool = False,
     judging: JudgeFlags,
 ) -> None:
     """Test the judge on your own cases, without labels: does it score a version that was made worse lower?
