@@ -171,12 +171,7 @@ def collect_answers(cases: CaseFile, flags: AppFlags, selection: RowSelection, p
 
 
 def ask(
-    cases: Iterable[Case],
-    total: int,
-    done: int,
-    application: Application,
-    manner: Manner,
-    lines: CollectedLines,
+    cases: Iterable[Case], total: int, done: int, application: Application, manner: Manner, lines: CollectedLines
 ) -> str | None:
     """Ask what the file doesn't hold yet, with progress on standard error.
 

@@ -24,11 +24,7 @@ class ExitCode(IntEnum):
 def new_typer(**settings: Any) -> typer.Typer:
     """A command or group with the settings that all of ours share."""
     return typer.Typer(
-        no_args_is_help=True,
-        add_completion=False,
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        **settings,
+        no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, **settings
     )
 
 

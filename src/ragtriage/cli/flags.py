@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import os
 import tomllib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -21,6 +22,7 @@ TABLES = tomllib.loads(Path(__file__).with_name("flags.toml").read_text(encoding
 """A command, a group of commands or `shared` → name of a parameter → help text, or a table with it."""
 
 Command = Callable[..., None]
+N = TypeVar("N", int, float)
 
 
 def command(name: str) -> Callable[[Command], Command]:
@@ -112,10 +114,26 @@ def pairs(items: Collection[str] | None, flag: str) -> dict[str, str]:
     Raises:
         ConfigError: an item has no `=`.
     """
-    found = {}
-    for item in items or ():
-        name, sign, value = item.partition("=")
+    split = [(item, *item.partition("=")) for item in items or ()]
+    for item, name, sign, _ in split:
         if not sign or not name.strip():
             raise ConfigError(f"{flag} {item!r}: write it as field=column, for example query=question")
-        found[name.strip()] = value.strip()
+    return {name.strip(): value.strip() for _, name, _, value in split}
+
+
+def numbers(items: Collection[str] | None, flag: str, example: str, read: Callable[[str], N]) -> dict[str, N]:
+    """`["short=2"]` → `{"short": 2}`; names may contain `=`.
+
+    Raises:
+        ConfigError: an item is no name with a number.
+    """
+    found: dict[str, N] = {}
+    for item in items or ():
+        name, _, value = item.rpartition("=")
+        try:
+            found[name.strip()] = read(value)
+        except ValueError:
+            name = ""
+        if not name.strip() or not math.isfinite(found[name.strip()]):
+            raise ConfigError(f"{flag} {item!r}: write it as NAME=NUMBER, for example {flag} {example}")
     return found

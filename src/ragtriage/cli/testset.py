@@ -13,13 +13,12 @@ from rich.console import Console
 
 from ragtriage.cli.app_flags import AppFlags
 from ragtriage.cli.console import ExitCode, new_typer, print_json, tell
-from ragtriage.cli.flags import command
+from ragtriage.cli.flags import command, names_in, numbers
 from ragtriage.cli.input_files import print_rejected, too_many
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.testset_blame import BlameFlags, ask_again, further_findings, prepare
 from ragtriage.cli.testset_making import COMMANDS
-from ragtriage.cli.testset_phrase import phrase_templates
-from ragtriage.cli.testset_write import write
+from ragtriage.cli.testset_templates import phrase_templates, write
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.judges.protocol import Judge
 from ragtriage.report.terminal_blame import print_beyond
@@ -46,13 +45,7 @@ for _name, _command in COMMANDS.items():
 
 @testset.command("example")
 @command("testset example")
-def example(
-    folder: Path,
-    *,
-    seed: int = 0,
-    size: int = 30,
-    as_json: bool = False,
-) -> None:
+def example(folder: Path, *, seed: int = 0, size: int = 30, as_json: bool = False) -> None:
     """Write a fictitious engineering consultancy: a database, documents that state a part of it, and an application.
 
     Exit codes: 0; 2 usage or input.
@@ -86,7 +79,11 @@ def score(  # noqa: PLR0913  # a command's flags are its arguments
 
     Exit codes: 0; 2 usage or input; 3 incomplete (the judge failed on a row, or too many unusable rows).
     """
-    terms = Terms("pooled" if scope == "pooled" else "per cluster", average, lm_errors, _two_clusters(clusters), seed)
+    names = names_in(clusters)
+    if clusters is not None and len(names) != 2:
+        raise ConfigError(f"--clusters {clusters}: name two, as in --clusters short,long")
+    compared = (names[0], names[1]) if names else None
+    terms = Terms("pooled" if scope == "pooled" else "per cluster", average, lm_errors, compared, seed)
     ready = prepare(rows, blaming, app, judging.store)
     read = read_rows(rows)
     _print_problems(read)
@@ -135,7 +132,7 @@ def reliability(  # a command's flags are its arguments
 
     Exit codes: 0; 2 usage or input; 3 incomplete (the judge failed on a row, or too many unusable rows).
     """
-    thresholds = _thresholds(score)
+    thresholds = numbers(score, "--score", "groundedness=0.8", float)
     read = read_rows(rows)
     _print_problems(read)
     known = read_scores(scores) if scores else None
@@ -150,29 +147,6 @@ def reliability(  # a command's flags are its arguments
     else:
         print_reliability(Console(), found, interval)
     _exit(read, decisions)
-
-
-def _two_clusters(given: str | None) -> tuple[str, str] | None:
-    if given is None:
-        return None
-    names = [name.strip() for name in given.split(",")]
-    if len(names) != 2:
-        raise ConfigError(f"--clusters {given}: name two, as in --clusters short,long")
-    return names[0], names[1]
-
-
-def _thresholds(items: Sequence[str]) -> dict[str, float]:
-    """`["groundedness=0.8"]` → name and threshold."""
-    found = {}
-    for item in items:
-        name, sign, value = item.rpartition("=")
-        try:
-            found[name.strip()] = float(value)
-        except ValueError:
-            sign = ""
-        if not sign or not name.strip() or not math.isfinite(found[name.strip()]):
-            raise ConfigError(f"--score {item!r}: write it as NAME=THRESHOLD, for example groundedness=0.8")
-    return found
 
 
 @contextmanager

@@ -9,15 +9,14 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 from rich.console import Console
 
 from ragtriage.cli.console import ExitCode, print_json
-from ragtriage.cli.flags import command, names_in
+from ragtriage.cli.flags import command, names_in, numbers
 from ragtriage.cli.progress import progress
-from ragtriage.core.errors import ConfigError
 from ragtriage.report.terminal_making import print_counted, print_steps
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from ragtriage.testset.making.sampling import SamplingPlan
     from ragtriage.testset.making.steps import Step
 
-N = TypeVar("N", int, float)
 SECONDS = 30.0
 
 
@@ -60,10 +58,9 @@ class PlanFlags:
         """As a value."""
         from ragtriage.testset.making.sampling import SamplingPlan
 
-        counts = _numbers("--criterion", self.criterion, "short=2", int)
-        return SamplingPlan(
-            self.size, counts, self.max_share, _numbers("--quota", self.quota, "album=0.2", float), self.seed
-        )
+        counts = numbers(self.criterion, "--criterion", "short=2", int)
+        quotas = numbers(self.quota, "--quota", "album=0.2", float)
+        return SamplingPlan(self.size, counts, self.max_share, quotas, self.seed)
 
 
 @command("testset schema")
@@ -134,13 +131,7 @@ def fill(  # a command's flags are its arguments
 
 
 @command("testset sample")
-def sample(
-    folder: Path = Path("testset"),
-    *,
-    plan: PlanFlags,
-    again: bool = False,
-    as_json: bool = False,
-) -> None:
+def sample(folder: Path = Path("testset"), *, plan: PlanFlags, again: bool = False, as_json: bool = False) -> None:
     """Draw the questions of a test set out of the phrasings and fillings of FOLDER, balanced over criteria.
 
     Writes questions.jsonl, which `ragtriage collect` asks. Exit codes: 0; 2 usage or input.
@@ -260,17 +251,3 @@ def _show(steps: Sequence[Step], *, as_json: bool) -> None:
         print_steps(Console(), steps)
     if any(step.numbers.get("problems") for step in steps):
         raise typer.Exit(ExitCode.INCOMPLETE)
-
-
-def _numbers(flag: str, given: Sequence[str] | None, example: str, read: Callable[[str], N]) -> dict[str, N]:
-    """`["short=2"]` → name and number."""
-    found: dict[str, N] = {}
-    for item in given or ():
-        name, _, value = item.rpartition("=")
-        try:
-            found[name] = read(value)
-        except ValueError:
-            name = ""
-        if not name:
-            raise ConfigError(f"{flag} {item}: write it as in {flag} {example}")
-    return found

@@ -9,8 +9,7 @@ from ragtriage.cli.trust_agreement import agreement
 from ragtriage.cli.trust_calibrate import calibrate
 from ragtriage.cli.trust_card import card
 from ragtriage.cli.trust_label import label
-from ragtriage.cli.trust_table1 import table1
-from ragtriage.cli.trust_test import self_test
+from ragtriage.cli.trust_pairs import self_test, table1
 
 trust = new_typer(help="Can the judge be trusted? Measure it on pairs, labels and your own cases.")
 COMMANDS: dict[str, Callable[..., None]] = {

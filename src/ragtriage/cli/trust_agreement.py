@@ -92,12 +92,7 @@ def _are_cases(path: str) -> bool:
 
 
 def _of_cases(  # what the command was given
-    path: str,
-    given: dict[str, str],
-    group: str,
-    seed: int,
-    judging: JudgeFlags,
-    settings: Settings,
+    path: str, given: dict[str, str], group: str, seed: int, judging: JudgeFlags, settings: Settings
 ) -> Found:
     file = open_cases(path)
     columns = label_columns(file.tags, given)

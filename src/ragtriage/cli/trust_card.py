@@ -49,13 +49,7 @@ def card(
             runs = [info for info in there.runs() if same_judge(info, judge)]
             repeats = _repeated(there, runs)
     found = card_of(
-        judge,
-        version=__version__,
-        made=now(),
-        runs=runs,
-        repeats=repeats,
-        agreement=given[0],
-        self_test=given[1],
+        judge, version=__version__, made=now(), runs=runs, repeats=repeats, agreement=given[0], self_test=given[1]
     )
     indent = None if out is None else 2
     if out is not None:

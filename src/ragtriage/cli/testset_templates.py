@@ -1,10 +1,11 @@
-"""`ragtriage testset phrase`: query templates in, phrasings by linguistic criterion out."""
+"""`ragtriage testset write` and `phrase`: query templates by a language model, and templates put into words."""
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,10 @@ from ragtriage.cli.flags import command, names_in
 from ragtriage.cli.input_files import print_rejected
 from ragtriage.cli.interrupts import graceful_ctrl_c
 from ragtriage.cli.judge_flags import JudgeFlags
-from ragtriage.core.errors import InputError
+from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.judges.llm.ledger import Ledger, dollars
+from ragtriage.report.plain import one_line
 from ragtriage.report.terminal_phrasings import print_phrasings, print_refused
 from ragtriage.report.words import plural
 from ragtriage.store import open_store
@@ -35,11 +37,66 @@ from ragtriage.testset.making.phrasing import (
 )
 from ragtriage.testset.making.schema import Schema
 from ragtriage.testset.making.schema_file import read_schema
-from ragtriage.testset.making.template import QueryTemplate, TextTemplate
-from ragtriage.testset.making.template_files import phrasings_text, read_phrasings, read_templates
+from ragtriage.testset.making.template import QueryTemplate
+from ragtriage.testset.making.template_files import phrasings_text, read_phrasings, read_templates, templates_text
+from ragtriage.testset.making.template_writing import TemplatesWritten, write_templates
 from ragtriage.testset.making.yaml_files import write_whole
 
 RULES = "rules"
+"""What makes phrasings where no model is named."""
+REFUSED_SHOWN = 5
+"""Refused templates that are quoted; all are counted."""
+
+
+@command("testset write")
+def write(
+    folder: Path = Path("testset"),
+    *,
+    require: list[str] | None = None,
+    per_table: int = 10,
+    as_json: bool = False,
+    judging: JudgeFlags,
+) -> None:
+    """Have the language model of --judge write query templates, and add them to templates.yaml.
+
+    It sees the schema and no row. Every template is checked against the schema. Exit codes: 0; 2 usage or input; 3
+    incomplete (the model failed or was stopped; the same command goes on).
+    """
+    if not judging.judge:
+        raise ConfigError("a language model writes templates: name one with --judge PROVIDER:MODEL")
+    settings = judging.settings()
+    judge = judging.configured(settings)
+    schema = read_schema(folder / "schema.yaml")
+    target = folder / "templates.yaml"
+    there = _existing(target, partial(read_templates, schema=schema), "templates")
+    with open_store(judging.store_address(settings)) as store:
+        writer = judge.writer(store.answers(), tickets=store.tickets())
+        with graceful_ctrl_c(judge):
+            written = write_templates(writer, schema, require or (), per_table=per_table)
+        judge.settle()
+    known = {one.id for one in there}
+    new = [one for one in written.templates if one.id not in known]
+    if new:
+        write_whole(target, templates_text([*there, *new]))
+    numbers = {
+        "file": str(target),
+        "new": len(new),
+        "kept": len(there),
+        "duplicates": written.duplicates + len(written.templates) - len(new),
+        "refused": [{"sql": one.sql, "reason": one.reason} for one in written.refused],
+        "failed": list(written.failed),
+        "stopped": written.stopped,
+        "requests": judge.ledger.requests,
+        "cost": judge.ledger.cost,
+    }
+    if as_json:
+        print_json(numbers)
+    else:
+        _print_written(target, len(new), len(there), numbers["duplicates"], written)
+        _print_spending(judge.ledger)
+    tell(*(sentence for sentence in (*written.failed, written.stopped) if sentence))
+    if written.stopped or written.failed:
+        raise typer.Exit(ExitCode.INCOMPLETE)
 
 
 @command("testset phrase")
@@ -69,7 +126,9 @@ def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
     read = read_templates(file, schema)
     print_rejected(read.refused, len(read.refused) + len(read.templates), what="templates")
     target = out or folder / "phrasings.yaml"
-    there = _there(target, read.templates)
+    there = _existing(
+        target, partial(read_phrasings, templates=read.templates), "phrasings", ", or write elsewhere with -o"
+    )
     settings = judging.settings()
     configured = judging.configured(settings)
     judge = configured if judging.judge else None  # settings that name a model ask nobody: it costs money
@@ -95,21 +154,27 @@ def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
         raise typer.Exit(ExitCode.INCOMPLETE)
 
 
-def _there(path: Path, templates: Sequence[QueryTemplate]) -> list[TextTemplate]:
-    """The phrasings that the file has; none if there is no file.
+def _existing(path: Path, read: Callable[[Path], Any], name: str, advice: str = "") -> list[Any]:
+    """The templates or phrasings that a file has; none if there is no file.
+
+    Args:
+        path: the file.
+        read: reads it; its result has the entries under `name`, and `refused`.
+        name: what the entries are called.
+        advice: what else can be done about a wrong entry.
 
     Raises:
         InputError: the file can't be read, or an entry can't be used: it would be lost where the file is written anew.
     """
     if not path.exists():
         return []
-    read = read_phrasings(path, templates)
-    if read.refused:
+    found = read(path)
+    if found.refused:
         raise InputError(
-            f"{path} has {plural(len(read.refused), 'entry', 'entries')} that can't be used: repair or delete them, "
-            f"or write elsewhere with -o. The first: {read.refused[0]}"
+            f"{path} has {plural(len(found.refused), 'entry', 'entries')} that can't be used: repair or delete "
+            f"them{advice}. The first: {found.refused[0]}"
         )
-    return list(read.phrasings)
+    return [*getattr(found, name)]
 
 
 def _values(path: Path, templates: Sequence[QueryTemplate]) -> Mapping[str, Sequence[str]]:
@@ -168,8 +233,7 @@ def _report(path: Path, found: Added, phrased: Phrased, ledger: Ledger | None, *
             console.print()
         print_refused(console, phrased)
         if ledger:
-            price = f", {dollars(ledger.cost)}" if ledger.cost else ""  # of a model without a price nothing is known
-            sys.stdout.write(f"{plural(ledger.requests, 'request')}{price}\n")
+            _print_spending(ledger)
     if phrased.stopped:
         tell(phrased.stopped)
 
@@ -194,3 +258,19 @@ def _numbers(path: Path, found: Added, phrased: Phrased, ledger: Ledger | None) 
         "requests": ledger.requests if ledger else 0,
         "cost": ledger.cost if ledger else 0.0,
     }
+
+
+def _print_written(path: Path, new: int, kept: int, duplicates: object, written: TemplatesWritten) -> None:
+    sys.stdout.write(f"{path}: {plural(new, 'new template')}, {kept:,} were there, {duplicates} duplicates left out\n")
+    if written.refused:
+        sys.stdout.write(f"{len(written.refused):,} refused:\n")
+        for one in written.refused[:REFUSED_SHOWN]:
+            sys.stdout.write(f"  {one_line(one.sql, 70)}\n    {one.reason}\n")
+        more = Counter(one.reason for one in written.refused[REFUSED_SHOWN:])
+        if more:
+            sys.stdout.write(f"  and {sum(more.values()):,} more\n")
+
+
+def _print_spending(ledger: Ledger) -> None:
+    price = f", {dollars(ledger.cost)}" if ledger.cost else ""  # of a model without a price nothing is known
+    sys.stdout.write(f"{plural(ledger.requests, 'request')}{price}\n")

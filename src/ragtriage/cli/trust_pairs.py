@@ -1,4 +1,4 @@
-"""`ragtriage trust test`: the judge tested on a user's own cases, without labels."""
+"""`ragtriage trust test` and `table1`: pairs of which one is worse, and whether the judge scores it lower."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from ragtriage.judges.protocol import Judge
 from ragtriage.readers import Rejected, open_cases
 from ragtriage.report.terminal_pairs import print_efforts
 from ragtriage.report.terminal_selftest import print_self_test
+from ragtriage.report.terminal_table1 import print_table1
 from ragtriage.runs.selection import RowCounts, RowSelection, SelectedCases
 from ragtriage.trust.effort import effort_of_stability, effort_of_writing, efforts_of
 from ragtriage.trust.judge_card import fingerprints_of
@@ -31,6 +32,7 @@ from ragtriage.trust.pairwise import score_pairs, tasks
 from ragtriage.trust.perturb import Perturbed, perturb
 from ragtriage.trust.selftest import SelfTest, bases_of, self_test_of
 from ragtriage.trust.stability import UNSEEN, UNSEEN_BY_MODELS, reordered, stability_of
+from ragtriage.trust.table1 import FURTHER, OWN, read_table1, rows_of
 from ragtriage.trust.writing import Written, write_changes
 
 
@@ -108,6 +110,37 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
     else:
         print_self_test(Console(), found, by, file, show)
     if failed or found.incomplete or too_many(given.rejected, len(given.cases)):
+        raise typer.Exit(ExitCode.INCOMPLETE)
+
+
+@command("trust table1")
+def table1(*, data: Path | None = None, dry_run: bool = False, as_json: bool = False, judging: JudgeFlags) -> None:
+    """THELMA's table 1: how often the better version of a pair scores higher, by our metrics and by RAGAs'.
+
+    Both are computed by the same judge, and the paper's figures stand beside. Exit codes: 0; 2 usage or input; 3
+    incomplete (the judge failed on a pair, or too many unusable rows).
+    """
+    settings = judging.settings()
+    judge = judging.configured(settings)
+    read = read_table1(data or OWN)
+    print_rejected(read.rejected, len(read.rejected) + len(read.pairs))
+    name = str(data) if data else "pairs of our own"
+    if dry_run:
+        with answers_in(judging.store_address(settings)) as memory:
+            asked = judge.judge(memory)
+            efforts = efforts_of(read.pairs, asked, further=FURTHER, memory=memory)
+        print_efforts(Console(), efforts, asked.name(), as_json=as_json)
+        return
+    total = sum(len(task.cases) for task in tasks(read.pairs, FURTHER))
+    with judging.opened(settings, judge, tell_spending=True) as asked, progress(total, 0, word="scoring") as advance:
+        scored = score_pairs(read.pairs, asked, further=FURTHER, window=judge.window, advance=advance)
+        by = asked.name()
+    rows = rows_of(scored)
+    if as_json:
+        print_json({"data": name, "judge": by, "rows": {row.short: row.as_json() for row in rows}})
+    else:
+        print_table1(Console(), rows, by, name)
+    if any(one.failed for one in scored) or too_many(read.rejected, len(read.pairs)):
         raise typer.Exit(ExitCode.INCOMPLETE)
 
 
