@@ -17,6 +17,8 @@ CTRL_C = 130
 def main() -> None:
     """The console script: run the command; an expected error is one sentence on stderr, never a traceback.
 
+    Commands let errors pass: only this function tells them.
+
     Exit codes: 0 all is well; 1 a gate failed; 2 usage or input; 3 incomplete (failures, too many unusable rows, a
     judge or an application that can't work, a store that can't be written, interrupted).
     """

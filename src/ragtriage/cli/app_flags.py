@@ -51,11 +51,7 @@ class AppFlags:
     retry_failed: bool = False
 
     def refuse(self, collected: Path | None = None) -> None:
-        """Refuse flags about an application where none is named.
-
-        Raises:
-            ConfigError: there is one.
-        """
+        """Refuse flags about an application where none is named."""
         given = ["collected"] * (collected is not None) + [f.name for f in fields(self) if getattr(self, f.name)]
         if given:
             flag = given[0].replace("_", "-")
@@ -67,9 +63,6 @@ class AppFlags:
         Args:
             columns: what the rows have, for the template.
             give_sources: it is to answer from the sources of each case.
-
-        Raises:
-            ConfigError: a flag is wrong.
         """
         if not self.app:
             raise ConfigError("--app is needed: module:function, path/to/file.py:function or a URL")
@@ -111,10 +104,6 @@ def default_answers_file(flags: AppFlags, file: str, selection: RowSelection, st
     Once they were evaluated completely (`mark_evaluated`) the same command gets a new file and asks anew, since a
     changed application has the same name; with `--retry-failed` it gets the last one. The store is created if needed,
     with what keeps its folder out of git.
-
-    Raises:
-        ConfigError: there is no such place.
-        StoreError: the store can't be opened.
     """
     address = place(store)
     if "://" in address:
@@ -144,11 +133,7 @@ def _mark(path: Path) -> Path:
 
 
 def collect_answers(cases: CaseFile, flags: AppFlags, selection: RowSelection, path: Path) -> Collected:
-    """Ask the application and keep what it answers, with progress on standard error.
-
-    Raises:
-        ConfigError, InputError: a flag or a file can't be used; nothing was asked.
-    """
+    """Ask the application and keep what it answers, with progress on standard error."""
     if path.exists() and Path(cases.path).exists() and path.samefile(cases.path):
         raise InputError(f"{path}: is the file of the questions: name another file for what is collected")
     columns = ("query", "id", *(name for name in ASKED if name in cases.mapping), "history", *cases.tags)
@@ -194,9 +179,6 @@ def collect_first(cases: CaseFile, flags: AppFlags, selection: RowSelection, pat
 
     Returns:
         Whether an answer, or too many rows, are missing.
-
-    Raises:
-        typer.Exit: it stopped before all was asked; the same command continues.
     """
     collected = collect_answers(cases, flags, selection, path)
     tell(*collected.lines.tally.lines())

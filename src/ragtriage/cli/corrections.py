@@ -17,11 +17,7 @@ KEPT = "corrections"
 
 
 def corrections_of(stored: StoredRun, config: EvaluationConfig, labels: Path | None) -> dict[str, Correction]:
-    """Metric → its corrected mean; by a file of labels, else as it was kept with the run.
-
-    Raises:
-        InputError: the file can't be read.
-    """
+    """Metric → its corrected mean; by a file of labels, else as it was kept with the run."""
     if labels is None:
         kept = stored.info.configuration.get(KEPT, {})
         return {name: Correction.read(found) for name, found in kept.items()}

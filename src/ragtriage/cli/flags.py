@@ -93,11 +93,7 @@ def _or(names: Sequence[str]) -> str:
 
 
 def store_address(store: str | None, settings: Settings | None = None) -> str | None:
-    """Where the store is: by the flag, else the environment (None), else the settings (the nearest if None).
-
-    Raises:
-        ConfigError: a setting is wrong.
-    """
+    """Where the store is: by the flag, else the environment (None), else the settings (the nearest if None)."""
     if store or os.environ.get(VARIABLE):
         return store
     return (settings or find_settings(Path.cwd())).store
@@ -109,11 +105,7 @@ def names_in(given: str | None) -> tuple[str, ...]:
 
 
 def pairs(items: Collection[str] | None, flag: str) -> dict[str, str]:
-    """`["query=question"]` → `{"query": "question"}`.
-
-    Raises:
-        ConfigError: an item has no `=`.
-    """
+    """`["query=question"]` → `{"query": "question"}`."""
     split = [(item, *item.partition("=")) for item in items or ()]
     for item, name, sign, _ in split:
         if not sign or not name.strip():
@@ -122,11 +114,7 @@ def pairs(items: Collection[str] | None, flag: str) -> dict[str, str]:
 
 
 def numbers(items: Collection[str] | None, flag: str, example: str, read: Callable[[str], N]) -> dict[str, N]:
-    """`["short=2"]` → `{"short": 2}`; names may contain `=`.
-
-    Raises:
-        ConfigError: an item is no name with a number.
-    """
+    """`["short=2"]` → `{"short": 2}`; names may contain `=`."""
     found: dict[str, N] = {}
     for item in items or ():
         name, _, value = item.rpartition("=")

@@ -54,11 +54,7 @@ class JudgeFlags:
         return settings_from(self.config, thresholds, metrics)
 
     def configured(self, settings: Settings) -> ConfiguredJudge:
-        """The judge.
-
-        Raises:
-            ConfigError: a flag or a setting about it is wrong.
-        """
+        """The judge."""
         return ConfiguredJudge(judge_config(self, settings))
 
     def store_address(self, settings: Settings) -> str | None:
@@ -75,9 +71,6 @@ class JudgeFlags:
             settings: if they are known already.
             judge: if it is configured already.
             tell_spending: whether to print what was spent, however the command ends.
-
-        Raises:
-            StoreError: the store can't be opened or written; it is only opened where something is paid for.
         """
         settings = settings or self.settings()
         judge = judge or self.configured(settings)
@@ -104,9 +97,6 @@ def settings_from(config: Path | None, thresholds: Collection[str] | None, metri
         config: the file.
         thresholds: the values of `--threshold`.
         metrics: the value of `--metrics`; custom metrics that it names may have a threshold.
-
-    Raises:
-        ConfigError: a setting or a flag is wrong.
     """
     settings = read_settings(config) if config else find_settings(Path.cwd())
     custom = own.names_in([*(metrics or "").split(","), *settings.metrics])
@@ -122,11 +112,7 @@ _MODEL_OPTIONS = (
 
 
 def judge_config(flags: JudgeFlags, settings: Settings) -> JudgeConfig:
-    """Who judges: flags before the settings, these before the defaults.
-
-    Raises:
-        ConfigError: a value is wrong.
-    """
+    """Who judges: flags before the settings, these before the defaults."""
     given: dict[str, Any] = {name: getattr(flags, name) for name in _MODEL_OPTIONS}
     given |= {
         "headers": _headers(flags.header) if flags.header else None,

@@ -43,9 +43,6 @@ def requested_metrics(
         paid: whether the judge costs money; then optional groups that ask it are left out.
         fail_below: the values of `--fail-below`.
         fail_above: the values of `--fail-above`.
-
-    Raises:
-        ConfigError: a metric isn't known, or a gate is on one that isn't computed.
     """
     unnamed = metrics is None and not settings.metrics
     groups = ("thelma", *groups_unasked(fields, paid=paid)) if unnamed else ()
@@ -66,9 +63,6 @@ def evaluation_config(settings: Settings, metrics: str | None, default: Collecti
         settings: the user's.
         metrics: the value of `--metrics`.
         default: what to compute if neither names metrics.
-
-    Raises:
-        ConfigError: a metric isn't known, or a rule of the user reads one that has no threshold.
     """
     names = metrics.split(",") if metrics is not None else settings.metrics or default
     if metrics is not None and not any(name.strip() for name in names):

@@ -69,12 +69,7 @@ def print_plan(
     trials: int,
     as_json: bool,
 ) -> None:
-    """Print what evaluating the selected rows of a file would take: one JSON object, or a table.
-
-    Raises:
-        InputError: no row can be used.
-        StoreError: the memory can't be read.
-    """
+    """Print what evaluating the selected rows of a file would take: one JSON object, or a table."""
     notes = _notes(judge.choice)
     if judge.choice.batch_api:  # it takes the same requests, but wants a place for its tickets
         judge = ConfiguredJudge(replace(judge.choice, batch_api=False, wait=False))
@@ -99,11 +94,7 @@ def print_plan(
 
 @contextmanager
 def answers_in(store: str | None) -> Iterator[AnswerMemory]:
-    """The answers of a store; none where there is no store yet, and none is made.
-
-    Raises:
-        StoreError: it can't be opened.
-    """
+    """The answers of a store; none where there is no store yet, and none is made."""
     address = place(store)
     if "://" not in address and not Path(address).exists():
         yield InMemory()

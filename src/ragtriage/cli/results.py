@@ -195,11 +195,7 @@ def write_html(
     corrections: Mapping[str, Correction] | None = None,
     judge_card: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write the HTML report of a run; `repeats` if it was repeated, the judge's card if it is to carry one.
-
-    Raises:
-        InputError: the file can't be written.
-    """
+    """Write the HTML report of a run; `repeats` if it was repeated, the judge's card if it is to carry one."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         header = replace(_header(stored, config), corrections=corrections or {}, judge_card=judge_card)

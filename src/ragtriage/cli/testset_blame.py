@@ -52,12 +52,7 @@ class Prepared:
 
 
 def prepare(path: str, flags: BlameFlags, app: AppFlags, store: str | None) -> Prepared:
-    """Check the flags against each other, and read the corpus and the run.
-
-    Raises:
-        ConfigError, InputError: a flag or the corpus can't be used.
-        StoreError: there is no such run.
-    """
+    """Check the flags against each other, and read the corpus and the run."""
     if not app.app:
         app.refuse()
         if flags.second_run is not None or flags.given != "sibling":
@@ -83,22 +78,7 @@ def ask_again(
     judge: Callable[[], Judge] | None,
     tolerance: float,
 ) -> tuple[list[Decision], SecondRun]:
-    """Ask the application again what it got wrong, from sources that suffice; what was asked before isn't asked again.
-
-    Args:
-        path: of the rows.
-        rows: as they were answered.
-        decisions: one a row.
-        flags: what is given, and where the answers go.
-        app: the application to ask.
-        corpus: where texts stand that the rows don't hold.
-        judge: see `decide`.
-        tolerance: for numbers, see `typed_match`.
-
-    Raises:
-        ConfigError: the application can't be given sources, or there is no name for the answers' file.
-        typer.Exit: it stopped before all was asked; the same command goes on.
-    """
+    """Ask the application again what it got wrong, from sources that suffice, unless that was asked before."""
     columns = tuple(dict.fromkeys(["query", "id", *(name for row in rows for name in row.columns)]))
     application, manner = app.application(columns, give_sources=True)
     questions = second_questions(rows, decisions, flags.given, corpus.texts if corpus else None)
@@ -117,11 +97,7 @@ def ask_again(
 
 
 def further_findings(rows: Sequence[Row], tagged: Sequence[Tagged], ready: Prepared, again: SecondRun | None) -> Beyond:
-    """Everything that was asked for beyond the scores.
-
-    Raises:
-        ConfigError: the run holds none of these answers.
-    """
+    """Everything that was asked for beyond the scores."""
     gaps, corpus = None, ready.corpus
     if corpus is not None:
         if corpus.skipped:

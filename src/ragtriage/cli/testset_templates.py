@@ -162,9 +162,6 @@ def _existing(path: Path, read: Callable[[Path], Any], name: str, advice: str = 
         read: reads it; its result has the entries under `name`, and `refused`.
         name: what the entries are called.
         advice: what else can be done about a wrong entry.
-
-    Raises:
-        InputError: the file can't be read, or an entry can't be used: it would be lost where the file is written anew.
     """
     if not path.exists():
         return []
@@ -178,11 +175,7 @@ def _existing(path: Path, read: Callable[[Path], Any], name: str, advice: str = 
 
 
 def _values(path: Path, templates: Sequence[QueryTemplate]) -> Mapping[str, Sequence[str]]:
-    """The values that will be filled in and the answers, where they are known already; none if there is no file.
-
-    Raises:
-        InputError: the file can't be read, or holds nothing that can be used.
-    """
+    """The values that will be filled in and the answers, where they are known already; none if there is no file."""
     found: dict[str, dict[str, None]] = {}
     selected = {one.id: f"{one.shape.table}.{one.shape.select}" for one in templates if one.shape}
     if path.exists():

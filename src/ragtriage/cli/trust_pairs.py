@@ -170,11 +170,7 @@ def _keep(made: Sequence[Pair], out: Path) -> None:
 
 
 def _check_writes(judge: Judge) -> None:
-    """Refuse --write where nobody can write.
-
-    Raises:
-        ConfigError: the judge is no language model.
-    """
+    """Refuse --write where nobody can write."""
     if reason := judge.unsupported_reason("altered", "en"):
         raise ConfigError(f"--write: {reason}: name a language model with --judge PROVIDER:MODEL, or leave it out")
 
