@@ -25,7 +25,7 @@ def collect(
     as_json: bool = False,
     app: AppFlags,
 ) -> None:
-    """Ask your own application every one of QUESTIONS, and write its answers as cases.
+    """Ask your own application all QUESTIONS and write its answers as cases.
 
     Exit codes: 0; 2 usage or input; 3 incomplete (a query without a response, too many unusable rows, an application
     that can't be asked, interrupted).

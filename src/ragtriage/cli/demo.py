@@ -17,7 +17,7 @@ from ragtriage.store import open_store
 
 @command("demo")
 def demo(*, report: Path | None = None, store: str | None = None) -> None:
-    """Evaluate the example cases and say which of their known faults were found."""
+    """Evaluate the example cases and show which of their known faults were found."""
     incomplete: typer.Exit | None = None
     try:
         evaluate(str(CASES), report=report, store=store)

@@ -43,10 +43,10 @@ def plan(
     as_json: bool = False,
     judging: JudgeFlags,
 ) -> None:
-    """Tell what evaluating FILE would take: requests, tokens, price and time.
+    """Show what evaluating FILE would take: requests, tokens, price and time.
 
     Nothing is asked and nothing is stored. Answers that the store has are left out, so the plan of a run that was cut
-    off tells what is left. Exit codes: 0; 2 usage or input; 3 the store can't be read.
+    off shows what is left. Exit codes: 0; 2 usage or input; 3 the store can't be read.
     """
     settings = judging.settings(metrics=metrics)
     judge = judging.configured(settings)

@@ -98,7 +98,7 @@ def show(
 
 @command("export")
 def export(run: str = "last", *, out: Path, threshold: list[str] | None = None, store: str | None = None) -> None:
-    """Write a run as rows for other programs, one row a case."""
+    """Write a run as rows for other programs, one row per case."""
     with open_store(store_address(store), create=False) as there:
         stored, config = open_run(there, run, threshold)
         names = [m.name for m in config.metrics]

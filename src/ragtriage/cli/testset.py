@@ -35,7 +35,7 @@ from ragtriage.testset.rows import RowsRead, read_rows
 from ragtriage.testset.score_files import read_scores
 from ragtriage.testset.scoring import ModularScores, Terms, score_balanced, score_decided
 
-testset = new_typer(help="Test sets whose answers are known: what they reveal of an application.")
+testset = new_typer(help="Test sets with known answers: what they reveal about an application.")
 for _name, _command in COMMANDS.items():
     testset.command(_name)(_command)
     if _name == "templates":
@@ -128,7 +128,7 @@ def reliability(  # a command's flags are its arguments
     as_json: bool = False,
     judging: JudgeFlags,
 ) -> None:
-    """Hold scores that need no reference against what is right: are they optimistic, are they cynical?
+    """Compare scores that need no reference with the truth: are they too optimistic or too cynical?
 
     Exit codes: 0; 2 usage or input; 3 incomplete (the judge failed on a row, or too many unusable rows).
     """

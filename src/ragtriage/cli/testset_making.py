@@ -118,7 +118,7 @@ def fill(  # a command's flags are its arguments
 ) -> None:
     """Fill the templates of FOLDER with values that occur together in a database, and have it answer each.
 
-    Writes fillings.jsonl. Interrupted, it goes on where it was. Exit codes: 0; 2 usage or input; 3 incomplete (a
+    Writes fillings.jsonl. After an interruption it continues. Exit codes: 0; 2 usage or input; 3 incomplete (a
     template couldn't be filled).
     """
     from ragtriage.testset.making.filling import FillTerms
@@ -132,7 +132,7 @@ def fill(  # a command's flags are its arguments
 
 @command("testset sample")
 def sample(folder: Path = Path("testset"), *, plan: PlanFlags, again: bool = False, as_json: bool = False) -> None:
-    """Draw the questions of a test set out of the phrasings and fillings of FOLDER, balanced over criteria.
+    """Draw the questions of a test set from the phrasings and fillings of FOLDER, balanced over criteria.
 
     Writes questions.jsonl, which `ragtriage collect` asks. Exit codes: 0; 2 usage or input.
     """
@@ -161,8 +161,8 @@ def build(  # noqa: PLR0913  # a command's flags are its arguments
 ) -> None:
     """Do all steps: from a database to questions with true answers, in several phrasings each, without a model.
 
-    What is in the folder already, and made from the same, is kept; files that you edited are used as they stand. Exit
-    codes: 0; 2 usage or input; 3 incomplete (a template couldn't be filled).
+    What the folder has from the same input is kept; files that you edited are used as they are. Exit codes: 0; 2 usage
+    or input; 3 incomplete (a template couldn't be filled).
     """
     from ragtriage.testset.making.building import BuildTerms, build, count, width_of
 

@@ -60,7 +60,7 @@ def write(
     """Have the language model of --judge write query templates, and add them to templates.yaml.
 
     It sees the schema and no row. Every template is checked against the schema. Exit codes: 0; 2 usage or input; 3
-    incomplete (the model failed or was stopped; the same command goes on).
+    incomplete (the model failed or was stopped; the same command continues).
     """
     if not judging.judge:
         raise ConfigError("a language model writes templates: name one with --judge PROVIDER:MODEL")
@@ -116,7 +116,7 @@ def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
 
     No value of fillings.jsonl may stand in a phrasing, if that file is there. What phrasings.yaml has already is kept,
     and only what is missing is made. Exit codes: 0; 2 usage or input; 3 incomplete (the model failed or was stopped;
-    the same command goes on).
+    the same command continues).
     """
     wanted = criteria_named(names_in(criteria), own or ())
     if not templates.exists():

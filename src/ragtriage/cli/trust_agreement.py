@@ -46,7 +46,7 @@ def agreement(  # noqa: PLR0913  # a command's flags are its arguments
     as_json: bool = False,
     judging: JudgeFlags,
 ) -> None:
-    """Hold the judge against labels or preferences of people, beside what word overlap and length alone get.
+    """Compare the judge with labels or preferences of people, and with what word overlap and length alone reach.
 
     Exit codes: 0; 2 usage or input; 3 incomplete (the judge failed on a row, or too many unusable rows).
     """

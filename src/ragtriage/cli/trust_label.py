@@ -45,10 +45,10 @@ def label(  # noqa: PLR0913  # a command's flags are its arguments
     as_json: bool = False,
     store: str | None = None,
 ) -> None:
-    """Label components of a run yourself, blind: the judge's verdicts are shown at the end, beside yours.
+    """Label components of a run yourself, blind: the judge's verdicts are shown at the end, next to yours.
 
-    Every label is kept at once; the same command goes on where you stopped. Keys, each with Enter: y, n, s (skip), b
-    (back), e (everything that the item is held against), q (quit).
+    Every label is stored at once; the same command continues where you stopped. Keys, each with Enter: y, n, s (skip),
+    b (back), e (everything that the item is held against), q (quit).
 
     Exit codes: 0 all are labelled; 2 usage or input; 3 there is more to label.
     """

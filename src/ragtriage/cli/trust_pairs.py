@@ -64,8 +64,8 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
 ) -> None:
     """Test the judge on your own cases, without labels: does it score a version that was made worse lower?
 
-    Every case is made worse in up to seven ways, one a metric, where that can be done safely. Exit codes: 0; 2 usage or
-    input; 3 incomplete (the judge failed on a pair, or too many unusable rows).
+    Every case is made worse in up to seven ways, one per metric, where that can be done safely. Exit codes: 0; 2 usage
+    or input; 3 incomplete (the judge failed on a pair, or too many unusable rows).
     """
     settings = judging.settings()
     judge = judging.configured(settings)
