@@ -21,9 +21,9 @@ def collect(
     out: Path,
     mapping: list[str] | None = None,
     file_format: str | None = None,
-    selecting: SelectionFlags,
+    selection_flags: SelectionFlags,
     as_json: bool = False,
-    app: AppFlags,
+    app_flags: AppFlags,
 ) -> None:
     """Ask your own application all QUESTIONS and write its answers as cases.
 
@@ -33,7 +33,7 @@ def collect(
     with readable(questions) as path:
         cases = open_cases(path, mapping=pairs(mapping, "--map"), format=file_format, questions=True)
         print_columns(questions, cases)
-        collected = collect_answers(cases, app, selecting.selection(), out)
+        collected = collect_answers(cases, app_flags, selection_flags.selection(), out)
     tally = collected.lines.tally
     if as_json:
         print_json({"file": str(out), "before": collected.lines.before, **tally.as_json()})

@@ -48,8 +48,8 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
     file: str,
     *,
     metrics: str | None = None,
-    reading: CaseFlags,
-    selecting: SelectionFlags,
+    case_flags: CaseFlags,
+    selection_flags: SelectionFlags,
     by: str | None = None,
     threshold: list[str] | None = None,
     fail_below: list[str] | None = None,
@@ -58,38 +58,38 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
     dry_run: bool = False,
     as_json: bool = False,
     report: Path | None = None,
-    judging: JudgeFlags,
-    app: AppFlags,
+    judge_flags: JudgeFlags,
+    app_flags: AppFlags,
     collected: Path | None = None,
 ) -> None:
     """Evaluate the answers in FILE, tell which component to repair, and store the run.
 
     Exit codes: 0; 1 a gate failed; 2 usage or input; 3 incomplete (failures, too many unusable rows, interrupted).
     """
-    settings = judging.settings(threshold, metrics)
-    judge = judging.configured(settings)
-    store_address = judging.store_address(settings)
-    selection = selecting.selection()
+    settings = judge_flags.settings(threshold, metrics)
+    judge = judge_flags.configured(settings)
+    store_address = judge_flags.store_address(settings)
+    selection = selection_flags.selection()
     requested_of = partial(
         requested_metrics, settings, metrics, paid=judge.paid, fail_below=fail_below, fail_above=fail_above
     )
     answers = collected
-    if app.app:
-        _refuse_with_app(dry_run=dry_run, split_sources=reading.split_sources)
-        answers = collected or default_answers_file(app, file, selection, store_address)
+    if app_flags.app:
+        _refuse_with_app(dry_run=dry_run, split_sources=case_flags.split_sources)
+        answers = collected or default_answers_file(app_flags, file, selection, store_address)
     else:
-        app.refuse(collected)
+        app_flags.refuse(collected)
     unanswered = False
     with readable(file) as path:
         if answers is None:
-            cases = reading.open(path, settings)
+            cases = case_flags.open(path, settings)
         else:
-            questions = reading.open_questions(path, settings)
+            questions = case_flags.open_questions(path, settings)
             print_columns(file, questions)
             requested_of(questions.mapping)  # what is wrong with a flag must be said before anything is asked
-            unanswered = collect_first(questions, app, selection, answers)
+            unanswered = collect_first(questions, app_flags, selection, answers)
             file, selection = str(answers), ALL_ROWS
-            cases = reading.open_collected(file, settings, COLLECTED_COLUMNS)
+            cases = case_flags.open_collected(file, settings, COLLECTED_COLUMNS)
         requested = requested_of(cases.mapping)
         print_columns(file, cases)
         if dry_run:

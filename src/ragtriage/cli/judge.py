@@ -14,21 +14,21 @@ judge = new_typer(help="Ask the judge directly, to measure it from outside.")
 
 @judge.command("ask")
 @command("judge ask")
-def ask(task: str, rows: Path, *, out: Path = Path("-"), judging: JudgeFlags) -> None:
+def ask(task: str, rows: Path, *, out: Path = Path("-"), judge_flags: JudgeFlags) -> None:
     """Verdicts for rows of one task: {id, verdict, confidence, score, sure}, or an error with a null score.
 
     Uses the question's fields only (claim, sources, query, text, question, a, b, truth, response).
     """
-    with judging.opened() as asked:
+    with judge_flags.opened() as asked:
         ask_rows(task, rows, out, asked)
 
 
 @judge.command("split")
 @command("judge split")
-def split(unit: str, rows: Path, *, out: Path = Path("-"), judging: JudgeFlags) -> None:
+def split(unit: str, rows: Path, *, out: Path = Path("-"), judge_flags: JudgeFlags) -> None:
     """Components of the rows' texts: {id, components: [{text, start, end}]}.
 
     Reads `text`, else `query` (questions) or `response` (claims, sentences).
     """
-    with judging.opened() as asked:
+    with judge_flags.opened() as asked:
         split_rows(unit, rows, out, asked)

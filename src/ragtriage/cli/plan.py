@@ -37,25 +37,27 @@ def plan(
     file: str,
     *,
     metrics: str | None = None,
-    reading: CaseFlags,
-    selecting: SelectionFlags,
+    case_flags: CaseFlags,
+    selection_flags: SelectionFlags,
     repeat: int = 1,
     as_json: bool = False,
-    judging: JudgeFlags,
+    judge_flags: JudgeFlags,
 ) -> None:
     """Show what evaluating FILE would take: requests, tokens, price and time.
 
     Nothing is asked and nothing is stored. Answers that the store has are left out, so the plan of a run that was cut
     off shows what is left. Exit codes: 0; 2 usage or input; 3 the store can't be read.
     """
-    settings = judging.settings(metrics=metrics)
-    judge = judging.configured(settings)
+    settings = judge_flags.settings(metrics=metrics)
+    judge = judge_flags.configured(settings)
     with readable(file) as path:
-        cases = reading.open(path, settings)
+        cases = case_flags.open(path, settings)
         requested = requested_metrics(settings, metrics, cases.mapping, paid=judge.paid)
         print_columns(file, cases)
-        with answers_in(judging.store_address(settings)) as memory:
-            print_plan(file, cases, judge, memory, requested, selecting.selection(), trials=repeat, as_json=as_json)
+        with answers_in(judge_flags.store_address(settings)) as memory:
+            print_plan(
+                file, cases, judge, memory, requested, selection_flags.selection(), trials=repeat, as_json=as_json
+            )
 
 
 def print_plan(

@@ -71,9 +71,9 @@ def score(  # noqa: PLR0913  # a command's flags are its arguments
     tolerance: float = TOLERANCE,
     typed_only: bool = False,
     as_json: bool = False,
-    judging: JudgeFlags,
-    blaming: BlameFlags,
-    app: AppFlags,
+    judge_flags: JudgeFlags,
+    blame_flags: BlameFlags,
+    app_flags: AppFlags,
 ) -> None:
     """Tell missing knowledge from lack of robustness, and which module is at fault, cluster by cluster.
 
@@ -84,25 +84,27 @@ def score(  # noqa: PLR0913  # a command's flags are its arguments
         raise ConfigError(f"--clusters {clusters}: name two, as in --clusters short,long")
     compared = (names[0], names[1]) if names else None
     terms = Terms("pooled" if scope == "pooled" else "per cluster", average, lm_errors, compared, seed)
-    ready = prepare(rows, blaming, app, judging.store)
+    ready = prepare(rows, blame_flags, app_flags, judge_flags.store)
     read = read_rows(rows)
     _print_problems(read)
     again = None
-    with _judge(judging, tolerance, typed_only=typed_only) as judge:
+    with _judge(judge_flags, tolerance, typed_only=typed_only) as judge:
         decisions = decide(read.rows, judge, tolerance)
-        if app.app:
-            decisions, again = ask_again(rows, read.rows, decisions, blaming, app, ready.corpus, judge, tolerance)
+        if app_flags.app:
+            decisions, again = ask_again(
+                rows, read.rows, decisions, blame_flags, app_flags, ready.corpus, judge, tolerance
+            )
     whole = (score_balanced if balanced else score_decided)(read.rows, decisions, terms)
     tagged = tag_rows(read.rows, decisions, terms.scope)
     beyond = further_findings(read.rows, tagged, ready, again)
-    even = None if balanced or (as_json and not blaming.report) else _balanced(read, decisions, terms, whole)
+    even = None if balanced or (as_json and not blame_flags.report) else _balanced(read, decisions, terms, whole)
     title = "a balanced sample of " * balanced + rows
-    if blaming.report is not None:
+    if blame_flags.report is not None:
         try:
-            write_testset_report(blaming.report, title, whole, even, tagged, decisions, beyond)
+            write_testset_report(blame_flags.report, title, whole, even, tagged, decisions, beyond)
         except OSError as error:
-            raise InputError(f"{blaming.report} can't be written: {error.strerror or error}") from error
-        tell(f"report: {blaming.report}")
+            raise InputError(f"{blame_flags.report} can't be written: {error.strerror or error}") from error
+        tell(f"report: {blame_flags.report}")
     if as_json:
         print_json(whole.as_json() | beyond.as_json())
     else:
@@ -126,7 +128,7 @@ def reliability(  # a command's flags are its arguments
     tolerance: float = TOLERANCE,
     typed_only: bool = False,
     as_json: bool = False,
-    judging: JudgeFlags,
+    judge_flags: JudgeFlags,
 ) -> None:
     """Compare scores that need no reference with the truth: are they too optimistic or too cynical?
 
@@ -136,7 +138,7 @@ def reliability(  # a command's flags are its arguments
     read = read_rows(rows)
     _print_problems(read)
     known = read_scores(scores) if scores else None
-    with _judge(judging, tolerance, typed_only=typed_only) as judge:
+    with _judge(judge_flags, tolerance, typed_only=typed_only) as judge:
         decisions = decide(read.rows, judge, tolerance)
     found = [
         reliability_of(read.rows, decisions, name, threshold, known.of(name) if known else None, interval)

@@ -51,10 +51,10 @@ class Prepared:
     """What it says of each case."""
 
 
-def prepare(path: str, flags: BlameFlags, app: AppFlags, store: str | None) -> Prepared:
+def prepare(path: str, flags: BlameFlags, app_flags: AppFlags, store: str | None) -> Prepared:
     """Check the flags against each other, and read the corpus and the run."""
-    if not app.app:
-        app.refuse()
+    if not app_flags.app:
+        app_flags.refuse()
         if flags.second_run is not None or flags.given != "sibling":
             raise ConfigError("--given and --second-run are for asking again: name the application with --app")
     elif path == STDIN and flags.second_run is None:
@@ -73,18 +73,18 @@ def ask_again(
     rows: Sequence[Row],
     decisions: list[Decision],
     flags: BlameFlags,
-    app: AppFlags,
+    app_flags: AppFlags,
     corpus: Corpus | None,
     judge: Callable[[], Judge] | None,
     tolerance: float,
 ) -> tuple[list[Decision], SecondRun]:
     """Ask the application again what it got wrong, from sources that suffice, unless that was asked before."""
     columns = tuple(dict.fromkeys(["query", "id", *(name for row in rows for name in row.columns)]))
-    application, manner = app.application(columns, give_sources=True)
+    application, manner = app_flags.application(columns, give_sources=True)
     questions = second_questions(rows, decisions, flags.given, corpus.texts if corpus else None)
     where = flags.second_run or _place(path)
     cases = [one.case for one in questions.questions]
-    with CollectedLines(where, retry_failed=app.retry_failed) as lines:
+    with CollectedLines(where, retry_failed=app_flags.retry_failed) as lines:
         before = sum(lines.has(case) for case in cases)
         tell(f"asking {application.name} again, into {where}: {before} of {len(cases)} were asked before")
         stopped = ask(cases, len(cases), before, application, manner, lines)

@@ -109,7 +109,7 @@ def fill(  # a command's flags are its arguments
     url: str,
     folder: Path = Path("testset"),
     *,
-    filling: FillFlags,
+    fill_flags: FillFlags,
     per_template: int = 100,
     seed: int = 0,
     seconds: float = SECONDS,
@@ -124,29 +124,31 @@ def fill(  # a command's flags are its arguments
     from ragtriage.testset.making.filling import FillTerms
     from ragtriage.testset.making.steps import make_fillings
 
-    terms = FillTerms(per_template, filling.combinations, filling.policies(), seed)
+    terms = FillTerms(per_template, fill_flags.combinations, fill_flags.policies(), seed)
     with _opened(url, seconds) as database, _filling() as advance:
         step = make_fillings(database, folder, terms, again=again, progress=advance)
     _show([step], as_json=as_json)
 
 
 @command("testset sample")
-def sample(folder: Path = Path("testset"), *, plan: PlanFlags, again: bool = False, as_json: bool = False) -> None:
+def sample(
+    folder: Path = Path("testset"), *, plan_flags: PlanFlags, again: bool = False, as_json: bool = False
+) -> None:
     """Draw the questions of a test set from the phrasings and fillings of FOLDER, balanced over criteria.
 
     Writes questions.jsonl, which `ragtriage collect` asks. Exit codes: 0; 2 usage or input.
     """
     from ragtriage.testset.making.steps import make_questions
 
-    _show([make_questions(folder, plan.plan(), again=again)], as_json=as_json)
+    _show([make_questions(folder, plan_flags.plan(), again=again)], as_json=as_json)
 
 
 @command("testset build")
 def build(  # noqa: PLR0913  # a command's flags are its arguments
     url: str,
     *,
-    filling: FillFlags,
-    plan: PlanFlags,
+    fill_flags: FillFlags,
+    plan_flags: PlanFlags,
     out: Path = Path("testset"),
     tables: str | None = None,
     exclude: str | None = None,
@@ -173,9 +175,9 @@ def build(  # noqa: PLR0913  # a command's flags are its arguments
         most=most,
         criteria=names_in(criteria),
         per_criterion=per_criterion,
-        combinations=filling.combinations,
-        policies=filling.policies(),
-        plan=plan.plan(),
+        combinations=fill_flags.combinations,
+        policies=fill_flags.policies(),
+        plan=plan_flags.plan(),
     )
     with _opened(url, seconds) as database:
         if dry_run:

@@ -55,21 +55,21 @@ def write(
     require: list[str] | None = None,
     per_table: int = 10,
     as_json: bool = False,
-    judging: JudgeFlags,
+    judge_flags: JudgeFlags,
 ) -> None:
     """Have the language model of --judge write query templates, and add them to templates.yaml.
 
     It sees the schema and no row. Every template is checked against the schema. Exit codes: 0; 2 usage or input; 3
     incomplete (the model failed or was stopped; the same command continues).
     """
-    if not judging.judge:
+    if not judge_flags.judge:
         raise ConfigError("a language model writes templates: name one with --judge PROVIDER:MODEL")
-    settings = judging.settings()
-    judge = judging.configured(settings)
+    settings = judge_flags.settings()
+    judge = judge_flags.configured(settings)
     schema = read_schema(folder / "schema.yaml")
     target = folder / "templates.yaml"
     there = _existing(target, partial(read_templates, schema=schema), "templates")
-    with open_store(judging.store_address(settings)) as store:
+    with open_store(judge_flags.store_address(settings)) as store:
         writer = judge.writer(store.answers(), tickets=store.tickets())
         with graceful_ctrl_c(judge):
             written = write_templates(writer, schema, require or (), per_table=per_table)
@@ -110,7 +110,7 @@ def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
     again: bool = False,
     out: Path | None = None,
     as_json: bool = False,
-    judging: JudgeFlags,
+    judge_flags: JudgeFlags,
 ) -> None:
     """Put query templates into words: by rule, or with --judge PROVIDER:MODEL by a language model.
 
@@ -129,9 +129,9 @@ def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
     there = _existing(
         target, partial(read_phrasings, templates=read.templates), "phrasings", ", or write elsewhere with -o"
     )
-    settings = judging.settings()
-    configured = judging.configured(settings)
-    judge = configured if judging.judge else None  # settings that name a model ask nobody: it costs money
+    settings = judge_flags.settings()
+    configured = judge_flags.configured(settings)
+    judge = configured if judge_flags.judge else None  # settings that name a model ask nobody: it costs money
     maker = judge.choice.names[0] if judge else RULES
     if again:
         names = {one.name for one in wanted}
@@ -139,7 +139,7 @@ def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
     values = _values(folder / "fillings.jsonl", read.templates)
     open_ones = lacking(read.templates, wanted, there, maker, per_criterion)
     if judge:
-        place = judging.store_address(settings)
+        place = judge_flags.store_address(settings)
         phrased = _by_model(judge, schema, open_ones, wanted, per_criterion, seed, values, place)
     else:
         phrased = phrase(schema, open_ones, wanted, per_criterion=per_criterion, seed=seed, values=values)

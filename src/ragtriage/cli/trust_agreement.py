@@ -44,7 +44,7 @@ def agreement(  # noqa: PLR0913  # a command's flags are its arguments
     threshold: list[str] | None = None,
     seed: int = 0,
     as_json: bool = False,
-    judging: JudgeFlags,
+    judge_flags: JudgeFlags,
 ) -> None:
     """Compare the judge with labels or preferences of people, and with what word overlap and length alone reach.
 
@@ -52,21 +52,21 @@ def agreement(  # noqa: PLR0913  # a command's flags are its arguments
     """
     kind = task_named(task)
     given = pairs(label, "--label")
-    if predictions is not None and (judging.judge or out):
+    if predictions is not None and (judge_flags.judge or out):
         raise ConfigError("--predictions asks no judge: leave out --judge and -o")
-    name = predictions.name if predictions else " + ".join(judging.judge or ["the embedded judge"])
-    settings = judging.settings(threshold)
+    name = predictions.name if predictions else " + ".join(judge_flags.judge or ["the embedded judge"])
+    settings = judge_flags.settings(threshold)
     with readable(file) as path:
         if given or (kind is None and _are_cases(path)):
             if predictions is not None or out is not None:
                 raise ConfigError("--predictions and -o go with rows of a task, not with cases that label a metric")
-            found, rejected, usable = _of_cases(path, given, group, seed, judging, settings)
+            found, rejected, usable = _of_cases(path, given, group, seed, judge_flags, settings)
         else:
             labelled = read_labelled(path, kind)
             if predictions is not None:
                 known = read_predictions(predictions)
             else:
-                with judging.opened(settings) as judge, progress(amount(labelled), 0, word="asking") as step:
+                with judge_flags.opened(settings) as judge, progress(amount(labelled), 0, word="asking") as step:
                     lines = lines_of(labelled, judge, step)
                 if out is not None:
                     write_lines(lines, out)
@@ -76,7 +76,7 @@ def agreement(  # noqa: PLR0913  # a command's flags are its arguments
     print_rejected(rejected, len(rejected) + usable)
     if as_json:
         numbers = {one.name: one.as_json() for one in found}
-        marks = None if predictions else fingerprints_of(judging.configured(settings).judge())
+        marks = None if predictions else fingerprints_of(judge_flags.configured(settings).judge())
         print_json({"judge": name, "fingerprints": marks, "agreement": numbers, "rejected": len(rejected)})
     else:
         print_agreements(Console(), found, name, file)
@@ -92,7 +92,7 @@ def _are_cases(path: str) -> bool:
 
 
 def _of_cases(  # what the command was given
-    path: str, given: dict[str, str], group: str, seed: int, judging: JudgeFlags, settings: Settings
+    path: str, given: dict[str, str], group: str, seed: int, judge_flags: JudgeFlags, settings: Settings
 ) -> Found:
     file = open_cases(path)
     columns = label_columns(file.tags, given)
@@ -104,7 +104,7 @@ def _of_cases(  # what the command was given
     cases = read_cases(file, columns)
     metrics = tuple({metric.name: metric for metric in columns.values()}.values())
     collected = []
-    with judging.opened(settings) as judge, progress(len(cases.cases), 0) as advance:
+    with judge_flags.opened(settings) as judge, progress(len(cases.cases), 0) as advance:
         for record in evaluate_sync(cases.cases, judge, metrics=metrics):
             collected.append(record)
             advance()

@@ -28,7 +28,7 @@ def card(
     agreement: Path | None = None,
     self_test: Path | None = None,
     as_json: bool = False,
-    judging: JudgeFlags,
+    judge_flags: JudgeFlags,
 ) -> None:
     """Write a judge's card: what it is, what it was measured on, what it costs, and what isn't known.
 
@@ -38,10 +38,10 @@ def card(
     """
     if out is not None and out.suffix != ".md":
         raise ConfigError(f"-o {out}: name a .md file; the .json file is written beside it")
-    settings = judging.settings()
-    judge = judging.configured(settings).judge()
+    settings = judge_flags.settings()
+    judge = judge_flags.configured(settings).judge()
     given = [read_figures(path) if path else None for path in (agreement, self_test)]
-    where = judging.store_address(settings)
+    where = judge_flags.store_address(settings)
     runs: list[RunInfo] = []
     repeats = None
     if "://" in place(where) or Path(place(where)).exists():

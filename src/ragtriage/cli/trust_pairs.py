@@ -60,15 +60,15 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
     seed: int = 0,
     dry_run: bool = False,
     as_json: bool = False,
-    judging: JudgeFlags,
+    judge_flags: JudgeFlags,
 ) -> None:
     """Test the judge on your own cases, without labels: does it score a version that was made worse lower?
 
     Every case is made worse in up to seven ways, one per metric, where that can be done safely. Exit codes: 0; 2 usage
     or input; 3 incomplete (the judge failed on a pair, or too many unusable rows).
     """
-    settings = judging.settings()
-    judge = judging.configured(settings)
+    settings = judge_flags.settings()
+    judge = judge_flags.configured(settings)
     selection = RowSelection(limit, sample, seed)
     columns = {**settings.map, **pairs(mapping, "--map")}
     with readable(file) as path:
@@ -84,7 +84,7 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
     if not made.pairs:
         raise InputError(f"{file}: no pair can be made safely of its {made.cases} cases: {_reasons(made)}")
     if dry_run:
-        with answers_in(judging.store_address(settings)) as memory:
+        with answers_in(judge_flags.store_address(settings)) as memory:
             asked = judge.judge(memory)
             efforts = efforts_of(made.pairs, asked, memory=memory)
             efforts.append(effort_of_stability(given.cases, asked, memory, unseen=_unseen(judge)))
@@ -93,7 +93,7 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
                 efforts.insert(0, effort_of_writing(made.pairs, asked))
         print_efforts(Console(), efforts, asked.name(), as_json=as_json)
         return
-    with judging.opened(settings, judge, tell_spending=True) as asked:
+    with judge_flags.opened(settings, judge, tell_spending=True) as asked:
         failed = False
         if write:
             _check_writes(asked)
@@ -114,25 +114,28 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
 
 
 @command("trust table1")
-def table1(*, data: Path | None = None, dry_run: bool = False, as_json: bool = False, judging: JudgeFlags) -> None:
+def table1(*, data: Path | None = None, dry_run: bool = False, as_json: bool = False, judge_flags: JudgeFlags) -> None:
     """THELMA's table 1: how often the better version of a pair scores higher, by our metrics and by RAGAs'.
 
     Both are computed by the same judge, and the paper's figures stand beside. Exit codes: 0; 2 usage or input; 3
     incomplete (the judge failed on a pair, or too many unusable rows).
     """
-    settings = judging.settings()
-    judge = judging.configured(settings)
+    settings = judge_flags.settings()
+    judge = judge_flags.configured(settings)
     read = read_table1(data or OWN)
     print_rejected(read.rejected, len(read.rejected) + len(read.pairs))
     name = str(data) if data else "pairs of our own"
     if dry_run:
-        with answers_in(judging.store_address(settings)) as memory:
+        with answers_in(judge_flags.store_address(settings)) as memory:
             asked = judge.judge(memory)
             efforts = efforts_of(read.pairs, asked, further=FURTHER, memory=memory)
         print_efforts(Console(), efforts, asked.name(), as_json=as_json)
         return
     total = sum(len(task.cases) for task in tasks(read.pairs, FURTHER))
-    with judging.opened(settings, judge, tell_spending=True) as asked, progress(total, 0, word="scoring") as advance:
+    with (
+        judge_flags.opened(settings, judge, tell_spending=True) as asked,
+        progress(total, 0, word="scoring") as advance,
+    ):
         scored = score_pairs(read.pairs, asked, further=FURTHER, window=judge.window, advance=advance)
         by = asked.name()
     rows = rows_of(scored)
