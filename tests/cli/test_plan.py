@@ -19,7 +19,8 @@ from ragtriage.core.verdicts import Answer
 from ragtriage.evaluation.estimate import Rehearsal
 from ragtriage.judges.protocol import Estimate
 from ragtriage.judges.wrappers import Cached
-from ragtriage.report.terminal_plan import between, duration, money, print_rehearsal
+from ragtriage.report.plan_document import between, duration, money, plan_document
+from ragtriage.report.terminal import print_document
 from ragtriage.runs.config import EvaluationConfig
 from ragtriage.runs.estimate import estimate_file
 from ragtriage.runs.execute import evaluate_file
@@ -201,7 +202,8 @@ REHEARSAL = Rehearsal(
 
 def shown(rehearsal: Rehearsal, *, width: int = 100, notes: Sequence[str] = ()) -> str:
     file = io.StringIO()
-    print_rehearsal(Console(file=file, width=width), rehearsal, input="cases.jsonl", judge="openai:x", notes=notes)
+    told = plan_document(rehearsal, input="cases.jsonl", judge="openai:x", notes=notes)
+    print_document(Console(file=file, width=width), told)
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
 
 

@@ -33,8 +33,9 @@ from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.judges.llm.ledger import dollars
 from ragtriage.readers import CaseFile
-from ragtriage.report.terminal_plan import between
-from ragtriage.report.terminal_repeats import print_repeats
+from ragtriage.report.plan_document import between
+from ragtriage.report.repeats_document import repeats_document
+from ragtriage.report.terminal import print_document
 from ragtriage.report.words import plural
 from ragtriage.runs.config import EvaluationConfig
 from ragtriage.runs.events import CaseDone, Event, Listener, RowsRead, RunResumed, RunStarted
@@ -114,7 +115,8 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
             _print_result(result, requested.config, as_json=as_json)
             unwritten = written is not None and not _write_report(written, result, requested.config)
             if result.repeats and not as_json:
-                print_repeats(Console(), result.repeats, input=file, judge=result.first.stored.info.judge)
+                by_judge = result.first.stored.info.judge
+                print_document(Console(), repeats_document(result.repeats, input=file, judge=by_judge))
                 if taken := spent(result.total):
                     sys.stdout.write(f"{len(result.trials)} trials together: {taken}\n")
     if answers is not None and collected is None and not result.unfinished:

@@ -12,10 +12,11 @@ from ragtriage.cli.console import tell
 from ragtriage.cli.flags import store_address
 from ragtriage.config import Settings, find_settings, named_numbers, read_settings
 from ragtriage.core.errors import ConfigError
-from ragtriage.judges.build import LOCAL, ConfiguredJudge, JudgeConfig
+from ragtriage.judges.build import ConfiguredJudge
+from ragtriage.judges.config import LOCAL, JudgeConfig
 from ragtriage.judges.llm.ledger import dollars
-from ragtriage.judges.llm.model_names import at_an_address
-from ragtriage.judges.llm.pricing import parse_price
+from ragtriage.judges.llm.model_names import takes_base_url
+from ragtriage.judges.llm.options import Price
 from ragtriage.judges.protocol import Judge
 from ragtriage.metrics import own
 from ragtriage.report.words import plural
@@ -116,15 +117,15 @@ def judge_config(flags: JudgeFlags, settings: Settings) -> JudgeConfig:
     given: dict[str, Any] = {name: getattr(flags, name) for name in _MODEL_OPTIONS}
     given |= {
         "headers": _headers(flags.header) if flags.header else None,
-        "price": parse_price(flags.price) if flags.price else None,
+        "price": Price.parse(flags.price) if flags.price else None,
     }
     given = {name: value for name, value in given.items() if value is not None}
     options = replace(settings.llm, **given)
-    names = tuple(flags.judge) if flags.judge else settings.judges
+    names = tuple(flags.judge) if flags.judge else settings.judge
     if given and all(name in LOCAL for name in names):
         flag = next(iter(given)).replace("headers", "header").replace("_", "-")
         raise ConfigError(f"--{flag} is for language models only: name one with --judge PROVIDER:MODEL")
-    if flags.base_url is None and not any(at_an_address(name) for name in (*names, options.embeddings)):
+    if flags.base_url is None and not any(takes_base_url(name) for name in (*names, options.embeddings)):
         options = replace(options, base_url=None, headers=options.headers if flags.header else {})
     inherited = None if flags.judge else settings
     return JudgeConfig(
@@ -135,7 +136,7 @@ def judge_config(flags: JudgeFlags, settings: Settings) -> JudgeConfig:
         flags.wait,
         flags.any_language or settings.any_language,
         options,
-        settings.cuts,
+        settings.decision_thresholds,
         settings.bands,
     )
 

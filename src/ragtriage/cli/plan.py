@@ -22,10 +22,12 @@ from ragtriage.cli.input_files import (
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.metric_flags import RequestedMetrics, requested_metrics
 from ragtriage.evaluation.estimate import together
-from ragtriage.judges.build import ConfiguredJudge, JudgeConfig
+from ragtriage.judges.build import ConfiguredJudge
+from ragtriage.judges.config import JudgeConfig
 from ragtriage.judges.wrappers import AnswerMemory, InMemory
 from ragtriage.readers import CaseFile
-from ragtriage.report.terminal_plan import print_rehearsal
+from ragtriage.report.plan_document import plan_document
+from ragtriage.report.terminal import print_document
 from ragtriage.runs.estimate import estimate_file
 from ragtriage.runs.selection import RowSelection
 from ragtriage.store import open_store
@@ -72,9 +74,9 @@ def print_plan(
     as_json: bool,
 ) -> None:
     """Print what evaluating the selected rows of a file would take: one JSON object, or a table."""
-    notes = _notes(judge.choice)
-    if judge.choice.batch_api:  # it takes the same requests, but wants a place for its tickets
-        judge = ConfiguredJudge(replace(judge.choice, batch_api=False, wait=False))
+    notes = _notes(judge.config)
+    if judge.config.batch_api:  # it takes the same requests, but wants a place for its tickets
+        judge = ConfiguredJudge(replace(judge.config, batch_api=False, wait=False))
     estimates = []
     for trial in range(trials):
         asked = judge.judge(memory, trial=trial)
@@ -91,7 +93,7 @@ def print_plan(
         print_json({"file": file, "judge": asked.name(), **whole.as_json(), "notes": notes})
     else:
         shown = Path(file).name if Path(file).is_absolute() else file
-        print_rehearsal(Console(), whole, input=shown, judge=asked.name(), notes=notes)
+        print_document(Console(), plan_document(whole, input=shown, judge=asked.name(), notes=notes))
 
 
 @contextmanager

@@ -18,12 +18,14 @@ from ragtriage.cli.flags import command, store_address
 from ragtriage.config import named_numbers
 from ragtriage.core.errors import InputError
 from ragtriage.judges.llm.ledger import dollars
-from ragtriage.report.header import Header
-from ragtriage.report.html import write_report
-from ragtriage.report.order import row_of
-from ragtriage.report.terminal import print_cases, print_summary
-from ragtriage.report.terminal_case import print_case
-from ragtriage.report.terminal_repeats import print_repeats
+from ragtriage.report.case_document import case_document
+from ragtriage.report.case_report import case_report
+from ragtriage.report.case_rows import case_row
+from ragtriage.report.repeats_document import repeats_document
+from ragtriage.report.run_document import cases_document, run_document
+from ragtriage.report.run_page import write_run_page
+from ragtriage.report.run_report import Header, run_report
+from ragtriage.report.terminal import print_document
 from ragtriage.runs.config import EvaluationConfig, config_of
 from ragtriage.runs.export import export_cases, json_row
 from ragtriage.runs.repeats import RepeatSummary, repeats_of, trials_of
@@ -70,6 +72,7 @@ def show(
     store: str | None = None,
 ) -> None:
     """Show a run in the terminal: its numbers and worst cases, or one case in full."""
+    console = Console()
     with open_store(store_address(store), create=False) as there:
         stored, config = open_run(there, run, threshold)
         if case is not None:
@@ -78,7 +81,8 @@ def show(
             if as_json:
                 sys.stdout.write(json_row(record, findings, [m.name for m in config.metrics], config.rules) + "\n")
             else:
-                print_case(Console(), record, findings, config.thresholds, config.metrics)
+                found = case_report(record, findings, config.thresholds, config.metrics)
+                print_document(console, case_document(found, console.width))
             return
         trials = trials_of(there, stored)
         repeats = repeats_of(trials, config)
@@ -87,13 +91,14 @@ def show(
         tally = tally_of(stored, config, by)
         print_run(stored, config, tally, as_json=as_json, further=further, corrections=corrections)
         if repeats and not as_json:
-            Console().print()
-            print_repeats(Console(), repeats, input=_header(stored, config).input, judge=stored.info.judge)
-            Console().print()
+            console.print()
+            told = repeats_document(repeats, input=_header(stored, config).input, judge=stored.info.judge)
+            print_document(console, told)
+            console.print()
         if not as_json:
             limits = config.rules, config.thresholds, config.metrics
-            rows = (row_of(record, findings, *limits) for record, findings in diagnosed(stored, config))
-            print_cases(Console(), rows, most, config.metrics)
+            rows = (case_row(record, findings, *limits) for record, findings in diagnosed(stored, config))
+            print_document(console, cases_document(rows, most, config.metrics, console.width))
 
 
 @command("export")
@@ -139,7 +144,7 @@ def print_run(
         return
     console = Console()
     header = replace(_header(stored, config), corrections=corrections or {})
-    print_summary(console, header, summary, tally.slices())
+    print_document(console, run_document(run_report(header, summary, tally.slices()), console.width))
     worst = next((case for group in summary.groups for case in group.worst), None)
     lines = [f"run {stored.number} is stored; list its cases: {program()} show {stored.number}"]
     if worst is not None:
@@ -200,7 +205,7 @@ def write_html(
         path.parent.mkdir(parents=True, exist_ok=True)
         header = replace(_header(stored, config), corrections=corrections or {}, judge_card=judge_card)
         cases = partial(diagnosed, stored, config)
-        write_report(path, header, tally.summary(), cases, tally.slices(), repeats=repeats)
+        write_run_page(path, header, tally.summary(), cases, tally.slices(), repeats=repeats)
     except OSError as error:
         raise InputError(f"{path} can't be written: {error.strerror or error}") from error
 

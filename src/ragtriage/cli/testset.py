@@ -21,10 +21,15 @@ from ragtriage.cli.testset_making import COMMANDS
 from ragtriage.cli.testset_templates import phrase_templates, write
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.judges.protocol import Judge
-from ragtriage.report.terminal_blame import print_beyond
-from ragtriage.report.terminal_example import print_example
-from ragtriage.report.terminal_testset import print_matcher, print_reliability, print_scores
-from ragtriage.report.testset_html import write_testset_report
+from ragtriage.report.making_document import example_document
+from ragtriage.report.terminal import print_document
+from ragtriage.report.testset_document import (
+    beyond_document,
+    matcher_document,
+    reliability_document,
+    scores_document,
+)
+from ragtriage.report.testset_page import write_testset_page
 from ragtriage.testset.correctness import Decision, check_matcher, decide
 from ragtriage.testset.example import write_example
 from ragtriage.testset.groups import tag_rows
@@ -54,7 +59,7 @@ def example(folder: Path, *, seed: int = 0, size: int = 30, as_json: bool = Fals
     if as_json:
         print_json(written.as_json())
     else:
-        print_example(Console(), written)
+        print_document(Console(), example_document(written))
 
 
 @testset.command("score")
@@ -101,7 +106,7 @@ def score(  # noqa: PLR0913  # a command's flags are its arguments
     title = "a balanced sample of " * balanced + rows
     if blame_flags.report is not None:
         try:
-            write_testset_report(blame_flags.report, title, whole, even, tagged, decisions, beyond)
+            write_testset_page(blame_flags.report, title, whole, even, tagged, decisions, beyond)
         except OSError as error:
             raise InputError(f"{blame_flags.report} can't be written: {error.strerror or error}") from error
         tell(f"report: {blame_flags.report}")
@@ -109,11 +114,11 @@ def score(  # noqa: PLR0913  # a command's flags are its arguments
         print_json(whole.as_json() | beyond.as_json())
     else:
         console = Console()
-        print_scores(console, whole, even, decisions, title)
-        print_beyond(console, beyond)
+        print_document(console, scores_document(whole, even, decisions, title))
+        print_document(console, beyond_document(beyond))
         check = check_matcher(read.rows, tolerance)
         if check.rows:
-            print_matcher(console, check)
+            print_document(console, matcher_document(check))
     _exit(read, decisions)
 
 
@@ -147,7 +152,7 @@ def reliability(  # a command's flags are its arguments
     if as_json:
         print_json({one.score: one.as_json() for one in found})
     else:
-        print_reliability(Console(), found, interval)
+        print_document(Console(), reliability_document(found, interval))
     _exit(read, decisions)
 
 

@@ -17,7 +17,8 @@ from rich.console import Console
 from ragtriage.cli.console import ExitCode, print_json
 from ragtriage.cli.flags import command, names_in, numbers
 from ragtriage.cli.progress import progress
-from ragtriage.report.terminal_making import print_counted, print_steps
+from ragtriage.report.making_document import counted_document, steps_document
+from ragtriage.report.terminal import print_document
 
 if TYPE_CHECKING:
     from ragtriage.testset.making.answers import Policies
@@ -193,7 +194,7 @@ def build(  # noqa: PLR0913  # a command's flags are its arguments
                     }
                 )
             else:
-                print_counted(Console(), counted, terms.plan.size, width_of(terms))
+                print_document(Console(), counted_document(counted, terms.plan.size, width_of(terms)))
             return
         with _filling() as advance:
             steps = build(database, out, terms, again=again, progress=advance)
@@ -250,6 +251,6 @@ def _show(steps: Sequence[Step], *, as_json: bool) -> None:
             }
         )
     else:
-        print_steps(Console(), steps)
+        print_document(Console(), steps_document(steps))
     if any(step.numbers.get("problems") for step in steps):
         raise typer.Exit(ExitCode.INCOMPLETE)

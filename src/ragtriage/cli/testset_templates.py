@@ -20,8 +20,9 @@ from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.judges.llm.ledger import Ledger, dollars
-from ragtriage.report.plain import one_line
-from ragtriage.report.terminal_phrasings import print_phrasings, print_refused
+from ragtriage.report.making_document import phrasings_document, refused_document
+from ragtriage.report.sanitize import one_line
+from ragtriage.report.terminal import print_document
 from ragtriage.report.words import plural
 from ragtriage.store import open_store
 from ragtriage.testset.making.filling_files import read_fillings
@@ -132,7 +133,7 @@ def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
     settings = judge_flags.settings()
     configured = judge_flags.configured(settings)
     judge = configured if judge_flags.judge else None  # settings that name a model ask nobody: it costs money
-    maker = judge.choice.names[0] if judge else RULES
+    maker = judge.config.names[0] if judge else RULES
     if again:
         names = {one.name for one in wanted}
         there = [one for one in there if not (one.made_by == maker and one.criterion in names)]
@@ -208,7 +209,7 @@ def _by_model(  # what a model needs to know
             per_criterion=count,
             seed=seed,
             values=values,
-            together=judge.choice.options.batch_size,
+            together=judge.config.options.batch_size,
         )
         judge.settle()
         return found
@@ -221,10 +222,10 @@ def _report(path: Path, found: Added, phrased: Phrased, ledger: Ledger | None, *
         console = Console()
         head = f"{path}: {plural(found.new, 'new phrasing')}, {found.kept:,} were there"
         sys.stdout.write(f"{head}\n\n" if found.new else f"{head}; nothing was missing that can be made\n\n")
-        print_phrasings(console, found.texts)
+        print_document(console, phrasings_document(found.texts))
         if phrased.refused or phrased.without:
             console.print()
-        print_refused(console, phrased)
+        print_document(console, refused_document(phrased))
         if ledger:
             _print_spending(ledger)
     if phrased.stopped:

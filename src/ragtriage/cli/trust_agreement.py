@@ -19,7 +19,8 @@ from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.readers import open_cases
 from ragtriage.readers.json_objects import first_line
 from ragtriage.readers.problems import Rejected
-from ragtriage.report.terminal_agreement import print_agreements
+from ragtriage.report.agreement_document import agreement_document
+from ragtriage.report.terminal import print_document
 from ragtriage.trust.agreement import Agreement, agreement_of
 from ragtriage.trust.case_labels import PREFIX, held, label_columns, read_cases
 from ragtriage.trust.judge_card import fingerprints_of
@@ -79,7 +80,7 @@ def agreement(  # noqa: PLR0913  # a command's flags are its arguments
         marks = None if predictions else fingerprints_of(judge_flags.configured(settings).judge())
         print_json({"judge": name, "fingerprints": marks, "agreement": numbers, "rejected": len(rejected)})
     else:
-        print_agreements(Console(), found, name, file)
+        print_document(Console(), agreement_document(found, name, file))
     if any(one.failed for one in found) or too_many(rejected, usable):
         raise typer.Exit(ExitCode.INCOMPLETE)
 

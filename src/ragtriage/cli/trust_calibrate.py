@@ -15,7 +15,8 @@ from ragtriage.cli.flags import command, store_address
 from ragtriage.cli.input_files import print_rejected, too_many
 from ragtriage.cli.results import open_run
 from ragtriage.core.errors import InputError
-from ragtriage.report.terminal_calibration import print_calibration
+from ragtriage.report.calibration_document import calibration_document
+from ragtriage.report.terminal import print_document
 from ragtriage.store import open_store
 from ragtriage.trust.calibration import calibrate as calibrated
 from ragtriage.trust.label_files import read_labels
@@ -61,7 +62,8 @@ def calibrate(
     if as_json:
         print_json({"run": stored.number, **found.as_json(), "earlier": earlier})
     else:
-        print_calibration(Console(), found, f"run {stored.number}", str(labels), None if write is None else str(write))
+        written = None if write is None else str(write)
+        print_document(Console(), calibration_document(found, f"run {stored.number}", str(labels), written))
     if too_many(read.rejected, len(read.labels)):
         raise typer.Exit(ExitCode.INCOMPLETE)
 

@@ -12,7 +12,8 @@ from ragtriage.cli.console import print_json, tell
 from ragtriage.cli.flags import command
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.report.judge_card import card_markdown
+from ragtriage.report.judge_card import card_document, card_title
+from ragtriage.report.markdown import markdown
 from ragtriage.runs.config import config_of
 from ragtriage.runs.repeats import RepeatSummary, repeats_of, trials_of
 from ragtriage.store import RunInfo, Store, open_store
@@ -55,7 +56,7 @@ def card(
     if out is not None:
         try:
             out.parent.mkdir(parents=True, exist_ok=True)
-            out.write_text(card_markdown(found), encoding="utf-8")
+            out.write_text(markdown(card_document(found), card_title(found)), encoding="utf-8")
             out.with_suffix(".json").write_text(
                 json.dumps(found, ensure_ascii=False, indent=indent) + "\n", encoding="utf-8"
             )
@@ -65,7 +66,7 @@ def card(
     if as_json:
         print_json(found, indent=indent)
     elif out is None:
-        sys.stdout.write(card_markdown(found))
+        sys.stdout.write(markdown(card_document(found), card_title(found)))
 
 
 def _repeated(store: Store, runs: Sequence[RunInfo]) -> tuple[int, RepeatSummary] | None:

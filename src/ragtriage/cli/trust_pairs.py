@@ -21,11 +21,11 @@ from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.judges.protocol import Judge
 from ragtriage.readers import Rejected, open_cases
-from ragtriage.report.terminal_pairs import print_efforts
-from ragtriage.report.terminal_selftest import print_self_test
-from ragtriage.report.terminal_table1 import print_table1
+from ragtriage.report.plan_document import efforts_document
+from ragtriage.report.selftest_document import selftest_document, table1_document
+from ragtriage.report.terminal import print_document
 from ragtriage.runs.selection import RowCounts, RowSelection, SelectedCases
-from ragtriage.trust.effort import effort_of_stability, effort_of_writing, efforts_of
+from ragtriage.trust.effort import Effort, effort_of_stability, effort_of_writing, efforts_of
 from ragtriage.trust.judge_card import fingerprints_of
 from ragtriage.trust.pairs import Pair, holds_pairs, read_pairs, write_pairs
 from ragtriage.trust.pairwise import score_pairs, tasks
@@ -91,7 +91,7 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
             if write:
                 _check_writes(asked)
                 efforts.insert(0, effort_of_writing(made.pairs, asked))
-        print_efforts(Console(), efforts, asked.name(), as_json=as_json)
+        _print_efforts(efforts, asked.name(), as_json=as_json)
         return
     with judge_flags.opened(settings, judge, tell_spending=True) as asked:
         failed = False
@@ -108,7 +108,7 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
     if as_json:
         print_json({"file": file, "judge": by, "fingerprints": marks, "cases": made.cases, **found.as_json()})
     else:
-        print_self_test(Console(), found, by, file, show)
+        print_document(Console(), selftest_document(found, by, file, show))
     if failed or found.incomplete or too_many(given.rejected, len(given.cases)):
         raise typer.Exit(ExitCode.INCOMPLETE)
 
@@ -129,7 +129,7 @@ def table1(*, data: Path | None = None, dry_run: bool = False, as_json: bool = F
         with answers_in(judge_flags.store_address(settings)) as memory:
             asked = judge.judge(memory)
             efforts = efforts_of(read.pairs, asked, further=FURTHER, memory=memory)
-        print_efforts(Console(), efforts, asked.name(), as_json=as_json)
+        _print_efforts(efforts, asked.name(), as_json=as_json)
         return
     total = sum(len(task.cases) for task in tasks(read.pairs, FURTHER))
     with (
@@ -142,7 +142,7 @@ def table1(*, data: Path | None = None, dry_run: bool = False, as_json: bool = F
     if as_json:
         print_json({"data": name, "judge": by, "rows": {row.short: row.as_json() for row in rows}})
     else:
-        print_table1(Console(), rows, by, name)
+        print_document(Console(), table1_document(rows, by, name))
     if any(one.failed for one in scored) or too_many(read.rejected, len(read.pairs)):
         raise typer.Exit(ExitCode.INCOMPLETE)
 
@@ -163,7 +163,7 @@ def _unseen(judge: ConfiguredJudge) -> str:
     """Why the order of the sources isn't asked about; empty for a judge that costs nothing, which is asked."""
     if not judge.paid:
         return ""
-    alone = judge.choice.models == judge.choice.names and judge.choice.cascade is None
+    alone = judge.config.models == judge.config.names and judge.config.cascade is None
     return UNSEEN if alone else UNSEEN_BY_MODELS
 
 
@@ -218,3 +218,11 @@ def _reasons(made: Perturbed) -> str:
             counts[reason] = max(count, counts.get(reason, 0))
     first = sorted(counts, key=lambda reason: (-counts[reason], reason))[:3]
     return "; ".join(f"{counts[reason]} times {reason}" for reason in first)
+
+
+def _print_efforts(efforts: Sequence[Effort], judge: str, *, as_json: bool) -> None:
+    """Print what scoring pairs would take: one JSON object, or a table."""
+    if as_json:
+        print_json({"judge": judge, "efforts": [one.as_json() for one in efforts]})
+    else:
+        print_document(Console(), efforts_document(efforts, judge))

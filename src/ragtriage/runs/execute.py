@@ -177,7 +177,7 @@ def _execute(job: Job, ready: PreparedRun, tally: SlicedTally) -> str | None:
 def _remaining(job: Job, judge: Judge, trial: int) -> Rehearsal | None:
     """What the rest of this trial and all later ones would take; None where nobody waits for sums."""
     configured, memory = job.configured, job.store.answers()
-    if configured is None or not configured.paid or configured.choice.batch_api:
+    if configured is None or not configured.paid or configured.config.batch_api:
         return None
     left = [
         estimate_file(
