@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragtriage.runs.repeats.ranks import agreement, tau_b
+from ragtriage.runs.repeats.statistics import rank_agreement, tau_b
 
 SCORES = st.sampled_from([0.0, 1 / 3, 0.5, 2 / 3, 1.0])
 
@@ -62,8 +62,8 @@ def test_a_mean_that_was_summed_in_another_order_is_still_a_tie() -> None:
 def test_agreement_is_the_mean_over_pairs_of_trials_that_have_one() -> None:
     trials = np.array([[1.0, 2, 3, 4], [1, 2, 4, 3], [0, 0, 0, 0]]).T
 
-    assert agreement(trials) == pytest.approx(4 / 6)
-    assert agreement(trials[:, 2:]) is None
+    assert rank_agreement(trials) == pytest.approx(4 / 6)
+    assert rank_agreement(trials[:, 2:]) is None
 
 
 def test_a_hundred_thousand_cases_take_no_time() -> None:

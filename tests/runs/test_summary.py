@@ -12,19 +12,20 @@ from ragtriage import RULES, Case, Record, Score, Undefined, metrics_named, thre
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.verdicts import Outcome
 from ragtriage.metrics import THELMA
+from ragtriage.runs.config import EvaluationConfig
 from ragtriage.runs.gate import Gates
 from ragtriage.runs.summary import Tally, weighted_interval
-from ragtriage.runs.tally import MOST, OTHERS, Assessment, Criteria
+from ragtriage.runs.tally import MAX_SLICES, OTHERS, SlicedTally
 
-CRITERIA = Criteria(metrics_named(["groundedness"]), thresholds_with({}))
+CONFIG = EvaluationConfig(metrics_named(["groundedness"]), thresholds_with({}))
 
 
 def record(i: int, outcome: Outcome, *, weight: float = 1.0, **tags: object) -> Record:
     return Record(Case(f"c{i}", "What?", weight=weight, tags=tags), {}, {"groundedness": outcome})
 
 
-def counted(*records: Record, by: str | None = None) -> Assessment:
-    assessment = Assessment(CRITERIA, by)
+def counted(*records: Record, by: str | None = None) -> SlicedTally:
+    assessment = SlicedTally(CONFIG, by)
     for one in records:
         assessment.add(one)
     return assessment
@@ -47,7 +48,7 @@ def test_without_a_score_the_mean_is_null() -> None:
 
 
 def test_without_a_case_there_is_a_summary_all_the_same() -> None:
-    summary = Assessment(Criteria(THELMA, thresholds_with({}))).summary()
+    summary = SlicedTally(EvaluationConfig(THELMA, thresholds_with({}))).summary()
 
     assert (summary.cases, summary.diagnosis) == (0, {})
     assert all(m.mean is None for m in summary.metrics)
@@ -78,9 +79,9 @@ def test_the_order_of_the_cases_changes_no_number() -> None:
 
 def test_the_worst_of_equal_cases_do_not_depend_on_their_order() -> None:
     rule = replace(RULES[0], when={"groundedness": "low"}, declines=False)
-    criteria = replace(CRITERIA, rules=(rule,))
+    config = replace(CONFIG, rules=(rule,))
     records = [record(i, Score(0.0, 2)) for i in range(9)]
-    there, back = Assessment(criteria), Assessment(criteria)
+    there, back = SlicedTally(config), SlicedTally(config)
     for one, other in zip(records, records[::-1], strict=True):
         there.add(one)
         back.add(other)
@@ -99,13 +100,13 @@ def test_an_interval_holds_its_mean_and_narrows_with_more_cases() -> None:
 
 
 def test_slices_are_ordered_by_size_and_too_many_are_put_together() -> None:
-    records = [record(i, Score(1.0, 1), colour=f"c{i % (MOST + 20)}") for i in range(200)]
+    records = [record(i, Score(1.0, 1), colour=f"c{i % (MAX_SLICES + 20)}") for i in range(200)]
     slices = counted(*records, record(999, Score(0.0, 1)), by="colour").slices()
 
     assert slices is not None
     assert next(iter(slices)) == OTHERS
     assert sum(one.cases for one in slices.values()) == 201
-    assert len(slices) == MOST + 1
+    assert len(slices) == MAX_SLICES + 1
     assert counted(record(0, Score(1.0, 1)), by="colour").slices().keys() == {"(none)"}  # type: ignore[union-attr]
 
 
