@@ -27,7 +27,7 @@ from ragtriage.readers import CaseFile
 from ragtriage.report.words import plural
 from ragtriage.runs.execute import SelectedRows, Selection, Survey
 from ragtriage.store import open_store
-from ragtriage.store.connection import place
+from ragtriage.store.database import store_address
 
 COLLECTED_MAP = {"id": "id", "query": "query", "response": "response", "sources": "sources"}
 """Where our fields stand in a file of collected cases, whatever its questions' own columns are called."""
@@ -134,7 +134,7 @@ def default_place(flags: AppFlags, file: str, selection: Selection, store: str |
         ConfigError: there is no such place.
         StoreError: the store can't be opened.
     """
-    address = place(store)
+    address = store_address(store)
     if "://" in address:
         raise ConfigError("--collected is needed: the store is a database, so name a .jsonl file for the answers")
     if file == "-" or not Path(file).is_file():

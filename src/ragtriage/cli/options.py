@@ -15,7 +15,7 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.metrics import metrics_named
 from ragtriage.metrics.own import names_in
 from ragtriage.runs.tally import Criteria
-from ragtriage.store.connection import VARIABLE
+from ragtriage.store.database import VARIABLE
 
 Run = Annotated[str, typer.Argument(help="A run's number, or last.")]
 Where = Annotated[

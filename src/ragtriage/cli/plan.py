@@ -45,7 +45,7 @@ from ragtriage.report.terminal_plan import print_rehearsal
 from ragtriage.runs.execute import SelectedRows, Selection, Survey
 from ragtriage.runs.tally import Criteria
 from ragtriage.store import open_store
-from ragtriage.store.connection import place
+from ragtriage.store.database import store_address
 
 
 @with_judge_flags
@@ -204,7 +204,7 @@ def answers_in(where: str | None) -> Iterator[AnswerMemory]:
     Raises:
         StoreError: it can't be opened.
     """
-    address = place(where)
+    address = store_address(where)
     if "://" not in address and not Path(address).exists():
         yield InMemory()
         return

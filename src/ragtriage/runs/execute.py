@@ -177,7 +177,7 @@ class FileRun:
         self._rows = SelectedRows(file, selection)
         self._exit = ExitStack()
         self.survey = Survey()
-        rows = store.survey(name)
+        rows = store.scan(name)
         for case in self._rows.cases(self.survey.reject):
             rows.add(case)
             self.survey.select(case)
@@ -243,7 +243,7 @@ class FileRun:
         flights = self._chosen_judge.window if self._chosen_judge else WINDOW
         answers = self._store.answers()
         if self._chosen_judge and self._chosen_judge.paid:
-            answers.beside = self._keep_spending  # a kill must not lose what the answers that are kept have cost
+            answers.on_flush = self._keep_spending  # a kill must not lose what the answers that are kept have cost
         try:
             with _settled():
                 for record in evaluate_sync(
@@ -258,7 +258,7 @@ class FileRun:
                     assessment.add(record)
                     yield record
         finally:
-            answers.beside = None
+            answers.on_flush = None
             self._count_spending()
             answers.flush()
             if self._chosen_judge:

@@ -7,7 +7,8 @@ plain SQL can aggregate them; its texts are rows of `case_texts` that point into
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, Literal
 
 from sqlalchemy import (
     BigInteger,
@@ -28,7 +29,18 @@ from sqlalchemy import (
 if TYPE_CHECKING:
     from sqlalchemy.engine import Dialect
 
-VERSION_KEY = "schema version"
+SCHEMA_VERSION = "1"
+"""A store of another version is refused: raise it whenever a table or what stands in one changes."""
+
+VERSION_KEY = "version"
+"""Where `meta` holds it; stores from before the first version have another key."""
+
+
+State = Literal["running", "finished", "interrupted"]
+
+RUNNING: State = "running"
+FINISHED: State = "finished"
+INTERRUPTED: State = "interrupted"
 
 
 class Exact(TypeDecorator[str]):
@@ -43,15 +55,28 @@ class Exact(TypeDecorator[str]):
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002  # SQLAlchemy's
         """Python → database."""
-        if value is None or _plain(value):
-            return value
-        return "\\" + json.dumps(value)
+        return value if value is None or _plain(value) else "\\" + json.dumps(value)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002  # SQLAlchemy's
         """Database → Python."""
         if value is None or not value.startswith("\\"):
             return value  # type: ignore[no-any-return]  # the driver's value, a text
         return json.loads(value[1:])  # type: ignore[no-any-return]  # written above, a text
+
+
+class Json(TypeDecorator[Any]):
+    """A value as JSON in a plain text, so that both databases hold the same; None is NULL."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002  # SQLAlchemy's
+        """Python → database."""
+        return None if value is None else json.dumps(value, default=str)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Any:  # noqa: ARG002  # SQLAlchemy's
+        """Database → Python."""
+        return None if value is None else json.loads(value)
 
 
 class Bytes(LargeBinary):
@@ -65,25 +90,15 @@ class Bytes(LargeBinary):
 
 
 def _plain(value: str) -> bool:
-    if value.startswith("\\") or "\0" in value:
-        return False
-    if value.isascii():
-        return True
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return not (value.startswith("\\") or "\0" in value) and (value.isascii() or _SURROGATE.search(value) is None)
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 metadata = MetaData()
 
-meta = Table(
-    "meta",
-    metadata,
-    Column("key", Text, primary_key=True),
-    Column("value", Text, nullable=False),
-)
+meta = Table("meta", metadata, Column("key", Text, primary_key=True), Column("value", Text, nullable=False))
 
 runs = Table(
     "runs",
@@ -96,21 +111,21 @@ runs = Table(
     Column("input", Exact, nullable=False),
     Column("rows_hash", Text, nullable=False),
     Column("rows", Integer, nullable=False),
-    Column("metrics", Text, nullable=False),
+    Column("metrics", Json, nullable=False),
     Column("judge", Exact, nullable=False),
-    Column("fingerprints", Text, nullable=False),
-    Column("configuration", Text, nullable=False),
-    Column("versions", Text, nullable=False),
+    Column("fingerprints", Json, nullable=False),
+    Column("configuration", Json, nullable=False),
+    Column("versions", Json, nullable=False),
     Column("seconds", Float, nullable=False, default=0.0),
     Column("cost", Float, nullable=False, default=0.0),
     Column("owner", Text),
     Column("owner_host", Text),
     Column("owner_pid", BigInteger),
     Column("heartbeat", Float),
-    Column("requests", Integer, nullable=False, default=0, server_default="0"),
-    Column("tokens_in", Integer, nullable=False, default=0, server_default="0"),
-    Column("tokens_out", Integer, nullable=False, default=0, server_default="0"),
-    Column("trial", Integer, nullable=False, default=0, server_default="0"),
+    Column("requests", Integer, nullable=False, default=0),
+    Column("tokens_in", Integer, nullable=False, default=0),
+    Column("tokens_out", Integer, nullable=False, default=0),
+    Column("trial", Integer, nullable=False, default=0),
     Column("repeats", Integer),  # the number of the first run, in a further one of a repeated evaluation
     sqlite_autoincrement=True,  # a number is never given twice, also after a run was deleted
 )
@@ -129,19 +144,14 @@ cases = Table(
     Column("weight", Float, nullable=False),
     Column("time", Exact),
     Column("trace_id", Exact),
-    Column("relevant_ids", Text),
-    Column("tags", Text, nullable=False),
+    Column("relevant_ids", Json),
+    Column("tags", Json, nullable=False),
     Column("steps", Bytes, nullable=False),
     UniqueConstraint("run", "id_digest"),
     Index("cases_failed", "run", "failed"),  # counts are read from it alone
 )
 
-texts = Table(
-    "texts",
-    metadata,
-    Column("hash", Bytes(16), primary_key=True),
-    Column("text", Exact, nullable=False),
-)
+texts = Table("texts", metadata, Column("hash", Bytes(16), primary_key=True), Column("text", Exact, nullable=False))
 
 case_texts = Table(
     "case_texts",

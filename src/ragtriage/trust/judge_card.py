@@ -12,7 +12,7 @@ from ragtriage.core.questions import KINDS
 from ragtriage.judges.protocol import Judge
 from ragtriage.runs.repeats import RepeatSummary
 from ragtriage.store import RunInfo
-from ragtriage.store.run_info import FINISHED
+from ragtriage.store.schema import FINISHED
 
 FORMAT = "ragtriage judge card 1"
 _MEASURED = "en"
