@@ -21,8 +21,7 @@ from ragtriage.collect.answers_file import CollectedLines
 from ragtriage.collect.asking import ask_all
 from ragtriage.core.errors import ApplicationError, ConfigError
 from ragtriage.judges.protocol import Judge
-from ragtriage.readers.files import STDIN, open_bytes, records
-from ragtriage.readers.problems import Limits
+from ragtriage.readers.files import STDIN, raw_rows
 from ragtriage.report.words import plural
 from ragtriage.store import open_store
 from ragtriage.testset.beyond import Beyond
@@ -175,7 +174,7 @@ def _place(path: str) -> Path:
 
 def _responses(path: Path) -> dict[str, str]:
     found = {}
-    for record in records(str(path), open_bytes(str(path)), "jsonl", Limits()):
+    for record in raw_rows(str(path)):
         values = record.values or {}
         if isinstance(values.get("response"), str):
             found[str(values["id"])] = str(values["response"])

@@ -13,7 +13,7 @@ from typing import Any, Self
 from ragtriage.collect.tally import Tally
 from ragtriage.core.case import Case
 from ragtriage.core.errors import InputError
-from ragtriage.readers.append_only import append, open_to_append
+from ragtriage.readers.json_objects import append, open_to_append
 
 
 class CollectedLines:

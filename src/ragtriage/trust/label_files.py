@@ -13,8 +13,8 @@ from types import TracebackType
 from typing import Any, Self, get_args
 
 from ragtriage.core.verdicts import Answered
-from ragtriage.readers.append_only import append, open_to_append
 from ragtriage.readers.files import open_bytes
+from ragtriage.readers.json_objects import append, open_to_append
 from ragtriage.readers.problems import Rejected, RowProblem
 from ragtriage.readers.text_values import shown
 from ragtriage.trust.labels import Label, Pick
