@@ -1,56 +1,37 @@
-"""JSON as other tools write it: NaN and infinities are read as null; every way to be broken is one exception."""
+"""JSON as other tools write it: NaN and infinities are read as null; every way to be broken is a JSONDecodeError."""
 
 from __future__ import annotations
 
-import json
+from json import JSONDecodeError, JSONDecoder
 from typing import Any
 
-
-class BrokenJson(ValueError):
-    """A text isn't JSON.
-
-    Args:
-        reason: what is wrong.
-        at: the character at which it is wrong, from 0.
-    """
-
-    def __init__(self, reason: str, at: int) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.at = at
-
-
-def _nothing(_: str) -> None:
-    return None
-
-
-_DECODER = json.JSONDecoder(parse_constant=_nothing)
+_DECODER = JSONDecoder(parse_constant=lambda _: None)
 
 
 def parse_at(text: str, at: int) -> tuple[Any, int]:
     """The JSON value that begins at a character, and the character behind it.
 
     Raises:
-        BrokenJson: there is none.
+        JSONDecodeError: there is none.
     """
     try:
         return _DECODER.raw_decode(text, at)
-    except json.JSONDecodeError as error:
-        raise BrokenJson(error.msg, error.pos) from None
+    except JSONDecodeError:
+        raise
     except RecursionError:
-        raise BrokenJson("it is nested too deeply", at) from None
+        raise JSONDecodeError("it is nested too deeply", text, at) from None
     except ValueError:
-        raise BrokenJson("a number has too many digits", at) from None
+        raise JSONDecodeError("a number has too many digits", text, at) from None
 
 
 def parse(text: str) -> Any:
     """The JSON value that a text holds.
 
     Raises:
-        BrokenJson: it holds none, or more than one.
+        JSONDecodeError: it holds none, or more than one.
     """
     start = len(text) - len(text.lstrip(" \t\r\n"))
     value, end = parse_at(text, start)
     if text[end:].strip(" \t\r\n"):
-        raise BrokenJson("Extra data", end)
+        raise JSONDecodeError("Extra data", text, end)
     return value

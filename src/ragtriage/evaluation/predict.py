@@ -11,12 +11,13 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
+from json import JSONDecodeError
 from pathlib import Path
 from typing import Any, TextIO
 
 from ragtriage.core import questions as ask
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.core.json_values import BrokenJson, parse
+from ragtriage.core.json_values import parse
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Failure, Verdict
 from ragtriage.evaluation.question_rows import TASKS, predict
@@ -145,7 +146,7 @@ def _rows(lines: Iterable[bytes]) -> Iterator[Row | str]:
             row = parse(line.removeprefix(b"\xef\xbb\xbf").decode())
         except UnicodeDecodeError:
             yield f"line {number} is not UTF-8"
-        except BrokenJson as error:
-            yield f"line {number} is broken JSON at column {error.at + 1}: {error.reason}"
+        except JSONDecodeError as error:
+            yield f"line {number} is broken JSON at column {error.pos + 1}: {error.msg}"
         else:
             yield row if isinstance(row, dict) else f"line {number} is not a JSON object"

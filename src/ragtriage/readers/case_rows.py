@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -13,7 +14,7 @@ from ragtriage.readers.columns import MISSING, Layout, is_missing, value_at
 from ragtriage.readers.field_names import field_named
 from ragtriage.readers.field_values import NO_TIME, PARSERS, SEVERAL_REFERENCES
 from ragtriage.readers.messages import Messages, is_message_list, messages_of
-from ragtriage.readers.problems import Limits, RawRow, Rejected, RowContext, RowProblem
+from ragtriage.readers.problems import RawRow, Rejected, RowContext, RowProblem
 from ragtriage.readers.source_values import sources_of, with_ids
 from ragtriage.readers.text_values import clean, plain, shown, text_of
 
@@ -28,26 +29,17 @@ class RowReader:
 
     Args:
         layout: where the fields are.
-        limits: how much a row may hold.
-        split: what stands between the sources in one text, or None.
+        context: how much a row may hold, and how one text is split into sources.
         name: the file, for messages.
         empty_is_missing: a text file's empty cells are missing values.
         citation_mark: see `Case.citation_mark`.
     """
 
     def __init__(
-        self,
-        layout: Layout,
-        limits: Limits,
-        split: str | None,
-        name: str,
-        *,
-        empty_is_missing: bool,
-        citation_mark: str | None = None,
+        self, layout: Layout, context: RowContext, name: str, *, empty_is_missing: bool, citation_mark: str | None
     ) -> None:
         self._layout = layout
-        self._limits = limits
-        self._split = split
+        self._context = context
         self._name = name
         self._empty_is_missing = empty_is_missing
         self._citation_mark = citation_mark
@@ -59,7 +51,7 @@ class RowReader:
 
     def read(self, row: RawRow) -> Case | Rejected:
         """The row's case; never raises for what a file can hold."""
-        context = RowContext(self._limits, self._split)
+        context = replace(self._context, remarks=[])
         if row.values is None:
             return row.rejected(None, row.problem or "unreadable", self._name)
         try:
@@ -69,7 +61,7 @@ class RowReader:
             return row.rejected(problem.field, problem.reason, self._name)
         except RecursionError:
             return row.rejected(None, "is nested too deeply: flatten it", self._name)
-        self._remarks.update(set(context.remarks))
+        self._remarks.update(dict.fromkeys(context.remarks, 1))
         return case
 
     def notes(self) -> list[str]:

@@ -16,7 +16,7 @@ from ragtriage.readers.case_rows import RowReader
 from ragtriage.readers.columns import Layout, find_layout, value_at
 from ragtriage.readers.field_names import ALIASES
 from ragtriage.readers.files import Format, can_be_read_again, open_bytes, raw_rows, tell_format
-from ragtriage.readers.problems import Limits, RawRow, Rejected
+from ragtriage.readers.problems import Limits, RawRow, Rejected, RowContext
 from ragtriage.readers.source_values import kind_of
 from ragtriage.readers.text_values import shortened
 from ragtriage.text.citations.marks import pattern_of
@@ -58,7 +58,7 @@ def open_cases(
         MissingExtraError: it is Parquet, and the extra isn't installed.
     """
     name = str(path)
-    separator = _unescaped(split_sources)
+    context = RowContext(limits, _unescaped(split_sources))
     if citation_mark is not None:
         pattern_of(citation_mark)
     again = can_be_read_again(name)
@@ -75,9 +75,10 @@ def open_cases(
     layout = find_layout(_usable(head, name), mapping or {}, name, questions=questions)
     if head[0].within is not None:
         layout = replace(layout, notes=(head[0].within, *layout.notes))
-    new_reader = partial(
-        RowReader, layout, limits, separator, name, empty_is_missing=form == "csv", citation_mark=citation_mark
-    )
+
+    def new_reader() -> RowReader:
+        return RowReader(layout, context, name, empty_is_missing=form == "csv", citation_mark=citation_mark)
+
     rows = partial(raw_rows, name, form, limits) if again else _once(name, chain(head, rest))
     return CaseFile(name, form, layout, _Head(head, layout, new_reader(), is_all=is_all), new_reader, rows)
 

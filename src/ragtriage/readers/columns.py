@@ -67,18 +67,9 @@ def is_missing(value: Any) -> bool:
 def find_layout(
     rows: Sequence[Mapping[str, Any]], wanted: Mapping[str, str], name: str, *, questions: bool = False
 ) -> Layout:
-    """Find our fields in the head of a file.
+    """Find our fields in the readable rows of the head of a file, of which there is one at least.
 
-    Args:
-        rows: the readable rows of the head, at least one.
-        wanted: our field to a column or a dotted path, as the user said; "" keeps a field from being found.
-        name: the file, for messages.
-        questions: the file is to be asked: only the query is needed, and neither sources nor a response are looked
-            for, so that columns of these names stay tags.
-
-    Raises:
-        ConfigError: `wanted` names a field that doesn't exist, or with `questions` the sources or the response.
-        InputError: a wanted column doesn't exist, or no column holds the query or the sources.
+    `wanted` and `questions` are the `mapping` and the `questions` of `open_cases`, which raises what this raises.
     """
     columns = tuple(dict.fromkeys(column for row in rows for column in row))
     needed = ("query",) if questions else ("query", "sources")

@@ -10,11 +10,12 @@ import zlib
 from collections.abc import Generator
 from contextlib import closing, nullcontext
 from difflib import get_close_matches
+from json import JSONDecodeError
 from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.core.json_values import BrokenJson, parse
+from ragtriage.core.json_values import parse
 from ragtriage.readers.json_files import json_document, json_lines
 from ragtriage.readers.problems import Limits, RawRow
 from ragtriage.readers.table_files import csv_table, parquet_table
@@ -144,7 +145,7 @@ def _tell_json(path: str, head: bytes, named: Format | None) -> Format:
 def _is_object(line: bytes) -> bool:
     try:
         return isinstance(parse(line.decode()), dict)
-    except (BrokenJson, UnicodeDecodeError):
+    except (JSONDecodeError, UnicodeDecodeError):
         return False
 
 

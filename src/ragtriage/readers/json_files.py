@@ -6,9 +6,10 @@ import codecs
 import re
 from collections.abc import Generator, Iterator
 from dataclasses import replace
+from json import JSONDecodeError
 from typing import Any, BinaryIO
 
-from ragtriage.core.json_values import BrokenJson, parse, parse_at
+from ragtriage.core.json_values import parse, parse_at
 from ragtriage.readers.field_names import KEYS, field_named
 from ragtriage.readers.problems import Limits, RawRow
 from ragtriage.readers.text_values import bad_byte, shown
@@ -39,8 +40,8 @@ def _json_line(raw: bytes, row: int, line: int) -> RawRow:
     except UnicodeDecodeError as error:
         problem = f"byte {error.start + 1} of the line (0x{raw[error.start]:02x}) is not UTF-8: save the file as UTF-8"
         return RawRow(row, line, problem=problem, undecodable=True)
-    except BrokenJson as error:
-        return RawRow(row, line, problem=f"broken JSON at line {line}, column {error.at + 1}: {error.reason}")
+    except JSONDecodeError as error:
+        return RawRow(row, line, problem=f"broken JSON at line {line}, column {error.pos + 1}: {error.msg}")
     if not isinstance(value, dict):
         return RawRow(row, line, problem=f"is {shown(value)}, not a JSON object: write one object {{…}} a line")
     return RawRow(row, line, values=value, size=len(raw))
@@ -49,6 +50,10 @@ def _json_line(raw: bytes, row: int, line: int) -> RawRow:
 _CHUNK = 1 << 16
 _LONGEST_CUT = 16  # a literal or an escape that the end of the window cut is at most this long
 _SOLID = re.compile(r"[^ \t\r\n]")
+
+
+class _Broken(Exception):
+    """The document is broken; says where, and nothing behind that can be read."""
 
 
 class _Window:
@@ -94,38 +99,30 @@ class _Window:
                 return found[0] if found else ""
 
     def skip(self, wanted: str) -> None:
-        """Step over one character.
-
-        Raises:
-            BrokenJson: it is another one.
-        """
+        """Step over one character, which must be this one."""
         if self.peek() != wanted:
             raise self.broken(f"Expecting {wanted!r}")
         self._move(self._at + 1)
 
-    def broken(self, reason: str, at: int | None = None) -> BrokenJson:
+    def broken(self, reason: str, at: int | None = None) -> _Broken:
         """The error that names the line and the column of a character of the window, by default the next one."""
         at = self._at if at is None else at
         line, start = self._line_at(at)
-        return BrokenJson(f"broken JSON at line {line}, column {at - start + 1}: {reason}", at)
+        return _Broken(f"broken JSON at line {line}, column {at - start + 1}: {reason}")
 
     def value(self) -> tuple[Any, int, str | None]:
-        """The next value, how many characters it took, and the first of its bytes that isn't UTF-8, if there is one.
-
-        Raises:
-            BrokenJson: there is none.
-        """
+        """The next value, how many characters it took, and the first of its bytes that isn't UTF-8, if there is one."""
         self.peek()
         while True:
             try:
                 value, end = parse_at(self._text, self._at)
-            except BrokenJson as error:
-                cut = error.reason.startswith("Unterminated") or error.at >= len(self._text) - _LONGEST_CUT
+            except JSONDecodeError as error:
+                cut = error.msg.startswith("Unterminated") or error.pos >= len(self._text) - _LONGEST_CUT
                 fits = len(self._text) - self._at <= self._limits.max_row
                 if cut and fits and self._more():
                     continue
-                reason = error.reason if fits else f"a row longer than {self._limits.max_row:,} bytes"
-                raise self.broken(reason, error.at) from None
+                reason = error.msg if fits else f"a row longer than {self._limits.max_row:,} bytes"
+                raise self.broken(reason, error.pos) from None
             if end == len(self._text) and self._more():  # a number may go on
                 continue
             raw = self._text[self._at : end]
@@ -145,8 +142,8 @@ def json_document(stream: BinaryIO, limits: Limits) -> Iterator[RawRow]:
     try:
         for row, found in enumerate(_rows(window), 1):
             yield replace(found, row=row)
-    except BrokenJson as error:
-        problem = f"{error.reason}: repair the file, nothing after this place was read"
+    except _Broken as error:
+        problem = f"{error}: repair the file, nothing after this place was read"
         yield RawRow(row + 1, window.line, problem=problem, ends=True)
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ragtriage.core.case import Turn
 from ragtriage.readers.field_names import KEYS
 from ragtriage.readers.problems import RowContext, RowProblem
-from ragtriage.readers.text_values import list_in, shown, text_of, unpacked
+from ragtriage.readers.text_values import clean, list_in, shown, text_of, unpacked
 
 GUESSED_ROLES = "{rows}: the history is a list of texts without roles, read as user and assistant in turn"
 
@@ -24,7 +24,7 @@ class Messages(NamedTuple):
 
 def is_message_list(value: Any) -> bool:
     """Whether a value, or the list that a text holds, is a non-empty list of messages with roles."""
-    return all(_is_message(item) for item in items) if (items := list_in(value)) else False
+    return all(_role(item) is not None for item in items) if (items := list_in(value)) else False
 
 
 def turns_of(value: Any, field: str, context: RowContext) -> tuple[Turn, ...]:
@@ -48,7 +48,10 @@ def turns_of(value: Any, field: str, context: RowContext) -> tuple[Turn, ...]:
         pairs = _roles_and_texts(item, "user" if from_the_end % 2 else "assistant")
         if pairs is None:
             raise RowProblem(field, f"message {number} is {shown(item)}: it needs 'role' and 'content'")
-        turns += [Turn(*(text_of(field, part, context, f"message {number} ") for part in pair)) for pair in pairs]
+        turns += [
+            Turn(clean(role, context.remarks), text_of(field, text, context, f"message {number} "))
+            for role, text in pairs
+        ]
     return tuple(turns)
 
 
@@ -68,26 +71,26 @@ def messages_of(value: Any, context: RowContext) -> Messages:
     return Messages(turns[last].text, turns[:last], after[0].text if len(after) == 1 else None)
 
 
-def _is_message(item: Any) -> bool:
-    return isinstance(item, Mapping) and _role(item) is not None and any(key in item for key in KEYS["message_text"])
-
-
-def _role(item: Mapping[str, Any]) -> str | None:
+def _role(item: Any) -> str | None:
+    """The role of a message; None if it isn't one."""
+    if not isinstance(item, Mapping) or not any(key in item for key in KEYS["message_text"]):
+        return None
     return next((role for key in KEYS["message_role"] if isinstance(role := item.get(key), str) and role), None)
 
 
-def _roles_and_texts(item: Any, guessed: str) -> list[tuple[Any, Any]] | None:
+def _roles_and_texts(item: Any, guessed: str) -> list[tuple[str, Any]] | None:
     """The turns in one item of a conversation, none for a message without a text; None if it isn't a message."""
     if isinstance(item, str):
         return [(guessed, item)]
     if isinstance(item, list | tuple) and len(item) == 2 and all(isinstance(text, str) for text in item):
         return [("user", item[0]), ("assistant", item[1])]
-    if not _is_message(item):
+    role = _role(item)
+    if role is None:
         return None
     content = next((item[key] for key in KEYS["message_text"] if item.get(key) is not None), None)
     if isinstance(content, list | tuple):  # OpenAI's and Anthropic's parts; images and tool calls have no text
         content = "\n".join(_texts(content)) or None
-    return [] if content is None else [(_role(item), content)]
+    return [] if content is None else [(role, content)]
 
 
 def _texts(parts: list[Any] | tuple[Any, ...]) -> Iterator[str]:

@@ -11,9 +11,10 @@ import warnings
 from collections.abc import Sequence
 from datetime import date, datetime, time
 from itertools import pairwise
+from json import JSONDecodeError
 from typing import Any
 
-from ragtriage.core.json_values import BrokenJson, parse
+from ragtriage.core.json_values import parse
 from ragtriage.readers.problems import RowContext, RowProblem
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -86,8 +87,8 @@ def literal(text: str) -> Any:
     stripped = text.strip()
     try:
         return parse(stripped)
-    except BrokenJson as error:
-        first = f"{error.reason} at character {error.at + 1}"
+    except JSONDecodeError as error:
+        first = f"{error.msg} at character {error.pos + 1}"
     if len(stripped) > _LONGEST_LITERAL:
         raise NotALiteral(first)
     if match := _ARRAY.fullmatch(stripped):

@@ -33,10 +33,6 @@ class StoredAnswers:
     """Answers in a store; see `ragtriage.judges.wrappers.AnswerMemory`.
 
     Every method raises a `StoreError` where the store can't be read or written.
-
-    Args:
-        database: where they are.
-        clock: tells seconds.
     """
 
     def __init__(self, database: Database, clock: Callable[[], float] = time.monotonic) -> None:
@@ -116,10 +112,6 @@ class StoredTickets:
 
     A `ragtriage.judges.llm.tickets.Tickets`. Several keys may share one batch. Every method raises a `StoreError` where
     the store can't be read or written.
-
-    Args:
-        database: where they are.
-        fingerprint: of the judge that submits, written beside each.
     """
 
     def __init__(self, database: Database, fingerprint: str = "") -> None:

@@ -51,11 +51,7 @@ def encode_steps(case: Case, steps: Mapping[str, Known]) -> bytes:
 
 
 def decode_steps(case: Case, blob: bytes) -> dict[str, Known]:
-    """Undo `encode_steps`.
-
-    Args:
-        case: as it was stored; a text that was deleted since is `DELETED`.
-        blob: what was written.
+    """Undo `encode_steps`, for the case as it was stored; a text that was deleted since is `DELETED`.
 
     Raises:
         StoreError: the blob is damaged or was written by a newer version.
@@ -93,11 +89,7 @@ def _packed(components: list[Any], steps: Mapping[str, Any]) -> bytes:
 
 
 def encode_answer(answer: Answer) -> str:
-    """One answer for the cache.
-
-    Raises:
-        ValueError: it is a failure, which is never kept.
-    """
+    """One answer for the cache; a failure, which is never kept, raises a ValueError."""
     match answer:
         case Failure():
             raise ValueError("a failure is never kept: the next run asks again")

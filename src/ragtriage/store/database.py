@@ -102,11 +102,7 @@ def in_portions(items: Iterable[T]) -> Iterator[list[T]]:
 
 
 def store_address(where: str | Path | None) -> str:
-    """The address of the database: what was given, else the environment's, else a folder here.
-
-    Returns:
-        A URL (`postgresql://…`, `sqlite:///…`), or the path of a SQLite file.
-    """
+    """The URL or the path of the SQLite file that was given, else that of the environment, else a folder here."""
     given = str(where if where is not None else os.environ.get(VARIABLE) or FOLDER)
     if given.startswith("sqlite:///"):
         return given.removeprefix("sqlite:///")
@@ -120,7 +116,7 @@ def open_database(address: str, *, create: bool, timeout: float = TIMEOUT, read_
     """Open the database at an address that `store_address` gave; its tables may not be there yet.
 
     Args:
-        address: URL or path.
+        address: a URL or a path.
         create: make the folder of a SQLite file if it isn't there, with a `.gitignore`: it holds customers' texts.
         timeout: seconds to wait for another writer's transaction.
         read_only: it may only be read, as on a read-only file system; None finds out.

@@ -30,17 +30,7 @@ def forget_texts(database: Database, run: StoredRun, case_ids: Iterable[str], al
     A text that another case holds too (a document that was retrieved for both, the same case in another run) is kept
     for that one. Components, explanations and the remembered answers to the cases' questions are deleted.
 
-    Args:
-        database: where they are.
-        run: which run.
-        case_ids: which of its cases.
-        also: steps that were taken besides those of the metrics, so that their remembered answers are found too.
-
-    Returns:
-        How many cases were forgotten.
-
-    Raises:
-        StoreError: the run holds no such case, or the store can't be written.
+    See `Store.forget_texts` for the rest.
     """
     chosen = filter(None, map(metric_named, run.info.metrics))
     own = [step for known in run.info.configuration.get("metrics", ()) for step in needs_in(known).values()]

@@ -121,11 +121,7 @@ _RUNS = select(
 
 
 def read_run(connection: Connection, which: int | str) -> RunInfo:
-    """One run.
-
-    Args:
-        connection: where to read it.
-        which: its number, also as a text, or `last`: the newest, or the first run of the newest repeated evaluation.
+    """The run with a number, also as a text, or the `last`: the newest, or the first of the newest repeated evaluation.
 
     Raises:
         NotStoredError: there is no such run; says which there are.
@@ -169,11 +165,6 @@ class StoredRun:
         """The run's number."""
         return self.info.number
 
-    @property
-    def count(self) -> int:
-        """How many records it holds."""
-        return self.info.done + self.info.failed
-
     def records(self) -> Iterator[Record]:
         """All records in the order of the input; a text that was deleted reads as `DELETED`."""
         after = -1
@@ -212,16 +203,6 @@ class StoredRun:
             for row in rows:
                 yield StoredRow(row.id, row.tags, row.weight, row.language, found.get(row.position, {}))
             after = rows[-1].position
-
-    def scores(self, metric: str) -> Iterator[tuple[str, Outcome]]:
-        """One metric's outcome on every case as (case id, outcome without parts), in the order of the input.
-
-        Raises:
-            NotStoredError: the run doesn't have the metric.
-        """
-        if metric not in self.info.metrics:
-            raise NotStoredError(f"run {self.number} has no metric {metric!r}; it has {', '.join(self.info.metrics)}")
-        return ((row.id, row.outcomes[metric]) for row in self.rows() if metric in row.outcomes)
 
     def rejected(self) -> list[RejectedRow]:
         """The rows of the input that couldn't be used, in their order."""

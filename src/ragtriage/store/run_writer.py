@@ -20,7 +20,7 @@ from ragtriage.store.codec import custom_parts, encode_steps
 from ragtriage.store.database import Database
 from ragtriage.store.identity import content_hash, digest
 from ragtriage.store.lease import Heartbeat, Lease
-from ragtriage.store.run_reader import Rejection, RunInfo, read_run
+from ragtriage.store.run_reader import Rejection, read_run
 from ragtriage.store.schema import (
     FINISHED,
     INTERRUPTED,
@@ -94,12 +94,6 @@ class Run:
         are the requests that were paid for, and the tokens of both directions."""
         self.requests, self.tokens_in, self.tokens_out = info.requests, info.tokens_in, info.tokens_out
         self._heartbeat = Heartbeat(self._beat)
-
-    @property
-    def info(self) -> RunInfo:
-        """The run as it stands in the store, without what waits for the next transaction."""
-        with self._database.reading() as connection:
-            return read_run(connection, self.number)
 
     def todo(self, rows: Iterable[Case]) -> Iterator[Case]:
         """Those of the run's cases that aren't evaluated yet, or failed; they are read lazily.

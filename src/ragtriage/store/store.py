@@ -87,7 +87,7 @@ class Store:
             identity: what its results depend on.
             input: the file that it is read from, as the user named it.
             rows: how many usable rows the file has.
-            judge: the judge's name.
+            judge: its name.
             configuration: thresholds and flags; nothing secret.
             trial: which repetition of the same evaluation; the identity's, if None.
             repeats: the number of the first run, for a further one of a repeated evaluation.
@@ -112,14 +112,11 @@ class Store:
         return self.resume(number)
 
     def resume(self, number: int, *, configuration: Mapping[str, Any] | None = None) -> Run:
-        """Go on writing a run and take its lease; `Run.todo` leaves out what is done.
+        """Go on writing a run and take its lease, which no other process may hold; `Run.todo` leaves out what is done.
 
         Args:
             number: which run.
             configuration: what it is to be shown by from now on; as it was, if None.
-
-        Raises:
-            StoreError: another process is writing it, there is no such run, or the store can't be written.
         """
         run = Run(self._database, Lease(number))
         self._writing.append(run)
@@ -130,16 +127,7 @@ class Store:
         return run
 
     def add_to_configuration(self, number: int, key: str, value: Any) -> None:
-        """Keep something with a finished run, in its configuration, until the run is gone on with.
-
-        Args:
-            number: which run.
-            key: what it is found by, in place of what was there.
-            value: what can be written as JSON.
-
-        Raises:
-            StoreError: there is no such run, it is being written, or the store can't be written.
-        """
+        """Keep a value that JSON can hold in the configuration of a finished run, until the run is gone on with."""
         info = self.run(number).info
         if info.state == RUNNING:
             raise StoreError(f"run {number} isn't finished: give its evaluation again, then this command")
@@ -153,10 +141,7 @@ class Store:
             return read_runs(connection)
 
     def run(self, number: int | str = "last") -> StoredRun:
-        """One run to read.
-
-        Args:
-            number: its number, also as a text, or `last`.
+        """One run to read, by its number, also as a text, or `last`.
 
         Raises:
             NotStoredError: there is no such run; says which there are.
@@ -169,31 +154,25 @@ class Store:
         return self._answers
 
     def tickets(self, fingerprint: str = "") -> StoredTickets:
-        """The tickets of requests that a provider answers later.
-
-        Args:
-            fingerprint: the judge's, written beside each.
-        """
+        """The tickets of requests that a provider answers later; the judge's fingerprint is written beside each."""
         return StoredTickets(self._database, fingerprint)
 
     def forget_texts(self, run: int | str, case_ids: Iterable[str], *, also: Sequence[Step] = ()) -> int:
-        """Delete what these cases say, while their scores stay; see `ragtriage.store.forgetting.forget_texts`.
+        """Delete what cases say, while their scores stay; see `ragtriage.store.forgetting.forget_texts`.
+
+        Args:
+            run: which run, as in `run`.
+            case_ids: which of its cases.
+            also: steps that were taken besides those of the metrics, so that their remembered answers are found too.
 
         Returns:
             How many cases were forgotten.
-
-        Raises:
-            StoreError: there is no such run or case, or the store can't be written.
         """
         self._answers.flush()
         return forget_texts(self._database, self.run(run), case_ids, also)
 
     def close(self) -> None:
-        """Commit what waits, mark runs that weren't finished as interrupted, and let the database go.
-
-        Raises:
-            StoreError: what waits can't be stored; the database is let go all the same.
-        """
+        """Commit what waits, mark runs that weren't finished as interrupted, and let the database go in any case."""
         try:
             self._answers.flush()
         finally:
