@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
 from ragtriage.core.case import Case, Source, Turn
 from ragtriage.readers.columns import MISSING, Layout, is_missing, value_at
 from ragtriage.readers.field_names import field_named
-from ragtriage.readers.field_values import NO_TIME, PARSERS, SEVERAL_REFERENCES
-from ragtriage.readers.messages import Messages, is_message_list, messages_of
+from ragtriage.readers.field_values import (
+    NO_TIME,
+    PARSERS,
+    SEVERAL_REFERENCES,
+    Messages,
+    is_message_list,
+    messages_of,
+)
 from ragtriage.readers.problems import RawRow, Rejected, RowContext, RowProblem
 from ragtriage.readers.source_values import sources_of, with_ids
 from ragtriage.readers.text_values import clean, plain, shown, text_of
@@ -51,7 +56,7 @@ class RowReader:
 
     def read(self, row: RawRow) -> Case | Rejected:
         """The row's case; never raises for what a file can hold."""
-        context = replace(self._context, remarks=[])
+        context = RowContext(self._context.limits, self._context.split)
         if row.values is None:
             return row.rejected(None, row.problem or "unreadable", self._name)
         try:

@@ -10,8 +10,7 @@ from typing import Any
 
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.readers.field_names import ALIASES, HOLDS, NOT_SOURCES, field_named, normalized
-from ragtriage.readers.field_values import PARSERS
-from ragtriage.readers.messages import is_message_list
+from ragtriage.readers.field_values import PARSERS, is_message_list
 from ragtriage.readers.problems import RowContext, RowProblem
 
 MISSING = object()

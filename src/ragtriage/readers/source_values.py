@@ -10,6 +10,8 @@ from ragtriage.readers.field_names import KEYS
 from ragtriage.readers.problems import RowContext, RowProblem
 from ragtriage.readers.text_values import NotALiteral, clean, literal, looks_like_list, shown, text_of
 
+_TEXT_KEYS, _ID_KEYS, _WRAPPERS = KEYS["source_text"], KEYS["source_id"], KEYS["source_wrapper"]
+
 ONE_TEXT = (
     "{rows}: the sources are one text, taken as one source; "
     "if it joins several, say what stands between them: --split-sources '\\n\\n'"
@@ -118,24 +120,28 @@ def _source(item: Any, where: str, context: RowContext) -> Source:
         raise RowProblem("sources", f"{where}is {shown(item)}, not a text: {_TEACH}")
     text = _text(item)
     if text is None:
-        keys = ", ".join(KEYS["source_text"])
+        keys = ", ".join(_TEXT_KEYS)
         raise RowProblem("sources", f"{where}is {shown(item)}; its text was looked for under {keys}: rename it")
     name = _id(item)
     return Source(text_of("sources", text, context, where), None if name is None else clean(name, context.remarks))
 
 
 def _text(item: Mapping[str, Any]) -> str | None:
-    inside = (_text(inner) for key in KEYS["source_wrapper"] if isinstance(inner := item.get(key), Mapping))
-    here = (text for key in KEYS["source_text"] if isinstance(text := item.get(key), str))
-    return next((text for texts in (here, inside) for text in texts if text is not None), None)
+    for key in _TEXT_KEYS:
+        if isinstance(text := item.get(key), str):
+            return text
+    for key in _WRAPPERS:
+        if isinstance(inner := item.get(key), Mapping) and (text := _text(inner)) is not None:
+            return text
+    return None
 
 
 def _id(item: Mapping[str, Any], depth: int = 0) -> str | None:
-    for key in KEYS["source_id"]:
+    for key in _ID_KEYS:
         name = item.get(key)
         if (isinstance(name, str) and name) or (isinstance(name, int) and not isinstance(name, bool)):
             return str(name)
-    for key in ("metadata", *KEYS["source_wrapper"]):
+    for key in ("metadata", *_WRAPPERS):
         if depth < 2 and isinstance(inner := item.get(key), Mapping) and (found := _id(inner, depth + 1)) is not None:
             return found
     return None

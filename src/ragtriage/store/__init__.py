@@ -16,7 +16,7 @@ with open_store() as store:
 """
 
 from ragtriage.store.codec import DELETED
-from ragtriage.store.identity import InputScan, RowsHash, RunIdentity, content_hash
+from ragtriage.store.identity import InputScan, RowsHash, RunIdentity
 from ragtriage.store.run_reader import RejectedRow, Rejection, RunInfo, StoredRow, StoredRun
 from ragtriage.store.run_writer import Run
 from ragtriage.store.store import Store, open_store
@@ -33,6 +33,5 @@ __all__ = [
     "Store",
     "StoredRow",
     "StoredRun",
-    "content_hash",
     "open_store",
 ]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from sqlalchemy import Connection, Label, Row, Table, func, select
+from sqlalchemy import Connection, Label, Row, Select, Table, func, select
 
 from ragtriage.core.case import Case, Source, Turn
 from ragtriage.core.errors import NotStoredError
@@ -150,6 +150,11 @@ class StoredRow:
     """By metric; scores without their parts."""
 
 
+T = TypeVar("T")
+
+_Reader = Callable[[Connection, RunInfo, Sequence[Row[Any]]], list[T]]
+
+
 class StoredRun:
     """One run as it is stored.
 
@@ -167,15 +172,7 @@ class StoredRun:
 
     def records(self) -> Iterator[Record]:
         """All records in the order of the input; a text that was deleted reads as `DELETED`."""
-        after = -1
-        while True:
-            with self._database.reading() as connection:
-                rows = self._rows(connection, after, CHUNK)
-                if not rows:
-                    return
-                found = _records(connection, self.info, rows)
-            yield from found
-            after = rows[-1].position
+        return self._in_portions(CHUNK, select(cases), _records)
 
     def record(self, case_id: str) -> Record:
         """One case's record.
@@ -192,17 +189,8 @@ class StoredRun:
 
     def rows(self) -> Iterator[StoredRow]:
         """All cases with their scores, without texts and verdicts, in the order of the input."""
-        light = (cases.c.position, cases.c.id, cases.c.tags, cases.c.weight, cases.c.language)
-        after = -1
-        while True:
-            with self._database.reading() as connection:
-                rows = self._rows(connection, after, LIGHT_CHUNK, *light)
-                if not rows:
-                    return
-                found = _outcomes(connection, self.info, rows[0].position, rows[-1].position)
-            for row in rows:
-                yield StoredRow(row.id, row.tags, row.weight, row.language, found.get(row.position, {}))
-            after = rows[-1].position
+        columns = (cases.c.position, cases.c.id, cases.c.tags, cases.c.weight, cases.c.language)
+        return self._in_portions(LIGHT_CHUNK, select(*columns), _light_rows)
 
     def rejected(self) -> list[RejectedRow]:
         """The rows of the input that couldn't be used, in their order."""
@@ -210,10 +198,23 @@ class StoredRun:
         with self._database.reading() as connection:
             return [RejectedRow(row.row, row.field or None, row.reason) for row in connection.execute(query)]
 
-    def _rows(self, connection: Connection, after: int, limit: int, *columns: Any) -> list[Row[Any]]:
-        query = select(*columns) if columns else select(cases)
-        here = (cases.c.run == self.number) & (cases.c.position > after)
-        return list(connection.execute(query.where(here).order_by(cases.c.position).limit(limit)).all())
+    def _in_portions(self, size: int, query: Select[Any], read: _Reader[T]) -> Iterator[T]:
+        """What is read from each case; no transaction is open while the caller works on it."""
+        query = query.where(cases.c.run == self.number).order_by(cases.c.position).limit(size)
+        after = -1
+        while True:
+            with self._database.reading() as connection:
+                rows = connection.execute(query.where(cases.c.position > after)).all()
+                if not rows:
+                    return
+                found = read(connection, self.info, rows)
+            yield from found
+            after = rows[-1].position
+
+
+def _light_rows(connection: Connection, info: RunInfo, rows: Sequence[Row[Any]]) -> list[StoredRow]:
+    found = _outcomes(connection, info, rows[0].position, rows[-1].position)
+    return [StoredRow(row.id, row.tags, row.weight, row.language, found.get(row.position, {})) for row in rows]
 
 
 def _records(connection: Connection, info: RunInfo, rows: Sequence[Row[Any]]) -> list[Record]:

@@ -21,17 +21,7 @@ from ragtriage.store.database import Database
 from ragtriage.store.identity import content_hash, digest
 from ragtriage.store.lease import Heartbeat, Lease
 from ragtriage.store.run_reader import Rejection, read_run
-from ragtriage.store.schema import (
-    FINISHED,
-    INTERRUPTED,
-    RUNNING,
-    State,
-    case_texts,
-    cases,
-    rejected,
-    scores,
-    texts,
-)
+from ragtriage.store.schema import FINISHED, INTERRUPTED, RUNNING, State, case_texts, cases, rejected, scores, texts
 
 BATCH = 50
 """Records in a transaction."""
