@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from ragtriage.core.errors import InputError
-from ragtriage.testset.example.company import make_company
+from ragtriage.testset.example.company import facts_of, make_company
 from ragtriage.testset.example.database import write_database
 from ragtriage.testset.example.documents import documents_of
-from ragtriage.testset.example.facts import facts_of
 
 DATABASE, DOCUMENTS, STATED, GAPS, APPLICATION = "company.db", "documents", "stated.jsonl", "gaps.jsonl", "app.py"
 
