@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
-from typing import Any
 
-from sqlalchemy import BindParameter, Connection, Row, bindparam, delete, select
+from sqlalchemy import BindParameter, Connection, bindparam, delete, select
 
 from ragtriage.core.verdicts import Answer
 from ragtriage.judges.wrappers import Remembered
@@ -21,8 +19,6 @@ BATCH = 500
 SECONDS = 0.5
 """The longest that an answer waits while others follow."""
 
-_NAMES = [column.name for column in answers.columns]
-_SELECTION = f"SELECT {answers.c.key.name}, {answers.c.body.name} FROM {answers.name} WHERE {answers.c.key.name} IN"  # noqa: S608  # our own names
 _WANTED: BindParameter[list[bytes]] = bindparam("wanted", expanding=True)
 _RECALL = select(answers.c.key, answers.c.body).where(answers.c.key.in_(_WANTED))
 _GET_TICKETS = select(tickets.c.key, tickets.c.batch).where(tickets.c.key.in_(_WANTED))
@@ -42,6 +38,7 @@ class StoredAnswers:
         self._waiting: dict[bytes, Remembered] = {}
         self._clock = clock
         self._since = clock()
+        self._insertion = database.insert_or_ignore(answers)
 
     def recall(self, keys: Sequence[bytes]) -> Mapping[bytes, Answer]:
         """The answers that are known to these keys."""
@@ -50,7 +47,8 @@ class StoredAnswers:
         if wanted:
             with self._database.reading() as connection:
                 for some in in_portions(wanted):
-                    found |= {key: decode_answer(body) for key, body in self._look_up(connection, some)}
+                    rows = connection.execute(_RECALL, {"wanted": some})
+                    found |= {key: decode_answer(body) for key, body in rows}
         return found
 
     def remember(self, entries: Iterable[Remembered]) -> None:
@@ -82,29 +80,10 @@ class StoredAnswers:
                 for entry in self._waiting.values()
             ]
             with self._database.writing() as connection:
-                self._insert(connection, rows)
+                connection.execute(self._insertion, rows)
                 if self.on_flush:
                     self.on_flush(connection)
             self._waiting.clear()
-
-    # Paid answers are looked up and committed a request at a time, where compiling and binding a statement takes longer
-    # than the rows themselves: SQLite's driver gets a compiled one as it is.
-
-    def _look_up(self, connection: Connection, keys: Sequence[bytes]) -> Iterable[Row[bytes, str]]:
-        if self._database.is_sqlite:
-            return connection.exec_driver_sql(f"{_SELECTION} ({','.join('?' * len(keys))})", tuple(keys))
-        return connection.execute(_RECALL, {"wanted": keys})
-
-    def _insert(self, connection: Connection, rows: list[dict[str, Any]]) -> None:
-        if self._database.is_sqlite:
-            connection.exec_driver_sql(self._insertion, [tuple(row[name] for name in _NAMES) for row in rows])
-        else:
-            connection.execute(self._database.insert_or_ignore(answers), rows)
-
-    @cached_property
-    def _insertion(self) -> str:
-        statement = self._database.insert_or_ignore(answers)
-        return str(statement.compile(self._database.engine, column_keys=_NAMES))
 
 
 class StoredTickets:

@@ -65,16 +65,6 @@ class Json(sa.TypeDecorator[Any]):
         return None if value is None else json.loads(value)
 
 
-class Bytes(sa.LargeBinary):
-    """Bytes as the drivers (sqlite3, psycopg 3) take and give them, without a copy for each value."""
-
-    def bind_processor(self, dialect: Dialect) -> None:
-        """Nothing to do."""
-
-    def result_processor(self, dialect: Dialect, coltype: object) -> None:
-        """Nothing to do."""
-
-
 def _plain(value: str) -> bool:
     return not (value.startswith("\\") or "\0" in value) and (value.isascii() or _SURROGATE.search(value) is None)
 
@@ -124,8 +114,8 @@ cases = sa.Table(
     sa.Column("run", sa.ForeignKey("runs.number", ondelete="CASCADE"), primary_key=True),
     sa.Column("position", sa.Integer, primary_key=True),
     sa.Column("id", Exact, nullable=False),
-    sa.Column("id_digest", Bytes(16), nullable=False),
-    sa.Column("content", Bytes(16), nullable=False),
+    sa.Column("id_digest", sa.LargeBinary(16), nullable=False),
+    sa.Column("content", sa.LargeBinary(16), nullable=False),
     sa.Column("failed", sa.Boolean, nullable=False),
     sa.Column("language", sa.Text, nullable=False),
     sa.Column("seconds", sa.Float, nullable=False),
@@ -134,13 +124,13 @@ cases = sa.Table(
     sa.Column("trace_id", Exact),
     sa.Column("relevant_ids", Json),
     sa.Column("tags", Json, nullable=False),
-    sa.Column("steps", Bytes, nullable=False),
+    sa.Column("steps", sa.LargeBinary, nullable=False),
     sa.UniqueConstraint("run", "id_digest"),
     sa.Index("cases_failed", "run", "failed"),  # counts are read from it alone
 )
 
 texts = sa.Table(
-    "texts", metadata, sa.Column("hash", Bytes(16), primary_key=True), sa.Column("text", Exact, nullable=False)
+    "texts", metadata, sa.Column("hash", sa.LargeBinary(16), primary_key=True), sa.Column("text", Exact, nullable=False)
 )
 
 case_texts = sa.Table(
@@ -151,7 +141,7 @@ case_texts = sa.Table(
     sa.Column("role", sa.Text, primary_key=True),  # query, response, reference, source, history, sample, citation mark
     sa.Column("ordinal", sa.Integer, primary_key=True),
     sa.Column("label", Exact),  # a source's id, a turn's role
-    sa.Column("hash", Bytes(16)),  # NULL: the text was deleted
+    sa.Column("hash", sa.LargeBinary(16)),  # NULL: the text was deleted
     sqlite_with_rowid=False,
 )
 
@@ -181,7 +171,7 @@ rejected = sa.Table(
 answers = sa.Table(
     "answers",
     metadata,
-    sa.Column("key", Bytes(16), primary_key=True),
+    sa.Column("key", sa.LargeBinary(16), primary_key=True),
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("fingerprint", sa.Text, nullable=False),
     sa.Column("trial", sa.Integer, nullable=False, default=0),
@@ -194,7 +184,7 @@ answers = sa.Table(
 tickets = sa.Table(
     "tickets",
     metadata,
-    sa.Column("key", Bytes(16), primary_key=True),
+    sa.Column("key", sa.LargeBinary(16), primary_key=True),
     sa.Column("fingerprint", sa.Text, nullable=False),
     sa.Column("batch", sa.Text, nullable=False),
     sa.Column("submitted", sa.Float, nullable=False),
