@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.core.json_values import parse
 from ragtriage.readers.json_files import json_document, json_lines
+from ragtriage.readers.json_values import parse
 from ragtriage.readers.problems import Limits, RawRow
 from ragtriage.readers.table_files import csv_table, parquet_table
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 from json import JSONDecodeError
 from typing import Any, BinaryIO
 
-from ragtriage.core.json_values import parse, parse_at
 from ragtriage.readers.field_names import KEYS, field_named
+from ragtriage.readers.json_values import parse, parse_at
 from ragtriage.readers.problems import Limits, RawRow
 from ragtriage.readers.text_values import bad_byte, shown
 

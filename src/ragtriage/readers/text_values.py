@@ -14,7 +14,7 @@ from itertools import pairwise
 from json import JSONDecodeError
 from typing import Any
 
-from ragtriage.core.json_values import parse
+from ragtriage.readers.json_values import parse
 from ragtriage.readers.problems import RowContext, RowProblem
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")

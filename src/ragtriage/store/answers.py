@@ -89,8 +89,8 @@ class StoredAnswers:
 class StoredTickets:
     """Tickets of requests that a provider answers later, kept so that the next command can collect their replies.
 
-    A `ragtriage.judges.llm.tickets.Tickets`. Several keys may share one batch. Every method raises a `StoreError` where
-    the store can't be read or written.
+    A `ragtriage.judges.llm.pending_requests.Tickets`. Several keys may share one batch. Every method raises a
+    `StoreError` where the store can't be read or written.
     """
 
     def __init__(self, database: Database, fingerprint: str = "") -> None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ragtriage import text as decompose
 from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question, essential
 from ragtriage.core.verdicts import Answer, Failure, Verdict
+from ragtriage.judges.config import EMBEDDED, FAST
 from ragtriage.judges.embedded.claim_by_claim import claimwise, weakest
 from ragtriage.judges.embedded.declining_answers import refused
 from ragtriage.judges.embedded.question_batches import Gatherer
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-EMBEDDED = "embedded"
-FAST = "embedded:fast"
-"""What a person types for the judge with its matcher, and without."""
 _HERE = Path(__file__).parent
 _COEFFICIENTS = _HERE / "model" / "coefficients.json"
 _RULES: Mapping[str, Callable[[Question], Answer]] = {
