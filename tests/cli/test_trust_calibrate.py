@@ -223,4 +223,4 @@ def test_a_run_that_is_not_finished_keeps_nothing(tmp_path: Path) -> None:
         store.begin(identity, input="rows.jsonl", rows=1, judge="embedded")
 
         with pytest.raises(StoreError, match="run 1 isn't finished"):
-            store.keep_beside(1, "corrections", {})
+            store.add_to_configuration(1, "corrections", {})

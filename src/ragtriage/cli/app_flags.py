@@ -26,7 +26,7 @@ from ragtriage.report.words import plural
 from ragtriage.runs.events import INTERRUPTED
 from ragtriage.runs.selection import RowCounts, RowSelection, SelectedCases
 from ragtriage.store import open_store
-from ragtriage.store.connection import place
+from ragtriage.store.database import store_address
 
 COLLECTED_COLUMNS = {"id": "id", "query": "query", "response": "response", "sources": "sources"}
 """Where our fields are in a file of collected cases, whatever the columns of its questions are called."""
@@ -105,7 +105,7 @@ def default_answers_file(flags: AppFlags, file: str, selection: RowSelection, st
     changed application has the same name; with `--retry-failed` it gets the last one. The store is created if needed,
     with what keeps its folder out of git.
     """
-    address = place(store)
+    address = store_address(store)
     if "://" in address:
         raise ConfigError("--collected is needed: the store is a database, so name a .jsonl file for the answers")
     if file == "-" or not Path(file).is_file():

@@ -16,7 +16,7 @@ import typer
 
 from ragtriage.config import Settings, find_settings
 from ragtriage.core.errors import ConfigError
-from ragtriage.store.connection import VARIABLE
+from ragtriage.store.database import VARIABLE
 
 TABLES = tomllib.loads(Path(__file__).with_name("flags.toml").read_text(encoding="utf-8"))
 """A command, a group of commands or `shared` → name of a parameter → help text, or a table with it."""

@@ -31,7 +31,7 @@ from ragtriage.report.terminal import print_document
 from ragtriage.runs.estimate import estimate_file
 from ragtriage.runs.selection import RowSelection
 from ragtriage.store import open_store
-from ragtriage.store.connection import place
+from ragtriage.store.database import store_address
 
 
 @command("plan")
@@ -99,7 +99,7 @@ def print_plan(
 @contextmanager
 def answers_in(store: str | None) -> Iterator[AnswerMemory]:
     """The answers of a store; none where there is no store yet, and none is made."""
-    address = place(store)
+    address = store_address(store)
     if "://" not in address and not Path(address).exists():
         yield InMemory()
         return

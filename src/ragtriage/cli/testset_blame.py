@@ -15,8 +15,7 @@ from ragtriage.cli.results import open_run
 from ragtriage.collect.answers_file import CollectedLines
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.protocol import Judge
-from ragtriage.readers.files import STDIN, open_bytes, records
-from ragtriage.readers.problems import Limits
+from ragtriage.readers.files import STDIN, raw_rows
 from ragtriage.report.words import plural
 from ragtriage.runs.tally import diagnosed
 from ragtriage.store import open_store
@@ -121,7 +120,7 @@ def _place(path: str) -> Path:
 
 def _responses(path: Path) -> dict[str, str]:
     found = {}
-    for record in records(str(path), open_bytes(str(path)), "jsonl", Limits()):
+    for record in raw_rows(str(path)):
         values = record.values or {}
         if isinstance(values.get("response"), str):
             found[str(values["id"])] = str(values["response"])

@@ -55,7 +55,7 @@ def calibrate(
             write_settings(write, found.settings)
         corrections = {name: as_builtins(one) for name, one in found.corrections().items()}
         before = stored.info.configuration.get(KEPT, {})
-        there.keep_beside(stored.number, KEPT, {**before, **corrections})
+        there.add_to_configuration(stored.number, KEPT, {**before, **corrections})
     earlier = [name for name in before if name not in corrections]
     if earlier:
         tell(f"note: kept with the run by other labels, and left as it was: {', '.join(earlier)}")

@@ -17,8 +17,8 @@ from ragtriage.report.markdown import markdown
 from ragtriage.runs.config import config_of
 from ragtriage.runs.repeats import RepeatSummary, repeats_of, trials_of
 from ragtriage.store import RunInfo, Store, open_store
-from ragtriage.store.connection import place
-from ragtriage.store.run_info import now
+from ragtriage.store.database import store_address
+from ragtriage.store.run_writer import now
 from ragtriage.trust.judge_card import card_of, read_figures, same_judge
 
 
@@ -45,7 +45,7 @@ def card(
     where = judge_flags.store_address(settings)
     runs: list[RunInfo] = []
     repeats = None
-    if "://" in place(where) or Path(place(where)).exists():
+    if "://" in store_address(where) or Path(store_address(where)).exists():
         with open_store(where, create=False) as there:
             runs = [info for info in there.runs() if same_judge(info, judge)]
             repeats = _repeated(there, runs)

@@ -146,7 +146,7 @@ def _execute(job: Job, ready: PreparedRun, tally: SlicedTally) -> str | None:
                 if not any(isinstance(o, Undefined) and o.failed for o in record.outcomes.values()):
                     tally.add(record)
         if configured and configured.paid:
-            answers.beside = spending.keep  # a kill must not lose what the answers that are kept have cost
+            answers.on_flush = spending.keep  # a kill must not lose what the answers that are kept have cost
         records = evaluate_sync(
             run.todo(ready.cases.read(run.reject)),
             ready.judge,
@@ -161,7 +161,7 @@ def _execute(job: Job, ready: PreparedRun, tally: SlicedTally) -> str | None:
                     spending.count()
                     job.notify(CaseDone(record, tally.add(record)))
         finally:
-            answers.beside = None
+            answers.on_flush = None
             spending.count()
             answers.flush()
             if configured:

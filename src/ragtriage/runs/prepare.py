@@ -63,7 +63,7 @@ def prepare(job: Job, trial: int, first: int | None) -> PreparedRun:
     """Read the file once, and begin a run or resume the one that was cut off."""
     judge = job.trial_judge(trial)
     cases, counts = SelectedCases(job.file, job.selection), RowCounts()
-    hashed = job.store.survey(job.name)
+    hashed = job.store.scan(job.name)
     for case in cases.counted(counts):
         hashed.add(case)
     counts.require_some(job.name)

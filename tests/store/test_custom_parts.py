@@ -29,7 +29,7 @@ from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Answer, Component, Failure, Part
 from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics.definitions import definition_of
-from ragtriage.store.custom_parts import own_parts, with_own_parts
+from ragtriage.store.codec import custom_parts, with_custom_parts
 
 SENTENCES = Decompose("response", "sentences")
 
@@ -115,10 +115,10 @@ def test_every_part_comes_back(part: Part) -> None:
     outcomes: dict[str, Outcome] = {"mine": Score(0.5, 1, 0, (part,)), "other": Undefined("none")}
     bare: dict[str, Outcome] = {"mine": Score(0.5, 1, 0), "other": Undefined("none")}
 
-    assert with_own_parts(bare, own_parts(outcomes)) == outcomes
+    assert with_custom_parts(bare, custom_parts(outcomes)) == outcomes
 
 
 def test_parts_of_a_built_in_metric_are_not_kept_twice() -> None:
     outcomes: dict[str, Outcome] = {"groundedness": Score(1.0, 1, 0, (Part(Component("x"), Verdict("yes"), True),))}
 
-    assert own_parts(outcomes) == {}
+    assert custom_parts(outcomes) == {}
