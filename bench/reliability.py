@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ragtriage.judges.embedded.onnx_session import MODEL
+from ragtriage.judges.embedded.encoder import MODEL
 
 UNSUPPORTED = 0.1
 BINS = np.array([0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0])

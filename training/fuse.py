@@ -34,10 +34,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 from sklearn.neural_network import MLPClassifier
 
+from ragtriage.judges.embedded.encoder import MODEL
 from ragtriage.judges.embedded.features import NAMES
 from ragtriage.judges.embedded.fitted_models import PIECEWISE, fused_inputs
 from ragtriage.judges.embedded.matcher import HEADS, Matcher, head_of
-from ragtriage.judges.embedded.onnx_session import MODEL
 from ragtriage.judges.embedded.wordpiece import WordPieces
 
 UNSUPPORTED = 0.1

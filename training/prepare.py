@@ -32,8 +32,8 @@ from rows import (
 from splits import GROUPS, PUBLIC
 
 from ragtriage.judges.embedded.encoder import Encoder
+from ragtriage.judges.embedded.evidence import Library
 from ragtriage.judges.embedded.scorer import Measurer
-from ragtriage.judges.embedded.text_memory import Library
 
 AUTHORED = Path(__file__).parent / "authored"
 TURN = 400

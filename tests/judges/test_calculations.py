@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ragtriage.judges.embedded.calculations import worked_out
+from ragtriage.judges.embedded.calculated_numbers import worked_out
 
 
 @pytest.mark.parametrize(

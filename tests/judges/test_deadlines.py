@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ragtriage.judges.embedded.deadlines import worked_out
+from ragtriage.judges.embedded.calculated_dates import worked_out
 from ragtriage.judges.embedded.readings import read_sentence
 from ragtriage.judges.embedded.unsupported_names import foreign_names
 from ragtriage.judges.embedded.unsupported_numbers import foreign_numbers

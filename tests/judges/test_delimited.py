@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragtriage.judges.embedded.readings import read
-from ragtriage.text.delimited import tabled
+from ragtriage.text.blocks import tabled
 
 STOCK = 'part,name,stock\n4410,"gasket, 40 mm",118\n5311,valve,3\n'
 

@@ -22,7 +22,7 @@ from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.evaluation.question_rows import Task, predict, questions_of
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.embedded import judge as judging
-from ragtriage.judges.embedded.matrix_products import along, between
+from ragtriage.judges.embedded.comparison import along, between
 from ragtriage.judges.protocol import Judge
 from ragtriage.metrics import CITATIONS
 

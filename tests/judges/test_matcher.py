@@ -16,13 +16,11 @@ from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.build import ConfiguredJudge, JudgeConfig, judge_named
 from ragtriage.judges.embedded import EmbeddedJudge
-from ragtriage.judges.embedded.encoder import Encoder, Vector
+from ragtriage.judges.embedded.encoder import MODEL, Encoder, Vector
+from ragtriage.judges.embedded.evidence import Library
 from ragtriage.judges.embedded.fitted_models import Fusion
-from ragtriage.judges.embedded.matcher import FIRST, HEADS, LENGTH, Matcher, head_of, pair_pieces
-from ragtriage.judges.embedded.matcher_pairs import PIECES, Pair, parts
-from ragtriage.judges.embedded.onnx_session import MODEL
+from ragtriage.judges.embedded.matcher import FIRST, HEADS, LENGTH, PIECES, Matcher, Pair, head_of, pair_pieces, parts
 from ragtriage.judges.embedded.scorer import Measured, Measurer, _logits
-from ragtriage.judges.embedded.text_memory import Library
 from ragtriage.judges.embedded.wordpiece import END, START, WordPieces
 from ragtriage.judges.llm.options import LLMOptions
 

@@ -8,7 +8,7 @@ import pytest
 
 from ragtriage import EmbeddedJudge, Verdict
 from ragtriage.core import questions as ask
-from ragtriage.judges.embedded.declining_answers import refused
+from ragtriage.judges.embedded.verdict import refused
 
 QUERY = "How tall is the tower?"
 REFUSALS = ("I don't know.", "The documents don't say how tall the tower is.")

@@ -7,8 +7,7 @@ import math
 import pytest
 
 from ragtriage.core import questions as ask
-from ragtriage.judges.embedded.scored import Scored
-from ragtriage.judges.embedded.verdict import Cuts, verdict_of
+from ragtriage.judges.embedded.verdict import Cuts, Scored, verdict_of
 
 CUTS = Cuts(repeats=0.8, sure=0.3, unsure=0.4)
 ANSWERED = ask.answered("When does it open?", ["It opens at nine."])

@@ -11,7 +11,7 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import TemplateProcessing
 
-from ragtriage.judges.embedded.onnx_session import MODEL
+from ragtriage.judges.embedded.encoder import MODEL
 from ragtriage.judges.embedded.wordpiece import WordPieces
 
 OURS = WordPieces(MODEL / "vocab.txt")

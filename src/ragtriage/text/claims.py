@@ -14,25 +14,17 @@ from ragtriage.text.clauses import clauses, upper
 from ragtriage.text.facts import row_text
 from ragtriage.text.html import on_page
 from ragtriage.text.inline_markup import plain
-from ragtriage.text.remark_rules import Remark
-from ragtriage.text.remarks import kind_of, parts, remark, worded_as_remark
+from ragtriage.text.lexicon import lexicon
+from ragtriage.text.pronouns import AUXILIARY, Subject, resolve, stands_alone, subject
+from ragtriage.text.remarks import Remark, kind_of, parts, remark, worded_as_remark
 from ragtriage.text.sentences import sentences_of
-from ragtriage.text.subjects import AUXILIARY, Subject, resolve, stands_alone, subject
 
-_INCOMPLETE = re.compile(
-    r"(?:includes?|included|including|are|is|was|were|contains?|requires?|needs?|covers?|consists? of|comprises?|"
-    r"offers?|supports?|provides?|"
-    r"allows?|lists?|has|have|by|to|with|for|of|from|in|on|such as|that|you|can|must|may|should|will|be|"
-    r"following(?: \w+){0,3}|follows?|these(?: \w+){0,3})[ ]*:[*_ ]*$",
-    re.IGNORECASE,
-)
-_HERE = re.compile(
-    r"(?:sure[,!.] |certainly[,!.] |of course[,!.] )?\bhere(?:'s|’s| is| are) (?:the |a |an |some |what |how )?",
-    re.IGNORECASE,
-)
+_REMARKS = lexicon("remarks")
+
+_INCOMPLETE = _REMARKS.pattern("incomplete")
+_HERE = _REMARKS.pattern("here_is")
 _VERB = re.compile(rf"\b{AUXILIARY}\b", re.IGNORECASE)
-_BARE = re.compile(r"(?:yes|no|correct|right|exactly|true|false)[.!]", re.IGNORECASE)
-"""An answer that says nothing without its question: a claim only where nothing else is said."""
+_BARE = _REMARKS.pattern("bare_answer")
 _NUMBERED = re.compile(r"\d{1,2}\.\s+")
 _LONG_LEAD = 160
 

@@ -5,56 +5,33 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ragtriage.text.subjects import AUXILIARY, Subject, resolve, subject
+from ragtriage.text.lexicon import lexicon
+from ragtriage.text.pronouns import AUXILIARY, Subject, resolve, subject
+
+_CLAUSES = lexicon("clauses")
 
 _HIDDEN = re.compile(r"\([^()]{1,300}\)|\"[^\"]{1,300}\"|“[^“”]{1,300}”|`[^`]{1,300}`|\[[^\[\]]{1,300}\]")
-_SCOPE = re.compile(
-    r"\b(?:if|unless|whether|when|whenever|while|because|since|although|though|until|before|after (?!the [A-Z]|[A-Z])|"
-    r"once|only|except|either|neither|"
-    r"both|not only|rather|than|so that|provided|between|otherwise|where|that|what|how|why|who|whose|which|would|nor|"
-    r"instead)\b|"
-    r"\b(?<!such )(?<!known )(?<!well )as (?!an? |the |of )",
-    re.IGNORECASE,
-)
-"""Words that reach over a conjunction: "if A, then B and C" is no claim that C."""
+_SCOPE = _CLAUSES.pattern("scope")
 _SEMICOLON = re.compile(r";[ ]+")
-_UNSAFE_START = re.compile(
-    r"(?:and|or|but|if|unless|except|otherwise|only|with|without|including|for example|e\.g|i\.e)\b", re.IGNORECASE
-)
+_UNSAFE_START = _CLAUSES.pattern("unsafe_start")
 _AND_CLAUSE = re.compile(
     rf",[ ](?:and|but)[ ](?=(?:it|they|he|she|this|these|the|a|an|its|their|[A-Z])\b[^,;:]{{0,80}}\b{AUXILIARY}\b)"
 )
 _AND_VERB = re.compile(rf",?[ ]and[ ](?:(?:also|then|later)[ ])?(?={AUXILIARY}(?![\w'’])[ ](?!not\b))")
-_PARTICIPLE = (
-    r"(?:\w{2,20}ed|built|held|made|known|named|sold|sent|kept|written|given|taken|shown|led|found|paid|set|run|born|"
-    r"bought|drawn|won|lost)"
-)
-_ACTIVE = (
-    "emerged|appeared|remained|started|ended|died|lived|lasted|continued|moved|returned|arrived|happened|occurred|joined|"
-    "entered|served|worked|resulted|participated|played|retired|graduated|traveled|travelled|stayed|succeeded|competed|"
-    "voted|resigned|escaped|expired|depended|departed|ran|run|led|won|lost|set"
-)
-"""Verbs that behind "was made in A and …" begin an active clause."""
-_AND_PARTICIPLE = re.compile(
-    rf"[ ]and[ ](?:later[ ])?(?=(?!(?:{_ACTIVE})\b){_PARTICIPLE}[ ]"
-    r"(?:in|by|after|for|at|from|on|as|into|under|during)\b)"
-)
-_PASSIVE = re.compile(rf"(?:is|are|was|were)[ ](?:\w+ly[ ])?{_PARTICIPLE}\b", re.IGNORECASE)
+_AND_PARTICIPLE = _CLAUSES.pattern("and_participle")
+_PASSIVE = _CLAUSES.pattern("passive")
 _RELATIVE = re.compile(r",[ ](who|which)[ ](?=(?:is|was|has|had)[ ])")
 _NAME = re.compile(
     r"(?:(?P<before>[\w'’-]+)[ ])?(?P<name>(?:[Tt]he[ ])?[A-Z][\w'’.-]*(?:[ ](?:[A-Z][\w'’.-]*|of|de|van|von|der|the|"
     r"[IVX]{1,4}|\d{1,4})){0,6})$"
 )
-_BEFORE_WHO = frozenset({"after", "by", "to", "with", "from", "for", "under", "is", "was", "against", "named"})
-_BEFORE_WHICH = frozenset({"is", "was", "called", "named"})
-_PLACED = re.compile(
-    r"\b(?:based|located|situated|centered|centred|headquartered|lies|sits|held|born|built|published|made)[ ](?:in|at|"
-    r"near)$"
-)
+_BEFORE_WHO = _CLAUSES.words("before_who")
+_BEFORE_WHICH = _CLAUSES.words("before_which")
+_PLACED = _CLAUSES.pattern("placed")
 _NOUNS = re.compile(
     r"(?P<verb>is|was)[ ](?P<first>(?:an?|the)[ ](?:[\w'’-]+[ ]){0,2}?[\w'’-]+)[ ]and[ ](?=(?:an?|the)[ ][\w'’-]+)"
 )
-_IN_NOUNS = frozenset("of in for with between both to from on at by about like".split())
+_IN_NOUNS = _CLAUSES.words("in_nouns")
 _PRONOUN = re.compile(rf"(It|They|He|She)[ ]{AUXILIARY}(?![\w'’])")
 _RELATIVE_END = re.compile(r"[,;]|\b(?:that|which|who|because|why)\b")
 _DENIED = re.compile(r"\b(?:and|or|not|no|never)\b|n['’]t\b")

@@ -5,74 +5,35 @@ from __future__ import annotations
 import re
 
 from ragtriage.core.verdicts import Component, Components
-from ragtriage.text.antecedents import named, stand_alone
 from ragtriage.text.blocks import blocks
-from ragtriage.text.interrogatives import INVERTED, WH, Manner, manner
+from ragtriage.text.lexicon import lexicon
+from ragtriage.text.pronouns import named, stand_alone
+from ragtriage.text.question_forms import INVERTED, WH, Manner, manner
 from ragtriage.text.sentences import sentences_of
-from ragtriage.text.transcripts import last_message
 
-_PREPOSITION = "(?:from|at|in|on|to|for|by|with|of|under|after|until|since|about)"
-_JOIN = re.compile(
-    rf"(?P<comma>,|;)?\s+(?:and|&|plus|or|as well as|but),?\s+(?:also |then |if (?:so|not|yes|no), |secondly,? |"
-    rf"finally,? )?"
-    rf"(?=(?:{_PREPOSITION} |if [^,?]{{3,120}}, )?(?P<word>{WH}|{INVERTED})\b)|"
-    rf"(?P<bare>,|;)\s+(?:also |then )?(?=(?P<bare_word>{WH}|{INVERTED})\b)",
-    re.IGNORECASE,
-)
-_FRONT = re.compile(rf"(?P<word>{WH}|{INVERTED})\b", re.IGNORECASE)
-_SUBJECT = (
-    r"(?:i|you|we|they|he|she|it|there|this|that|these|those|the|a|an|my|your|our|their|his|her|its|any|all|some|"
-    r"someone|somebody|anyone|anybody|people|every|everyone|each|both|either|no|one|"
-    r"two|three|several|many|most|other|another|employees|customers|users|guests|members|children|students|staff|visitors)"
-)
-_CERTAIN = frozenset(
-    """
-    do does did can could may might must shall should will would am don't doesn't didn't can't couldn't
-    shouldn't won't wouldn't
-    """.split()
-)
-_PRONOUN_BEHIND = re.compile(r"[\w'’]+ (?:i|you|we|they|he|she|it|there|this|that|these|those)\b", re.IGNORECASE)
+_QUESTIONS = lexicon("questions")
+
+_JOIN = _QUESTIONS.pattern("join")
+_FRONT = _QUESTIONS.pattern("front")
+_SUBJECT = _QUESTIONS.regex("subject")
+_CERTAIN = _QUESTIONS.words("certain")
+_PRONOUN_BEHIND = _QUESTIONS.pattern("pronoun_behind")
 _SUBJECT_BEHIND = re.compile(rf"[\w'’]+ (?:(?i:{_SUBJECT})\b|[A-Z0-9`\"])")
 _NAME_BEHIND = re.compile(r"[\w'’]+ (?:[A-Z0-9`\"]|(?:[\w-]+s|buying|\w+ing)\b)")
 _WH_ONLY = re.compile(rf"\b{WH}$", re.IGNORECASE)
 _AUX_SOON = re.compile(rf"{WH}(?: [^\s?,;]+){{0,6}}? {INVERTED}\b", re.IGNORECASE)
-_EMBEDDED = re.compile(
-    rf"{WH} (?:(?:the|a|an|my|your|our|their|i|you|we|they|he|she|it|this|that|these|to)\b)", re.IGNORECASE
-)
-_BETWEEN = re.compile(r"\b(?:between|both|either|whether|depending on|regardless of|no matter)\b", re.IGNORECASE)
-_INSERTED = re.compile(
-    rf"(?:who|whom|whose|which)\b[^,?]*,\s+(?!(?:and |or |but )?(?:{WH}|{INVERTED})\b)", re.IGNORECASE
-)
-"""A relative clause between commas, behind which the sentence goes on."""
+_EMBEDDED = _QUESTIONS.pattern("embedded")
+_BETWEEN = _QUESTIONS.pattern("between")
+_INSERTED = _QUESTIONS.pattern("inserted")
 _GOES_ON = re.compile(rf",?\s+(?:and|or)\s+(?:{WH}|{INVERTED})\b", re.IGNORECASE)
 """A list of questions, of which the last is still to come."""
 _IS_WHAT = re.compile(r"(?:what|who|where|when|how)['’]s\b", re.IGNORECASE)
 _BEGINS_IS = re.compile(r"(?:is|are|was|were|does|do|did|can) [\w-]+ [\w-]+", re.IGNORECASE)
 _NO_VERB_YET = re.compile(rf"(?:which|whose|how (?:many|much))(?: (?!{INVERTED}\b)[\w'’-]+){{0,3}}", re.IGNORECASE)
-_FRAME = re.compile(
-    rf"(?P<frame>(?:(?:can|could|would|will) you (?:please )?|please |kindly )?(?:tell me|explain(?: to me)?|describe|"
-    rf"show me|let me know|find out|know|clarify|i(?:['’]d| would) like to know|i want to know|i need to know|"
-    rf"i wonder|i['’]m wondering|do you know|summari[sz]e|list|outline|state)(?: about)? )(?={WH}\b)",
-    re.IGNORECASE,
-)
-_OF_BOTH = re.compile(
-    r"(?P<head>what(?:['’]s| is| was)) the (?P<first>[a-z-]+) and (?:the )?(?P<second>[a-z-]+) of (?P<of>[^?,;]+)\??$",
-    re.IGNORECASE,
-)
-_ONE_THING = frozenset(
-    """
-    pros cons advantages disadvantages terms conditions research development cause effect supply demand rise
-    fall size shape name time date purpose relationship difference history culture life work role function
-    meaning origin
-    """.split()
-)
-_BEFORE = re.compile(
-    r"(?:\(?\d{1,2}[.)]\s+|[-*•]\s+|[a-z]\)\s+)?"
-    r"(?:(?:hi|hello|hey|good (?:morning|afternoon|evening)|greetings)"
-    r"(?: (?:there|team|all|everyone|everybody|folks|again))?\s?[,!.:-]\s*)?",
-    re.IGNORECASE,
-)
-"""A list marker and a greeting: no part of the question behind them."""
+_FRAME = _QUESTIONS.pattern("frame")
+_OF_BOTH = _QUESTIONS.pattern("of_both")
+_ONE_THING = _QUESTIONS.words("one_thing")
+_BEFORE = _QUESTIONS.pattern("before")
 _LONGEST = 2000
 
 
@@ -211,3 +172,20 @@ def split_questions(query: str) -> Components:
         return ()
     span = (pieces[0][0], pieces[-1][1])
     return (Component(query[slice(*span)], span),)
+
+
+_REPLY = _QUESTIONS.pattern("reply")
+_ASKED = _QUESTIONS.pattern("asked")
+
+
+def last_message(query: str) -> int:
+    """Where the last message of a written-out conversation begins; 0 if none is written out.
+
+    It is told by a line that begins with the user's name behind one that begins with the assistant's. The assistant's
+    name at the very end, where the reply was to be written, is none.
+    """
+    replies = [reply.end() for reply in _REPLY.finditer(query) if query[reply.end() :].strip()]
+    if not replies:
+        return 0
+    asked = [message.end() for message in _ASKED.finditer(query, replies[-1])]
+    return asked[-1] if asked and query[asked[-1] :].strip() else 0

@@ -5,23 +5,33 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Literal
 
+from ragtriage.text.lexicon import lexicon
 from ragtriage.text.remark_model import chances
-from ragtriage.text.remark_rules import AGAIN, RULES, Remark
-from ragtriage.text.subjects import AUXILIARY
+
+_REMARKS = lexicon("remarks")
+
+Remark = Literal["", "gap", "refusal", "about", "pointer", "courtesy", "restated", "question", "lead-in"]
+"""`gap`: the sources don't say; `refusal`: the answer can't or won't; `about`: what the sources deal with; `pointer`:
+where else to look; `restated`: the user's own question in other words; `lead-in`: the words before a list. Empty: a
+claim."""
+
+
+AGAIN = _REMARKS.pattern("again")
+
+RULES: tuple[tuple[Remark, re.Pattern[str]], ...] = tuple(
+    (rule["kind"], re.compile(_REMARKS.filled(rule["pattern"]))) for rule in _REMARKS.entries["rules"]
+)
+"""Tried in order; matched at the beginning of the sentence, straight apostrophes, without marks."""
+
 
 ABOUT_SOURCES = frozenset({"gap", "refusal", "about"})
 """Kinds behind which "they" and "it" are the sources."""
-_PART = re.compile(
-    rf"(?:,|;|\s[–—])\s+(?=(?:but|however|though|although|yet|while|whereas|nevertheless|so|they|it|as|"
-    rf"since)\b[^,;]*\s\w|and\b[^,;]*\b(?:{AUXILIARY}|me|you)\b)|;\s+",
-    re.IGNORECASE,
-)
-_JOINED = re.compile(
-    r"(?:but|and|however|though|although|yet|while|whereas|so|as|since|nevertheless),?[ ]+", re.IGNORECASE
-)
+_PART = _REMARKS.pattern("part")
+_JOINED = _REMARKS.pattern("joined")
 _BECAUSE = re.compile(r"(?:as|since)\b", re.IGNORECASE)
-_SOURCES_NAMED = re.compile(r"\b(?:passages?|sources?|contexts?|excerpts?|snippets?)\b", re.IGNORECASE)
+_SOURCES_NAMED = _REMARKS.pattern("sources_named")
 _LONGEST = 1000
 _LACK = 0.6
 """From which chance on a clause's wording says that the sources lack what the query asks."""

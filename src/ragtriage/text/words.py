@@ -7,28 +7,18 @@ import unicodedata
 from functools import lru_cache
 from typing import Literal
 
-STOP = frozenset(
-    "the a an of in on at to for and or is are was were be been being by with as that this these those it its "
-    "from which who whom whose what when where why how do does did can could will would shall should may might "
-    "must has have had not no nor than then there their them they he him his she her hers we us our you your i me "
-    "my but if into about also more most such so any some each both all only just very s t don doesn isn aren ll "
-    "ve re d m".split()
-)
-NEGATIONS = frozenset(
-    "not no never none nobody nothing neither nor cannot without n't isn't aren't wasn't weren't don't doesn't didn't "
-    "can't couldn't won't wouldn't shouldn't mustn't hasn't haven't hadn't".split()
-)
-STRONG = frozenset(
-    "must always only never all every any shall required requires mandatory immediately exactly solely".split()
-)
-WEAK = frozenset(
-    "may might can could sometimes often usually typically generally possibly optional optionally recommended".split()
-)
-CONDITIONS = frozenset("unless except only if provided until before after excluding without".split())
-LINKS = frozenset("because since therefore thus hence due leading resulting causing caused so ensuring".split())
-OPENERS = frozenset(
-    "overall additionally furthermore moreover however therefore also in for the this these it when if".split()
-)
+from ragtriage.text.lexicon import lexicon
+
+_WORDS = lexicon("words")
+_QUESTIONS = lexicon("questions")
+
+STOP = _WORDS.words("stop")
+NEGATIONS = _WORDS.words("negations")
+STRONG = _WORDS.words("strong")
+WEAK = _WORDS.words("weak")
+CONDITIONS = _WORDS.words("conditions")
+LINKS = _WORDS.words("links")
+OPENERS = _WORDS.words("openers")
 MONTHS = frozenset("january february march april june july august september october november december".split())
 WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
 NUMBER_WORDS = {
@@ -42,19 +32,10 @@ NUMBER_WORDS = {
 del NUMBER_WORDS["one"]
 
 _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?", re.UNICODE)
-_CAUSE = re.compile(
-    r"\b(?:because|due to|since|so that|therefore|thus|caused?|reasons?|owing|in order to"
-    r"|result(?:s|ed)? (?:in|of|from))\b",
-    re.IGNORECASE,
-)
-_MANNER = re.compile(
-    r"\b(?:by|using|through|via|steps?|click|run|select|open|go to|first|then|must|should)\b", re.IGNORECASE
-)
+_CAUSE = _QUESTIONS.pattern("cause")
+_MANNER = _QUESTIONS.pattern("manner")
 _PLACE = re.compile(r"\b(?:in|at|near|from|on)\s+(?:the\s+)?[A-Z]")
-_DATE = re.compile(
-    r"\b(?:1\d{3}|20\d\d)\b|\b(?:day|week|month|year|hour|minute|century|morning|today|tomorrow|yesterday)s?\b",
-    re.IGNORECASE,
-)
+_DATE = _QUESTIONS.pattern("time")
 
 _SIGNS = {"when": _DATE, "why": _CAUSE, "how": _MANNER}
 

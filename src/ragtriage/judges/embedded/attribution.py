@@ -7,30 +7,16 @@ passages stand in no passage.
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
-_TEXTS = (
-    r"(?:passages?|sources?|documents?|documentation|contexts?|texts?|excerpts?|snippets?|articles?|information"
-    r"|materials?|contents?|results?)"
-)
-_GIVEN = (
-    r"(?:the\s+|these\s+|this\s+|your\s+)?"
-    r"(?:(?:given|provided|retrieved|above|following|available|supplied|cited|search)\s+)*"
-)
-_NUMBERS = r"(?:\s*(?:no\.|#)?\s*\[?\d+\]?(?:\s*(?:,|and|&|-|–)\s*\[?\d+\]?)*)?"
-_NAMED = rf"{_GIVEN}{_TEXTS}{_NUMBERS}(?:\s+(?:provided|given|above|retrieved))?"
-_LINK = (
-    r"(?:(?:therefore|so|overall|however|thus|additionally|finally|also|in summary|in short|hence|further|moreover)"
-    r",?\s+)?"
-)
-_SAYS = (
-    r"(?:also\s+|further\s+|only\s+)?(?:states?|says?|mentions?|notes?|explains?|suggests?|highlights?|indicates?|"
-    r"confirms?|shows?|describes?|reports?|specif(?:y|ies))\s+(?:that\s+)?"
-)
-_MARKS = re.compile(
-    rf"\s*\(\s*(?:see\s+|from\s+|in\s+)?{_TEXTS}\s*\[?\d[\d\s,&\]\[–-]*(?:and\s*\d+\s*)?\)"
-    r"|\s*\[\^?\d+(?:\s*[,–-]\s*\d+)*\]|\s*【[^】]{1,20}】",
-    re.IGNORECASE,
-)
+from ragtriage.text.lexicon import lexicon
+
+_RULES = lexicon("rules", Path(__file__).parent)
+
+_NAMED = _RULES.regex("named_text")
+_LINK = _RULES.regex("link")
+_SAYS = _RULES.regex("text_says")
+_MARKS = _RULES.pattern("attribution_marks")
 _LEADS = (
     re.compile(
         rf"^\s*{_LINK}(?:based (?:solely |only )?(?:on|upon)|according to|per"

@@ -13,11 +13,15 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
+from pathlib import Path
 
 from ragtriage.judges.embedded.denials import HIDDEN, NO_DENIAL, PART, UNPLAIN, denying, is_negation
 from ragtriage.judges.embedded.readings import Sentence, read_sentence
-from ragtriage.text import words as lexicon
+from ragtriage.text import words as vocabulary
+from ragtriage.text.lexicon import lexicon
 from ragtriage.text.short_answers import plainly
+
+_RULES = lexicon("rules", Path(__file__).parent)
 
 _OPPOSITES = (
     "above|below", "over|under", "increase|decrease", "increases|decreases", "increased|decreased", "rises|falls drops",
@@ -41,18 +45,10 @@ for _sides in ([frozenset(side.split()) for side in group.split("|")] for group 
     for _side in _sides:
         for _word in _side:
             _OTHERS[_word] = _OTHERS.get(_word, frozenset()).union(*_sides) - _side
-_TURNS = re.compile(
-    r"\b(?:only|unless|except|until|if|rather|instead|than|without|hardly|barely|nor|neither|few|little|both|either|or|"
-    r"myth|false|wrong|used to|no longer)\b",
-    re.IGNORECASE,
-)
-"""By which a clause may say something else of the same words."""
-_LIMITS = re.compile(r"\b(?:only|unless|except|until|if|after|once|but)\b", re.IGNORECASE)
-"""The same for a whole sentence."""
+_TURNS = _RULES.pattern("turns")
+_LIMITS = _RULES.pattern("limits")
 _CLAUSE = re.compile(r"[;:]\s+|,\s+|\s(?=(?:but|while|whereas|although|though)\s)|\s[–—-]\s")
-_INSERTED = re.compile(
-    r",\s*(?:however|therefore|though|of course|for example|in general|by default),\s*", re.IGNORECASE
-)
+_INSERTED = _RULES.pattern("inserted")
 _ASKED = re.compile(r"\?\W*$")
 _BREAKS = frozenset(",;:.!?()[]\n–—")
 _ALIKE = 5
@@ -68,24 +64,14 @@ _SAME = 0.8
 _NEARER = 0.3
 """How much less of the claim's words may stand near its own value."""
 _VALUE = re.compile(r"[€$£%]|\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?")
-_BETWEEN = frozenset(
-    "business calendar working consecutive full more additional further million billion thousand".split()
-)
-"""Words that may stand between a number and its unit."""
-_ORDER = re.compile(r"\b\d+(?:st|nd|rd|th)\b|\b(?:first|second|third|fourth|fifth|last)\b", re.IGNORECASE)
-"""What says which one, and not how many."""
+_BETWEEN = _RULES.words("between_number_and_unit")
+_ORDER = _RULES.pattern("order")
 _ROUNDED = 0.05
 """How far, of the larger, two numbers may be apart so that one is the other rounded."""
 _UNITS = (7.0, 12.0, 24.0, 30.0, 60.0, 100.0, 365.0, 1e3, 1e6, 1e9)
 """Days of a week, months of a year and so on."""
-_RELATIVE = re.compile(
-    r"\b(?:later|earlier|afterwards?|before (?:that|this|then)|after (?:that|this)|ago|between|each|every|"
-    r"in (?:all|total)|altogether|together|total|sum|"
-    r"(?:more|less|fewer)(?! than)|(?:cheap|dear|long|short|high|low|old|young)er)\b",
-    re.IGNORECASE,
-)
-"""By which a number is counted from another, or worked out."""
-_DAYS = frozenset(map(lexicon.stem, lexicon.MONTHS | lexicon.WEEKDAYS))
+_RELATIVE = _RULES.pattern("relative_number")
+_DAYS = frozenset(map(vocabulary.stem, vocabulary.MONTHS | vocabulary.WEEKDAYS))
 _YEAR = re.compile(r"1\d{3}|20\d\d")
 
 
@@ -123,8 +109,8 @@ def _said(text: str) -> _Said:
             denials, waiting = denials + 1, True
         elif waiting and word in UNPLAIN:
             waiting = False
-        elif word not in lexicon.STOP and word != "need":
-            stem = lexicon.number(word) if word[0].isdigit() else lexicon.stem(lexicon.fold(word))
+        elif word not in vocabulary.STOP and word != "need":
+            stem = vocabulary.number(word) if word[0].isdigit() else vocabulary.stem(vocabulary.fold(word))
             denied = stem if waiting else denied
             waiting = False
             stems.append(stem)
@@ -142,7 +128,7 @@ def _clauses(text: str) -> tuple[Sentence, ...]:
 @lru_cache(4096)
 def _folded(text: str) -> frozenset[str]:
     """The words of a text, small ones too."""
-    return frozenset(map(lexicon.fold, lexicon.tokens(text)))
+    return frozenset(map(vocabulary.fold, vocabulary.tokens(text)))
 
 
 def _shared(own: Collection[str], stems: Collection[str]) -> float:
@@ -205,21 +191,21 @@ def _opposed(claim: Sentence, sentences: Sequence[Sentence]) -> str:
 
 
 def _with_opposite(claim: Sentence, word: str, others: frozenset[str], sentences: Sequence[Sentence]) -> str:
-    rest = claim.stemset - {lexicon.stem(word)}
+    rest = claim.stemset - {vocabulary.stem(word)}
     both = {word, *others}
     found = ""
     told = [one for one in sentences if not _ASKED.search(one.text)]
     for sentence, clause in ((one, part) for one in told for part in (one, *_clauses(one.text))):
         there = _folded(clause.text)
         shared = _shared(rest, clause.stemset)
-        if shared >= _AGREES and (word in there or lexicon.stem(word) in clause.stemset):
+        if shared >= _AGREES and (word in there or vocabulary.stem(word) in clause.stemset):
             return ""
         if (
             there & others
             and word not in there
             and _in_order(claim.stems, clause.stems)
             and clause.negated == claim.negated
-            and _nearly_all(claim, shared, clause.stemset | {lexicon.stem(word)})
+            and _nearly_all(claim, shared, clause.stemset | {vocabulary.stem(word)})
             and _comparable(claim.text, clause.text, sentence.text, both)
         ):
             found = found or sentence.text
@@ -291,8 +277,8 @@ def _read_values(parts: Sequence[str]) -> Iterator[tuple[str, str]]:
     for at, part in enumerate(parts):
         if not part[0].isdigit():
             continue
-        before = lexicon.fold(parts[at - 1]) if at else ""
-        after = [lexicon.fold(one) for one in parts[at + 1 : at + 3]]
+        before = vocabulary.fold(parts[at - 1]) if at else ""
+        after = [vocabulary.fold(one) for one in parts[at + 1 : at + 3]]
         unit = next((one for one in after if one not in _BETWEEN), "")
         if {before, unit} & {
             "€",
@@ -309,14 +295,14 @@ def _read_values(parts: Sequence[str]) -> Iterator[tuple[str, str]]:
             "gbp",
         }:
             kind = "money"
-        elif before in lexicon.MONTHS or unit in lexicon.MONTHS:
-            kind = before if before in lexicon.MONTHS else unit
+        elif before in vocabulary.MONTHS or unit in vocabulary.MONTHS:
+            kind = before if before in vocabulary.MONTHS else unit
         elif unit in {"%", "percent"}:
             kind = "%"
         elif _YEAR.fullmatch(part):
             kind = "year"
-        elif ":" in part or not unit or not unit.isalpha() or unit in lexicon.STOP:
+        elif ":" in part or not unit or not unit.isalpha() or unit in vocabulary.STOP:
             kind = ""
         else:
-            kind = lexicon.stem(unit)
-        yield lexicon.number(part), kind
+            kind = vocabulary.stem(unit)
+        yield vocabulary.number(part), kind

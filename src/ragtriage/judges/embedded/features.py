@@ -12,12 +12,11 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from ragtriage.judges.embedded.comparison import Comparison
+from ragtriage.judges.embedded.comparison import Comparison, along
 from ragtriage.judges.embedded.encoder import Vector
 from ragtriage.judges.embedded.evidence import Evidence
-from ragtriage.judges.embedded.matrix_products import along
 from ragtriage.judges.embedded.readings import Sentence
-from ragtriage.text import words as lexicon
+from ragtriage.text import words as vocabulary
 from ragtriage.text.remarks import remark
 from ragtriage.text.short_answers import dates_agree
 
@@ -40,7 +39,7 @@ _AGREES = (
 _WANTS = (
     "asked for is there", "asked for is missing", "new name", "new number", "cause or manner", "gap to the others",
     "question length", "text length", "lines", "says that it isn't known",
-    *(f"asks {kind}" for kind in lexicon.QUESTION_TYPES),
+    *(f"asks {kind}" for kind in vocabulary.QUESTION_TYPES),
     *(f"asks {kind} and it is there" for kind in ("who", "when", "where", "number", "why", "how")),
 )  # fmt: skip
 _AROUND = (
@@ -118,18 +117,18 @@ def _wants(c: Comparison, question: Sentence, evidence: Evidence) -> list[float]
     """Whether the best window holds the kind of thing that is asked for."""
     window = evidence.window(c.best)
     text = " ".join(s.text for s in window)
-    kind = lexicon.question_type(question.text)
+    kind = vocabulary.question_type(question.text)
     names = any(name not in question.stemset for s in window for name in s.names)
     numbers = any(number not in question.numbers for s in window for number in s.numbers)
-    holds = lexicon.holds_type(kind, text, names=names, numbers=numbers)
+    holds = vocabulary.holds_type(kind, text, names=names, numbers=numbers)
     exact = kind not in {"what", "yesno"}
     gap = float(c.cosines[0].max() - np.median(c.cosines[0]))
     return [
         float(exact and holds), float(exact and not holds), float(names), float(numbers),
-        float(lexicon.holds_type("why", text, names=names, numbers=numbers)), gap,
+        float(vocabulary.holds_type("why", text, names=names, numbers=numbers)), gap,
         math.log1p(question.words), math.log1p(evidence.words), math.log1p(len(evidence.sentences)),
         float(any(s.negated and remark(s.text) in {"gap", "refusal"} for s in window)),
-        *(float(kind == k) for k in lexicon.QUESTION_TYPES),
+        *(float(kind == k) for k in vocabulary.QUESTION_TYPES),
         *(float(kind == k and holds) for k in ("who", "when", "where", "number", "why", "how")),
     ]  # fmt: skip
 
@@ -227,8 +226,8 @@ def same_answer(
         cosines: of the truth, and of the question together with the truth, to the response's best sentence.
     """
     said = [stem for s in response.sentences for stem in s.stems]
-    plain = " ".join(lexicon.fold(t) for s in response.sentences for t in lexicon.tokens(s.text))
-    true = " ".join(lexicon.fold(t) for t in lexicon.tokens(truth.text))
+    plain = " ".join(vocabulary.fold(t) for s in response.sentences for t in vocabulary.tokens(s.text))
+    true = " ".join(vocabulary.fold(t) for t in vocabulary.tokens(truth.text))
     contained = bool(true) and f" {true} " in f" {plain} "
     names = frozenset[str]().union(*(s.names for s in response.sentences)) - query.stemset - truth.stemset
     numbers = response.numbers - query.numbers - truth.numbers

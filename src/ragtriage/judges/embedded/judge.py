@@ -19,10 +19,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ragtriage import text as decompose
 from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question, essential
 from ragtriage.core.verdicts import Answer, Failure, Verdict
-from ragtriage.judges.embedded.claim_by_claim import claimwise, weakest
-from ragtriage.judges.embedded.declining_answers import refused
 from ragtriage.judges.embedded.question_batches import Gatherer
-from ragtriage.judges.embedded.verdict import verdict_of
+from ragtriage.judges.embedded.verdict import claimwise, refused, verdict_of, weakest
 from ragtriage.judges.protocol import Estimate
 
 if TYPE_CHECKING:
@@ -132,10 +130,10 @@ class EmbeddedJudge:
         with self._lock:
             if self._loaded is None:
                 from ragtriage.judges.embedded.encoder import KEPT, Encoder  # noqa: PLC0415 - see the docstring
+                from ragtriage.judges.embedded.evidence import Library  # noqa: PLC0415 - see the docstring
                 from ragtriage.judges.embedded.fitted_models import load  # noqa: PLC0415 - see the docstring
                 from ragtriage.judges.embedded.matcher import Matcher  # noqa: PLC0415 - see the docstring
                 from ragtriage.judges.embedded.scorer import Scorer  # noqa: PLC0415 - see the docstring
-                from ragtriage.judges.embedded.text_memory import Library  # noqa: PLC0415 - see the docstring
 
                 encoder = Encoder(threads=self._threads, kept=KEPT if self._kept is None else self._kept)
                 matcher = None if self._fast else Matcher(encoder.pieces, threads=self._threads)

@@ -9,22 +9,15 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from pathlib import Path
 
-from ragtriage.text import words as lexicon
+from ragtriage.text import words as vocabulary
+from ragtriage.text.lexicon import lexicon
 
-_HOW = re.compile(
-    r"\bhow (?:do|does|can|could|should|would|must|to)\b|\b(?:the|all|which|what) (?:steps|instructions|procedure)\b"
-    r"|\b(?:steps?|instructions?|procedure|guide|walk) (?:to|for|me|through)\b",
-    re.IGNORECASE,
-)
-_OPEN = re.compile(
-    r"(?:^|[.!?:]\s+)(?:(?:hi|hello|please|kindly|can you|could you|would you|will you|i need you to|help me),? )*"
-    r"(?:(?:briefly |shortly )?(?:summari[sz]e|compare|describe|outline|write|draft|compose|introduce)\b|"
-    r"(?:tell|give|show|send) (?:me|us) (?:more |all |everything |something |a bit )?(?:about|an? \w*\s?(?:summary|"
-    r"overview|comparison|description|outline)|the (?:story|history))\b|"
-    r"what(?:['’]s| is| was) the (?:story|history) of\b)",
-    re.IGNORECASE,
-)
+_RULES = lexicon("rules", Path(__file__).parent)
+
+_HOW = _RULES.pattern("how_to")
+_OPEN = _RULES.pattern("open_request")
 _STEP = re.compile(r"^[ \t>]*(?:#+ )?(?:\*\*)?(?:step )?(\d{1,2})[.):]\s", re.IGNORECASE | re.MULTILINE)
 _END = re.compile(r"\n[ \t]*\n(?=[^\s\d#>`*-])")
 """Where a paragraph follows that is neither a step nor part of one."""
@@ -60,7 +53,11 @@ def _stands_in(claim: str, words: str) -> bool:
 def _names(lead: str, query: str) -> bool:
     """Whether the words before a list hold at least two, and half, of those that a query asks with."""
     asked, there = (
-        {lexicon.stem(lexicon.fold(word)) for word in lexicon.tokens(text) if lexicon.fold(word) not in lexicon.STOP}
+        {
+            vocabulary.stem(vocabulary.fold(word))
+            for word in vocabulary.tokens(text)
+            if vocabulary.fold(word) not in vocabulary.STOP
+        }
         for text in (query, lead)
     )
     return len(asked & there) > 1 and len(asked & there) >= _NAMES_IT * len(asked)

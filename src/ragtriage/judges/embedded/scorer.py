@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,23 +20,22 @@ from ragtriage import text as decompose
 from ragtriage.core.questions import Question
 from ragtriage.judges.embedded import features
 from ragtriage.judges.embedded.attribution import bare
-from ragtriage.judges.embedded.comparison import Comparison, compare
+from ragtriage.judges.embedded.comparison import Comparison, along, between, compare
 from ragtriage.judges.embedded.contradictions import contradicting
 from ragtriage.judges.embedded.encoder import Encoded, Vector
-from ragtriage.judges.embedded.evidence import Evidence
+from ragtriage.judges.embedded.evidence import Evidence, Library
 from ragtriage.judges.embedded.fitted_models import PIECEWISE, Fusion, Model
-from ragtriage.judges.embedded.matcher import Matcher
-from ragtriage.judges.embedded.matcher_pairs import Pair, parts, passage
-from ragtriage.judges.embedded.matrix_products import along, between
+from ragtriage.judges.embedded.matcher import Matcher, Pair, parts, passage
 from ragtriage.judges.embedded.readings import Sentence
 from ragtriage.judges.embedded.requested_items import is_item, is_open, is_step
-from ragtriage.judges.embedded.scored import Scored
 from ragtriage.judges.embedded.short_replies import asserted, replies
-from ragtriage.judges.embedded.text_memory import Library
 from ragtriage.judges.embedded.unsupported_names import foreign_names
 from ragtriage.judges.embedded.unsupported_numbers import derived, foreign_numbers
-from ragtriage.judges.embedded.verdict import Cuts
+from ragtriage.judges.embedded.verdict import Cuts, Scored
+from ragtriage.text.lexicon import lexicon
 from ragtriage.text.short_answers import plainly
+
+_RULES = lexicon("rules", Path(__file__).parent)
 
 _WIDEST = 2048
 """Sentences of a context that are looked at."""
@@ -266,9 +266,7 @@ def claimed(query: str, response: tuple[str, ...]) -> str:
 
 _CODE = re.compile(r"\S\s*\n\s*\S|^\s*[{\[]\s*\"")
 """Claims of several lines are blocks of code, others are brought into one."""
-_OPEN = re.compile(
-    r"\b(?:it|its|they|them|their|theirs|this|that|these|those|he|she|him|her|his|hers|one|ones)\b", re.IGNORECASE
-)
+_OPEN = _RULES.pattern("unresolved_pronoun")
 
 
 def _subject(question: Question) -> str:

@@ -8,11 +8,15 @@ can be of the kind that is asked for.
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from ragtriage.judges.embedded.readings import read_sentence
 from ragtriage.text import split_questions
-from ragtriage.text.subjects import AUXILIARY, stands_alone, subject
+from ragtriage.text.lexicon import lexicon
+from ragtriage.text.pronouns import AUXILIARY, stands_alone, subject
 from ragtriage.text.words import MONTHS, NUMBER_WORDS, WEEKDAYS, question_type, tokens
+
+_RULES = lexicon("rules", Path(__file__).parent)
 
 WORDS = 12
 """Up to so many words a text without a subject is a short reply."""
@@ -20,17 +24,8 @@ LONGER = 24
 """Up to so many, if it has no auxiliary either, and no word of the question: a list of things, a reason, a way."""
 _AUXILIARY = re.compile(rf"\b{AUXILIARY}\b", re.IGNORECASE)
 
-_TIME = frozenset(
-    "second minute hour day night week weekend month quarter year decade century spring summer autumn fall winter "
-    "morning noon midday afternoon evening midnight today tomorrow yesterday tonight now then never always immediately "
-    "soon later earlier before after during since until till when whenever while once upon every daily weekly monthly "
-    "quarterly yearly annually ago end start beginning easter christmas".split()
-)
-_AMOUNT = frozenset(
-    "no none nothing zero one once twice thrice both all any every each half third quarter double dozen pair few "
-    "several many most some unlimited infinite indefinitely forever free never always as hundreds thousands millions "
-    "percent daily weekly monthly quarterly yearly annually until up".split()
-)
+_TIME = _RULES.words("time_words")
+_AMOUNT = _RULES.words("amount_words")
 _DIGIT = re.compile(r"\d")
 _NAME = re.compile(r"(?<!^)\b[A-Z]")
 _YES_NO = re.compile(r"\W*(?:(yes|yeah|yep|correct|right|true)|no|nope|false|incorrect)\b", re.IGNORECASE)

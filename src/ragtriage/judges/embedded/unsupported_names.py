@@ -11,10 +11,14 @@ import calendar
 import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
+from pathlib import Path
 
-from ragtriage.judges.embedded.deadlines import worked_out
+from ragtriage.judges.embedded.calculated_dates import worked_out
 from ragtriage.judges.embedded.readings import Sentence
-from ragtriage.text import words as lexicon
+from ragtriage.text import words as vocabulary
+from ragtriage.text.lexicon import lexicon
+
+_RULES = lexicon("rules", Path(__file__).parent)
 
 _WORD = r"[^\W\d_]+(?:['’][^\W\d_]+)?"
 _CAPITAL = r"[A-ZÀ-ÖØ-Þ][^\W\d_]*(?:['’][^\W\d_]+)?"
@@ -29,13 +33,8 @@ _BACK = 40
 """Letters before a name that are looked at."""
 _HEADING = re.compile(r"\W*:")
 _ACRONYM = re.compile(r"[A-Z]{2,}(?:['’]?s)?")
-_PLAIN = frozenset(
-    "mr mrs ms miss dr prof professor sir dame lord lady st sr jr step note yes no ok passage passages source sources "
-    "document documents context section chapter figure table id fahrenheit celsius christ english european american "
-    "asian african western internet web".split()
-)
-"""Words with a capital that name nobody, or that everybody may add."""
-_FIRST = lexicon.STOP | frozenset("under according during since per see before after while unlike within".split())
+_PLAIN = _RULES.words("no_names")
+_FIRST = vocabulary.STOP | frozenset("under according during since per see before after while unlike within".split())
 """Words with a capital before a name that only begin a sentence."""
 _SAME = tuple(
     frozenset(group.split())
@@ -63,13 +62,9 @@ _UPPER = re.compile(r"\b[A-Z]{2,}\b")
 _DOTTED = re.compile(r"\b(?:[A-Z]\.){2,}")
 _CUT = re.compile(r"\b[A-Z][a-z]{2,3}\b")
 _MAY = re.compile(r"\bMay\b")
-_REACHES = re.compile(
-    r"\b(?:until|till|about|around|approximately|from|between|within|by|due|ends?|ending|runs?|ran|leaves?|lasts?)\b",
-    re.IGNORECASE,
-)
-_OFF = re.compile(r"\b(?:closed|shut|unavailable|off|except)\b", re.IGNORECASE)
-"""By which a day is named of which the evidence needn't speak."""
-_LASTS = re.compile(r"\b(?:days?|weeks?|months?|quarters?|years?|hours?|daily|weekly|monthly|yearly)\b", re.IGNORECASE)
+_REACHES = _RULES.pattern("reaches")
+_OFF = _RULES.pattern("off")
+_LASTS = _RULES.pattern("lasts")
 _ALIKE = 4
 """Letters at the beginning by which two words are forms of one name: Germany, German."""
 _SHARED = 0.5
@@ -113,8 +108,8 @@ def _names(claim: str) -> Iterator[list[str]]:
         if _BEGINS.search(claim[max(0, match.start() - _BACK) : match.start()]):
             if _HEADING.match(claim, match.end()):
                 continue
-            words = words[1:] if len(words) == 1 or lexicon.fold(words[0]) in _FIRST else words
-        words = [word for word in words if len(word) > 1 and lexicon.fold(word) not in _PLAIN]
+            words = words[1:] if len(words) == 1 or vocabulary.fold(words[0]) in _FIRST else words
+        words = [word for word in words if len(word) > 1 and vocabulary.fold(word) not in _PLAIN]
         if words:
             yield words
 
@@ -133,15 +128,15 @@ class _There:
 
     def has(self, word: str) -> bool:
         """Whether a word of a name stands there, in whatever form."""
-        folded = _dated(word) or lexicon.fold(word)
+        folded = _dated(word) or vocabulary.fold(word)
         words, glued = _words(self._texts)
         if any(folded in _reached(text) for text in self._texts):
             return True
-        if folded == "may" or (folded in lexicon.MONTHS and folded not in words):
+        if folded == "may" or (folded in vocabulary.MONTHS and folded not in words):
             return any(folded in _months(text) for text in self._texts)
-        if lexicon.stem(folded) in self._known or folded in words or folded in lexicon.STOP:
+        if vocabulary.stem(folded) in self._known or folded in words or folded in vocabulary.STOP:
             return True
-        if folded in lexicon.WEEKDAYS:
+        if folded in vocabulary.WEEKDAYS:
             part = "weekend" if folded in {"saturday", "sunday"} else "weekday"
             return not words.isdisjoint({folded[:3], folded[:4], folded[:5], part, f"{part}s", "daily", "everyday"})
         return (
@@ -159,7 +154,7 @@ class _There:
 @lru_cache(8)
 def _words(texts: tuple[str, ...]) -> tuple[frozenset[str], str]:
     """The distinct words of texts, and all of them without what is between them."""
-    folded = [lexicon.fold(word) for text in texts for word in _WORDS.findall(_dotless(text))]
+    folded = [vocabulary.fold(word) for text in texts for word in _WORDS.findall(_dotless(text))]
     return frozenset(folded), "".join(folded)
 
 
@@ -192,7 +187,7 @@ def _reached(text: str) -> frozenset[str]:
 @lru_cache(64)
 def _short(text: str) -> frozenset[str]:
     """The first three letters of short words with a capital, as names are cut: "Lib Dems", "Sept."."""
-    return frozenset(word[:3].lower() for word in _CUT.findall(text) if word.lower() not in lexicon.STOP)
+    return frozenset(word[:3].lower() for word in _CUT.findall(text) if word.lower() not in vocabulary.STOP)
 
 
 @lru_cache(64)
@@ -207,8 +202,8 @@ def _months(text: str) -> frozenset[str]:
 
 def _dated(word: str) -> str:
     """The month or day of the week that a word names, also several of them; empty if it names none."""
-    folded = lexicon.fold(word).removesuffix("s")
-    return folded if folded in lexicon.MONTHS | lexicon.WEEKDAYS else ""
+    folded = vocabulary.fold(word).removesuffix("s")
+    return folded if folded in vocabulary.MONTHS | vocabulary.WEEKDAYS else ""
 
 
 def _alike(one: str, other: str) -> bool:
@@ -219,7 +214,7 @@ def _alike(one: str, other: str) -> bool:
 
 def _otherwise(claim: Sentence, name: Sequence[str], sentences: Sequence[Sentence]) -> bool:
     """Whether a sentence says much of the claim with another name in it."""
-    own = claim.stemset - {lexicon.stem(lexicon.fold(word)) for word in name}
+    own = claim.stemset - {vocabulary.stem(vocabulary.fold(word)) for word in name}
     return bool(own) and any(
         len(own & sentence.stemset) >= _SHARED * len(own)
         and sentence.negated == claim.negated

@@ -11,48 +11,25 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
+from pathlib import Path
 
-from ragtriage.judges.embedded.calculations import SMALLEST, near, worked_out
-from ragtriage.judges.embedded.deadlines import worked_out as dates_worked_out
+from ragtriage.judges.embedded.calculated_dates import worked_out as dates_worked_out
+from ragtriage.judges.embedded.calculated_numbers import SMALLEST, near, worked_out
+from ragtriage.text.lexicon import lexicon
 from ragtriage.text.short_answers import plainly
 from ragtriage.text.words import number
+
+_RULES = lexicon("rules", Path(__file__).parent)
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _LISTED = re.compile(r"^\s*\(?\d{1,2}[.)](?=\s|$)|\n[^\S\n]*\(?\d{1,2}[.)](?=\s|$)")
 """The number of a list's item, also of the next one that was cut off behind a sentence."""
-_POINTING = re.compile(
-    r"\b(?:passages?|sources?|documents?|contexts?|excerpts?|articles?|steps?|options?|points?|items?)\s+\d+"
-    r"(?:\s*(?:,|and|&|or|to|-|–)\s*\d+)*|\b24/7\b|(?<=\d{4})[/–-]\d\d\b",
-    re.IGNORECASE,
-)
-"""What names a place in the sources or in the response, or belongs to a year, and states no number."""
-_COUNTED = re.compile(
-    r"\b(?:two|three|four|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last)\b"
-    r"|(?<=\d)(?:st|nd|rd|th)\b"
-    r"|(?<=\ball )(?:five|six|seven|eight|nine|ten|eleven|twelve)\b"
-    r"|(?<=\bof )(?:the |these |those |its |their )?(?:five|six|seven|eight|nine|ten|eleven|twelve)\b",
-    re.IGNORECASE,
-)
-"""Words that count what stands in the sources more often than they repeat a number from there."""
+_POINTING = _RULES.pattern("pointing")
+_COUNTED = _RULES.pattern("counted")
 _DECADE = re.compile(r"\b(\d{3}0)['’]?s\b")
-_DIFFERS = re.compile(
-    r"\b(?:lasted|took|short(?:er)?|more|less|fewer|lower|higher|left|remain\w*|differ\w*|ahead|behind|long(?:er)?|earlier|later?|older|"
-    r"younger|cheaper|gap|extra|over|under|above|below|saves?|surplus|missing|by|another|further|apart|between)\b",
-    re.IGNORECASE,
-)
-_CALCULATES = re.compile(
-    r"\b(?:(?:in )?all|altogether|totals?|together|sum|makes?|com(?:es?|ing) to|amount\w* to|adds?|leav\w+|left|"
-    r"remain\w*|short|more|less|fewer|(?:dear|cheap|long|short|high|low|earli|lat|young|old)er|after|before|until|between|"
-    r"differ\w*|ahead|behind|apart|another|further|extra|by|half|halves|twice|doubl\w+|times|each|per|average\w*|"
-    r"about|around|roughly|approximately|some|almost|nearly|over|under|above|below|would|thus|therefore|hence|which is|"
-    r"that is|that's|sav\w+|pays?|costs?|rose|ris\w+|gr[eo]w\w*|fell|fall\w*|drop\w*|increas\w+|decreas\w+|went|goes|"
-    r"gone|from|off|takes?|took|old|aged|(?:small|large|low|high|cheap|dear)est|minimum|maximum|round trip|if|suppose|"
-    r"example)\b|[=×+*−]",
-    re.IGNORECASE,
-)
-"""What a claim holds that says something which was worked out."""
-_TOTALS = re.compile(r"\b(?:in all|altogether|in total|(?:a )?total of|together)\b", re.IGNORECASE)
-"""By which a claim says that a number, small ones too, is the sum of two others."""
+_DIFFERS = _RULES.pattern("differs")
+_CALCULATES = _RULES.pattern("calculates")
+_TOTALS = _RULES.pattern("totals")
 _HOURS = re.compile(r"\bhours?\b", re.IGNORECASE)
 _CLOCK = re.compile(r"\b\d{1,2}(?::\d\d|\s?[ap]\.?m\b)|\bo['’]clock\b", re.IGNORECASE)
 _SCALES = (

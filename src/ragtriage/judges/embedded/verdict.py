@@ -3,13 +3,38 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ragtriage.core.questions import Question
-from ragtriage.core.verdicts import Answered, Verdict
-from ragtriage.judges.embedded.scored import Scored
+from ragtriage.core.verdicts import Answer, Answered, Verdict
+from ragtriage.text import declines, split_claims, split_sentences
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What was found for one question."""
+
+    probability: float
+    """Of yes, in (0, 1)."""
+    quote: str = ""
+    """What it rests on most: the closest passage, sentence or true answer."""
+    missing: tuple[str, ...] = ()
+    """Numbers, names and words of the claim that stand nowhere in the evidence."""
+    foreign: tuple[str, ...] = ()
+    """Numbers, names, months and days of the claim that nothing in the evidence or the query accounts for."""
+    derived: bool = False
+    """Whether the claim states a date or number that the response works out rightly, and that stands nowhere."""
+    denied: str = ""
+    """A sentence of the evidence that contradicts the claim in one detail."""
+    cosine: float | None = None
+    """Similarity only: with the closest of the others, in [-1, 1]."""
+    table: bool = False
+    """Whether the evidence is mostly rows and fields, or the claim is code: both are read less well."""
+    lean: float = 0.0
+    """Log odds by which the probability leans to yes on purpose."""
+
 
 _QUOTE = 120
 """Characters of a passage that an explanation quotes."""
@@ -91,3 +116,48 @@ def _quoted(text: str) -> str:
     if len(text) > _QUOTE:
         text = text[:_QUOTE].rsplit(" ", 1)[0] + " …"
     return f"“{text}”"
+
+
+SHOWN = 120
+"""Characters of a claim that are quoted."""
+_ORDER = {"no": 0, "unknown": 2, "yes": 3}
+"""The weakest first; a failure stands behind no, since it might have been any."""
+
+
+def claimwise(question: Question) -> tuple[Question, ...]:
+    """One question a claim, for a part of a response that has several sentences; else the question itself."""
+    if question.kind != "supported" or not question.context or len(split_sentences(question.subject)) < 2:
+        return (question,)
+    claims = [c.text for c in split_claims(question.subject, question.query) if not c.remark]
+    return tuple(replace(question, subject=claim) for claim in claims) if len(claims) > 1 else (question,)
+
+
+def weakest(asked: Sequence[Question], answers: Sequence[Answer]) -> Answer:
+    """The answer that decides: the weakest one, which says which claim it is about."""
+    question, found = min(zip(asked, answers, strict=True), key=lambda pair: _rank(pair[1]))
+    if len(asked) == 1 or not isinstance(found, Verdict):
+        return found
+    said = question.subject if len(question.subject) <= SHOWN else question.subject[: SHOWN - 1] + "…"
+    return replace(found, explanation=f"“{said}”: {found.explanation}")
+
+
+def _rank(answer: Answer) -> tuple[int, float]:
+    return (_ORDER[answer.value], answer.score or 0.0) if isinstance(answer, Verdict) else (1, 0.0)
+
+
+def refused(question: Question) -> Verdict | None:
+    """The verdict on `same_answer` where refusals decide it; None elsewhere."""
+    if question.kind != "same_answer":
+        return None
+    own = declines(question.query, question.subject)
+    if own.value != "yes":
+        return None
+    if question.at is None:
+        return Verdict("no", 1.0 - _sure(own), _sure(own), "The response declines, so it gives no true answer.")
+    others = [declines(question.query, text) for text in question.evidence]
+    sure = min(_sure(own), max((_sure(other) for other in others if other.value == "yes"), default=0.0))
+    return Verdict("yes", sure, sure, "Both decline to answer.") if sure else None
+
+
+def _sure(told: Verdict) -> float:
+    return 1.0 if told.score is None else told.score

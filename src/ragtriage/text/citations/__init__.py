@@ -1,5 +1,5 @@
 """What a response cites, found without a judge.
 
-Its marks (`marks`), its list of references (`references`), what the marks name (`names`), the segments between them
-(`segments`), and what a segment is held against (`targets`).
+Its marks (`marks`), its list of references and what the marks name (`references`), its text without marks (`removal`),
+the segments between marks (`segments`), and what a segment is held against (`targets`).
 """

@@ -1,4 +1,4 @@
-"""What leaves a text with its citation marks, so that a judge is asked about what is said and nothing else.
+"""A text without its citation marks, so that a judge is asked about what is said and nothing else.
 
 The commas between marks, a "see" or "cf." before them and the parentheses around them go too. A mark that stands for
 words stays as words: "According to [1], the ferry leaves" becomes "According to source 1, the ferry leaves".
@@ -7,86 +7,40 @@ words stays as words: "According to [1], the ferry leaves" becomes "According to
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ragtriage.text.blocks import Block, blocks
 from ragtriage.text.citations.marks import Mark
+from ragtriage.text.lexicon import lexicon
+
+_CITATIONS = lexicon("citations")
 
 _BETWEEN = re.compile(r"(?:[ \t]*[,;&/+][ \t]*(?:and[ \t]+|&[ \t]*)?|[ \t]+(?:and|&)[ \t]+|[ \t]*[-–][ \t]*|[ \t]*)")
-_SOURCE = (
-    r"(?:(?:the[ \t]+)?(?:sources?|references?|citations?|documents?|docs?|refs?\.?|passages?|quellen?|dokumente?n?))"
-)
-_SEE = (
-    r"(?:(?:see(?:[ \t]+also)?|cf\.?|compare|from|in|e\.g\.,?|siehe(?:[ \t]+auch)?|vgl\.?|"
-    rf"{_SOURCE})[ \t]*:?[ \t]*)"
-)
-_OPENED = re.compile(rf"[ \t]*[(\[][ \t]*{_SEE}{{0,3}}\Z", re.IGNORECASE)
-_POINTED = re.compile(
-    rf"[ \t]*,?[ \t]*\b(?:(?:see(?:[ \t]+also)?|cf\.?|siehe(?:[ \t]+auch)?|vgl\.?)[ \t]*:?(?:[ \t]*{_SOURCE})?|"
-    rf"{_SOURCE}[ \t]*:)[ \t]*\Z",
-    re.IGNORECASE,
-)
+_OPENED = _CITATIONS.pattern("opened")
+_POINTED = _CITATIONS.pattern("pointed")
 _CLOSED = re.compile(r"[ \t]*[)\]]")
 _OVER = re.compile(r"[ \t]*(?:[.!?;:,)*_]|\r?\n|$)")
 _ENDED = re.compile(r"(?:^|[.!?…\n])[ \t]*\Z")
 _STOP = re.compile(r"[ \t]*\.(?=\s|$)")
-_SAYS = re.compile(
-    r"[ \t]+(?:(?:also|only|clearly|explicitly|both|all|further|even|auch|zudem) )?(?:says?|said|states?|stated|notes?|"
-    r"noted|shows?|showed|reports?|reported|explains?|explained|gives?|gave|lists?|listed|names?|named|mentions?|"
-    r"mentioned|confirms?|confirmed|adds?|added|suggests?|suggested|indicates?|indicated|describes?|described|does|do|"
-    r"did|doesn['’]t|don['’]t|didn['’]t|is|are|was|were|has|have|had|agrees?|disagrees?|contradicts?|covers?|covered|puts?|"
-    r"claims?|claimed|tells?|told|makes?|made|points?|recommends?|recommended|warns?|warned|defines?|defined|argues?|"
-    r"argued|finds?|found|observes?|observed|concludes?|concluded|proposes?|proposed|introduces?|introduced|presents?|"
-    r"presented|provides?|provided|offers?|offered|discusses|discussed|focuses|focused|contains?|includes?|requires?|"
-    r"estimates?|estimated|uses?|used|refers?|writes?|wrote|can|cannot|may|will|would|sets?|specifies|supports?|"
-    r"(?:be)?sagt|besagen|sagen|nennt|nennen|zeigt|zeigen|erwähnt|erwähnen|berichtet|berichten|schreibt|schreiben|"
-    r"erklärt|erklären|beschreibt|beschreiben|enthält|enthalten|bestätigt|bestätigen|widerspricht|gibt|geben|ist|sind|"
-    r"hat|haben|weist|listet|empfiehlt|meint)\b"
-)
-"""Behind a mark that does something, and so stands for its source."""
-_JOINS = re.compile(
-    r"\b(?:as|than|both|while|whereas|and|or|but|that|if|because|since|although|though|where|only|dass|während|wie|"
-    r"aber|und|oder)[ \t]+\Z",
-    re.IGNORECASE,
-)
-_OF = re.compile(
-    r"\b(?:according to|based on|as per|per|unlike|in line with|consistent with|contrary to|compared (?:to|with)|"
-    r"referr?(?:ing|s)? to|(?:stated|described|shown|found|listed|given|stands?|reported|confirmed|"
-    r"mentioned|explained|noted|said|taken|comes|written|set out|defined|quoted|cited|table|section|page|chapter|"
-    r"(?:table|section|page|chapter) \d{1,3}) (?:in|from|by|of)|laut|gemäß|selon|d['’]après|según|secondo|volgens)"
-    r"[ \t]+\Z",
-    re.IGNORECASE,
-)
-_BEGIN = r"(?:\A|[.!?…][\"”’)]?[ \t]+|\n)[ \t>]*(?:(?:[-*+•]|\d{1,3}[.)])[ \t]+)?"
-_IN = re.compile(
-    rf"{_BEGIN}(?:As |Also )?(?:in|from|by|like|on|with|under|following|nach|aus|bei|von|dans|en|selon)[ \t]+\Z",
-    re.IGNORECASE,
-)
-"""A sentence that begins so has what follows for its object."""
-_FROM = re.compile(r"\b(?:from|nach|aus)[ \t]+\Z", re.IGNORECASE)
-_POINTS = re.compile(r"\b(?:see(?: also)?|cf\.?|compare)[ \t]+\Z", re.IGNORECASE)
-_MORE = r"(?:(?:more|further|additional|full|complete) )*(?:details?|information|info|context|reading)\b[^.!?\n]{0,60}"
-_POINTER = re.compile(
-    rf"{_BEGIN}(?:for {_MORE}[ ,](?:see(?: also)?|refer to|consult|check|read)|{_MORE} (?:in|at|under)|"
-    rf"(?:please )?(?:consult|check|read))[ \t]+(?:{_SOURCE}[ \t]+)?\Z",
-    re.IGNORECASE,
-)
-"""A sentence that is nothing but words before a mark; `remark_rules` has it for no claim."""
+_SAYS = _CITATIONS.pattern("says")
+_JOINS = _CITATIONS.pattern("joins")
+_OF = _CITATIONS.pattern("of")
+_BEGIN = _CITATIONS.regex("begin")
+_IN = _CITATIONS.pattern("in")
+_FROM = _CITATIONS.pattern("from")
+_POINTS = _CITATIONS.pattern("points")
+_POINTER = _CITATIONS.pattern("pointer")
 _WORD = re.compile(r"[ \t]+(?!(?:and|or|und|oder)\b)\w")
 _COMMA = re.compile(r"[ \t]*,")
 _BEGINS = re.compile(rf"{_BEGIN}\Z")
-_NOUN = re.compile(
-    rf"(?:(?:{_BEGIN}|\b(?:to|in|from|by|per|on|of|see|with|unlike|than|and|or|laut|nach|gemäß|aus|bei|von) )"
-    r"(?:the |der )?(?:source|document|doc|reference|passage|quelle|dokument)(?:s|n|en)?)[ \t]+\Z",
-    re.IGNORECASE,
-)
-_NAMED = re.compile(r"\b(?:[Ss]ource|[Dd]ocument|[Dd]oc|[Rr]eference|[Pp]assage|Quelle|Dokument)(?:s|n|en)?[ \t]+\Z")
-_TITLED = re.compile(r"\b(?:Source|Document|Doc|Reference|Passage)s?[ \t]+\Z")
-_GERMAN = re.compile(r"\b(?:laut|gemäß|nach|aus|bei|von|dass|während|wie|aber|und|oder)[ \t]+\Z", re.IGNORECASE)
-_SAGT = re.compile(
-    r"[ \t]+(?:(?:auch|zudem) )?(?:(?:be)?sag|nenn|zeig|erwähn|bericht|schreib|erklär|beschreib|enth[äa]lt|bestätig|"
-    r"widersprich|g[ie]b|ist\b|sind\b|hat\b|haben\b|weist|listet|empfiehlt|meint)"
-)
+_NOUN = _CITATIONS.pattern("noun")
+_NAMED = _CITATIONS.pattern("named")
+_TITLED = _CITATIONS.pattern("titled")
+_GERMAN = _CITATIONS.pattern("german")
+_SAGT = _CITATIONS.pattern("sagt")
 _COLON = re.compile(r"[ \t]*:(?=[ \t])")
 
 
@@ -185,3 +139,107 @@ def _grown(text: str, start: int, end: int, least: int) -> Removal:
         if colon and not any(c.isalnum() for c in text[text.rfind("\n", 0, start) + 1 : start]):
             end = colon.end()
     return Removal(start, end)
+
+
+class Bare:
+    """A text without some of its stretches and the blanks before them.
+
+    Args:
+        text: the original.
+        cuts: what is left out, in any order; a cut that begins inside an earlier one begins behind it.
+        breaks: places of the original where a paragraph ends.
+    """
+
+    def __init__(self, text: str, cuts: Iterable[Removal], breaks: Iterable[int] = ()) -> None:
+        self.original = text
+        self._starts: list[int] = []
+        """Where each piece begins in the bare text."""
+        self._origins: list[tuple[int, int]] = []
+        """Where it lies in the original."""
+        self._cuts: list[tuple[int, int]] = []
+        """(Where a stretch begins in the original, where it would be in the bare text)."""
+        self._pieces: list[str] = []
+        self._length = 0
+        at = 0
+        for cut in sorted(
+            [*cuts, *(Removal(place, place, "\n\n") for place in breaks)], key=lambda c: (c.start, c.end)
+        ):
+            kept = text[at : cut.start]
+            self._add(kept if cut.instead else kept.rstrip(" \t"), at, max(at, cut.start))
+            self._cuts.append((cut.start, self._length))
+            self._add(cut.instead, cut.start, cut.end)
+            at = max(at, cut.end)
+        self._add(text[at:], at, len(text))
+        self.text = "".join(self._pieces)
+
+    def _add(self, piece: str, start: int, end: int) -> None:
+        if piece:
+            self._starts.append(self._length)
+            self._origins.append((start, end))
+            self._pieces.append(piece)
+            self._length += len(piece)
+
+    def place(self, at: int) -> int:
+        """Where a stretch that was left out, and begins at or before `at`, would stand in the bare text."""
+        return self._cuts[bisect_right(self._cuts, (at + 1,)) - 1][1]
+
+    def origin(self, at: int) -> int:
+        """Where a character of the bare text stands in the original."""
+        piece = bisect_right(self._starts, at) - 1
+        start, end = self._origins[piece]
+        return min(start + at - self._starts[piece], max(start, end - 1))
+
+
+_BEHIND = re.compile(r"[.,;:!?…)\"”’»*_]*[ \t]*\r?(?=\n)")
+_LETTER = re.compile(r"([.!?])(?=[ \t]+[A-Z])")
+_ALONE = re.compile(r"(?:^|[\s(°])[A-Za-z]$")
+_MARK_LEAD = re.compile(r"\n[ \t>]*(?:[-*+•][ \t]+)?$")
+_NEXT = re.compile(r"\r?\n[ \t>]*([^\s])")
+_REST = re.compile(r"[ \t:]*[^\s\[]")
+
+
+def line_breaks(bare: Bare, marks: Sequence[Mark]) -> list[int]:
+    """The line ends of the original behind a mark, before one that begins a line, and before lines led by a sign.
+
+    A sign is one like ✅. Also the stops behind a letter alone and its mark, which else would pass for an initial:
+    "vitamin C[1]. Plan B[2]."
+    A line behind a mark that goes on in lower case goes on with the sentence, if the paragraph didn't begin so.
+
+    Args:
+        bare: the text without its marks, not yet broken.
+        marks: in their order.
+    """
+    text = bare.original
+    found = {
+        m.end(1) for mark in marks if (m := _LETTER.match(text, mark.end)) and _ALONE.search(text[: mark.start][-3:])
+    }
+    if "\n" not in text:
+        return sorted(found)
+    running = [(b, bare.origin(b.start)) for b in blocks(bare.text) if b.shape in {"paragraph", "item"}]
+    starts = [block.start for block, _ in running]
+    for mark in marks:
+        place = bare.place(mark.start)
+        at = max(0, bisect_right(starts, place + 1) - 1)
+        if not running or not running[at][0].start - 1 <= place <= running[at][0].end + 1:
+            continue
+        behind = _BEHIND.match(text, mark.end)
+        if behind and not _goes_on(text, behind.end(), text[running[at][1]]):
+            found.add(behind.end())
+        lead = _MARK_LEAD.search(text, max(0, mark.start - 20), mark.start)
+        if lead and _REST.match(text, mark.end):
+            found.add(lead.start())
+    for block, _ in running:
+        found.update(_led_by_signs(bare, block))
+    return sorted(at - 1 if at and text[at - 1] == "\r" else at for at in found)
+
+
+def _goes_on(text: str, at: int, first: str) -> bool:
+    """Whether the line behind the line end at `at` goes on with the sentence before it."""
+    following = _NEXT.match(text, at)
+    return following is not None and following[1].islower() and not first.islower()
+
+
+def _led_by_signs(bare: Bare, block: Block) -> list[int]:
+    """The line ends before lines of a block that begin with a sign."""
+    lines = _NEXT.finditer(bare.text, block.start, block.end)
+    return [bare.origin(m.start()) for m in lines if unicodedata.category(m[1]) == "So"]

@@ -18,15 +18,11 @@ from ragtriage.core.case import Case
 from ragtriage.core.verdicts import Citation, Component, Components
 from ragtriage.text import split_claims
 from ragtriage.text.blocks import Block, blocks
-from ragtriage.text.citations.hidden import Span
-from ragtriage.text.citations.lines import line_breaks
-from ragtriage.text.citations.marks import Mark, find_marks, unread
-from ragtriage.text.citations.references import find_references
-from ragtriage.text.citations.removal import Removal, cuts_of
-from ragtriage.text.citations.resolution import sources_named
-from ragtriage.text.citations.unmarked import Bare
+from ragtriage.text.citations.marks import Mark, Span, find_marks, unread
+from ragtriage.text.citations.references import find_references, sources_named
+from ragtriage.text.citations.removal import Bare, Removal, cuts_of, line_breaks
+from ragtriage.text.pronouns import AUXILIARY
 from ragtriage.text.sentences import sentences_of
-from ragtriage.text.subjects import AUXILIARY
 
 _THERE = re.compile(r"\bthere (?:is|are|was|were)\b", re.IGNORECASE)
 _VERB = re.compile(rf"\b{AUXILIARY}\b", re.IGNORECASE)

@@ -8,10 +8,14 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 
+from ragtriage.text.lexicon import lexicon
 from ragtriage.text.short_answers import MONTHS, plainly
+
+_RULES = lexicon("rules", Path(__file__).parent)
 
 _WEEK = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _DAY = rf"(?:({'|'.join(_WEEK)}),? (?:the )?)?"
@@ -25,11 +29,7 @@ _FORMS = (
     re.compile(rf"(?<!\d )\b()(?P<month>{_NAMES})\b\.?,? (?P<year>(?:19|20)\d\d)\b(?P<day>)", re.IGNORECASE),
 )
 _MONTH = {number: name for name, number in MONTHS.items() if len(name) > 3 or name == "may"}
-_SPAN = re.compile(
-    r"\b(\d{1,3}|an?|one)[ -]((?:calendar|full|whole|clear|consecutive|business|working|banking|week)[ -])?"
-    r"(day|week|fortnight|month|year)s?\b",
-    re.IGNORECASE,
-)
+_SPAN = _RULES.pattern("time_span")
 _WORKDAYS = re.compile(r"business|working|banking|week", re.IGNORECASE)
 _DAYS = {"day": 1, "week": 7, "fortnight": 14}
 _MONTHS_OF = {"month": 1, "year": 12}
