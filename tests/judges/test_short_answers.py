@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ragtriage.text.short_answers import dates_agree, plainly
+from ragtriage.text.dates import dates_agree
+from ragtriage.text.numbers import numbers_as_figures
 
 
 @pytest.mark.parametrize(
@@ -21,7 +22,7 @@ from ragtriage.text.short_answers import dates_agree, plainly
     ],
 )
 def test_numbers_are_figures_and_footnotes_are_cut_off(text: str, expected: str) -> None:
-    assert plainly(text) == expected
+    assert numbers_as_figures(text) == expected
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ragtriage.judges.embedded.readings import read_sentence
 from ragtriage.judges.embedded.unsupported_numbers import foreign_numbers
-from ragtriage.text.spelled_numbers import in_figures
+from ragtriage.text.numbers import multiword_numbers_as_figures
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from ragtriage.text.spelled_numbers import in_figures
     ],
 )
 def test_several_words_that_are_one_number_are_written_in_figures(text: str, expected: str) -> None:
-    assert in_figures(text) == expected
+    assert multiword_numbers_as_figures(text) == expected
 
 
 _UNITS = "zero one two three four five six seven eight nine".split()
@@ -39,7 +39,9 @@ _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
 def test_every_number_of_three_figures(hundreds: int, tens: int, units: int, joined: bool) -> None:
     words = f"{_UNITS[hundreds]} hundred {'and ' if joined else ''}{_TENS[tens - 2]}-{_UNITS[units]}"
 
-    assert in_figures(f"There are {words} of them.") == f"There are {100 * hundreds + 10 * tens + units} of them."
+    said = multiword_numbers_as_figures(f"There are {words} of them.")
+
+    assert said == f"There are {100 * hundreds + 10 * tens + units} of them."
 
 
 def test_a_claim_and_its_source_may_write_a_number_each_in_their_way() -> None:

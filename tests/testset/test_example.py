@@ -22,7 +22,8 @@ from ragtriage.testset.example.documents import documents_of
 from ragtriage.testset.example.facts import facts_of
 from ragtriage.testset.example.wording import day, money
 from ragtriage.testset.rows import Row
-from ragtriage.testset.values import date_in, number_in
+from ragtriage.text.dates import date_in
+from ragtriage.text.numbers import number_in
 from servers import Said, Server
 
 FOUND = 0.97

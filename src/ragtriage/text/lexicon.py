@@ -31,6 +31,10 @@ class Lexicon:
         """A list of words."""
         return frozenset(self.entries[name].split())
 
+    def ordered(self, name: str) -> tuple[str, ...]:
+        """A list of words in its order."""
+        return tuple(self.entries[name].split())
+
     def groups(self, name: str) -> tuple[frozenset[str], ...]:
         """A list of word lists, one a line."""
         return tuple(frozenset(line.split()) for line in self.entries[name].strip().splitlines())

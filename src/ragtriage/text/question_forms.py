@@ -1,7 +1,8 @@
-"""What asks and what doesn't: greetings, courtesies, statements, requests, questions."""
+"""How a sentence asks, if at all, and what kind of answer a question wants."""
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from ragtriage.text.lexicon import lexicon
@@ -16,6 +17,13 @@ INVERTED = _WORDS.regex("inverted")
 _NOTHING = _QUESTIONS.pattern("nothing")
 _QUESTION = _QUESTIONS.pattern("question")
 _REQUEST = _QUESTIONS.pattern("request")
+_PLACE = re.compile(r"\b(?:in|at|near|from|on)\s+(?:the\s+)?[A-Z]")
+_SIGNS = {"when": _QUESTIONS.pattern("time"), "why": _QUESTIONS.pattern("cause"), "how": _QUESTIONS.pattern("manner")}
+
+QuestionType = Literal["who", "when", "where", "number", "why", "how", "yesno", "what"]
+QUESTION_TYPES: tuple[QuestionType, ...] = ("who", "when", "where", "number", "why", "how", "yesno", "what")
+_TRIED: tuple[QuestionType, ...] = ("number", "when", "who", "where", "why", "how", "yesno")
+_TYPES = tuple((kind, _QUESTIONS.pattern(f"asks_{kind}")) for kind in _TRIED)
 
 
 def manner(sentence: str) -> Manner:
@@ -28,3 +36,22 @@ def manner(sentence: str) -> Manner:
     if _REQUEST.match(said):
         return "request"
     return "question" if _QUESTION.match(said) else "statement"
+
+
+def question_type(question: str) -> QuestionType:
+    """What kind of answer a question wants; `what` if nothing more exact is known."""
+    return next((kind for kind, pattern in _TYPES if pattern.search(question)), "what")
+
+
+def holds_type(kind: QuestionType, text: str, *, names: bool, numbers: bool) -> bool:
+    """Whether a text holds something of the kind that a question wants; always true for `what` and `yesno`.
+
+    Args:
+        kind: what is wanted.
+        text: what is read.
+        names: whether it holds a name that the question lacks.
+        numbers: whether it holds a number that the question lacks.
+    """
+    if kind in _SIGNS:
+        return (numbers if kind == "when" else False) or _SIGNS[kind].search(text) is not None
+    return {"who": names, "number": numbers, "where": names and _PLACE.search(text) is not None}.get(kind, True)

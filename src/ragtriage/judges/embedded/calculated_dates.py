@@ -12,23 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
+from ragtriage.text.dates import MONTHS, WEEKDAYS, WrittenDate, without_markup, written_dates
 from ragtriage.text.lexicon import lexicon
-from ragtriage.text.short_answers import MONTHS, plainly
 
 _RULES = lexicon("rules", Path(__file__).parent)
 
-_WEEK = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_DAY = rf"(?:({'|'.join(_WEEK)}),? (?:the )?)?"
-_NAMES = "|".join(sorted(MONTHS, key=len, reverse=True))
-_FORMS = (
-    re.compile(
-        rf"\b{_DAY}(?P<day>\d{{1,2}})(?: of)? (?P<month>{_NAMES})\b\.?(?:,? (?P<year>(?:19|20)\d\d)\b)?", re.IGNORECASE
-    ),
-    re.compile(rf"\b{_DAY}(?P<month>{_NAMES})\.? (?P<day>\d{{1,2}})\b(?:,? (?P<year>(?:19|20)\d\d)\b)?", re.IGNORECASE),
-    re.compile(r"\b()(?P<year>(?:19|20)\d\d)-(?P<month>\d\d)-(?P<day>\d\d)\b"),
-    re.compile(rf"(?<!\d )\b()(?P<month>{_NAMES})\b\.?,? (?P<year>(?:19|20)\d\d)\b(?P<day>)", re.IGNORECASE),
-)
-_MONTH = {number: name for name, number in MONTHS.items() if len(name) > 3 or name == "may"}
 _SPAN = _RULES.pattern("time_span")
 _WORKDAYS = re.compile(r"business|working|banking|week", re.IGNORECASE)
 _DAYS = {"day": 1, "week": 7, "fortnight": 14}
@@ -45,25 +33,6 @@ _Span = tuple[int, str]
 """How many of which unit."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """A date as a text has it."""
-
-    day: int | None
-    """None of "September 2026"."""
-    month: int
-    year: int | None
-    weekday: str
-    """In small letters; empty if it isn't named."""
-
-    def on(self, year: int) -> date | None:
-        """The day it is, in its own year or, without one, in this; None if there is no such day, or none is named."""
-        try:
-            return date(self.year or year, self.month, self.day) if self.day else None
-        except ValueError:
-            return None
-
-
 def worked_out(claim: str, texts: tuple[str, ...], response: str) -> frozenset[str]:
     """The words of a claim's dates that can be worked out: day, month, year and day of the week, in small letters.
 
@@ -72,16 +41,16 @@ def worked_out(claim: str, texts: tuple[str, ...], response: str) -> frozenset[s
         texts: evidence, and last the query.
         response: what the claim was taken from; a date that was worked out there may lead to the next.
     """
-    own = list(_dates(claim))
+    own = list(written_dates(claim))
     found: set[str] = set()
     for year, known in _reached(texts, response or claim) if own else ():
         for one in own:
             day = one.on(year)
             if day in known.worked_out:
-                found |= {str(one.day), _MONTH[one.month], str(day.year)}
-                found |= {one.weekday} & ({_WEEK[day.weekday()]} if one.year or year not in _NO_YEAR else set())
+                found |= {str(one.day), MONTHS[one.month - 1], str(day.year)}
+                found |= {one.weekday} & ({WEEKDAYS[day.weekday()]} if one.year or year not in _NO_YEAR else set())
             elif one.day is None and (one.year, one.month) in known.months:
-                found |= {_MONTH[one.month], str(one.year)}
+                found |= {MONTHS[one.month - 1], str(one.year)}
     return frozenset(found)
 
 
@@ -98,9 +67,9 @@ class _Known:
 @lru_cache(64)
 def _reached(texts: tuple[str, ...], response: str) -> tuple[tuple[int, _Known], ...]:
     """Each year that it may be → what can be worked out."""
-    said = list(islice(_dates(response), _MOST))
-    asked = list(islice(_dates(texts[-1]), _MOST)) if texts else []
-    told = {one for text in texts for one in islice(_dates(text), _MOST)}
+    said = list(islice(written_dates(response), _MOST))
+    asked = list(islice(written_dates(texts[-1]), _MOST)) if texts else []
+    told = {one for text in texts for one in islice(written_dates(text), _MOST)}
     told = {*asked, *sorted(told, key=lambda one: (one.year or 0, one.month, one.day or 0, one.weekday))[:_IN_ALL]}
     at_hand = [*asked, *said]
     own = {span for text in (response, *texts[-1:]) for span in islice(_spans(text), _MOST)}
@@ -111,7 +80,7 @@ def _reached(texts: tuple[str, ...], response: str) -> tuple[tuple[int, _Known],
 
 def _grown(
     year: int,
-    dates: tuple[Sequence[_Written], Sequence[_Written], Sequence[_Written]],
+    dates: tuple[Sequence[WrittenDate], Sequence[WrittenDate], Sequence[WrittenDate]],
     own: set[_Span],
     spans: set[_Span],
 ) -> _Known:
@@ -166,34 +135,18 @@ def _later(day: date, months: int) -> date:
     return date(year, month + 1, day.day)
 
 
-def _fitting(told: Collection[_Written], said: Collection[int]) -> Collection[int]:
+def _fitting(told: Collection[WrittenDate], said: Collection[int]) -> Collection[int]:
     """Years in which the days of the week that are named fall on their dates: those that are said, or else any."""
     named = [one for one in told if one.weekday]
     years = [
-        y for y in (said or _YEARS) if all((d := one.on(y)) and _WEEK[d.weekday()] == one.weekday for one in named)
+        y for y in (said or _YEARS) if all((d := one.on(y)) and WEEKDAYS[d.weekday()] == one.weekday for one in named)
     ]
     return years if named or said else _NO_YEAR
 
 
-@lru_cache(256)
-def _read(text: str) -> str:
-    return plainly(text.replace("*", "").replace("_", " "))
-
-
-def _dates(text: str) -> Iterator[_Written]:
-    for form in _FORMS:
-        for found in form.finditer(_read(text)):
-            month = found["month"].lower()
-            number = int(month) if month.isdigit() else MONTHS.get(month)
-            if number is None:
-                continue  # "Auguſt" matches where small and capital letters do
-            year = int(found["year"]) if found["year"] else None
-            yield _Written(int(found["day"]) if found["day"] else None, number, year, (found[1] or "").lower())
-
-
 def _spans(text: str) -> Iterator[_Span]:
     """How many of which unit: (10, "day"), (4, "workday")."""
-    for number, kind, unit in _SPAN.findall(_read(text)):
+    for number, kind, unit in _SPAN.findall(without_markup(text)):
         name = "workday" if _WORKDAYS.match(kind) else unit.lower()
         if name in {"workday", *_DAYS, *_MONTHS_OF}:
             yield (int(number) if number.isdigit() else 1), name

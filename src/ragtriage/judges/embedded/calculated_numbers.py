@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations, islice
 
-from ragtriage.text.words import number
+from ragtriage.text.numbers import normalize_number
 
 _MARKS = re.compile(r"\*\*|__|`|\\[()\[\]]|\\(?=[$%])|(?<!\S)[*_](?=\S)|(?<=\S)[*_](?!\S)")
 _TIMES = re.compile(r"\\(?:times|cdot)\b")
@@ -113,7 +113,7 @@ def _terms(calculation: str) -> Iterator[tuple[float, bool] | str]:
 def _value(written: str) -> float | None:
     """What a number means; None if it is a version, or too large to calculate with."""
     try:
-        value = float(number(written).replace(",", "."))
+        value = float(normalize_number(written).replace(",", "."))
     except ValueError:
         return None
     return value if math.isfinite(value) else None

@@ -18,8 +18,9 @@ from pathlib import Path
 from ragtriage.judges.embedded.denials import HIDDEN, NO_DENIAL, PART, UNPLAIN, denying, is_negation
 from ragtriage.judges.embedded.readings import Sentence, read_sentence
 from ragtriage.text import words as vocabulary
+from ragtriage.text.dates import DATE_NAMES, SURE_MONTHS
 from ragtriage.text.lexicon import lexicon
-from ragtriage.text.short_answers import plainly
+from ragtriage.text.numbers import normalize_number, numbers_as_figures
 
 _RULES = lexicon("rules", Path(__file__).parent)
 
@@ -71,7 +72,7 @@ _ROUNDED = 0.05
 _UNITS = (7.0, 12.0, 24.0, 30.0, 60.0, 100.0, 365.0, 1e3, 1e6, 1e9)
 """Days of a week, months of a year and so on."""
 _RELATIVE = _RULES.pattern("relative_number")
-_DAYS = frozenset(map(vocabulary.stem, vocabulary.MONTHS | vocabulary.WEEKDAYS))
+_DAYS = frozenset(map(vocabulary.stem, DATE_NAMES))
 _YEAR = re.compile(r"1\d{3}|20\d\d")
 
 
@@ -110,7 +111,7 @@ def _said(text: str) -> _Said:
         elif waiting and word in UNPLAIN:
             waiting = False
         elif word not in vocabulary.STOP and word != "need":
-            stem = vocabulary.number(word) if word[0].isdigit() else vocabulary.stem(vocabulary.fold(word))
+            stem = normalize_number(word) if word[0].isdigit() else vocabulary.stem(vocabulary.fold(word))
             denied = stem if waiting else denied
             waiting = False
             stems.append(stem)
@@ -270,7 +271,7 @@ def _had_from(value: str, kind: str, values: Iterable[tuple[str, str]]) -> bool:
 @lru_cache(2048)
 def _values(text: str) -> tuple[tuple[str, str], ...]:
     """The numbers of a text and what each is of: its unit, `money`, `%`, `year`, a month, or empty."""
-    return tuple(_read_values(_VALUE.findall(plainly(_ORDER.sub(" ", text)))))
+    return tuple(_read_values(_VALUE.findall(numbers_as_figures(_ORDER.sub(" ", text)))))
 
 
 def _read_values(parts: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -295,8 +296,8 @@ def _read_values(parts: Sequence[str]) -> Iterator[tuple[str, str]]:
             "gbp",
         }:
             kind = "money"
-        elif before in vocabulary.MONTHS or unit in vocabulary.MONTHS:
-            kind = before if before in vocabulary.MONTHS else unit
+        elif before in SURE_MONTHS or unit in SURE_MONTHS:
+            kind = before if before in SURE_MONTHS else unit
         elif unit in {"%", "percent"}:
             kind = "%"
         elif _YEAR.fullmatch(part):
@@ -305,4 +306,4 @@ def _read_values(parts: Sequence[str]) -> Iterator[tuple[str, str]]:
             kind = ""
         else:
             kind = vocabulary.stem(unit)
-        yield vocabulary.number(part), kind
+        yield normalize_number(part), kind

@@ -17,6 +17,7 @@ from pathlib import Path
 from ragtriage.judges.embedded.readings import Sentence
 from ragtriage.text import words as vocabulary
 from ragtriage.text.lexicon import lexicon
+from ragtriage.text.numbers import normalize_number
 
 _RULES = lexicon("rules", Path(__file__).parent)
 
@@ -140,6 +141,6 @@ def _read(text: str) -> Iterator[_Clause]:
         else:
             plain = plain and word != "only" and not (reach and word in UNPLAIN)
             if word not in vocabulary.STOP and word != "need":
-                stem = vocabulary.number(word) if word[0].isdigit() else vocabulary.stem(vocabulary.fold(word))
+                stem = normalize_number(word) if word[0].isdigit() else vocabulary.stem(vocabulary.fold(word))
                 (denied if reach else said).add(stem)
             reach = max(0, reach - 1)

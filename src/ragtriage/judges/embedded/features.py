@@ -17,8 +17,9 @@ from ragtriage.judges.embedded.encoder import Vector
 from ragtriage.judges.embedded.evidence import Evidence
 from ragtriage.judges.embedded.readings import Sentence
 from ragtriage.text import words as vocabulary
+from ragtriage.text.dates import dates_agree
+from ragtriage.text.question_forms import QUESTION_TYPES, holds_type, question_type
 from ragtriage.text.remarks import remark
-from ragtriage.text.short_answers import dates_agree
 
 Row = NDArray[np.float64]
 _GAP = 0.05
@@ -39,7 +40,7 @@ _AGREES = (
 _WANTS = (
     "asked for is there", "asked for is missing", "new name", "new number", "cause or manner", "gap to the others",
     "question length", "text length", "lines", "says that it isn't known",
-    *(f"asks {kind}" for kind in vocabulary.QUESTION_TYPES),
+    *(f"asks {kind}" for kind in QUESTION_TYPES),
     *(f"asks {kind} and it is there" for kind in ("who", "when", "where", "number", "why", "how")),
 )  # fmt: skip
 _AROUND = (
@@ -117,18 +118,18 @@ def _wants(c: Comparison, question: Sentence, evidence: Evidence) -> list[float]
     """Whether the best window holds the kind of thing that is asked for."""
     window = evidence.window(c.best)
     text = " ".join(s.text for s in window)
-    kind = vocabulary.question_type(question.text)
+    kind = question_type(question.text)
     names = any(name not in question.stemset for s in window for name in s.names)
     numbers = any(number not in question.numbers for s in window for number in s.numbers)
-    holds = vocabulary.holds_type(kind, text, names=names, numbers=numbers)
+    holds = holds_type(kind, text, names=names, numbers=numbers)
     exact = kind not in {"what", "yesno"}
     gap = float(c.cosines[0].max() - np.median(c.cosines[0]))
     return [
         float(exact and holds), float(exact and not holds), float(names), float(numbers),
-        float(vocabulary.holds_type("why", text, names=names, numbers=numbers)), gap,
+        float(holds_type("why", text, names=names, numbers=numbers)), gap,
         math.log1p(question.words), math.log1p(evidence.words), math.log1p(len(evidence.sentences)),
         float(any(s.negated and remark(s.text) in {"gap", "refusal"} for s in window)),
-        *(float(kind == k) for k in vocabulary.QUESTION_TYPES),
+        *(float(kind == k) for k in QUESTION_TYPES),
         *(float(kind == k and holds) for k in ("who", "when", "where", "number", "why", "how")),
     ]  # fmt: skip
 
@@ -216,7 +217,7 @@ def similar(cosine: float, a: Sentence, b: Sentence, there: Vector, back: Vector
 def same_answer(
     c: Comparison, query: Sentence, truth: Sentence, response: Evidence, cosines: tuple[float, float]
 ) -> list[float]:
-    """One true answer against a response, both written plainly (`answers.plainly`).
+    """One true answer against a response, both written numbers_as_figures (`numbers_as_figures`).
 
     Args:
         c: the truth held against the response.

@@ -12,7 +12,7 @@ from ragtriage.text import split_facts
 from ragtriage.text import words as vocabulary
 from ragtriage.text.blocks import tabled
 from ragtriage.text.html import shown
-from ragtriage.text.spelled_numbers import in_figures
+from ragtriage.text.numbers import NUMBER_WORDS, multiword_numbers_as_figures, normalize_number
 
 LONGEST = 80
 """Words in a piece of a sentence; longer ones (text without stops) are cut, since the encoder reads 256 word pieces."""
@@ -66,7 +66,7 @@ def _is_name(word: str, *, first: bool) -> bool:
 
 def read_sentence(text: str) -> Sentence:
     """Read one sentence."""
-    found = vocabulary.tokens(in_figures(text))
+    found = vocabulary.tokens(multiword_numbers_as_figures(text))
     stems: list[str] = []
     numbers: set[str] = set()
     names: set[str] = set()
@@ -75,15 +75,15 @@ def read_sentence(text: str) -> Sentence:
     title = len(found) > 3 and capitals * 10 > len(found) * 7
     for place, token in enumerate(found):
         if token[0].isdigit():
-            value = vocabulary.number(token)
+            value = normalize_number(token)
             numbers.add(value)
             stems.append(value)
             continue
         word = vocabulary.fold(token)
         folded.append(word)
-        if word in vocabulary.NUMBER_WORDS:
-            numbers.add(vocabulary.NUMBER_WORDS[word])
-            stems.append(vocabulary.NUMBER_WORDS[word])
+        if word in NUMBER_WORDS:
+            numbers.add(NUMBER_WORDS[word])
+            stems.append(NUMBER_WORDS[word])
         elif word not in vocabulary.STOP and word not in vocabulary.NEGATIONS:
             stems.append(vocabulary.stem(word))
             if not title and _is_name(token, first=place == 0) and word not in vocabulary.OPENERS:

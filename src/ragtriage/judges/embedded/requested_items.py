@@ -11,8 +11,8 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
-from ragtriage.text import words as vocabulary
 from ragtriage.text.lexicon import lexicon
+from ragtriage.text.words import STOP, fold, stem, tokens
 
 _RULES = lexicon("rules", Path(__file__).parent)
 
@@ -52,14 +52,7 @@ def _stands_in(claim: str, words: str) -> bool:
 
 def _names(lead: str, query: str) -> bool:
     """Whether the words before a list hold at least two, and half, of those that a query asks with."""
-    asked, there = (
-        {
-            vocabulary.stem(vocabulary.fold(word))
-            for word in vocabulary.tokens(text)
-            if vocabulary.fold(word) not in vocabulary.STOP
-        }
-        for text in (query, lead)
-    )
+    asked, there = ({stem(word) for word in map(fold, tokens(text)) if word not in STOP} for text in (query, lead))
     return len(asked & there) > 1 and len(asked & there) >= _NAMES_IT * len(asked)
 
 

@@ -33,7 +33,7 @@ from ragtriage.judges.embedded.unsupported_names import foreign_names
 from ragtriage.judges.embedded.unsupported_numbers import derived, foreign_numbers
 from ragtriage.judges.embedded.verdict import Cuts, Scored
 from ragtriage.text.lexicon import lexicon
-from ragtriage.text.short_answers import plainly
+from ragtriage.text.numbers import numbers_as_figures
 
 _RULES = lexicon("rules", Path(__file__).parent)
 
@@ -118,8 +118,8 @@ class Measurer:
                 yield from question.evidence if len(question.evidence) <= _CHUNK else ()
             case "same_answer":
                 for truth in question.evidence:
-                    yield from (plainly(truth), f"{question.query} {truth}")
-                yield from (s.text for s in library.read(plainly(question.subject)).sentences)
+                    yield from (numbers_as_figures(truth), f"{question.query} {truth}")
+                yield from (s.text for s in library.read(numbers_as_figures(question.subject)).sentences)
             case "essential" | "relevant":
                 for text in (question.subject, question.context):
                     yield from (s.text for s in library.read(text).sentences)
@@ -223,13 +223,13 @@ class Measurer:
     def _same_answer(self, question: Question) -> Measured:
         library = self._library
         query = library.sentence(question.query)
-        said = plainly(question.subject)
+        said = numbers_as_figures(question.subject)
         rows, found = [], []
         pairs: list[Pair] = []
         for text in sorted(set(question.evidence)):
             if not text.strip():
                 continue
-            truth, _, response, c = self._search(plainly(text), [said])
+            truth, _, response, c = self._search(numbers_as_figures(text), [said])
             both = library.encoder.encode([f"{question.query} {text}"])[f"{question.query} {text}"].vector
             cosines = (float(c.cosines.max()), float(along(response.vectors, both).max()))
             rows.append(tuple(features.same_answer(c, query, truth, response, cosines)))

@@ -12,9 +12,12 @@ from pathlib import Path
 
 from ragtriage.judges.embedded.readings import read_sentence
 from ragtriage.text import split_questions
+from ragtriage.text.dates import DATE_NAMES
 from ragtriage.text.lexicon import lexicon
+from ragtriage.text.numbers import NUMBER_WORDS
 from ragtriage.text.pronouns import AUXILIARY, stands_alone, subject
-from ragtriage.text.words import MONTHS, NUMBER_WORDS, WEEKDAYS, question_type, tokens
+from ragtriage.text.question_forms import question_type
+from ragtriage.text.words import tokens
 
 _RULES = lexicon("rules", Path(__file__).parent)
 
@@ -50,9 +53,7 @@ def replies(query: str, question: str, claims: str) -> bool:
     numbers = _DIGIT.search(said) is not None or not NUMBER_WORDS.keys().isdisjoint(words)
     named = _NAME.search(said.strip()) is not None
     if kind == "when":
-        return numbers or not (_TIME | MONTHS | WEEKDAYS).isdisjoint(
-            [*words, *(word.removesuffix("s") for word in words)]
-        )
+        return numbers or not (_TIME | DATE_NAMES).isdisjoint([*words, *(word.removesuffix("s") for word in words)])
     if kind == "number":
         return numbers or not _AMOUNT.isdisjoint(words)
     alone = not more and len(split_questions(query)) <= 1

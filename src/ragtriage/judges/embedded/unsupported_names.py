@@ -7,7 +7,6 @@ a month or a day counts by itself.
 
 from __future__ import annotations
 
-import calendar
 import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
@@ -16,6 +15,7 @@ from pathlib import Path
 from ragtriage.judges.embedded.calculated_dates import worked_out
 from ragtriage.judges.embedded.readings import Sentence
 from ragtriage.text import words as vocabulary
+from ragtriage.text.dates import DATE_NAMES, MONTHS, WEEKDAYS, names_in_ranges
 from ragtriage.text.lexicon import lexicon
 
 _RULES = lexicon("rules", Path(__file__).parent)
@@ -50,14 +50,6 @@ _WRITTEN = re.compile(
     r"\b\d{4}[-/.](\d{1,2})[-/.]\d{1,2}\b|\b(\d{1,2})[/.-]\d{4}\b|\b(?:19|20)\d\d(\d\d)\d\d\b|\b(\d{1,2})[./-](\d{1,2})[./-](?:\d{4}|\d\d)\b"
 )
 """A date in figures."""
-_YEAR = tuple(name.lower() for name in calendar.month_name if name)
-_WEEK = tuple(name.lower() for name in calendar.day_name)
-_SHORT = "|".join(sorted({form for name in (*_YEAR, *_WEEK) for form in (name, name[:3])}, key=len, reverse=True))
-_RANGE = re.compile(
-    rf"\b({_SHORT})\.?\s*(?:to|until|till|through|–|—|-)\s*(?:the )?"
-    rf"(?:(?:end|middle|beginning|mid|\d{{1,2}})[ -](?:of )?)?({_SHORT})\b"
-)
-"""From one month or day to another."""
 _UPPER = re.compile(r"\b[A-Z]{2,}\b")
 _DOTTED = re.compile(r"\b(?:[A-Z]\.){2,}")
 _CUT = re.compile(r"\b[A-Z][a-z]{2,3}\b")
@@ -130,13 +122,13 @@ class _There:
         """Whether a word of a name stands there, in whatever form."""
         folded = _dated(word) or vocabulary.fold(word)
         words, glued = _words(self._texts)
-        if any(folded in _reached(text) for text in self._texts):
+        if any(folded in names_in_ranges(text) for text in self._texts):
             return True
-        if folded == "may" or (folded in vocabulary.MONTHS and folded not in words):
+        if folded == "may" or (folded in MONTHS and folded not in words):
             return any(folded in _months(text) for text in self._texts)
         if vocabulary.stem(folded) in self._known or folded in words or folded in vocabulary.STOP:
             return True
-        if folded in vocabulary.WEEKDAYS:
+        if folded in WEEKDAYS:
             part = "weekend" if folded in {"saturday", "sunday"} else "weekday"
             return not words.isdisjoint({folded[:3], folded[:4], folded[:5], part, f"{part}s", "daily", "everyday"})
         return (
@@ -170,21 +162,6 @@ def _dotless(text: str) -> str:
 
 
 @lru_cache(64)
-def _reached(text: str) -> frozenset[str]:
-    """The months and days between those that a text names: "May to September", "Tue–Sun"."""
-    found: set[str] = set()
-    for first, last in _RANGE.findall(text.lower()):
-        for order in (_WEEK, _YEAR):
-            ends = [
-                next((at for at, name in enumerate(order) if name.startswith(one[:3])), None) for one in (first, last)
-            ]
-            if ends[0] is not None and ends[1] is not None:
-                span = (ends[1] - ends[0]) % len(order)
-                found.update(order[(ends[0] + at) % len(order)] for at in range(span + 1))
-    return frozenset(found)
-
-
-@lru_cache(64)
 def _short(text: str) -> frozenset[str]:
     """The first three letters of short words with a capital, as names are cut: "Lib Dems", "Sept."."""
     return frozenset(word[:3].lower() for word in _CUT.findall(text) if word.lower() not in vocabulary.STOP)
@@ -195,15 +172,15 @@ def _months(text: str) -> frozenset[str]:
     """The months that a text names by a short form or in a date in figures."""
     short = _short(text)
     numbers = {int(group) for found in _WRITTEN.findall(text) for group in found if group}
-    written = {name for number, name in enumerate(_YEAR, start=1) if number in numbers}
-    written |= {name for name in _YEAR if name[:3] in short and name != "may"}
+    written = {name for number, name in enumerate(MONTHS, start=1) if number in numbers}
+    written |= {name for name in MONTHS if name[:3] in short and name != "may"}
     return frozenset(written | ({"may"} if _MAY.search(text) else set()))
 
 
 def _dated(word: str) -> str:
     """The month or day of the week that a word names, also several of them; empty if it names none."""
     folded = vocabulary.fold(word).removesuffix("s")
-    return folded if folded in vocabulary.MONTHS | vocabulary.WEEKDAYS else ""
+    return folded if folded in DATE_NAMES else ""
 
 
 def _alike(one: str, other: str) -> bool:

@@ -16,8 +16,7 @@ from pathlib import Path
 from ragtriage.judges.embedded.calculated_dates import worked_out as dates_worked_out
 from ragtriage.judges.embedded.calculated_numbers import SMALLEST, near, worked_out
 from ragtriage.text.lexicon import lexicon
-from ragtriage.text.short_answers import plainly
-from ragtriage.text.words import number
+from ragtriage.text.numbers import normalize_number, numbers_as_figures
 
 _RULES = lexicon("rules", Path(__file__).parent)
 
@@ -69,19 +68,19 @@ def foreign_numbers(claim: str, known: Collection[str], texts: Sequence[str], re
 
     Args:
         claim: one claim.
-        known: numbers and words of the evidence that were read before, in the form of `lexicon.number`: where they have
-            all of the claim's numbers, nothing else is looked at.
+        known: numbers and words of the evidence that were read before, by `normalize_number`: where they have all of a
+            claim's, nothing else is looked at.
         texts: evidence and query.
         response: what the claim was taken from. The result of a calculation that is written out there, of numbers that
             are accounted for, and right, is accounted for too.
     """
     decades = _DECADE.findall(claim)
-    written = _LISTED.sub(" ", _POINTING.sub(" ", plainly(_COUNTED.sub(" ", claim))))
-    stated = dict.fromkeys(number(found) for found in _NUMBER.findall(written))
+    written = _LISTED.sub(" ", _POINTING.sub(" ", numbers_as_figures(_COUNTED.sub(" ", claim))))
+    stated = dict.fromkeys(normalize_number(found) for found in _NUMBER.findall(written))
     left = [one for one in stated if one not in known]
     if not left:
         return ()
-    there = {number(found) for text in texts for found in _NUMBER.findall(plainly(text))}
+    there = {normalize_number(found) for text in texts for found in _NUMBER.findall(numbers_as_figures(text))}
     left = [one for one in left if one not in there and not (one in decades and _in_decade(one, there))][:_LEFT]
     if not left:
         return ()
@@ -118,11 +117,11 @@ def derived(claim: str, texts: tuple[str, ...], response: str = "") -> bool:
     """
     if dates_worked_out(claim, texts, response):
         return True
-    there = {number(found) for text in texts for found in _NUMBER.findall(plainly(text))}
+    there = {normalize_number(found) for text in texts for found in _NUMBER.findall(numbers_as_figures(text))}
     new = {
         value
-        for found in _NUMBER.findall(plainly(claim))
-        if (one := number(found)) not in there
+        for found in _NUMBER.findall(numbers_as_figures(claim))
+        if (one := normalize_number(found)) not in there
         for value in _values(one)
     }
     known = frozenset(value for found in there for value in _values(found))

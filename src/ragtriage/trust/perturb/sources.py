@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ragtriage.core.case import Case, Source
 from ragtriage.text import split_questions, split_sentences
-from ragtriage.text.words import question_type
+from ragtriage.text.question_forms import question_type
 from ragtriage.trust.pairs import Change
 from ragtriage.trust.perturb.surroundings import HOLDS, Made, Skipped, Surroundings, answers, covered, key_of, without
 from ragtriage.trust.wording import content, names, numbers
