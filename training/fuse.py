@@ -227,8 +227,9 @@ def main() -> None:
         tasks[task], fusion, scores[task] = fitted(task, some)
         if fusion:
             fusions[task] = fusion
-    cuts = {"repeats": REPEATS, "sure": SURE, "unsure": UNSURE}
-    args.out.write_text(json.dumps({"tasks": tasks, "fusion": fusions, "cuts": cuts}) + "\n", encoding="utf-8")
+    thresholds = {"repeats": REPEATS, "sure": SURE, "unsure": UNSURE}
+    written = {"tasks": tasks, "fusion": fusions, "thresholds": thresholds}
+    args.out.write_text(json.dumps(written) + "\n", encoding="utf-8")
     (args.work / "runs" / args.run / "scores.pkl").write_bytes(pickle.dumps(scores))
     print(f"\nwrote {args.out} ({args.out.stat().st_size / 1e3:.0f} kB)")
 

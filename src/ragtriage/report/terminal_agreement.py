@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ragtriage.trust.agreement import Agreement
-    from ragtriage.trust.measures import Measured
+    from ragtriage.trust.measures import Featurized
 
 _COUNTED = ("pair accuracy", "of about the same length", "shown in red, right", "faults shown in red")
 """Measures that say what they are a share of."""
@@ -95,14 +95,14 @@ def _short(name: str) -> str:
     )
 
 
-def _interval(measured: Measured) -> str:
+def _interval(measured: Featurized) -> str:
     if measured.value is None:
         return "undefined"
     ends = "" if measured.low is None or measured.high is None else f" [{measured.low:.2f}, {measured.high:.2f}]"
     return f"{measured.value:.2f}{ends}"
 
 
-def _number(measured: Measured | None) -> str:
+def _number(measured: Featurized | None) -> str:
     if measured is None:
         return ""
     return "undef." if measured.value is None else f"{measured.value:.2f}"

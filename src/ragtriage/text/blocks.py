@@ -221,7 +221,7 @@ _FEWEST_FIELDS = 3
 """Lines, and fields a line: less may be prose."""
 
 
-def tabled(text: str) -> str:
+def csv_as_table(text: str) -> str:
     """CSV as a Markdown table; any other text as it is."""
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) < _FEWEST_FIELDS:

@@ -12,8 +12,8 @@ from ragtriage.core.verdicts import Component, Components
 from ragtriage.text.blocks import Block, blocks
 from ragtriage.text.clauses import clauses, upper
 from ragtriage.text.facts import row_text
-from ragtriage.text.html import on_page
-from ragtriage.text.inline_markup import plain
+from ragtriage.text.html import on_visible_text
+from ragtriage.text.inline_markup import plain_text
 from ragtriage.text.lexicon import lexicon
 from ragtriage.text.pronouns import AUXILIARY, Subject, resolve, stands_alone, subject
 from ragtriage.text.remarks import Remark, kind_of, parts, remark, worded_as_remark
@@ -44,7 +44,7 @@ class _Reader:
 
     def plain(self, text: str) -> str:
         """The words of a part of the text."""
-        return plain(text, marked=self.marked)
+        return plain_text(text, marked=self.marked)
 
     def _claims(self, start: int, end: int, *, cut_off: bool) -> Iterator[Component]:
         """The claims of a sentence, or of what is left of it without a remark at its beginning."""
@@ -127,7 +127,7 @@ class _Reader:
 
 
 @lru_cache(256)  # asked for the claims, for whether it declines and for what it answers
-@on_page
+@on_visible_text
 def split_claims(text: str, query: str = "", *, marked: bool = True) -> Components:
     """Break a response into stand-alone claims, in its order; remarks are marked as such.
 

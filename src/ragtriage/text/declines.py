@@ -9,7 +9,7 @@ from ragtriage.core.verdicts import Component, Verdict
 from ragtriage.text.claims import split_claims
 from ragtriage.text.lexicon import lexicon
 from ragtriage.text.questions import split_questions
-from ragtriage.text.remark_model import chances
+from ragtriage.text.remark_model import remark_probabilities
 from ragtriage.text.remarks import kind_of
 
 _REMARKS = lexicon("remarks")
@@ -43,7 +43,7 @@ def _kind(component: Component, query: str) -> str:
     """Which kind of remark a component is; empty if it is a claim, and how else it is worded where that is doubtful."""
     if component.remark:
         return kind_of(component.text, query) or "about"
-    lack, other = chances(component.text, query)
+    lack, other = remark_probabilities(component.text, query)
     return "perhaps" if lack >= _PERHAPS else "unsure" if lack + other >= _UNSURE else ""
 
 

@@ -70,7 +70,7 @@ def is_index(text: str, start: int, end: int) -> bool:
     return bool(_SIGN_BEHIND.match(text, end) or _CODE_BEFORE.search(text[max(0, before.start() - 3) : before.start()]))
 
 
-def numbered(text: str) -> Iterator[tuple[int, int]]:
+def citation_mark_spans(text: str) -> Iterator[tuple[int, int]]:
     """Where numbers in brackets stand that are marks by all that the text tells; footnotes of any name too."""
     code = [m.span() for m in INLINE_CODE.finditer(text)] if "`" in text else []
     for m in _BRACKET.finditer(text):
@@ -98,7 +98,7 @@ _QUOTE = re.compile(r"\n[ \t]*>[ \t]?")
 _SPACE = re.compile(r"\s+")
 
 
-def plain(text: str, *, marked: bool = True) -> str:
+def plain_text(text: str, *, marked: bool = True) -> str:
     """The words of a text without citation marks, emphasis, link addresses and line breaks.
 
     Only what can be nothing but a mark goes: no exponent, no years or interval in brackets, no index.
@@ -125,7 +125,7 @@ def _unnumbered(text: str) -> str:
     if "[" not in text:
         return text
     kept, at = [], 0
-    for start, end in numbered(text):
+    for start, end in citation_mark_spans(text):
         kept.append(text[at:start].rstrip(" \t"))
         at = end
     return "".join([*kept, text[at:]])

@@ -22,6 +22,11 @@ _PART = 12
 """Words that a part of a case must have to be of another language than the whole."""
 
 
+def name_of(code: str) -> str:
+    """The English name of a language; its code if it isn't known."""
+    return str(lexicon("languages").entries.get(code, code))
+
+
 def text_of(case: Case) -> str:
     """The case's text, response and sources first, cut to what is enough to decide."""
     parts = [case.query, case.response or "", *(source.text[:_SAMPLE] for source in case.sources[:8])]

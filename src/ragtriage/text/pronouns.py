@@ -136,7 +136,7 @@ def _whole(match: re.Match[str]) -> bool:
     return following in _BASE_VERBS or not match["name"].lower().startswith(("the ", "a ", "an "))
 
 
-def named(question: str) -> str:
+def topic_of(question: str) -> str:
     """The one thing that a question is about; empty if rules aren't sure."""
     for pattern in (_PROPERTY, _WHAT_IS, _WHAT_X_IS):
         if (match := pattern.match(question)) and not _UNCLEAR.search(match["name"]):
@@ -152,7 +152,7 @@ def named(question: str) -> str:
     return ""
 
 
-def stand_alone(question: str, topic: str) -> str:
+def with_topic(question: str, topic: str) -> str:
     """The question with its only pronoun replaced by the topic; unchanged where that isn't sure."""
     if not topic or topic.lower() in question.lower():
         return question

@@ -10,7 +10,7 @@ from ragtriage.text.lexicon import lexicon
 _WORDS = lexicon("words")
 _QUESTIONS = lexicon("questions")
 
-Manner = Literal["nothing", "statement", "request", "question"]
+QuestionForm = Literal["nothing", "statement", "request", "question"]
 
 WH = _WORDS.regex("wh")
 INVERTED = _WORDS.regex("inverted")
@@ -26,7 +26,7 @@ _TRIED: tuple[QuestionType, ...] = ("number", "when", "who", "where", "why", "ho
 _TYPES = tuple((kind, _QUESTIONS.pattern(f"asks_{kind}")) for kind in _TRIED)
 
 
-def manner(sentence: str) -> Manner:
+def question_form(sentence: str) -> QuestionForm:
     """How a sentence of a query asks: not at all, by stating a problem, by a request, by a question."""
     said = sentence.strip()
     if not any(c.isalnum() for c in said) or (len(said) < 200 and _NOTHING.fullmatch(said)):

@@ -7,8 +7,8 @@ import re
 from ragtriage.core.verdicts import Component, Components
 from ragtriage.text.blocks import blocks
 from ragtriage.text.lexicon import lexicon
-from ragtriage.text.pronouns import named, stand_alone
-from ragtriage.text.question_forms import INVERTED, WH, Manner, manner
+from ragtriage.text.pronouns import topic_of, with_topic
+from ragtriage.text.question_forms import INVERTED, WH, QuestionForm, question_form
 from ragtriage.text.sentences import sentences_of
 
 _QUESTIONS = lexicon("questions")
@@ -117,14 +117,14 @@ def _question(text: str) -> str:
     return (text[:1].upper() + text[1:]).rstrip(".? ") + "?"
 
 
-def _split(query: str, start: int, end: int, asks: Manner, topic: str) -> tuple[list[Component], str]:
+def _split(query: str, start: int, end: int, asks: QuestionForm, topic: str) -> tuple[list[Component], str]:
     """The sub-questions of one sentence, and the one thing that the query is about so far."""
     said = query[start:end]
     cuts = _joins(said) if len(said) <= _LONGEST else []
     if not cuts:
         if both := _both_of(said, start):
             return [Component(text, span) for text, span in both], topic
-        return [Component(stand_alone(said, topic), (start, end))], topic or named(_question(said))
+        return [Component(with_topic(said, topic), (start, end))], topic or topic_of(_question(said))
     frame = _FRAME.match(said)
     found: list[Component] = []
     bounds = zip([0, *(c.end() for c in cuts)], [*(c.start() for c in cuts), len(said)], strict=True)
@@ -133,22 +133,22 @@ def _split(query: str, start: int, end: int, asks: Manner, topic: str) -> tuple[
         if number and frame and not _AUX_SOON.match(part):
             part = frame["frame"] + part
         part = _question(part) if asks == "question" else part.strip(" ,;")
-        part = stand_alone(part, topic)
-        topic = topic or named(part)
+        part = with_topic(part, topic)
+        topic = topic or topic_of(part)
         found.append(Component(part[:1].upper() + part[1:], (start + a, start + b)))
     return found, topic
 
 
-def _sentences(query: str) -> list[tuple[int, int, Manner]]:
+def _sentences(query: str) -> list[tuple[int, int, QuestionForm]]:
     """The sentences of a query without list markers and greetings before them, and how each asks."""
-    found: list[tuple[int, int, Manner]] = []
+    found: list[tuple[int, int, QuestionForm]] = []
     began = last_message(query)
     said = "\n" * began + query[began:]  # spans stay those of the query
     for block in blocks(said):
         for a, b in sentences_of(said, block):
             before = _BEFORE.match(query, a, b)
             start = before.end() if before and before.end() < b else a
-            found.append((start, b, manner(query[start:b])))
+            found.append((start, b, question_form(query[start:b])))
     return found
 
 

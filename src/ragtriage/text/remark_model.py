@@ -68,7 +68,7 @@ def _weights() -> Mapping[str, tuple[float, float]]:
 
 
 @lru_cache(4096)
-def chances(clause: str, query: str = "") -> tuple[float, float]:
+def remark_probabilities(clause: str, query: str = "") -> tuple[float, float]:
     """How likely a clause says that the sources lack what was asked, and how likely it is another remark, in [0, 1].
 
     The two and the chance of a claim add up to 1. Another remark: a courtesy, where else to look, what the sources deal

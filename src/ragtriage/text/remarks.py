@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Literal
 
 from ragtriage.text.lexicon import lexicon
-from ragtriage.text.remark_model import chances
+from ragtriage.text.remark_model import remark_probabilities
 
 _REMARKS = lexicon("remarks")
 
@@ -67,14 +67,14 @@ def kind_of(clause: str, query: str = "", *, behind: Remark = "", opening: bool 
     By wording it is a `gap`, or, behind a remark about the sources, something said `about` them.
     """
     kind = remark(clause, behind=behind, opening=opening)
-    if kind in {"", "about"} and chances(clause[:_LONGEST], query)[0] >= (_LACK if query else _UNASKED):
+    if kind in {"", "about"} and remark_probabilities(clause[:_LONGEST], query)[0] >= (_LACK if query else _UNASKED):
         return "gap"
     return kind or ("about" if behind in ABOUT_SOURCES and worded_as_remark(clause, query) else "")
 
 
 def worded_as_remark(clause: str, query: str) -> bool:
     """Whether a clause is worded as a remark of some kind; to be believed beside a remark about the sources only."""
-    return bool(query) and sum(chances(clause[:_LONGEST], query)) >= _REMARK
+    return bool(query) and sum(remark_probabilities(clause[:_LONGEST], query)) >= _REMARK
 
 
 def pieces(sentence: str) -> list[tuple[int, int]]:
@@ -118,5 +118,5 @@ def parts(
 
 def _worded_whole(sentence: str, query: str, cut: Sequence[tuple[int, int]]) -> Remark:
     """A gap if a sentence is surely worded as one, and no piece of it surely as a claim."""
-    surely = bool(query) and chances(sentence[:_LONGEST], query)[0] >= _SURELY
-    return "gap" if surely and all(sum(chances(sentence[a:b], query)) >= _PERHAPS for a, b in cut) else ""
+    surely = bool(query) and remark_probabilities(sentence[:_LONGEST], query)[0] >= _SURELY
+    return "gap" if surely and all(sum(remark_probabilities(sentence[a:b], query)) >= _PERHAPS for a, b in cut) else ""

@@ -6,7 +6,7 @@ import re
 
 from ragtriage.core.verdicts import Component, Components
 from ragtriage.text.blocks import Block, blocks
-from ragtriage.text.html import on_page
+from ragtriage.text.html import on_visible_text
 from ragtriage.text.inline_markup import TAIL
 from ragtriage.text.lexicon import lexicon
 
@@ -139,7 +139,7 @@ def sentences_of(text: str, block: Block) -> list[tuple[int, int]]:
     return spans(text, block.start, block.end, lists=block.shape == "paragraph")
 
 
-@on_page
+@on_visible_text
 def split_sentences(text: str) -> Components:
     """Split a text at . ! ? into sentences, `text[start:end] == component.text` for each.
 

@@ -16,7 +16,7 @@ Measure = Callable[[Array], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Featurized:
     """A number with its 95 % interval; None where it is undefined, or where no interval can be had."""
 
     value: float | None
@@ -49,18 +49,18 @@ class Resamples:
         """How many there are."""
         return self._count
 
-    def of(self, measure: Measure, n: int | None = None) -> Measured:
+    def of(self, measure: Measure, n: int | None = None) -> Featurized:
         """A measure with its interval; without one where there is one group only."""
         whole = np.ones(len(self._index))
         value = measure(whole) if len(whole) else float("nan")
         n = len(whole) if n is None else n
         if np.isnan(value):
-            return Measured(None, n=n)
+            return Featurized(None, n=n)
         drawn = self._drawn(measure) if self._count > 1 else np.empty(0)
         if not len(drawn):
-            return Measured(float(value), n=n)
+            return Featurized(float(value), n=n)
         low, high = np.quantile(drawn, (0.025, 0.975))
-        return Measured(float(value), float(low), float(high), n)
+        return Featurized(float(value), float(low), float(high), n)
 
     def _drawn(self, measure: Measure) -> Array:
         generator = np.random.default_rng(self._seed)

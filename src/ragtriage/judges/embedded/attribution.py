@@ -28,7 +28,7 @@ _LEADS = (
 )
 
 
-def bare(claim: str) -> str:
+def without_attribution(claim: str) -> str:
     """The claim without marks and phrases of attribution; as it stands if nothing else would be left."""
     text = _MARKS.sub("", claim)
     for lead in _LEADS:

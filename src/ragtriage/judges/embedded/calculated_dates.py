@@ -33,7 +33,7 @@ _Span = tuple[int, str]
 """How many of which unit."""
 
 
-def worked_out(claim: str, texts: tuple[str, ...], response: str) -> frozenset[str]:
+def calculated_dates(claim: str, texts: tuple[str, ...], response: str) -> frozenset[str]:
     """The words of a claim's dates that can be worked out: day, month, year and day of the week, in small letters.
 
     Args:
@@ -46,7 +46,7 @@ def worked_out(claim: str, texts: tuple[str, ...], response: str) -> frozenset[s
     for year, known in _reached(texts, response or claim) if own else ():
         for one in own:
             day = one.on(year)
-            if day in known.worked_out:
+            if day in known.calculated:
                 found |= {str(one.day), MONTHS[one.month - 1], str(day.year)}
                 found |= {one.weekday} & ({WEEKDAYS[day.weekday()]} if one.year or year not in _NO_YEAR else set())
             elif one.day is None and (one.year, one.month) in known.months:
@@ -58,7 +58,7 @@ def worked_out(claim: str, texts: tuple[str, ...], response: str) -> frozenset[s
 class _Known:
     """What is known of dates, in one year that it may be."""
 
-    worked_out: frozenset[date]
+    calculated: frozenset[date]
     """The dates of the response that aren't told, but that a span leads to."""
     months: frozenset[tuple[int, int]]
     """(year, month) that a span leads to from a date that is told or worked out."""

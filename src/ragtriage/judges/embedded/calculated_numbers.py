@@ -36,7 +36,7 @@ _SUMMANDS, _SUMMED = 6, 12
 
 
 @lru_cache(64)  # each claim of a response asks
-def worked_out(response: str, values: frozenset[float]) -> frozenset[float]:
+def calculated_numbers(response: str, values: frozenset[float]) -> frozenset[float]:
     """The numbers that a response accounts for by calculating.
 
     The result of each calculation that is written out, right, and made of numbers that are known, small, or worked out

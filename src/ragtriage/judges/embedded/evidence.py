@@ -138,7 +138,7 @@ MOST = 240
 """Sentences of one question's evidence that are encoded; of more, those that share most words with the subject."""
 
 
-class Library:
+class CachedReader:
     """What has been read lately.
 
     Args:

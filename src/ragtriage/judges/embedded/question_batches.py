@@ -67,7 +67,7 @@ class _Queue:
                     future.set_result(answer)
 
 
-class Gatherer:
+class QuestionBatcher:
     """Questions in, answers out, over any number of event loops.
 
     Args:

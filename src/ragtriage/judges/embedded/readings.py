@@ -10,8 +10,8 @@ from itertools import pairwise
 
 from ragtriage.text import split_facts
 from ragtriage.text import words as vocabulary
-from ragtriage.text.blocks import tabled
-from ragtriage.text.html import shown
+from ragtriage.text.blocks import csv_as_table
+from ragtriage.text.html import visible_text
 from ragtriage.text.numbers import NUMBER_WORDS, multiword_numbers_as_figures, normalize_number
 
 LONGEST = 80
@@ -122,7 +122,7 @@ _ROW = re.compile(r"^\s*(?:\||[\w \"'.-]{1,40}\"?\s*[:=]\s*\S|[{}\[\]])", re.MUL
 
 def read(text: str, sentence: Callable[[str], Sentence] = read_sentence) -> Reading:
     """Read a text, HTML as it is shown and CSV as a table; `sentence` may remember what it has read."""
-    page = tabled(shown(text))
+    page = csv_as_table(visible_text(text))
     whole = sentence(page)
     sentences = tuple(sentence(piece) for piece in pieces(page))
     lines = [line for line in page.splitlines() if line.strip()]

@@ -34,7 +34,7 @@ _NAME = re.compile(r"(?<!^)\b[A-Z]")
 _YES_NO = re.compile(r"\W*(?:(yes|yeah|yep|correct|right|true)|no|nope|false|incorrect)\b", re.IGNORECASE)
 
 
-def replies(query: str, question: str, claims: str) -> bool:
+def is_short_reply(query: str, question: str, claims: str) -> bool:
     """Whether a response is a short reply that can answer a question, or begins with one.
 
     Args:
@@ -62,7 +62,7 @@ def replies(query: str, question: str, claims: str) -> bool:
     return alone or (kind == "yesno" and _YES_NO.match(said) is not None)
 
 
-def asserted(query: str, claim: str) -> str:
+def asserted_text(query: str, claim: str) -> str:
     """What a claim says: of a bare yes what was asked, nothing if that is several things, nor of a bare no."""
     bare = _YES_NO.match(claim)
     if bare is None or read_sentence(claim[bare.end() :]).stems:

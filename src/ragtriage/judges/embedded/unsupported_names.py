@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from ragtriage.judges.embedded.calculated_dates import worked_out
+from ragtriage.judges.embedded.calculated_dates import calculated_dates
 from ragtriage.judges.embedded.readings import Sentence
 from ragtriage.text import words as vocabulary
 from ragtriage.text.dates import DATE_NAMES, MONTHS, WEEKDAYS, names_in_ranges
@@ -63,7 +63,7 @@ _SHARED = 0.5
 """The share of a claim's other words from which on a sentence is about the same."""
 
 
-def foreign_names(
+def unsupported_names(
     claim: Sentence, sentences: Sequence[Sentence], known: Collection[str], texts: tuple[str, ...], response: str = ""
 ) -> tuple[str, ...]:
     """The names, months and days of a claim that nothing accounts for, as the claim writes them.
@@ -79,7 +79,7 @@ def foreign_names(
         response: what the claim was taken from; a date that is worked out there, or from there, is accounted for.
     """
     there = _There(known, texts)
-    told = worked_out(claim.text, texts, response)
+    told = calculated_dates(claim.text, texts, response)
     found: list[str] = []
     for name in _names(claim.text):
         dated = [word for word in name if _dated(word)]

@@ -13,8 +13,8 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 
-from ragtriage.judges.embedded.calculated_dates import worked_out as dates_worked_out
-from ragtriage.judges.embedded.calculated_numbers import SMALLEST, near, worked_out
+from ragtriage.judges.embedded.calculated_dates import calculated_dates
+from ragtriage.judges.embedded.calculated_numbers import SMALLEST, calculated_numbers, near
 from ragtriage.text.lexicon import lexicon
 from ragtriage.text.numbers import normalize_number, numbers_as_figures
 
@@ -63,7 +63,9 @@ _LEFT = 20
 """Numbers of a claim that are looked for; a claim with more is a table."""
 
 
-def foreign_numbers(claim: str, known: Collection[str], texts: Sequence[str], response: str = "") -> tuple[str, ...]:
+def unsupported_numbers(
+    claim: str, known: Collection[str], texts: Sequence[str], response: str = ""
+) -> tuple[str, ...]:
     """The numbers of a claim that nothing accounts for, as the claim writes them in figures, each once.
 
     Args:
@@ -84,11 +86,11 @@ def foreign_numbers(claim: str, known: Collection[str], texts: Sequence[str], re
     left = [one for one in left if one not in there and not (one in decades and _in_decade(one, there))][:_LEFT]
     if not left:
         return ()
-    told = dates_worked_out(claim, tuple(texts), response)
+    told = calculated_dates(claim, tuple(texts), response)
     left = [one for one in left if one not in told]
     values = {value for found in there for value in _values(found)}
     values |= {value for part, value in _PARTS if any(map(part.search, texts))}
-    values |= worked_out(response or claim, frozenset(values))
+    values |= calculated_numbers(response or claim, frozenset(values))
     own = [value for one in stated for value in _values(one)]
     differs = _DIFFERS.search(claim) is not None
     calculates = _CALCULATES.search(claim) is not None
@@ -107,7 +109,7 @@ def foreign_numbers(claim: str, known: Collection[str], texts: Sequence[str], re
     )
 
 
-def derived(claim: str, texts: tuple[str, ...], response: str = "") -> bool:
+def is_calculated(claim: str, texts: tuple[str, ...], response: str = "") -> bool:
     """Whether a claim states a date or a number that stands nowhere, and the response works it out rightly.
 
     Args:
@@ -115,7 +117,7 @@ def derived(claim: str, texts: tuple[str, ...], response: str = "") -> bool:
         texts: evidence and query.
         response: what the claim was taken from.
     """
-    if dates_worked_out(claim, texts, response):
+    if calculated_dates(claim, texts, response):
         return True
     there = {normalize_number(found) for text in texts for found in _NUMBER.findall(numbers_as_figures(text))}
     new = {
@@ -125,7 +127,7 @@ def derived(claim: str, texts: tuple[str, ...], response: str = "") -> bool:
         for value in _values(one)
     }
     known = frozenset(value for found in there for value in _values(found))
-    results = worked_out(response or claim, known) if new else ()
+    results = calculated_numbers(response or claim, known) if new else ()
     return any(near(value, result) for value in new for result in results)
 
 

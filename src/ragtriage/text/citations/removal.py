@@ -57,7 +57,7 @@ class Removal:
     instead: str = ""
 
 
-def cuts_of(text: str, marks: Sequence[Mark]) -> list[Removal]:
+def removals(text: str, marks: Sequence[Mark]) -> list[Removal]:
     """What is to be cut for these marks, in order and apart.
 
     Args:
@@ -141,7 +141,7 @@ def _grown(text: str, start: int, end: int, least: int) -> Removal:
     return Removal(start, end)
 
 
-class Bare:
+class TextWithoutMarks:
     """A text without some of its stretches and the blanks before them.
 
     Args:
@@ -198,7 +198,7 @@ _NEXT = re.compile(r"\r?\n[ \t>]*([^\s])")
 _REST = re.compile(r"[ \t:]*[^\s\[]")
 
 
-def line_breaks(bare: Bare, marks: Sequence[Mark]) -> list[int]:
+def line_breaks(bare: TextWithoutMarks, marks: Sequence[Mark]) -> list[int]:
     """The line ends of the original behind a mark, before one that begins a line, and before lines led by a sign.
 
     A sign is one like ✅. Also the stops behind a letter alone and its mark, which else would pass for an initial:
@@ -239,7 +239,7 @@ def _goes_on(text: str, at: int, first: str) -> bool:
     return following is not None and following[1].islower() and not first.islower()
 
 
-def _led_by_signs(bare: Bare, block: Block) -> list[int]:
+def _led_by_signs(bare: TextWithoutMarks, block: Block) -> list[int]:
     """The line ends before lines of a block that begin with a sign."""
     lines = _NEXT.finditer(bare.text, block.start, block.end)
     return [bare.origin(m.start()) for m in lines if unicodedata.category(m[1]) == "So"]

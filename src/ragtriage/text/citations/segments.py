@@ -20,7 +20,7 @@ from ragtriage.text import split_claims
 from ragtriage.text.blocks import Block, blocks
 from ragtriage.text.citations.marks import Mark, Span, find_marks, unread
 from ragtriage.text.citations.references import find_references, sources_named
-from ragtriage.text.citations.removal import Bare, Removal, cuts_of, line_breaks
+from ragtriage.text.citations.removal import Removal, TextWithoutMarks, line_breaks, removals
 from ragtriage.text.pronouns import AUXILIARY
 from ragtriage.text.sentences import sentences_of
 
@@ -85,10 +85,10 @@ def _cut(text: str, ids: tuple[str | None, ...], own: str | None) -> _Cut:
     named = sources_named(inside, ids, references.meanings)
     # a footnote that explains something, and names no source, is no citation
     cited = [m for m in inside if named[m.names[0]] or m.names[0].isdigit() or m.names[0] not in references.meanings]
-    cuts = [*cuts_of(text, inside), *(Removal(start, end) for start, end in references.spans)]
-    bare = Bare(text, cuts)
+    cuts = [*removals(text, inside), *(Removal(start, end) for start, end in references.spans)]
+    bare = TextWithoutMarks(text, cuts)
     if breaks := line_breaks(bare, inside):
-        bare = Bare(text, cuts, breaks)
+        bare = TextWithoutMarks(text, cuts, breaks)
     drafts = _drafts(bare, cited)
     left = unread(text, marks)
     if not any(draft.marks or draft.inherited for draft in drafts):
@@ -120,7 +120,7 @@ class _Draft:
     """Its last words, if they only lead to what follows and claim nothing."""
 
 
-def _drafts(bare: Bare, marks: Sequence[Mark]) -> list[_Draft]:
+def _drafts(bare: TextWithoutMarks, marks: Sequence[Mark]) -> list[_Draft]:
     """The segments of a text: sentences put together, each with its marks.
 
     Where marks lead (`[1] Adults pay. [2] Kids pay.`), what has none of its own goes with what stands before it.
@@ -146,7 +146,7 @@ def _paragraphs(text: str) -> list[Block]:
     return [block for block in blocks(text) if block.shape not in {"heading", "header"}]
 
 
-def _led(bare: Bare, marks: Sequence[Mark]) -> set[int]:
+def _led(bare: TextWithoutMarks, marks: Sequence[Mark]) -> set[int]:
     """Where paragraphs begin in which marks stand before what they belong to: one begins it, and none ends it."""
     places = [bare.place(mark.start) for mark in marks]
     found = set()
@@ -161,7 +161,7 @@ def _led(bare: Bare, marks: Sequence[Mark]) -> set[int]:
 
 
 def _owners(
-    bare: Bare, blocked: Sequence[tuple[Span, Block]], marks: Sequence[Mark], leading: Collection[int]
+    bare: TextWithoutMarks, blocked: Sequence[tuple[Span, Block]], marks: Sequence[Mark], leading: Collection[int]
 ) -> list[list[Mark]]:
     """The marks of each sentence.
 
@@ -186,7 +186,7 @@ def _owners(
     return found
 
 
-def _leads(bare: Bare, mark: Mark, start: int) -> bool:
+def _leads(bare: TextWithoutMarks, mark: Mark, start: int) -> bool:
     """Whether a mark begins the line on which the sentence at `start` begins, list markers and other marks apart."""
     text = bare.original
     line = text[text.rfind("\n", 0, mark.start) + 1 : mark.start]
@@ -194,7 +194,7 @@ def _leads(bare: Bare, mark: Mark, start: int) -> bool:
     return "\n" not in between and not any(c.isalpha() for c in line)
 
 
-def _inherit(bare: Bare, drafts: Sequence[_Draft], marks: Sequence[Mark]) -> None:
+def _inherit(bare: TextWithoutMarks, drafts: Sequence[_Draft], marks: Sequence[Mark]) -> None:
     """Give items, rows and code without marks those of the heading or the words with a colon before them."""
     headed = {block.start: _within(bare, block, marks) for block in blocks(bare.text) if block.shape == "heading"}
     headings = sorted(headed)
@@ -212,7 +212,7 @@ def _inherit(bare: Bare, drafts: Sequence[_Draft], marks: Sequence[Mark]) -> Non
             lead = draft.marks if _ends_in_colon(bare.text, draft) else ()
 
 
-def _within(bare: Bare, block: Block, marks: Sequence[Mark]) -> list[Mark]:
+def _within(bare: TextWithoutMarks, block: Block, marks: Sequence[Mark]) -> list[Mark]:
     return [mark for mark in marks if block.start <= bare.place(mark.start) <= block.end]
 
 
@@ -221,7 +221,7 @@ def _ends_in_colon(text: str, draft: _Draft) -> bool:
     return text[start:end].rstrip(" *_").endswith(":")
 
 
-def _find_leads(bare: Bare, drafts: Sequence[_Draft]) -> None:
+def _find_leads(bare: TextWithoutMarks, drafts: Sequence[_Draft]) -> None:
     """Mark what only leads to a list: "There are two plans:", and an item that is no sentence above deeper ones."""
     for draft, following in pairwise(drafts):
         if draft.marks or following.block is draft.block or following.block.shape not in {"item", "row"}:
@@ -252,7 +252,7 @@ def _depth(text: str, block: Block) -> int:
 
 def _component(
     draft: _Draft,
-    bare: Bare,
+    bare: TextWithoutMarks,
     claims: Sequence[tuple[int, str]],
     named: dict[str, tuple[int, ...]],
     before: Component | None,

@@ -11,7 +11,7 @@ from ragtriage.core.case import Case, Source
 from ragtriage.core.verdicts import Answer, Score, Verdict
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.embedded import EmbeddedJudge
-from ragtriage.judges.embedded.short_replies import asserted, replies
+from ragtriage.judges.embedded.short_replies import asserted_text, is_short_reply
 from ragtriage.metrics import metrics_named
 
 
@@ -37,7 +37,7 @@ from ragtriage.metrics import metrics_named
     ],
 )  # fmt: skip
 def test_a_short_reply_answers(question: str, claims: str) -> None:
-    assert replies(question, question, claims)
+    assert is_short_reply(question, question, claims)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_short_reply_answers(question: str, claims: str) -> None:
     ],
 )
 def test_what_is_of_another_kind_or_a_sentence_of_its_own_is_left_to_the_models(question: str, claims: str) -> None:
-    assert not replies(question, question, claims)
+    assert not is_short_reply(question, question, claims)
 
 
 @pytest.mark.parametrize(
@@ -74,11 +74,11 @@ def test_what_is_of_another_kind_or_a_sentence_of_its_own_is_left_to_the_models(
     ],
 )
 def test_a_bare_yes_asserts_what_was_asked_and_a_bare_no_nothing(claim: str, said: str) -> None:
-    assert asserted("Is parking free?", claim) == said
+    assert asserted_text("Is parking free?", claim) == said
 
 
 def test_a_bare_yes_to_several_questions_asserts_nothing() -> None:
-    assert asserted("Is parking free? Is there a lift?", "Yes.") == ""
+    assert asserted_text("Is parking free? Is there a lift?", "Yes.") == ""
 
 
 def test_short_answers_cover_what_was_asked_and_nobody_is_blamed_for_them() -> None:

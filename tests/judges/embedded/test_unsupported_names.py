@@ -7,12 +7,12 @@ import time
 import pytest
 
 from ragtriage.judges.embedded.readings import read, read_sentence
-from ragtriage.judges.embedded.unsupported_names import foreign_names
+from ragtriage.judges.embedded.unsupported_names import unsupported_names
 
 
 def foreign(claim: str, text: str, query: str = "") -> tuple[str, ...]:
     reading = read(text)
-    return foreign_names(read_sentence(claim), reading.sentences, reading.stems, (text, query))
+    return unsupported_names(read_sentence(claim), reading.sentences, reading.stems, (text, query))
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from ragtriage.judges.embedded.calculated_dates import worked_out
+from ragtriage.judges.embedded.calculated_dates import calculated_dates
 from ragtriage.judges.embedded.readings import read_sentence
-from ragtriage.judges.embedded.unsupported_names import foreign_names
-from ragtriage.judges.embedded.unsupported_numbers import foreign_numbers
+from ragtriage.judges.embedded.unsupported_names import unsupported_names
+from ragtriage.judges.embedded.unsupported_numbers import unsupported_numbers
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ from ragtriage.judges.embedded.unsupported_numbers import foreign_numbers
 def test_a_date_that_a_span_leads_to_is_worked_out(
     claim: str, texts: tuple[str, ...], response: str, found: set[str]
 ) -> None:
-    assert found <= worked_out(claim, texts, response)
+    assert found <= calculated_dates(claim, texts, response)
 
 
 @pytest.mark.parametrize(
@@ -47,28 +47,28 @@ def test_a_date_that_a_span_leads_to_is_worked_out(
     ],
 )
 def test_any_other_date_is_not(claim: str, texts: tuple[str, ...]) -> None:
-    assert not worked_out(claim, texts, "")
+    assert not calculated_dates(claim, texts, "")
 
 
 def test_a_wrong_day_of_the_week_stays_foreign() -> None:
     texts = ("Four banking days before pay day.", "Pay day: Thursday 28 November")
     claim = "The deadline is Monday 22 November."
 
-    assert "monday" not in worked_out(claim, texts, "")
-    assert foreign_names(read_sentence(claim), (), (), texts) == ("Monday",)
+    assert "monday" not in calculated_dates(claim, texts, "")
+    assert unsupported_names(read_sentence(claim), (), (), texts) == ("Monday",)
 
 
 def test_what_is_worked_out_is_accounted_for() -> None:
     texts = ("Notice: the tenth day after.", "We gave it on 22 August.")
     claim = "It can begin on 1 September."
 
-    assert foreign_numbers(claim, (), texts) == ()
-    assert foreign_names(read_sentence(claim), (), (), texts) == ()
+    assert unsupported_numbers(claim, (), texts) == ()
+    assert unsupported_names(read_sentence(claim), (), (), texts) == ()
 
 
 def test_time_grows_with_the_texts() -> None:
     begin = time.perf_counter()
-    worked_out("It is on 5 May.", ("On 3 April, 10 days, " * 2000,), "On 4 May, 11 days, " * 2000)
+    calculated_dates("It is on 5 May.", ("On 3 April, 10 days, " * 2000,), "On 4 May, 11 days, " * 2000)
 
     assert time.perf_counter() - begin < 20, "less than a second on an idle machine"
 
@@ -77,22 +77,23 @@ def test_the_order_of_the_sources_and_their_many_dates_dont_matter() -> None:
     many = " ".join(f"{day} June 2020," for day in range(1, 26))
     claim = "The deadline is 11 July 2026."
 
-    one = worked_out(claim, (many, "The notice is 1 July 2026.", "10 days"), claim)
-    assert one == worked_out(claim, ("The notice is 1 July 2026.", many, "10 days"), claim) == {"11", "july", "2026"}
-    assert worked_out(claim, (many, "I got it 1 July 2026; 10 days"), claim) == {"11", "july", "2026"}
+    one = calculated_dates(claim, (many, "The notice is 1 July 2026.", "10 days"), claim)
+    assert one == {"11", "july", "2026"}
+    assert one == calculated_dates(claim, ("The notice is 1 July 2026.", many, "10 days"), claim)
+    assert calculated_dates(claim, (many, "I got it 1 July 2026; 10 days"), claim) == {"11", "july", "2026"}
 
 
 @pytest.mark.parametrize(
     "text", ["1 Augu\u017ft 2026", "1 apr\u0131l 2026", "2 fortn\u0131ghts after 1 May", "\u017fix days"]
 )
 def test_letters_that_only_match_without_regard_to_case_are_no_date(text: str) -> None:
-    assert not worked_out(text, (text, "It is 1 May 2026."), text)
+    assert not calculated_dates(text, (text, "It is 1 May 2026."), text)
 
 
 def test_many_dates_and_spans_take_little_time() -> None:
     days = " ".join(f"{1 + n} May {1900 + 8 * n}," for n in range(24))
     spans = " ".join(f"{30 + n} business days" for n in range(24))
     begin = time.perf_counter()
-    worked_out(days, (days.replace("May", "July"), spans, "q"), days + spans)
+    calculated_dates(days, (days.replace("May", "July"), spans, "q"), days + spans)
 
     assert time.perf_counter() - begin < 20, "a second or two on an idle machine"

@@ -17,10 +17,11 @@ from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.build import ConfiguredJudge, JudgeConfig, judge_named
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.embedded.encoder import MODEL, Encoder, Vector
-from ragtriage.judges.embedded.evidence import Library
+from ragtriage.judges.embedded.evidence import CachedReader
+from ragtriage.judges.embedded.featurizer import Featurized, Featurizer
 from ragtriage.judges.embedded.fitted_models import Fusion
 from ragtriage.judges.embedded.matcher import FIRST, HEADS, LENGTH, PIECES, Matcher, Pair, head_of, pair_pieces, parts
-from ragtriage.judges.embedded.scorer import Measured, Measurer, _logits
+from ragtriage.judges.embedded.scorer import _logits
 from ragtriage.judges.embedded.wordpiece import END, START, WordPieces
 from ragtriage.judges.llm.options import LLMOptions
 
@@ -36,9 +37,9 @@ def matcher() -> Iterator[Matcher]:
 
 
 @pytest.fixture(scope="module")
-def measurer() -> Iterator[Measurer]:
+def featurizer() -> Iterator[Featurizer]:
     encoder = Encoder()
-    yield Measurer(Library(encoder))
+    yield Featurizer(CachedReader(encoder))
     encoder.close()
 
 
@@ -56,7 +57,7 @@ def verdicts(judge: EmbeddedJudge, questions: Sequence[Question]) -> list[Verdic
     return found
 
 
-def pair(measured: Measured) -> tuple[str, str]:
+def pair(measured: Featurized) -> tuple[str, str]:
     (one,) = measured.pairs
     return one
 
@@ -93,39 +94,39 @@ def test_an_empty_text_does_no_harm(matcher: Matcher) -> None:
     assert np.isfinite(logits(matcher.match([("", "")]), ("", ""))).all()
 
 
-def test_of_a_long_source_the_nearest_part_is_read(measurer: Measurer) -> None:
+def test_of_a_long_source_the_nearest_part_is_read(featurizer: Featurizer) -> None:
     claim = "A night at the eastern pier costs guests 12 euros."
-    first, second = pair(measurer.measure(ask.supported(claim, [LONG])))
+    first, second = pair(featurizer.measure(ask.supported(claim, [LONG])))
     assert first == claim
     assert "They pay 12 euros a night." in second
     assert "Guests moor at the eastern pier." in second
     assert len(second.split()) <= PIECES
 
 
-def test_a_short_source_is_read_whole_and_in_its_order(measurer: Measurer) -> None:
+def test_a_short_source_is_read_whole_and_in_its_order(featurizer: Featurizer) -> None:
     source = "Guests moor at the eastern pier. They pay 12 euros a night. Dogs are welcome."
-    assert pair(measurer.measure(ask.answered("What does a night cost?", [source])))[1] == source
+    assert pair(featurizer.measure(ask.answered("What does a night cost?", [source])))[1] == source
 
 
-def test_facts_of_two_sources_stand_beside_each_other(measurer: Measurer) -> None:
+def test_facts_of_two_sources_stand_beside_each_other(featurizer: Featurizer) -> None:
     sources = [FILLER * 6 + "Ada Morrow built the pier.", FILLER * 6 + "The pier was opened in 1902."]
-    second = pair(measurer.measure(ask.supported("The pier that Ada Morrow built opened in 1902.", sources)))[1]
+    second = pair(featurizer.measure(ask.supported("The pier that Ada Morrow built opened in 1902.", sources)))[1]
     assert "Ada Morrow built the pier." in second
     assert "The pier was opened in 1902." in second
 
 
-def test_what_stands_late_in_a_table_of_many_pieces_is_read(measurer: Measurer) -> None:
+def test_what_stands_late_in_a_table_of_many_pieces_is_read(featurizer: Featurizer) -> None:
     rows = "\n".join(f"| AX-{n:04d}/q7 | {n}.{n}9 kg/m3 | 0x{n:06x} |" for n in range(60))
     table = f"| Part | Density | Code |\n|---|---|---|\n{rows}\n| pump housing | 7.85 kg/m3 | 0xffee |"
-    first, second = pair(measurer.measure(ask.supported("The pump housing has a density of 7.85 kg/m3.", [table])))
+    first, second = pair(featurizer.measure(ask.supported("The pump housing has a density of 7.85 kg/m3.", [table])))
     pieces = WordPieces(MODEL / "vocab.txt")
     ids, at = pair_pieces(pieces, first, second)
     assert "pump housing" in " ".join(pieces.pieces[i] for i in ids[at:])
 
 
-def test_one_sentence_is_read_however_long_it_is(measurer: Measurer) -> None:
+def test_one_sentence_is_read_however_long_it_is(featurizer: Featurizer) -> None:
     source = " ".join(f"supercalifragilistic{n}" for n in range(70)) + " ends."
-    assert pair(measurer.measure(ask.supported("It ends.", [source])))[1] == source
+    assert pair(featurizer.measure(ask.supported("It ends.", [source])))[1] == source
 
 
 def test_a_pair_that_fails_fails_alone() -> None:

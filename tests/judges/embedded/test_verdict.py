@@ -7,9 +7,9 @@ import math
 import pytest
 
 from ragtriage.core import questions as ask
-from ragtriage.judges.embedded.verdict import Cuts, Scored, verdict_of
+from ragtriage.judges.embedded.verdict import FittedThresholds, Scored, verdict_of
 
-CUTS = Cuts(repeats=0.8, sure=0.3, unsure=0.4)
+CUTS = FittedThresholds(repeats=0.8, sure=0.3, unsure=0.4)
 ANSWERED = ask.answered("When does it open?", ["It opens at nine."])
 SUPPORTED = ask.supported("It opens at nine.", ["It opens at ten."])
 
@@ -50,12 +50,12 @@ def test_red_is_only_what_is_surely_unsupported(probability: float, table: bool,
     [(0.9, False, "no", 0.4, False), (0.9, True, "unknown", 0.5, True), (0.2, False, "no", 0.2, True)],
 )
 def test_a_foreign_number_leaves_no_yes(probability: float, table: bool, value: str, score: float, sure: bool) -> None:
-    verdict = verdict_of(SUPPORTED, Scored(probability, "It is 12.", table=table, foreign=("15",)), CUTS)
+    verdict = verdict_of(SUPPORTED, Scored(probability, "It is 12.", table=table, unsupported=("15",)), CUTS)
     assert (verdict.value, verdict.score, verdict.sure) == (value, score, sure)
     assert verdict.explanation == "closest passage: “It is 12.”; nothing there accounts for 15"
 
 
 def test_what_is_worked_out_is_never_called_unsupported() -> None:
-    verdict = verdict_of(SUPPORTED, Scored(0.1, derived=True), CUTS)
+    verdict = verdict_of(SUPPORTED, Scored(0.1, calculated=True), CUTS)
     assert (verdict.value, verdict.score, verdict.confidence) == ("unknown", 0.4, 0.6)
-    assert verdict_of(SUPPORTED, Scored(0.7, derived=True), CUTS).value == "yes"
+    assert verdict_of(SUPPORTED, Scored(0.7, calculated=True), CUTS).value == "yes"

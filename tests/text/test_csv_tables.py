@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragtriage.judges.embedded.readings import read
-from ragtriage.text.blocks import tabled
+from ragtriage.text.blocks import csv_as_table
 
 STOCK = 'part,name,stock\n4410,"gasket, 40 mm",118\n5311,valve,3\n'
 
@@ -24,11 +24,11 @@ def test_rows_are_read_with_their_header() -> None:
 def test_other_delimiters(delimiter: str) -> None:
     text = "a;b;c\n1;2;3\n4;5;6".replace(";", delimiter)
 
-    assert tabled(text) == "| a | b | c |\n|---|---|---|\n| 1 | 2 | 3 |\n| 4 | 5 | 6 |"
+    assert csv_as_table(text) == "| a | b | c |\n|---|---|---|\n| 1 | 2 | 3 |\n| 4 | 5 | 6 |"
 
 
 def test_a_first_row_of_figures_is_no_header() -> None:
-    assert tabled("1,2,3\n4,5,6\n7,8,9") == "| 1 | 2 | 3 |\n| 4 | 5 | 6 |\n| 7 | 8 | 9 |"
+    assert csv_as_table("1,2,3\n4,5,6\n7,8,9") == "| 1 | 2 | 3 |\n| 4 | 5 | 6 |\n| 7 | 8 | 9 |"
 
 
 @pytest.mark.parametrize(
@@ -42,4 +42,4 @@ def test_a_first_row_of_figures_is_no_header() -> None:
     ],
 )
 def test_what_is_no_csv_stays(text: str) -> None:
-    assert tabled(text) == text
+    assert csv_as_table(text) == text

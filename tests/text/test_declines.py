@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ragtriage.text import declines, split_claims
-from ragtriage.text.remark_model import chances, masked
+from ragtriage.text.remark_model import masked, remark_probabilities
 
 REFUSALS = Path(__file__).parents[1] / "refusals"
 
@@ -35,11 +35,11 @@ def test_what_a_clause_is_about_is_masked() -> None:
 
 
 def test_the_chances_of_a_clause_are_shares_of_one() -> None:
-    lack, other = chances("The documents I was given don't mention a fee.", "Is there a fee?")
+    lack, other = remark_probabilities("The documents I was given don't mention a fee.", "Is there a fee?")
 
     assert lack > 0.9
     assert 0 <= other <= 1 - lack
-    assert chances("A fee of 20 euros is due in May.", "Is there a fee?")[0] < 0.1
+    assert remark_probabilities("A fee of 20 euros is due in May.", "Is there a fee?")[0] < 0.1
 
 
 @pytest.mark.parametrize("unit", ["a", "a ", "a'", "a-", "a: ", "not ", "**"])

@@ -12,7 +12,7 @@ from ragtriage.diagnosis import RULES
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.metrics import metrics_named
 
-HEALTHY = Path(__file__).parents[1] / "healthy"
+HEALTHY = Path(__file__).parents[2] / "healthy"
 METRICS = metrics_named(["thelma", "-self_distinctness", "-fact_precision"])
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from ragtriage.core import questions as ask
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Verdict
-from ragtriage.judges.embedded.question_batches import Gatherer
+from ragtriage.judges.embedded.question_batches import QuestionBatcher
 
 
 def test_a_question_that_comes_while_both_batches_end_is_answered() -> None:
@@ -23,13 +23,13 @@ def test_a_question_that_comes_while_both_batches_end_is_answered() -> None:
         go_on.wait(10)
         return [Verdict("yes") for _ in batch]
 
-    async def caller(gatherer: Gatherer, claim: str) -> None:
+    async def caller(gatherer: QuestionBatcher, claim: str) -> None:
         answered.extend([answer async for _, answer in gatherer.ask([ask.supported(claim, ["text"])])])
         if len(answered) == 1:  # who comes first asks again, before the loop has seen that the batches' tasks are done
             answered.extend([answer async for _, answer in gatherer.ask([ask.supported("and then", ["text"])])])
 
     async def both() -> None:
-        gatherer = Gatherer(worker)
+        gatherer = QuestionBatcher(worker)
         callers = []
         for claim in ("one", "two"):
             callers.append(asyncio.create_task(caller(gatherer, claim)))

@@ -12,7 +12,7 @@ from ragtriage import Verdict
 from ragtriage.core.questions import supported
 from ragtriage.judges.embedded import EmbeddedJudge
 
-DETAILS = Path(__file__).parents[1] / "details"
+DETAILS = Path(__file__).parents[2] / "details"
 
 
 def refused(claims: list[tuple[str, list[str], str]]) -> int:

@@ -8,7 +8,7 @@ import pytest
 
 from ragtriage import EmbeddedJudge, Verdict
 from ragtriage.core import questions as ask
-from ragtriage.judges.embedded.verdict import refused
+from ragtriage.judges.embedded.verdict import verdict_on_refusals
 
 QUERY = "How tall is the tower?"
 REFUSALS = ("I don't know.", "The documents don't say how tall the tower is.")
@@ -19,8 +19,8 @@ ANSWER = "It is 38 metres tall."
 @pytest.mark.parametrize("other", REFUSALS)
 def test_refusals_agree_but_are_never_the_true_answer(one: str, other: str) -> None:
     agree, true = (
-        refused(ask.same_answer(QUERY, (one,), other, drawn=True)),
-        refused(ask.same_answer(QUERY, (one,), other)),
+        verdict_on_refusals(ask.same_answer(QUERY, (one,), other, drawn=True)),
+        verdict_on_refusals(ask.same_answer(QUERY, (one,), other)),
     )
     assert agree is not None
     assert true is not None
@@ -28,9 +28,9 @@ def test_refusals_agree_but_are_never_the_true_answer(one: str, other: str) -> N
 
 
 def test_an_answer_is_left_to_the_model() -> None:
-    assert refused(ask.same_answer(QUERY, REFUSALS, ANSWER)) is None
-    assert refused(ask.same_answer(QUERY, (ANSWER,), REFUSALS[0], drawn=True)) is None
-    assert refused(ask.declines(QUERY, REFUSALS[0])) is None
+    assert verdict_on_refusals(ask.same_answer(QUERY, REFUSALS, ANSWER)) is None
+    assert verdict_on_refusals(ask.same_answer(QUERY, (ANSWER,), REFUSALS[0], drawn=True)) is None
+    assert verdict_on_refusals(ask.declines(QUERY, REFUSALS[0])) is None
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragtriage.judges.embedded.attribution import bare
+from ragtriage.judges.embedded.attribution import without_attribution
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from ragtriage.judges.embedded.attribution import bare
     ],
 )
 def test_the_attribution_goes(claim: str, left: str) -> None:
-    assert bare(claim) == left
+    assert without_attribution(claim) == left
 
 
 @pytest.mark.parametrize(
@@ -39,4 +39,4 @@ def test_the_attribution_goes(claim: str, left: str) -> None:
     ],
 )
 def test_everything_else_stays(claim: str) -> None:
-    assert bare(claim) == claim
+    assert without_attribution(claim) == claim

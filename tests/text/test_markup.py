@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragtriage.text import split_claims, split_facts, split_sentences
-from ragtriage.text.html import shown
+from ragtriage.text.html import visible_text
 
 PAGE = (
     "<p>The fee is 5&nbsp;euros.</p><p>You can pay in <b>cash</b> &amp; by card.</p>"
@@ -33,14 +33,14 @@ PAGE = (
     ],
 )
 def test_what_is_shown(html: str, expected: str) -> None:
-    assert shown(html) == expected
+    assert visible_text(html) == expected
 
 
 @pytest.mark.parametrize(
     "text", ["a < b and c > d", "List<String> names", "<name> stands for your name", "AT&T and R&amp;D", ""]
 )
 def test_what_is_no_html_stays(text: str) -> None:
-    assert shown(text) == text
+    assert visible_text(text) == text
 
 
 @pytest.mark.parametrize("split", [split_claims, split_facts, split_sentences])

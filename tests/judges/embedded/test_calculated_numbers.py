@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ragtriage.judges.embedded.calculated_numbers import worked_out
+from ragtriage.judges.embedded.calculated_numbers import calculated_numbers
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from ragtriage.judges.embedded.calculated_numbers import worked_out
     ],
 )  # fmt: skip
 def test_a_right_calculation_accounts_for_its_numbers(response: str, known: set[float], found: set[float]) -> None:
-    assert found <= worked_out(response, frozenset(known))
+    assert found <= calculated_numbers(response, frozenset(known))
 
 
 @pytest.mark.parametrize(
@@ -45,17 +45,17 @@ def test_a_right_calculation_accounts_for_its_numbers(response: str, known: set[
     ],
 )
 def test_a_wrong_one_or_one_of_made_up_numbers_accounts_for_nothing(response: str, known: set[float]) -> None:
-    assert not worked_out(response, frozenset(known)) - {0, 1, 2, 3}
+    assert not calculated_numbers(response, frozenset(known)) - {0, 1, 2, 3}
 
 
 def test_without_a_calculation_no_sum_is_looked_for() -> None:
-    assert worked_out("Breakfast 12, dinner 30, in all 42.", frozenset({12, 30})) == frozenset()
+    assert calculated_numbers("Breakfast 12, dinner 30, in all 42.", frozenset({12, 30})) == frozenset()
 
 
 @pytest.mark.parametrize("unit", ["1 + 1 = 2, ", "1 + ", "1 of ", "(1) ", "*", "5 5 = ", "1", "1,", "9.5 × 1.5 = 3\n"])
 def test_time_grows_with_the_response(unit: str) -> None:
     begin = time.perf_counter()
-    worked_out(unit * (20_000 // len(unit)) + "a", frozenset(map(float, range(100))))
+    calculated_numbers(unit * (20_000 // len(unit)) + "a", frozenset(map(float, range(100))))
 
     assert time.perf_counter() - begin < 20, "a second or two on an idle machine"
 
@@ -63,6 +63,6 @@ def test_time_grows_with_the_response(unit: str) -> None:
 def test_many_results_among_many_numbers_take_no_time() -> None:
     response = " ".join(f"{n} × 7 = {7 * n}, {n * 1000 + 13} or" for n in range(20, 60))
     begin = time.perf_counter()
-    worked_out(response, frozenset(map(float, range(20, 120))))
+    calculated_numbers(response, frozenset(map(float, range(20, 120))))
 
     assert time.perf_counter() - begin < 20, "a tenth of a second on an idle machine"
