@@ -9,7 +9,7 @@ demo: .venv/installed
 
 test: .venv/installed-dev
 	@command -v chromium >/dev/null || echo "note: there is no 'chromium' here, so the report's browser tests are skipped (Debian: apt-get install chromium)"
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 # The LLM judge against real servers of its own, with a model that the tests write; llama-cpp-python may have to be compiled.
 test-real: .venv/installed-dev .venv/installed-real

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from ragtriage.collect.answers_file import CollectedLines
-from ragtriage.collect.application import Reply
-from ragtriage.collect.row_values import answered_row
+from ragtriage.collect.application import Reply, answered_row
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError
 

@@ -17,10 +17,8 @@ import pytest
 from ragtriage import ConfigError, InputError
 from ragtriage.testset.corpus import look_for_gaps, read_corpus
 from ragtriage.testset.example import write_example
-from ragtriage.testset.example.company import make_company
-from ragtriage.testset.example.documents import documents_of
-from ragtriage.testset.example.facts import facts_of
-from ragtriage.testset.example.wording import day, money
+from ragtriage.testset.example.company import facts_of, make_company
+from ragtriage.testset.example.documents import day, documents_of, money
 from ragtriage.testset.rows import Row
 from ragtriage.text.dates import date_in
 from ragtriage.text.numbers import number_in

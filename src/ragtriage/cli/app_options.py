@@ -18,10 +18,9 @@ from ragtriage.cli.flags import with_flags
 from ragtriage.cli.opening import say_rejected
 from ragtriage.cli.progress import progress
 from ragtriage.collect.answers_file import CollectedLines
-from ragtriage.collect.application import Application
+from ragtriage.collect.application import ASKED, Application, replaced
 from ragtriage.collect.application_names import Named, open_application
 from ragtriage.collect.asking import Manner, ask_all
-from ragtriage.collect.row_values import ASKED, replaced
 from ragtriage.core.errors import ApplicationError, ConfigError, InputError
 from ragtriage.readers import CaseFile
 from ragtriage.report.words import plural

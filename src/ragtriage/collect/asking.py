@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragtriage.collect.answers_file import CollectedLines
-from ragtriage.collect.application import TIMED_OUT, Application, Reply, Unanswered
-from ragtriage.collect.row_values import answered_row, failed_row
+from ragtriage.collect.application import TIMED_OUT, Application, Reply, Unanswered, answered_row, failed_row
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ApplicationError
 

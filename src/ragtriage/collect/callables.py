@@ -17,9 +17,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ragtriage.collect.application import Reply, Unanswered
+from ragtriage.collect.application import Reply, Unanswered, asked_row, source_rows
 from ragtriage.collect.replies import read_reply
-from ragtriage.collect.row_values import asked_row, source_rows
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError
 from ragtriage.readers.text_values import shortened

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping, Sequence
 from contextlib import closing
+from datetime import date
 from pathlib import Path
 
 from ragtriage.testset.example.company import Company
@@ -47,50 +49,34 @@ def write_database(company: Company, path: Path) -> None:
     people = {one.name: at for at, one in enumerate(company.employees, 1)}
     departments = {name: at for at, (name, _) in enumerate(company.heads, 1)}
     clients = {one.name: at for at, one in enumerate(company.clients, 1)}
+    employees = [
+        (
+            people[e.name],
+            e.name,
+            e.job_title,
+            departments.get(e.department),
+            people.get(e.manager or ""),
+            e.office,
+            e.joined,
+        )
+        for e in company.employees
+    ]
+    projects = [
+        (at, p.name, p.city, clients[p.client], people[p.director], people[p.manager], p.start, p.end, p.fee)
+        for at, p in enumerate(company.projects, 1)
+    ]
+    executive = people[company.chief_executive]
+    rows: Mapping[str, Sequence[Sequence[object]]] = {
+        "employee": employees,
+        "department": [(departments[name], name, people[head]) for name, head in company.heads],
+        "company": [(1, company.name, company.founded, company.headquarters, executive)],
+        "client": [(clients[one.name], one.name, one.industry, one.city) for one in company.clients],
+        "project": projects,
+        "assignment": [(at, people[n], role) for at, p in enumerate(company.projects, 1) for role, n in p.roles],
+    }
     with closing(sqlite3.connect(path)) as there, there:
         there.executescript(SCHEMA)
-        there.executemany(
-            "INSERT INTO employee VALUES (?, ?, ?, ?, ?, ?, ?)",
-            [
-                (
-                    people[one.name],
-                    one.name,
-                    one.job_title,
-                    departments.get(one.department),
-                    people[one.manager] if one.manager else None,
-                    one.office,
-                    one.joined.isoformat(),
-                )
-                for one in company.employees
-            ],
-        )
-        there.executemany(
-            "INSERT INTO department VALUES (?, ?, ?)",
-            [(departments[name], name, people[head]) for name, head in company.heads],
-        )
-        there.execute(
-            "INSERT INTO company VALUES (1, ?, ?, ?, ?)",
-            (company.name, company.founded, company.headquarters, people[company.chief_executive]),
-        )
-        there.executemany(
-            "INSERT INTO client VALUES (?, ?, ?, ?)",
-            [(clients[one.name], one.name, one.industry, one.city) for one in company.clients],
-        )
-        for at, one in enumerate(company.projects, 1):
-            there.execute(
-                "INSERT INTO project VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    at,
-                    one.name,
-                    one.city,
-                    clients[one.client],
-                    people[one.director],
-                    people[one.manager],
-                    one.start.isoformat(),
-                    one.end.isoformat(),
-                    one.fee,
-                ),
-            )
-            there.executemany(
-                "INSERT INTO assignment VALUES (?, ?, ?)", [(at, people[name], role) for role, name in one.roles]
-            )
+        for table, values in rows.items():
+            places = ", ".join("?" for _ in values[0])
+            as_text = [[one.isoformat() if isinstance(one, date) else one for one in row] for row in values]
+            there.executemany(f"INSERT INTO {table} VALUES ({places})", as_text)  # noqa: S608  # our own names

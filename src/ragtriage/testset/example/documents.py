@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import calendar
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any
 
-from ragtriage.testset.example.company import Company
-from ragtriage.testset.example.facts import Fact, facts_of
-from ragtriage.testset.example.remarks import SECTIONS
-from ragtriage.testset.example.wording import CLIENT, LABELS, PERSON, PROJECT, ROLE, written
+from ragtriage.testset.example.company import TEXTS, Company, Fact, facts_of
 
 Key = tuple[str, str, str]
+_SENTENCES: Mapping[str, Any] = TEXTS["sentences"]
+_LABELS: Mapping[str, str] = TEXTS["labels"]
+_SECTIONS = tuple(TEXTS["remarks"].items())
 
 MENTIONED = {
     "client": 0.7,
@@ -126,11 +129,13 @@ def _people(company: Company, facts: Mapping[Key, Fact], drawn: random.Random) -
     for one in company.employees:
         if drawn.random() > _NOTED:
             continue
-        keys = [key for a in PERSON if (key := ("employee", one.name, a)) in facts and drawn.random() < 0.65]
+        keys = [
+            key for a in _SENTENCES["person"] if (key := ("employee", one.name, a)) in facts and drawn.random() < 0.65
+        ]
         drawn.shuffle(keys)
         style = drawn.randrange(3)
-        said = [_worded(facts[key], PERSON[key[2]], style, drawn) for key in keys]
-        said.append(_Said(drawn.choice(_HOBBIES)))
+        said = [_worded(facts[key], _SENTENCES["person"][key[2]], style, drawn) for key in keys]
+        said.append(_Said(drawn.choice(_SENTENCES["about"]["hobbies"])))
         yield _document(f"people-{_slug(one.name)}", f"Meet {one.name}", [_paragraph(said)])
 
 
@@ -138,9 +143,9 @@ def _clients(company: Company, facts: Mapping[Key, Fact], drawn: random.Random) 
     for one in company.clients:
         if drawn.random() > _NOTED:
             continue
-        keys = [("client", one.name, attribute) for attribute in CLIENT if drawn.random() < 0.75]
-        said = [_worded(facts[key], CLIENT[key[2]], 0, drawn) for key in keys]
-        said.append(_Said(drawn.choice(_MANNERS)))
+        keys = [("client", one.name, attribute) for attribute in _SENTENCES["client"] if drawn.random() < 0.75]
+        said = [_worded(facts[key], _SENTENCES["client"][key[2]], 0, drawn) for key in keys]
+        said.append(_Said(drawn.choice(_SENTENCES["about"]["manners"])))
         yield _document(f"client-{_slug(one.name)}", f"Notes on {one.name}", [_paragraph(said)])
 
 
@@ -152,27 +157,27 @@ def _reports(company: Company, facts: Mapping[Key, Fact], drawn: random.Random) 
         told = [fact for fact in own if drawn.random() < MENTIONED.get(fact.attribute, _ROLE)]
         style = drawn.randrange(3)
         begin = _Said(f"This {kind} sums up our work on {project.name}.")
-        rest = [fact for fact in told if fact.attribute not in LABELS]
+        rest = [fact for fact in told if fact.attribute not in _LABELS]
         if drawn.random() < 0.35:
-            listed = [fact for fact in told if fact.attribute in LABELS]
-            data = [_Said(f"- {LABELS[f.attribute]}: {written(f, style)}", (f.key,)) for f in listed]
+            listed = [fact for fact in told if fact.attribute in _LABELS]
+            data = [_Said(f"- {_LABELS[f.attribute]}: {written(f, style)}", (f.key,)) for f in listed]
             blocks = [begin, _Said("## Key data"), _lines(data)]
         else:
-            half = [fact for fact in told if fact.attribute in LABELS]
+            half = [fact for fact in told if fact.attribute in _LABELS]
             drawn.shuffle(half)
-            said = [_worded(fact, PROJECT[fact.attribute], style, drawn) for fact in half]
+            said = [_worded(fact, _SENTENCES["project"][fact.attribute], style, drawn) for fact in half]
             blocks = [_paragraph([begin, *said[:3]]), *([_paragraph(said[3:])] if said[3:] else [])]
-        team = [_worded(fact, ROLE, style, drawn) for fact in rest]
+        team = [_worded(fact, _SENTENCES["about"]["role"], style, drawn) for fact in rest]
         blocks += _sections(team, drawn)
         yield _document(f"report-{_slug(project.name)}", f"{project.name}: {kind}", blocks)
 
 
 def _sections(team: Sequence[_Said], drawn: random.Random) -> Iterator[_Said]:
     """Some sections of remarks; who did what stands somewhere in between."""
-    chosen = sorted(drawn.sample(range(len(SECTIONS)), drawn.randint(1, len(SECTIONS))))
+    chosen = sorted(drawn.sample(range(len(_SECTIONS)), drawn.randint(1, len(_SECTIONS))))
     waiting = list(team)
     for number, at in enumerate(chosen):
-        title, remarks = SECTIONS[at]
+        title, remarks = _SECTIONS[at]
         said = [_Said(remark) for remark in drawn.sample(remarks, drawn.randint(2, min(5, len(remarks))))]
         here = len(waiting) if number == len(chosen) - 1 else min(len(waiting), drawn.randint(0, 2))
         for one in waiting[:here]:
@@ -191,7 +196,7 @@ def _reviews(company: Company, facts: Mapping[Key, Fact], drawn: random.Random) 
         for project in company.projects:
             if project.end.year == year and drawn.random() < 0.7:
                 key = ("project", project.name, drawn.choice(("client", "city", "end date")))
-                named = tuple(one for one in PROJECT[key[2]] if "{name}" in one)
+                named = tuple(one for one in _SENTENCES["project"][key[2]] if "{name}" in one)
                 said.append(_worded(facts[key], named, style, drawn))
         if said:
             begin = _Said(f"What {company.name} brought to an end in {year}, and what the year was like.")
@@ -221,16 +226,22 @@ def _slug(name: str) -> str:
     return "-".join("".join(c for c in word if c.isalnum()) for word in name.lower().split())
 
 
-_HOBBIES = (
-    "Outside the office you are most likely to meet them on a bicycle.",
-    "They keep bees on the roof and share the honey.",
-    "A model of a swing bridge on the window sill is their own work.",
-    "They sing in the choir that practises in our lobby.",
-    "Ask them about old lighthouses, and bring time.",
-)
-_MANNERS = (
-    "They like short reports and prompt answers.",
-    "Invoices go to their accounts office at the end of the quarter.",
-    "Meetings are usually held at their place, with good coffee.",
-    "They ask for drawings on paper.",
-)
+def written(fact: Fact, style: int) -> str:
+    """The value as one author writes it; three styles, by number."""
+    if fact.attribute == "fee":
+        return money(int(fact.value), style)
+    if fact.attribute in {"start date", "end date", "joining date"}:
+        return day(date.fromisoformat(str(fact.value)), style)
+    return str(fact.value)
+
+
+def day(value: date, style: int) -> str:
+    """A date: 3 March 2019, March 3, 2019 or 2019-03-03."""
+    month = calendar.month_name[value.month]
+    return (f"{value.day} {month} {value.year}", f"{month} {value.day}, {value.year}", value.isoformat())[style % 3]
+
+
+def money(euros: int, style: int) -> str:
+    """An amount in whole ten thousands: €1.24 million, EUR 1,240,000 or 1.24 million euros."""
+    millions = f"{euros / 1_000_000:.2f}".rstrip("0").rstrip(".")
+    return (f"€{millions} million", f"EUR {euros:,}", f"{millions} million euros")[style % 3]

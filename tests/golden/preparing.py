@@ -1,0 +1,104 @@
+"""What some cases have done before their first command, because no command does it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from cli_rows import row, written
+
+from library_database import sqlite_library
+from ragtriage import Component, FakeJudge, Verdict, open_cases, open_store, thresholds_with
+from ragtriage.core.questions import DECOMPOSITIONS, Question
+from ragtriage.core.verdicts import Answer
+from ragtriage.metrics import metrics_named
+from ragtriage.runs.execute import FileRun, Selection
+from ragtriage.runs.tally import Assessment, Criteria
+
+
+def _parts(question: Question) -> Answer:
+    """Texts are split at `; `."""
+    found, at = [], 0
+    for text in question.subject.split("; "):
+        at = question.subject.index(text, at)
+        found.append(Component(text, (at, at + len(text))))
+    return tuple(found)
+
+
+def _drawn(question: Question) -> Answer:
+    """The same question always gets the same answer, mostly yes; a few can't be told."""
+    if question.kind in DECOMPOSITIONS:
+        return _parts(question)
+    score = round(random.Random(f"{question.kind} {question.subject}").random() ** 0.5, 3)
+    value = "yes" if score >= 0.5 else "unknown" if score >= 0.4 else "no"
+    return Verdict(value, score, max(score, 1 - score), f"drawn: {question.subject[:40]}", sure=score >= 0.25)
+
+
+def _stored(rows: list[dict[str, object]], names: list[str]) -> None:
+    """A run by the fake judge in the default store."""
+    path = written(Path("rows.jsonl"), rows)
+    criteria = Criteria(metrics_named(names), thresholds_with({}))
+    judge = FakeJudge(_drawn, name="embedded")
+    with (
+        open_store(Path(".ragtriage")) as store,
+        FileRun(open_cases(path), judge, store, criteria, Selection(), "rows.jsonl") as run,
+    ):
+        list(run.records(Assessment(criteria)))
+
+
+def fake_judge() -> None:
+    """Eight rows of all sorts, under every metric."""
+    odd = {"amount": 1.5, "nested": {"a": [1]}, "a,b": 'x "quoted", ü'}
+    rich = {
+        "contexts": [{"id": "a", "text": "Ticket 6 costs 9 euros."}, {"id": "b", "text": "The office sells tickets."}],
+        "reference": "It costs 9 euros; it is blue.",
+        "samples": ["9 euros.", "Ticket 6 costs 9 euros."],
+        "relevant_ids": ["b", "c"],
+    }
+    more = {i: f"Ticket {i} costs {i + 3} euros [1]; it is blue; it is for {'you' * i} [2]." for i in range(8)}
+    rows = [
+        row(0),
+        row(1, **odd),
+        row(2, answer=None),
+        row(3, answer=""),
+        row(4, contexts=[]),
+        row(5, answer=more[5]),
+        row(6, **rich, answer=more[6]),
+        row(7, question="What does ticket 7 cost?; Which colour is it?; Whom is it for?", answer=more[7]),
+    ]
+    _stored(rows, ["all"])
+
+
+def labelled_run() -> None:
+    """Sixty rows of three claims each, and labels of all claims by somebody stricter than the judge."""
+    rows = [
+        {"id": f"c{i}", "question": "q?", "contexts": ["s"], "answer": "; ".join(f"Claim {k} of {i}" for k in range(3))}
+        for i in range(60)
+    ]
+    _stored(rows, ["groundedness", "answer_f1", "response_precision"])
+    labels = []
+    for i in range(60):
+        for place in range(3):
+            text = f"Claim {place} of {i}"
+            verdict = _drawn(Question("supported", text))
+            assert isinstance(verdict, Verdict)
+            labels.append(
+                {"run": "1", "case": f"c{i}", "metric": "groundedness", "component": place, "text": text,
+                 "label": (verdict.score or 0) >= 0.7, "verdict": verdict.value, "score": verdict.score,
+                 "chance": 1.0, "pick": "random", "by": ""}
+            )  # fmt: skip
+    written(Path("labels.jsonl"), labels)
+
+
+def library() -> None:
+    """A small SQLite database with odd values."""
+    sqlite_library(Path("library.sqlite").resolve())
+
+
+PREPARED: Mapping[str, Callable[[], None]] = {
+    "fake judge": fake_judge,
+    "labelled run": labelled_run,
+    "library": library,
+}
+"""Name in the table → what is done in the folder of the case."""
