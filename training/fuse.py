@@ -35,7 +35,7 @@ from sklearn.model_selection import GroupKFold
 from sklearn.neural_network import MLPClassifier
 
 from ragtriage.judges.embedded.encoder import MODEL
-from ragtriage.judges.embedded.features import NAMES
+from ragtriage.judges.embedded.features import columns
 from ragtriage.judges.embedded.fitted_models import PIECEWISE, fused_inputs
 from ragtriage.judges.embedded.matcher import HEADS, Matcher, head_of
 from ragtriage.judges.embedded.wordpiece import WordPieces
@@ -236,7 +236,7 @@ def main() -> None:
 
 def similar_model() -> dict[str, Any]:
     """The coefficients of `similar`, which are set by hand."""
-    names = NAMES["similar"]
+    names = columns("similar")
     weights = [[SIMILAR.get(name, 0.0)] for name in names]
     return {"mean": [0.0] * len(names), "scale": [1.0] * len(names), "layers": [[weights, [-SIMILAR_AT]]]}
 
@@ -257,7 +257,7 @@ def fit_model(task: str, rows: Columns) -> tuple[dict[str, Any], np.ndarray]:
     out[seen] = crossed + shift
     if not seen.all():
         out[~seen] = logit(applied(model, np.stack(list(rows["x"][~seen]))))
-    return {"columns": NAMES[task], **model}, out
+    return {"columns": columns(task), **model}, out
 
 
 def fit_fusion(task: str, rows: Columns) -> tuple[dict[str, Any], np.ndarray]:

@@ -21,10 +21,7 @@ from ragtriage.text.sentences import sentences_of
 
 _REMARKS = lexicon("remarks")
 
-_INCOMPLETE = _REMARKS.pattern("incomplete")
-_HERE = _REMARKS.pattern("here_is")
 _VERB = re.compile(rf"\b{AUXILIARY}\b", re.IGNORECASE)
-_BARE = _REMARKS.pattern("bare_answer")
 _NUMBERED = re.compile(r"\d{1,2}\.\s+")
 _LONG_LEAD = 160
 
@@ -77,10 +74,10 @@ class _Reader:
         """A sentence with a colon before a list: a remark, unless it says something by itself."""
         raw = self.plain(self.text[start:end])
         kind = remark(raw)
-        said = _HERE.sub("", raw)
+        said = _REMARKS["here_is"].sub("", raw)
         self.lead = said[:1].upper() + said[1:] if kind in {"", "lead-in"} and len(said) <= _LONG_LEAD else ""
         self.behind = kind
-        if kind or _INCOMPLETE.search(raw) or (raw.count(" ") < 4 and not _VERB.search(raw)):
+        if kind or _REMARKS["incomplete"].search(raw) or (raw.count(" ") < 4 and not _VERB.search(raw)):
             yield Component(raw, (start, end), remark=True)
         else:
             yield from self.sentence(start, end)
@@ -146,6 +143,6 @@ def split_claims(text: str, query: str = "", *, marked: bool = True) -> Componen
         )
     if any(c.remark and kind_of(c.text, query) in {"gap", "refusal"} for c in components):
         components = [c if c.remark else replace(c, remark=worded_as_remark(c.text, query)) for c in components]
-    if any(not c.remark and not _BARE.fullmatch(c.text) for c in components):
-        components = [replace(c, remark=True) if _BARE.fullmatch(c.text) else c for c in components]
+    if any(not c.remark and not _REMARKS["bare_answer"].fullmatch(c.text) for c in components):
+        components = [replace(c, remark=True) if _REMARKS["bare_answer"].fullmatch(c.text) else c for c in components]
     return tuple(components)

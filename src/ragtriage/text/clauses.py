@@ -11,15 +11,11 @@ from ragtriage.text.pronouns import AUXILIARY, Subject, resolve, subject
 _CLAUSES = lexicon("clauses")
 
 _HIDDEN = re.compile(r"\([^()]{1,300}\)|\"[^\"]{1,300}\"|“[^“”]{1,300}”|`[^`]{1,300}`|\[[^\[\]]{1,300}\]")
-_SCOPE = _CLAUSES.pattern("scope")
 _SEMICOLON = re.compile(r";[ ]+")
-_UNSAFE_START = _CLAUSES.pattern("unsafe_start")
 _AND_CLAUSE = re.compile(
     rf",[ ](?:and|but)[ ](?=(?:it|they|he|she|this|these|the|a|an|its|their|[A-Z])\b[^,;:]{{0,80}}\b{AUXILIARY}\b)"
 )
 _AND_VERB = re.compile(rf",?[ ]and[ ](?:(?:also|then|later)[ ])?(?={AUXILIARY}(?![\w'’])[ ](?!not\b))")
-_AND_PARTICIPLE = _CLAUSES.pattern("and_participle")
-_PASSIVE = _CLAUSES.pattern("passive")
 _RELATIVE = re.compile(r",[ ](who|which)[ ](?=(?:is|was|has|had)[ ])")
 _NAME = re.compile(
     r"(?:(?P<before>[\w'’-]+)[ ])?(?P<name>(?:[Tt]he[ ])?[A-Z][\w'’.-]*(?:[ ](?:[A-Z][\w'’.-]*|of|de|van|von|der|the|"
@@ -27,7 +23,6 @@ _NAME = re.compile(
 )
 _BEFORE_WHO = _CLAUSES.words("before_who")
 _BEFORE_WHICH = _CLAUSES.words("before_which")
-_PLACED = _CLAUSES.pattern("placed")
 _NOUNS = re.compile(
     r"(?P<verb>is|was)[ ](?P<first>(?:an?|the)[ ](?:[\w'’-]+[ ]){0,2}?[\w'’-]+)[ ]and[ ](?=(?:an?|the)[ ][\w'’-]+)"
 )
@@ -88,7 +83,7 @@ def _by_semicolon(sentence: str) -> list[Clause]:
     ]
     for clause in found:
         said = _hide(clause.text)
-        if _UNSAFE_START.match(said) or said.count(" ") < 2:
+        if _CLAUSES["unsafe_start"].match(said) or said.count(" ") < 2:
             return whole
         if subject(said) is None and _PRONOUN.match(said) is None:
             return whole
@@ -100,7 +95,7 @@ def _coordinated(clause: Clause) -> list[Clause]:
     text = clause.text
     hidden = _hide(text)
     first = subject(hidden)
-    if first is None or ":" in hidden or _SCOPE.search(hidden):
+    if first is None or ":" in hidden or _CLAUSES["scope"].search(hidden):
         return [clause]
     first = Subject(text[: first.end], first.end, first.verb)
     if cut := _AND_CLAUSE.search(hidden, first.end):
@@ -130,8 +125,8 @@ def _verbs(clause: Clause) -> list[Clause]:
         if ", " in between or " and " in between or not _agrees(first, verb):
             return [clause]
         return list(clause.split(*cut.span(), f"{said} "))
-    passive = _PASSIVE.match(hidden, first.end + 1)
-    cut = _AND_PARTICIPLE.search(hidden, passive.end()) if passive else None
+    passive = _CLAUSES["passive"].match(hidden, first.end + 1)
+    cut = _CLAUSES["and_participle"].search(hidden, passive.end()) if passive else None
     if passive is None or cut is None:
         return [clause]
     between = hidden[passive.end() : cut.start()]
@@ -157,7 +152,7 @@ def _relative(clause: Clause) -> list[Clause]:
     if name is None or _DENIED.search(hidden[: cut.start()]):
         return [clause]
     allowed = _BEFORE_WHO if cut[1] == "who" else _BEFORE_WHICH
-    placed = cut[1] == "which" and _PLACED.search(text[: cut.start()].removesuffix(name["name"]).rstrip())
+    placed = cut[1] == "which" and _CLAUSES["placed"].search(text[: cut.start()].removesuffix(name["name"]).rstrip())
     if (name["before"] not in allowed and not placed) or " of " in name["name"]:
         return [clause]
     return list(clause.split(*cut.span(), f"{name['name']} "))
@@ -167,7 +162,7 @@ def _nouns(clause: Clause) -> list[Clause]:
     """Two clauses for "S was a queen and the first wife of K"."""
     text = clause.text
     found = subject(text)
-    if found is None or found.verb not in {"is", "was"} or _SCOPE.search(text):
+    if found is None or found.verb not in {"is", "was"} or _CLAUSES["scope"].search(text):
         return [clause]
     cut = _NOUNS.match(text, found.end + 1)
     if cut is None or _IN_NOUNS & set(cut["first"].split()) or _MORE.search(text, cut.end()):

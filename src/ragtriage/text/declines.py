@@ -16,8 +16,6 @@ _REMARKS = lexicon("remarks")
 
 _DECISIVE = frozenset({"gap", "refusal"})
 _ASIDE = frozenset({"courtesy", "restated", "question", "lead-in"})
-_ANSWERS_YET = _REMARKS.pattern("answers_yet")
-_HEDGE = _REMARKS.pattern("hedge")
 _PERHAPS = 0.4
 """From which chance of a lack on a clause, if nothing else is claimed, perhaps declines."""
 _UNSURE = 0.3
@@ -68,7 +66,11 @@ def _reading(query: str, said: Sequence[tuple[Component, str]]) -> tuple[str, Co
         and not gap.text.endswith((".", "!", ":"))
         and after.span[0] - gap.span[1] <= 12
     )
-    if same_sentence or _HEDGE.search(gap.text) or (after is not None and _ANSWERS_YET.match(after.text)):
+    if (
+        same_sentence
+        or _REMARKS["hedge"].search(gap.text)
+        or (after is not None and _REMARKS["answers_yet"].match(after.text))
+    ):
         return "hedged", gap
     return "something beside", gap
 

@@ -20,14 +20,12 @@ _SUBJECT = re.compile(
     rf"their)(?:[ ][^\s,;:]{{1,40}}){{0,7}}?)[ ]({AUXILIARY})(?![\w'’])"
 )
 _NO_SUBJECT = _CLAUSES.words("no_subject")
-_CLAUSE_WORDS = _CLAUSES.pattern("clause_words")
 _OTHER = re.compile(r"\b(?:the|an?|this|that|its|their|his|her|my|your|our|[A-Z][\w'’-]*)[ ]\w|[ ][A-Z][a-z]")
 _TWO_THINGS = re.compile(r"['’]s?[ ]| (?:of|and|or|with|for|in|on) ")
 """A subject that names two things: either may be meant by "it"."""
 _PRONOUNS = _CLAUSES.words("pronouns")
 _PERSON = re.compile(r"[A-Z][\w'’.-]*(?: (?:[A-Z][\w'’.-]*|de|van|von|der|la|al|bin|I{1,3}|IV|V))+$")
 _START = re.compile(rf"(It|They|He|She)[ ]({AUXILIARY})(?![\w'’])|(Its)[ ](?=[a-z])")
-_EXPLETIVE = _CLAUSES.pattern("expletive")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +60,12 @@ def subject(clause: str) -> Subject | None:
         return None
     said = match[1]
     words = said.lower().split()
-    if words[0] in _NO_SUBJECT or said.endswith(("'s", "’s")) or _CLAUSE_WORDS.search(said) or words[0].endswith("ly"):
+    if (
+        words[0] in _NO_SUBJECT
+        or said.endswith(("'s", "’s"))
+        or _CLAUSES["clause_words"].search(said)
+        or words[0].endswith("ly")
+    ):
         return None
     return Subject(said, match.end(1), match[2].lower().replace("’", "'"), _OTHER.search(clause, match.end(2)) is None)
 
@@ -79,7 +82,7 @@ def resolve(clause: str, topic: Subject | None) -> str:
     start = _START.match(clause)
     if _TWO_THINGS.search(topic.text) and clause.startswith("It"):
         return clause
-    if start is None or _EXPLETIVE.match(clause):
+    if start is None or _CLAUSES["expletive"].match(clause):
         return clause
     if start[3]:
         fits = topic.number == "sg" and topic.sole
@@ -118,10 +121,8 @@ _BASE_VERBS = _CLAUSES.words("base_verbs")
 _COPULA = _CLAUSES.words("copula")
 _IRREGULAR = _CLAUSES.words("irregular_participles")
 _NOT_NAMES = _CLAUSES.words("not_names")
-_UNCLEAR = _CLAUSES.pattern("unclear")
 _IT = re.compile(r"\b(?:it|they|them|he|she|him)\b(?!['’])", re.IGNORECASE)
 _ITS = re.compile(r"\b(?:its|their|his)\b|\bher\b(?= [a-z])", re.IGNORECASE)
-_IT_EXPLETIVE = _CLAUSES.pattern("asks_expletive")
 _LATER_NAME = re.compile(rf"(?<=[ ]){_WORD}")
 
 
@@ -139,7 +140,7 @@ def _whole(match: re.Match[str]) -> bool:
 def topic_of(question: str) -> str:
     """The one thing that a question is about; empty if rules aren't sure."""
     for pattern in (_PROPERTY, _WHAT_IS, _WHAT_X_IS):
-        if (match := pattern.match(question)) and not _UNCLEAR.search(match["name"]):
+        if (match := pattern.match(question)) and not _CLAUSES["unclear"].search(match["name"]):
             return match["name"]
     match = _DIRECT.match(question) or _YES_NO.match(question)
     if (
@@ -157,7 +158,7 @@ def with_topic(question: str, topic: str) -> str:
     if not topic or topic.lower() in question.lower():
         return question
     its, it = list(_ITS.finditer(question)), list(_IT.finditer(question))
-    if len(it) + len(its) != 1 or _IT_EXPLETIVE.search(question) or _LATER_NAME.search(question, 1):
+    if len(it) + len(its) != 1 or _CLAUSES["asks_expletive"].search(question) or _LATER_NAME.search(question, 1):
         return question
     found = (it or its)[0]
     possessive = "" if it else "'" if topic.endswith("s") else "'s"

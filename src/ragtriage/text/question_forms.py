@@ -14,28 +14,25 @@ QuestionForm = Literal["nothing", "statement", "request", "question"]
 
 WH = _WORDS.regex("wh")
 INVERTED = _WORDS.regex("inverted")
-_NOTHING = _QUESTIONS.pattern("nothing")
-_QUESTION = _QUESTIONS.pattern("question")
-_REQUEST = _QUESTIONS.pattern("request")
 _PLACE = re.compile(r"\b(?:in|at|near|from|on)\s+(?:the\s+)?[A-Z]")
-_SIGNS = {"when": _QUESTIONS.pattern("time"), "why": _QUESTIONS.pattern("cause"), "how": _QUESTIONS.pattern("manner")}
+_SIGNS = {"when": _QUESTIONS["time"], "why": _QUESTIONS["cause"], "how": _QUESTIONS["manner"]}
 
 QuestionType = Literal["who", "when", "where", "number", "why", "how", "yesno", "what"]
 QUESTION_TYPES: tuple[QuestionType, ...] = ("who", "when", "where", "number", "why", "how", "yesno", "what")
 _TRIED: tuple[QuestionType, ...] = ("number", "when", "who", "where", "why", "how", "yesno")
-_TYPES = tuple((kind, _QUESTIONS.pattern(f"asks_{kind}")) for kind in _TRIED)
+_TYPES = tuple((kind, _QUESTIONS[f"asks_{kind}"]) for kind in _TRIED)
 
 
 def question_form(sentence: str) -> QuestionForm:
     """How a sentence of a query asks: not at all, by stating a problem, by a request, by a question."""
     said = sentence.strip()
-    if not any(c.isalnum() for c in said) or (len(said) < 200 and _NOTHING.fullmatch(said)):
+    if not any(c.isalnum() for c in said) or (len(said) < 200 and _QUESTIONS["nothing"].fullmatch(said)):
         return "nothing"
     if said.rstrip("\"'”’)*_ ").endswith(("?", "？", "؟")):
         return "question"
-    if _REQUEST.match(said):
+    if _QUESTIONS["request"].match(said):
         return "request"
-    return "question" if _QUESTION.match(said) else "statement"
+    return "question" if _QUESTIONS["question"].match(said) else "statement"
 
 
 def question_type(question: str) -> QuestionType:
@@ -46,11 +43,7 @@ def question_type(question: str) -> QuestionType:
 def holds_type(kind: QuestionType, text: str, *, names: bool, numbers: bool) -> bool:
     """Whether a text holds something of the kind that a question wants; always true for `what` and `yesno`.
 
-    Args:
-        kind: what is wanted.
-        text: what is read.
-        names: whether it holds a name that the question lacks.
-        numbers: whether it holds a number that the question lacks.
+    `names` and `numbers` say whether it holds one that the question lacks.
     """
     if kind in _SIGNS:
         return (numbers if kind == "when" else False) or _SIGNS[kind].search(text) is not None

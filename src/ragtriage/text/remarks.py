@@ -18,7 +18,7 @@ where else to look; `restated`: the user's own question in other words; `lead-in
 claim."""
 
 
-AGAIN = _REMARKS.pattern("again")
+AGAIN = _REMARKS["again"]
 
 RULES: tuple[tuple[Remark, re.Pattern[str]], ...] = tuple(
     (rule["kind"], re.compile(_REMARKS.filled(rule["pattern"]))) for rule in _REMARKS.entries["rules"]
@@ -28,10 +28,7 @@ RULES: tuple[tuple[Remark, re.Pattern[str]], ...] = tuple(
 
 ABOUT_SOURCES = frozenset({"gap", "refusal", "about"})
 """Kinds behind which "they" and "it" are the sources."""
-_PART = _REMARKS.pattern("part")
-_JOINED = _REMARKS.pattern("joined")
 _BECAUSE = re.compile(r"(?:as|since)\b", re.IGNORECASE)
-_SOURCES_NAMED = _REMARKS.pattern("sources_named")
 _LONGEST = 1000
 _LACK = 0.6
 """From which chance on a clause's wording says that the sources lack what the query asks."""
@@ -56,7 +53,7 @@ def remark(clause: str, *, behind: Remark = "", opening: bool = True) -> Remark:
     for kind, rule in RULES:
         if (kind == "restated" and not opening) or rule.match(said) is None:
             continue
-        named = kind != "about" or again or _SOURCES_NAMED.search(said) or said.startswith("I ")
+        named = kind != "about" or again or _REMARKS["sources_named"].search(said) or said.startswith("I ")
         return kind if named else ""
     return "gap" if again and AGAIN.match(said) else ""
 
@@ -79,7 +76,7 @@ def worded_as_remark(clause: str, query: str) -> bool:
 
 def pieces(sentence: str) -> list[tuple[int, int]]:
     """The stretches of a sentence that may be remarks or claims each for itself."""
-    cuts = [m.span() for m in _PART.finditer(sentence[:_LONGEST])]
+    cuts = [m.span() for m in _REMARKS["part"].finditer(sentence[:_LONGEST])]
     return list(zip([0, *(b for _, b in cuts)], [*(a for a, _ in cuts), len(sentence)], strict=True))
 
 
@@ -97,7 +94,7 @@ def parts(
     found: list[tuple[int, int, Remark]] = []
     before = behind
     for a, b in cut:
-        joined = _JOINED.match(sentence, a, b)
+        joined = _REMARKS["joined"].match(sentence, a, b)
         kept = joined.end() if joined and a else a
         kind = kind_of(sentence[a:b], query, behind=before, opening=opening and not a) or (
             kind_of(sentence[kept:b], query, behind=before, opening=False) if kept > a else ""

@@ -16,7 +16,6 @@ _RULES = lexicon("rules", Path(__file__).parent)
 _NAMED = _RULES.regex("named_text")
 _LINK = _RULES.regex("link")
 _SAYS = _RULES.regex("text_says")
-_MARKS = _RULES.pattern("attribution_marks")
 _LEADS = (
     re.compile(
         rf"^\s*{_LINK}(?:based (?:solely |only )?(?:on|upon)|according to|per"
@@ -30,7 +29,7 @@ _LEADS = (
 
 def without_attribution(claim: str) -> str:
     """The claim without marks and phrases of attribution; as it stands if nothing else would be left."""
-    text = _MARKS.sub("", claim)
+    text = _RULES["attribution_marks"].sub("", claim)
     for lead in _LEADS:
         text = lead.sub("", text, count=1)
     text = text.strip()

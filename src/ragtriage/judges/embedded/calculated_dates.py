@@ -17,7 +17,6 @@ from ragtriage.text.lexicon import lexicon
 
 _RULES = lexicon("rules", Path(__file__).parent)
 
-_SPAN = _RULES.pattern("time_span")
 _WORKDAYS = re.compile(r"business|working|banking|week", re.IGNORECASE)
 _DAYS = {"day": 1, "week": 7, "fortnight": 14}
 _MONTHS_OF = {"month": 1, "year": 12}
@@ -36,10 +35,8 @@ _Span = tuple[int, str]
 def calculated_dates(claim: str, texts: tuple[str, ...], response: str) -> frozenset[str]:
     """The words of a claim's dates that can be worked out: day, month, year and day of the week, in small letters.
 
-    Args:
-        claim: one claim.
-        texts: evidence, and last the query.
-        response: what the claim was taken from; a date that was worked out there may lead to the next.
+    The last of the `texts` is the query. A date that was worked out in the `response` that the claim was taken from may
+    lead to the next.
     """
     own = list(written_dates(claim))
     found: set[str] = set()
@@ -146,7 +143,7 @@ def _fitting(told: Collection[WrittenDate], said: Collection[int]) -> Collection
 
 def _spans(text: str) -> Iterator[_Span]:
     """How many of which unit: (10, "day"), (4, "workday")."""
-    for number, kind, unit in _SPAN.findall(without_markup(text)):
+    for number, kind, unit in _RULES["time_span"].findall(without_markup(text)):
         name = "workday" if _WORKDAYS.match(kind) else unit.lower()
         if name in {"workday", *_DAYS, *_MONTHS_OF}:
             yield (int(number) if number.isdigit() else 1), name

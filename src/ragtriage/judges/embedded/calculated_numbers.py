@@ -42,10 +42,6 @@ def calculated_numbers(response: str, values: frozenset[float]) -> frozenset[flo
     The result of each calculation that is written out, right, and made of numbers that are known, small, or worked out
     before it, or that adds up a list; the small numbers in it; and what is said of such results without being written
     out: their sum, how far one is from another, its share of another.
-
-    Args:
-        response: as it was written, in any markup.
-        values: the numbers that are known.
     """
     text = _MARKS.sub("", _DIVIDED.sub("÷", _TIMES.sub("×", response)))
     results = list(_listed(text, values))

@@ -24,33 +24,14 @@ from ragtriage.text.numbers import normalize_number, numbers_as_figures
 
 _RULES = lexicon("rules", Path(__file__).parent)
 
-_OPPOSITES = (
-    "above|below", "over|under", "increase|decrease", "increases|decreases", "increased|decreased", "rises|falls drops",
-    "rose|fell dropped", "raised|lowered", "highest|lowest", "high|low", "largest biggest|smallest", "oldest|newest",
-    "oldest|youngest", "earliest|latest", "longest|shortest", "fastest|slowest", "north|south", "northern|southern",
-    "east|west", "eastern|western", "upstream|downstream", "maximum|minimum", "most|least",
-    "allowed permitted|forbidden prohibited banned", "required mandatory compulsory|optional voluntary", "open|closed",
-    "opens|closes", "opened|closed", "locked|unlocked", "upper|lower", "inside|outside", "indoors|outdoors",
-    "always|never", "accepted|rejected refused", "enabled|disabled", "enable|disable", "included|excluded",
-    "includes|excludes", "public|private", "weekdays|weekends", "won|lost", "summer|winter", "spring|autumn",
-    "morning|evening", "best|worst", "imports|exports", "bought|sold", "positive|negative", "valid|invalid",
-    "legal|illegal", "online|offline", "temporary|permanent", "temporarily|permanently", "automatically|manually",
-    "automatic|manual", "daily|weekly|monthly|yearly annually", "annual yearly|monthly|weekly", "hot|cold",
-    "top|bottom",
-    "safe|unsafe", "encrypted|unencrypted", "following|preceding", "horizontal|vertical", "horizontally|vertically",
-    "clockwise|anticlockwise counterclockwise",
-)  # fmt: skip
-"""Words of which only one side can be true of the same; not of people, as the same may hold for buyers and sellers."""
 _OTHERS: dict[str, frozenset[str]] = {}
-for _sides in ([frozenset(side.split()) for side in group.split("|")] for group in _OPPOSITES):
+for _sides in ([frozenset(side.split()) for side in line.split("|")] for line in _RULES.lines("opposites")):
     for _side in _sides:
         for _word in _side:
             _OTHERS[_word] = _OTHERS.get(_word, frozenset()).union(*_sides) - _side
-_TURNS = _RULES.pattern("turns")
-_LIMITS = _RULES.pattern("limits")
 _CLAUSE = re.compile(r"[;:]\s+|,\s+|\s(?=(?:but|while|whereas|although|though)\s)|\s[–—-]\s")
-_INSERTED = _RULES.pattern("inserted")
 _ASKED = re.compile(r"\?\W*$")
+_CURRENCIES = _RULES.words("currencies")
 _BREAKS = frozenset(",;:.!?()[]\n–—")
 _ALIKE = 5
 """Letters at the beginning by which two words count as forms of one."""
@@ -66,23 +47,16 @@ _NEARER = 0.3
 """How much less of the claim's words may stand near its own value."""
 _VALUE = re.compile(r"[€$£%]|\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?")
 _BETWEEN = _RULES.words("between_number_and_unit")
-_ORDER = _RULES.pattern("order")
 _ROUNDED = 0.05
 """How far, of the larger, two numbers may be apart so that one is the other rounded."""
 _UNITS = (7.0, 12.0, 24.0, 30.0, 60.0, 100.0, 365.0, 1e3, 1e6, 1e9)
 """Days of a week, months of a year and so on."""
-_RELATIVE = _RULES.pattern("relative_number")
 _DAYS = frozenset(map(vocabulary.stem, DATE_NAMES))
 _YEAR = re.compile(r"1\d{3}|20\d\d")
 
 
 def contradicting(claim: Sentence, sentences: Sequence[Sentence]) -> str:
-    """The sentence that contradicts a claim in one detail; empty if there is none, or another agrees.
-
-    Args:
-        claim: one claim.
-        sentences: those of the evidence.
-    """
+    """The sentence that contradicts a claim in one detail; empty if there is none, or another agrees."""
     return (
         denying(claim, sentences) or _denied(claim, sentences) or _opposed(claim, sentences) or _other(claim, sentences)
     )
@@ -123,7 +97,7 @@ def _clauses(text: str) -> tuple[Sentence, ...]:
     """The clauses of a sentence; none of a question."""
     if _ASKED.search(text):
         return ()
-    return tuple(read_sentence(part) for part in _CLAUSE.split(_INSERTED.sub(" ", text)) if part.strip())
+    return tuple(read_sentence(part) for part in _CLAUSE.split(_RULES["inserted"].sub(" ", text)) if part.strip())
 
 
 @lru_cache(4096)
@@ -151,8 +125,8 @@ def _turns(text: str, pattern: re.Pattern[str], but: Collection[str] = ()) -> se
 
 def _comparable(claim: str, clause: str, sentence: str, but: Collection[str] = ()) -> bool:
     """Whether nothing but a negation, or one of some words, sets a clause apart from a claim."""
-    alike = all(_turns(claim, one, but) == _turns(clause, one, but) for one in (_TURNS, HIDDEN))
-    return alike and _turns(sentence, _LIMITS) <= _turns(claim, _LIMITS)
+    alike = all(_turns(claim, one, but) == _turns(clause, one, but) for one in (_RULES["turns"], HIDDEN))
+    return alike and _turns(sentence, _RULES["limits"]) <= _turns(claim, _RULES["limits"])
 
 
 def _denied(claim: Sentence, sentences: Sequence[Sentence]) -> str:
@@ -222,7 +196,7 @@ def _in_order(own: Sequence[str], stems: Sequence[str]) -> bool:
 def _other(claim: Sentence, sentences: Sequence[Sentence]) -> str:
     """A sentence with most words of the claim that gives another value, where the claim's stands near few of them."""
     words = frozenset(stem for stem in claim.stems if not stem[0].isdigit())
-    if len(words) < _FEWEST or _RELATIVE.search(claim.text):
+    if len(words) < _FEWEST or _RULES["relative_number"].search(claim.text):
         return ""
     own = _values(claim.text)
     for value, kind in own:
@@ -271,7 +245,7 @@ def _had_from(value: str, kind: str, values: Iterable[tuple[str, str]]) -> bool:
 @lru_cache(2048)
 def _values(text: str) -> tuple[tuple[str, str], ...]:
     """The numbers of a text and what each is of: its unit, `money`, `%`, `year`, a month, or empty."""
-    return tuple(_read_values(_VALUE.findall(numbers_as_figures(_ORDER.sub(" ", text)))))
+    return tuple(_read_values(_VALUE.findall(numbers_as_figures(_RULES["order"].sub(" ", text)))))
 
 
 def _read_values(parts: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -281,20 +255,7 @@ def _read_values(parts: Sequence[str]) -> Iterator[tuple[str, str]]:
         before = vocabulary.fold(parts[at - 1]) if at else ""
         after = [vocabulary.fold(one) for one in parts[at + 1 : at + 3]]
         unit = next((one for one in after if one not in _BETWEEN), "")
-        if {before, unit} & {
-            "€",
-            "$",
-            "£",
-            "euro",
-            "euros",
-            "dollar",
-            "dollars",
-            "pounds",
-            "crowns",
-            "eur",
-            "usd",
-            "gbp",
-        }:
+        if not _CURRENCIES.isdisjoint((before, unit)):
             kind = "money"
         elif before in SURE_MONTHS or unit in SURE_MONTHS:
             kind = before if before in SURE_MONTHS else unit

@@ -23,12 +23,11 @@ _RULES = lexicon("rules", Path(__file__).parent)
 
 PART = re.compile(r"[,;:.!?()\[\]\n]|\s[–—-]\s|\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?")
 _DENIES = re.compile(r"(?:not|never|no|cannot|\w+n['’]t)$", re.IGNORECASE)
-NO_DENIAL = _RULES.pattern("no_denial")
+NO_DENIAL = _RULES["no_denial"]
 _ENDS = _RULES.words("ends_clause")
 UNPLAIN = _RULES.words("unplain")
 _CONDITIONS = _RULES.words("claim_conditions")
-HIDDEN = _RULES.pattern("hidden")
-_NOT_STATED = _RULES.pattern("not_stated")
+HIDDEN = _RULES["hidden"]
 _OPENING = re.compile(r"\W*(yes|no)\s*[,.:;!—–]\s*", re.IGNORECASE)
 _ASKED = re.compile(r"\?\W*$")
 _REACH = 4
@@ -53,13 +52,7 @@ class _Clause:
 
 
 def denying(claim: Sentence, sentences: Sequence[Sentence]) -> str:
-    """The sentence that denies what the claim says, or says what it denies; empty if there is none, or another agrees.
-
-    Args:
-        claim: one claim.
-        sentences: those of the evidence.
-    """
-    text = _unopened(claim.text)
+    """The sentence that denies a claim, or states what it denies; empty if there is none, or if another one agrees."""
     words = claim.stemset - {"yes"}
     near = [s for s in sentences if words <= s.stemset and not _ASKED.search(s.text)]
     if not near or not (own := _as_one(text)):
@@ -93,8 +86,8 @@ def _reads(own: _Clause, claim: str, sentence: str) -> str:
         more = clause.stems - own.stems
         if not (own.denied or clause.denied) <= own.stems or len(more) > _MORE or any(one[0].isdigit() for one in more):
             continue
-        beside = {word.lower() for word in _NOT_STATED.findall(said)} - {
-            word.lower() for word in _NOT_STATED.findall(claim)
+        beside = {word.lower() for word in _RULES["not_stated"].findall(said)} - {
+            word.lower() for word in _RULES["not_stated"].findall(claim)
         }
         if beside or (said == sentence and HIDDEN.search(said)):
             return "unclear"

@@ -139,13 +139,7 @@ MOST = 240
 
 
 class CachedReader:
-    """What has been read lately.
-
-    Args:
-        encoder: gives the vectors, and says how rare a word is.
-        sentences: how many sentences are remembered.
-        texts: how many whole texts are remembered.
-    """
+    """What has been read lately."""
 
     def __init__(self, encoder: Encoder, sentences: int = 8192, texts: int = 8192) -> None:
         self.encoder = encoder

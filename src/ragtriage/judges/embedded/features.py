@@ -1,13 +1,14 @@
 """What the fitted models look at, task by task.
 
-Every function gives one row of numbers whose names stand beside it in `NAMES`, in the same order; a row depends on the
+Every function gives one row of numbers, whose names stand in `features.toml` in the same order; a row depends on the
 question alone, never on what else is asked.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import tomllib
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,57 +25,11 @@ from ragtriage.text.remarks import remark
 Row = NDArray[np.float64]
 _GAP = 0.05
 
-_FOUND = (
-    "cosine", "cosine of the best window", "cosine of the two best", "cosine of the whole",
-    "words in one sentence", "words in one window", "words in two windows", "words anywhere",
-    "pieces in one sentence", "pieces in one window", "pieces anywhere", "worst pieces", "pieces missing",
-    "words missing", "all words found", "cosine in one sentence squared", "pieces anywhere squared",
-)  # fmt: skip
-_AGREES = (
-    "neighbouring words", "numbers missing", "a number missing", "number not in the window", "names missing",
-    "a name missing",
-    "name not in the window", "negation differs", "stronger than the window", "weaker than the window",
-    "condition dropped", "condition added",
-    "cause added", "length", "evidence length", "table",
-)  # fmt: skip
-_WANTS = (
-    "asked for is there", "asked for is missing", "new name", "new number", "cause or manner", "gap to the others",
-    "question length", "text length", "lines", "says that it isn't known",
-    *(f"asks {kind}" for kind in QUESTION_TYPES),
-    *(f"asks {kind} and it is there" for kind in ("who", "when", "where", "number", "why", "how")),
-)  # fmt: skip
-_AROUND = (
-    "sentences around", "context cosine", "context best cosine", "rank in the context",
-    "gap to the best in the context", "place in the context",
-    "begins the context", "in the context's words", "heading",
-    "cosine of the sentence before", "cosine of the sentence behind", "cosine with the sentence before",
-    "query words with the sentence before",
-)  # fmt: skip
-_SAME = (
-    "cosine", "pieces both ways", "fewest pieces", "worst pieces", "shared words", "words of the first",
-    "words of the second",
-    "number differs", "name differs", "negation differs", "neighbouring words", "length ratio",
-    "only content word differs", "cosine squared",
-)  # fmt: skip
-_TRUE = (
-    "contained", "words found", "pieces found", "worst pieces", "cosine", "cosine with the question",
-    "number missing", "name missing",
-    "all words found", "another name", "another number", "truth length", "response length",
-    "truth at the start", "negated", "yes or no differs",
-    "new words beside", "contained and short", "date agrees", "date differs",
-)  # fmt: skip
-NAMES: Mapping[str, tuple[str, ...]] = {
-    "supported": _FOUND + _AGREES + ("words not of the question", "share of words not of the question"),
-    "answered": _FOUND + _AGREES[:3] + _AGREES[4:6] + _WANTS,
-    "answered_response": _FOUND + _AGREES[:3] + _AGREES[4:6] + _WANTS,
-    "essential": _FOUND + _AGREES[:3] + _AGREES[4:6] + _WANTS,
-    "essential_part": _FOUND + _AGREES[:3] + _AGREES[4:6] + _WANTS + _AROUND,
-    "essential_long": _FOUND + _AGREES[:3] + _AGREES[4:6] + _WANTS,
-    "relevant": _FOUND + _AGREES[:3] + _AGREES[4:6],
-    "similar": _SAME,
-    "same_answer": _TRUE,
-}
-"""The columns of each task's rows."""
+
+def columns(task: str) -> tuple[str, ...]:
+    """The names of the columns of a task's rows."""
+    groups = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    return tuple(name for group in groups["tasks"][task] for name in groups[group])
 
 
 def _found(c: Comparison, sentence: Sentence, vector: Vector, evidence: Evidence) -> list[float]:

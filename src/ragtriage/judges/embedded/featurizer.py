@@ -61,12 +61,7 @@ UNTOLD = 0.45
 
 
 class Featurizer:
-    """Turns questions into rows of numbers, and into pairs of texts.
-
-    Args:
-        library: reads and encodes.
-        pairing: whether pairs are wanted.
-    """
+    """Turns questions into rows of numbers, and into pairs of texts."""
 
     def __init__(self, reader: CachedReader, *, pairing: bool = True) -> None:
         self._reader = reader
@@ -261,7 +256,6 @@ def claimed(query: str, response: tuple[str, ...]) -> str:
 
 _CODE = re.compile(r"\S\s*\n\s*\S|^\s*[{\[]\s*\"")
 """Claims of several lines are blocks of code, others are brought into one."""
-_OPEN = _RULES.pattern("unresolved_pronoun")
 
 
 def _subject(question: Question) -> str:
@@ -273,7 +267,7 @@ def _subject(question: Question) -> str:
     """
     if question.kind == "supported":
         return asserted_text(question.query, without_attribution(question.subject))
-    if question.kind == "answered" and question.context and _OPEN.search(question.subject):
+    if question.kind == "answered" and question.context and _RULES["unresolved_pronoun"].search(question.subject):
         return question.context
     return question.subject
 

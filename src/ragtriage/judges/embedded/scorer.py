@@ -43,10 +43,7 @@ def _logits(task: str, pair: Pair, said: Mapping[Pair, Vector | Exception]) -> V
 class Scorer:
     """Gives each question the probability of yes.
 
-    Args:
-        library: reads and encodes.
-        fitted: the coefficients, task by task.
-        matcher: reads the pairs of the tasks that have a fusion; None to do without.
+    Without a matcher, the fitted models decide alone.
     """
 
     def __init__(self, reader: CachedReader, fitted: Mapping[str, Any], matcher: Matcher | None = None) -> None:

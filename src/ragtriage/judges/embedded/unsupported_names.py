@@ -36,16 +36,7 @@ _ACRONYM = re.compile(r"[A-Z]{2,}(?:['’]?s)?")
 _PLAIN = _RULES.words("no_names")
 _FIRST = vocabulary.STOP | frozenset("under according during since per see before after while unlike within".split())
 """Words with a capital before a name that only begin a sentence."""
-_SAME = tuple(
-    frozenset(group.split())
-    for group in (
-        "ireland irish", "uk britain british england english united", "denmark danish dane", "france french",
-        "spain spanish", "netherlands dutch holland", "switzerland swiss", "poland polish", "wales welsh",
-        "us usa america american united states", "finland finnish finn", "thailand thai", "academy oscar oscars",
-        "greece greek hellenic", "germany german", "soviet ussr russia russian", "un united", "eu european europe",
-    )
-)  # fmt: skip
-"""Words for the same country, where the one doesn't begin as the other does."""
+_SAME_COUNTRY = _RULES.groups("same_country")
 _WRITTEN = re.compile(
     r"\b\d{4}[-/.](\d{1,2})[-/.]\d{1,2}\b|\b(\d{1,2})[/.-]\d{4}\b|\b(?:19|20)\d\d(\d\d)\d\d\b|\b(\d{1,2})[./-](\d{1,2})[./-](?:\d{4}|\d\d)\b"
 )
@@ -54,9 +45,6 @@ _UPPER = re.compile(r"\b[A-Z]{2,}\b")
 _DOTTED = re.compile(r"\b(?:[A-Z]\.){2,}")
 _CUT = re.compile(r"\b[A-Z][a-z]{2,3}\b")
 _MAY = re.compile(r"\bMay\b")
-_REACHES = _RULES.pattern("reaches")
-_OFF = _RULES.pattern("off")
-_LASTS = _RULES.pattern("lasts")
 _ALIKE = 4
 """Letters at the beginning by which two words are forms of one name: Germany, German."""
 _SHARED = 0.5
@@ -71,12 +59,8 @@ def unsupported_names(
     No month or day where the claim denies something, and no name where only the claim does: what isn't so needn't stand
     anywhere.
 
-    Args:
-        claim: one claim.
-        sentences: those of the evidence.
-        known: the stems of the evidence.
-        texts: evidence and query.
-        response: what the claim was taken from; a date that is worked out there, or from there, is accounted for.
+    `known` are the stems of the evidence, `texts` evidence and query. A date that is worked out in the `response` that
+    the claim was taken from, or from there, is accounted for.
     """
     there = _There(known, texts)
     told = calculated_dates(claim.text, texts, response)
@@ -84,9 +68,9 @@ def unsupported_names(
     for name in _names(claim.text):
         dated = [word for word in name if _dated(word)]
         if len(dated) == len(name):
-            reached = _REACHES.search(claim.text) and any(map(_LASTS.search, (claim.text, *texts)))
+            reached = _RULES["reaches"].search(claim.text) and any(map(_RULES["lasts"].search, (claim.text, *texts)))
             words = " ".join(texts).lower()
-            off = claim.negated or reached or any(one.lower() not in words for one in _OFF.findall(claim.text))
+            off = claim.negated or reached or any(one.lower() not in words for one in _RULES["off"].findall(claim.text))
             found += [] if off else [word for word in dated if _dated(word) not in told and not there.has(word)]
         elif not _ACRONYM.fullmatch(" ".join(name)) and not any(map(there.has, name)) and not there.abbreviates(name):
             found += [" ".join(name)] if _otherwise(claim, name, sentences) else []
@@ -107,12 +91,7 @@ def _names(claim: str) -> Iterator[list[str]]:
 
 
 class _There:
-    """What evidence and query hold.
-
-    Args:
-        known: the stems of the evidence.
-        texts: evidence and query.
-    """
+    """What evidence and query hold."""
 
     def __init__(self, known: Collection[str], texts: tuple[str, ...]) -> None:
         self._known = known
@@ -132,7 +111,7 @@ class _There:
             part = "weekend" if folded in {"saturday", "sunday"} else "weekday"
             return not words.isdisjoint({folded[:3], folded[:4], folded[:5], part, f"{part}s", "daily", "everyday"})
         return (
-            any(folded in group and not words.isdisjoint(group) for group in _SAME)
+            any(folded in group and not words.isdisjoint(group) for group in _SAME_COUNTRY)
             or any(folded.startswith(short) for text in self._texts for short in _short(text))
             or (len(folded) > _ALIKE and folded in glued)
             or any(_alike(folded, other) for other in words)

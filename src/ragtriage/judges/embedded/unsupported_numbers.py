@@ -23,23 +23,10 @@ _RULES = lexicon("rules", Path(__file__).parent)
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _LISTED = re.compile(r"^\s*\(?\d{1,2}[.)](?=\s|$)|\n[^\S\n]*\(?\d{1,2}[.)](?=\s|$)")
 """The number of a list's item, also of the next one that was cut off behind a sentence."""
-_POINTING = _RULES.pattern("pointing")
-_COUNTED = _RULES.pattern("counted")
 _DECADE = re.compile(r"\b(\d{3}0)['’]?s\b")
-_DIFFERS = _RULES.pattern("differs")
-_CALCULATES = _RULES.pattern("calculates")
-_TOTALS = _RULES.pattern("totals")
 _HOURS = re.compile(r"\bhours?\b", re.IGNORECASE)
 _CLOCK = re.compile(r"\b\d{1,2}(?::\d\d|\s?[ap]\.?m\b)|\bo['’]clock\b", re.IGNORECASE)
-_SCALES = (
-    (60.0, re.compile(r"\b(?:minutes?|mins?|seconds?|secs?|hours?|hrs?)\b", re.IGNORECASE)),
-    (100.0, re.compile(r"%|\b(?:per ?cent\w*|cents?|pence|centi\w+|cm|shares?|[ap]\.?m)\b", re.IGNORECASE)),
-    (1024.0, re.compile(r"\b[KMGTkMG]i?B\b")),
-    (1e3, re.compile(r"thousand|kilo|milli|\d ?k\b|\b(?:tons?|tonnes?|[mk]?[gl]|[mk]?m|ms|[KMGT]i?B|[kM]W|[kM]Hz)\b")),
-    (1e6, re.compile(r"million|mega|\d ?(?:m|mn|M)\b|\b[MGT]i?B\b|[MG]W|[MG]Hz")),
-    (1e9, re.compile(r"billion|giga|\d ?(?:bn|B)\b|\b[GT]i?B\b|GW|GHz")),
-)
-"""Minutes and hours, per cent and shares, thousands and so on: what a number of another scale goes by."""
+_SCALES = tuple((scale["by"], re.compile(scale["unit"])) for scale in _RULES.entries["scales"])
 _SPANS = tuple(
     (scale, re.compile(rf"\b{one}s?\b", re.IGNORECASE), re.compile(rf"\b{other}s?\b", re.IGNORECASE))
     for scale, one, other in (
@@ -77,7 +64,7 @@ def unsupported_numbers(
             are accounted for, and right, is accounted for too.
     """
     decades = _DECADE.findall(claim)
-    written = _LISTED.sub(" ", _POINTING.sub(" ", numbers_as_figures(_COUNTED.sub(" ", claim))))
+    written = _LISTED.sub(" ", _RULES["pointing"].sub(" ", numbers_as_figures(_RULES["counted"].sub(" ", claim))))
     stated = dict.fromkeys(normalize_number(found) for found in _NUMBER.findall(written))
     left = [one for one in stated if one not in known]
     if not left:
@@ -92,9 +79,9 @@ def unsupported_numbers(
     values |= {value for part, value in _PARTS if any(map(part.search, texts))}
     values |= calculated_numbers(response or claim, frozenset(values))
     own = [value for one in stated for value in _values(one)]
-    differs = _DIFFERS.search(claim) is not None
-    calculates = _CALCULATES.search(claim) is not None
-    totals = _TOTALS.search(claim) is not None
+    differs = _RULES["differs"].search(claim) is not None
+    calculates = _RULES["calculates"].search(claim) is not None
+    totals = _RULES["totals"].search(claim) is not None
     clock = _HOURS.search(claim) is not None and any(map(_CLOCK.search, (claim, *texts)))
     scales = [scale for scale, unit in _SCALES if any(map(unit.search, (claim, *texts)))]
     scales += [scale for scale, *units in _SPANS if _told_in(units, claim, texts)]
@@ -112,10 +99,7 @@ def unsupported_numbers(
 def is_calculated(claim: str, texts: tuple[str, ...], response: str = "") -> bool:
     """Whether a claim states a date or a number that stands nowhere, and the response works it out rightly.
 
-    Args:
-        claim: one claim.
-        texts: evidence and query.
-        response: what the claim was taken from.
+    `texts` are evidence and query; the claim was taken from `response`.
     """
     if calculated_dates(claim, texts, response):
         return True

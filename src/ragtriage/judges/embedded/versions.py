@@ -57,10 +57,7 @@ VERSIONS: Mapping[Kind, KindVersion] = {
 def fingerprint_of(kind: Kind, *, fast: bool, folder: Path = _MODEL) -> str:
     """A hash of all that an answer depends on.
 
-    Args:
-        kind: of the question; one that isn't answered has version 0.
-        fast: whether the matcher is left out.
-        folder: where the models and coefficients lie.
+    A kind that isn't answered has version 0. `fast`: without the matcher.
     """
     own = VERSIONS.get(kind, KindVersion(0))
     parts: dict[str, Any] = {"kind": kind, "version": own.number}

@@ -20,18 +20,13 @@ from ragtriage.text.lexicon import lexicon
 _CITATIONS = lexicon("citations")
 
 _SEPARATORS = tuple(re.compile(p) for p in (r"\s*;\s*\^?", r"\s*[,;&]\s*\^?", r"\s*(?:[,;&]|,?\s\band\b)\s*\^?"))
-_PREFIX = _CITATIONS.pattern("id_prefix")
 _PAGE = re.compile(r"\s*(?:,\s*(?:pp?\.|pages?|sec(?:tion|\.)|§)|#page=)\s*\d+(?:\s*[-–]\s*\d+)?$", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 _EXTENSION = re.compile(r"[^\s/][^/\n]{0,100}\.[A-Za-z][A-Za-z0-9]{0,4}")
 
 
 class Ids:
-    """The ids of a case's sources, and what else looks like one of them.
-
-    Args:
-        ids: one a source, None where it has none.
-    """
+    """The ids of a case's sources, and what else looks like one of them."""
 
     def __init__(self, ids: Sequence[str | None]) -> None:
         self.count = len(ids)
@@ -48,7 +43,9 @@ class Ids:
 
     def named(self, said: str) -> tuple[str, ...]:
         """The names that a bracket holds: ids, what looks like one, or numbers; none if it is no mark."""
-        for text in dict.fromkeys((said, _PREFIX.sub("", said, count=1) if _PREFIX.match(said) else said)):
+        for text in dict.fromkeys(
+            (said, _CITATIONS["id_prefix"].sub("", said, count=1) if _CITATIONS["id_prefix"].match(said) else said)
+        ):
             for name in (text, _PAGE.sub("", text)):
                 if name in self._known:
                     return (name,)
@@ -123,7 +120,6 @@ FAR = 2
 _SQUARE = re.compile(r"\\?\[(\^?)([^\[\]\n]{1,200}?)\\?\]")
 _LENTICULAR = re.compile(r"【([^【】\n]{1,200})】")
 _TO = re.compile(r"\s?[-–—]\s?")
-_SAID_BEFORE = _CITATIONS.pattern("said_before")
 _SAID_BEHIND = re.compile(r"\s+[a-z]")
 _ADDRESS = re.compile(r"\]?\(")
 _UNREAD = re.compile(
@@ -131,7 +127,6 @@ _UNREAD = re.compile(
     r"(?:(?<=[^\W\d_]{3})|(?<=[.,;:!?”\"»)]))(?:[⁰¹²³⁴-⁹]+|<sup>[^<\n]*\d[^<\n]*</sup>)"
 )
 """Raised numbers behind a unit or a digit are exponents."""
-_ROUND = _CITATIONS.pattern("round_numbers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +194,7 @@ def unread(text: str, marks: Sequence[Mark]) -> tuple[str, ...]:
         left.append(text[at : max(at, start)])
         at = max(at, end)
     rest = "\n".join([*left, text[at:]])
-    found = [*_UNREAD.finditer(rest), *([] if marks else _ROUND.finditer(rest))]
+    found = [*_UNREAD.finditer(rest), *([] if marks else _CITATIONS["round_numbers"].finditer(rest))]
     return tuple(m[0].strip() for m in sorted(found, key=lambda m: m.start()))
 
 
@@ -219,7 +214,7 @@ def _far(text: str, found: re.Match[str], names: Sequence[str], ids: Ids) -> boo
         return False
     if min(numbers) <= ids.count or max(numbers) < FAR * ids.count:
         return False
-    before = _SAID_BEFORE.search(text[max(0, found.start() - 20) : found.start()])
+    before = _CITATIONS["said_before"].search(text[max(0, found.start() - 20) : found.start()])
     return before is not None or (len(numbers) > 1 and _SAID_BEHIND.match(text, found.end()) is not None)
 
 

@@ -18,8 +18,6 @@ CLOSING = 6
 """How many lines at the end are looked at for a greeting behind the list of references."""
 
 _DEFINITION = re.compile(r"^[ \t]{0,3}\[\^?([^\[\]\n]{1,60})\]:[ \t]*(.*(?:\n(?:[ \t]{2,}|\t)\S.*)*)$", re.MULTILINE)
-_TITLE = _CITATIONS.pattern("title")
-_IN_LINE = _CITATIONS.pattern("title_in_line")
 _VERB = re.compile(rf"\b{AUXILIARY}\b", re.IGNORECASE)
 _STOPS = re.compile(r"[.!?。][ \t*_]*\r?$|[.!?][ \t]+(?=[A-Z])")
 _LONG = 120
@@ -46,10 +44,6 @@ def find_references(text: str, marks: Sequence[Mark]) -> References:
     stand but remarks ("let me know if you need more"), or behind a title and marked lines what cites nothing. Footnotes
     that are all that a response says are none. A line that ends with a mark says something and cites it, unless it is
     no sentence and stands under a title.
-
-    Args:
-        text: a response.
-        marks: all its marks, also those that stand in references.
     """
     found = References()
     for m in _DEFINITION.finditer(text):
@@ -88,7 +82,7 @@ def _titled(text: str, lines: Sequence[Span], marks: Sequence[Mark]) -> int | No
     at = len(lines)
     while at and _first(text, lines[at - 1], marks) is not None and _is_entry(text, lines[at - 1], marks):
         at -= 1
-    if 0 < at < len(lines) and _TITLE.match(text[slice(*lines[at - 1])]):
+    if 0 < at < len(lines) and _CITATIONS["title"].match(text[slice(*lines[at - 1])]):
         return at - 1
     return len(lines) - 1 if len(lines) > 1 and _is_line(text, lines[-1], marks) else None
 
@@ -99,7 +93,7 @@ def _listed(text: str, lines: Sequence[Span], marks: Sequence[Mark]) -> int | No
         at = len(lines)
         while at and is_one(text, lines[at - 1], marks):
             at -= 1
-        if at and at < len(lines) and _TITLE.match(text[slice(*lines[at - 1])]):
+        if at and at < len(lines) and _CITATIONS["title"].match(text[slice(*lines[at - 1])]):
             return at - 1
     if lines and _is_line(text, lines[-1], marks, alone=len(lines) == 1):
         return len(lines) - 1
@@ -141,7 +135,7 @@ def _is_line(text: str, line: Span, marks: Sequence[Mark], *, alone: bool = Fals
 
     Where it is all that there is (`alone`) it may be an answer, unless nothing but marks stand behind the title.
     """
-    title = _IN_LINE.match(text, *line)
+    title = _CITATIONS["title_in_line"].match(text, *line)
     own = _of(line, marks)
     if title is None or not own or own[0].start < title.end():
         return False
@@ -173,7 +167,7 @@ def _of(line: Span, marks: Sequence[Mark]) -> list[Mark]:
 def _explain(text: str, start: int, end: int, marks: Sequence[Mark], found: References) -> None:
     """Note what a line of the list says about its labels."""
     own = _of((start, end), marks)
-    title = _IN_LINE.match(text, start, end)
+    title = _CITATIONS["title_in_line"].match(text, start, end)
     if title and own:
         led = own[0].start == title.end()
         borders = [title.end(), *(mark.start if led else mark.end for mark in own[led:]), end]

@@ -19,28 +19,14 @@ from ragtriage.text.lexicon import lexicon
 _CITATIONS = lexicon("citations")
 
 _BETWEEN = re.compile(r"(?:[ \t]*[,;&/+][ \t]*(?:and[ \t]+|&[ \t]*)?|[ \t]+(?:and|&)[ \t]+|[ \t]*[-–][ \t]*|[ \t]*)")
-_OPENED = _CITATIONS.pattern("opened")
-_POINTED = _CITATIONS.pattern("pointed")
 _CLOSED = re.compile(r"[ \t]*[)\]]")
 _OVER = re.compile(r"[ \t]*(?:[.!?;:,)*_]|\r?\n|$)")
 _ENDED = re.compile(r"(?:^|[.!?…\n])[ \t]*\Z")
 _STOP = re.compile(r"[ \t]*\.(?=\s|$)")
-_SAYS = _CITATIONS.pattern("says")
-_JOINS = _CITATIONS.pattern("joins")
-_OF = _CITATIONS.pattern("of")
 _BEGIN = _CITATIONS.regex("begin")
-_IN = _CITATIONS.pattern("in")
-_FROM = _CITATIONS.pattern("from")
-_POINTS = _CITATIONS.pattern("points")
-_POINTER = _CITATIONS.pattern("pointer")
 _WORD = re.compile(r"[ \t]+(?!(?:and|or|und|oder)\b)\w")
 _COMMA = re.compile(r"[ \t]*,")
 _BEGINS = re.compile(rf"{_BEGIN}\Z")
-_NOUN = _CITATIONS.pattern("noun")
-_NAMED = _CITATIONS.pattern("named")
-_TITLED = _CITATIONS.pattern("titled")
-_GERMAN = _CITATIONS.pattern("german")
-_SAGT = _CITATIONS.pattern("sagt")
 _COLON = re.compile(r"[ \t]*:(?=[ \t])")
 
 
@@ -58,12 +44,7 @@ class Removal:
 
 
 def removals(text: str, marks: Sequence[Mark]) -> list[Removal]:
-    """What is to be cut for these marks, in order and apart.
-
-    Args:
-        text: a response.
-        marks: in its order.
-    """
+    """What is to be cut for these marks, in order and apart."""
     found: list[Removal] = []
     for run in _runs(text, marks):
         least = found[-1].end if found else 0
@@ -89,13 +70,13 @@ def _as_words(text: str, run: Sequence[Mark], least: int) -> list[Removal]:
     if first.start and not (text[first.start - 1].isspace() or text[first.start - 1] == "("):
         return []
     before, behind = text[max(least, first.start - BEFORE) : first.start], text[last.end : last.end + 40]
-    says = _SAYS.match(behind) is not None
+    says = _CITATIONS["says"].match(behind) is not None
     if _is_numbered(before, behind, says=says):
         return [Removal(mark.start, mark.end, " and ".join(mark.names)) for mark in run]
     subject = says and _BEGINS.search(before) is not None
     if not subject and not _is_object(before, behind, says=says):
         return []
-    german = _GERMAN.search(before) or _SAGT.match(behind)
+    german = _CITATIONS["german"].search(before) or _CITATIONS["sagt"].match(behind)
     noun = "Quelle" if german else "source"
     return [
         Removal(mark.start, mark.end, f"{noun.title() if subject and not at else noun} {' and '.join(mark.names)}")
@@ -105,31 +86,36 @@ def _as_words(text: str, run: Sequence[Mark], least: int) -> list[Removal]:
 
 def _is_numbered(before: str, behind: str, *, says: bool) -> bool:
     """Whether marks are the numbers of sources that the sentence speaks of: "Document [1] states", "in source [2]"."""
-    if _POINTED.search(before) and _OVER.match(behind) and not _POINTER.search(before):
+    if _CITATIONS["pointed"].search(before) and _OVER.match(behind) and not _CITATIONS["pointer"].search(before):
         return False
-    if (_NOUN.search(before) or _TITLED.search(before)) and not _OPENED.search(before):
+    if (_CITATIONS["noun"].search(before) or _CITATIONS["titled"].search(before)) and not _CITATIONS["opened"].search(
+        before
+    ):
         return True
-    return says and _NAMED.search(before) is not None
+    return says and _CITATIONS["named"].search(before) is not None
 
 
 def _is_object(before: str, behind: str, *, says: bool) -> bool:
     """Whether words before marks would have no object without them."""
-    if _OF.search(before) or _IN.search(before) or _POINTER.search(before):
+    if _CITATIONS["of"].search(before) or _CITATIONS["in"].search(before) or _CITATIONS["pointer"].search(before):
         return True
-    if says and _JOINS.search(before):
+    if says and _CITATIONS["joins"].search(before):
         return True
     follows = _WORD.match(behind) is not None
-    return bool((_FROM.search(before) and (follows or _COMMA.match(behind))) or (_POINTS.search(before) and follows))
+    return bool(
+        (_CITATIONS["from"].search(before) and (follows or _COMMA.match(behind)))
+        or (_CITATIONS["points"].search(before) and follows)
+    )
 
 
 def _grown(text: str, start: int, end: int, least: int) -> Removal:
     """The stretch with what makes no sense without it."""
-    opened = _OPENED.search(text, max(least, start - 40), start)
+    opened = _CITATIONS["opened"].search(text, max(least, start - 40), start)
     closed = _CLOSED.match(text, end)
     if opened and closed:
         start, end = opened.start(), closed.end()
     else:
-        pointed = _POINTED.search(text, max(least, start - 40), start)
+        pointed = _CITATIONS["pointed"].search(text, max(least, start - 40), start)
         if pointed and _OVER.match(text, end):
             start = pointed.start()
             if _ENDED.search(text, max(0, start - 3), start):
@@ -204,10 +190,6 @@ def line_breaks(bare: TextWithoutMarks, marks: Sequence[Mark]) -> list[int]:
     A sign is one like ✅. Also the stops behind a letter alone and its mark, which else would pass for an initial:
     "vitamin C[1]. Plan B[2]."
     A line behind a mark that goes on in lower case goes on with the sentence, if the paragraph didn't begin so.
-
-    Args:
-        bare: the text without its marks, not yet broken.
-        marks: in their order.
     """
     text = bare.original
     found = {
