@@ -75,7 +75,7 @@ def applied(fusion: dict[str, Any], odds: np.ndarray, logits: np.ndarray) -> np.
 
 
 def never_yes(row: Mapping[str, Any]) -> bool:
-    """Whether a detail of a claim is foreign or contradicted, so that the judge doesn't say yes."""
+    """Whether a detail of a claim is unsupported or contradicted, so that the judge doesn't say yes."""
     texts = [source if isinstance(source, str) else source["text"] for source in row["sources"]]
     readings = [read(text) for text in texts]
     sentences = [sentence for reading in readings for sentence in reading.sentences]

@@ -1,4 +1,4 @@
-"""Claims of a response: its clauses, each understandable by itself; remarks kept apart."""
+"""Splits a response into claims, each understandable by itself, and marks remarks as such."""
 
 from __future__ import annotations
 

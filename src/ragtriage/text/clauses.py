@@ -1,4 +1,4 @@
-"""A sentence's clauses, split off with their subject where that is surely right; else the sentence whole."""
+"""Splits a sentence into clauses with their subjects where that is surely right; else it stays whole."""
 
 from __future__ import annotations
 

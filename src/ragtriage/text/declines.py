@@ -1,4 +1,4 @@
-"""Does a response decline: say that it can't answer, or that the information isn't there, instead of answering?"""
+"""Tells whether a response declines: says that it can't answer, or that the information is missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts of a source: about one a sentence, row or field."""
+"""Splits a source into facts: about one per sentence, row or field."""
 
 from __future__ import annotations
 

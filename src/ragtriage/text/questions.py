@@ -1,4 +1,4 @@
-"""Sub-questions of a query: each short and understandable by itself."""
+"""Splits a query into sub-questions, each short and understandable by itself."""
 
 from __future__ import annotations
 

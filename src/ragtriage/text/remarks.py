@@ -1,4 +1,4 @@
-"""Remarks told from claims: the kind of a clause, and where a sentence is partly one and partly the other."""
+"""Tells remarks from claims: the kind of a clause, and which parts of a sentence are remarks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences with exact spans: stops inside abbreviations, numbers, names, quotes and addresses end nothing."""
+"""Splits a text into sentences with exact spans; a stop in an abbreviation, number, name or quote ends none."""
 
 from __future__ import annotations
 

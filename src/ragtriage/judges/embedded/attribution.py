@@ -1,7 +1,7 @@
-"""What a claim says about where it comes from, taken off before it is held against the sources.
+"""Removes what a claim says about its origin before it is compared with the sources.
 
-"Based on the provided passages, the fee is 5 euros (Passage 2) [3]" claims that the fee is 5 euros; the words about
-passages stand in no passage.
+"Based on the provided passages, the fee is 5 euros (Passage 2) [3]" claims that the fee is 5 euros; no passage contains
+the words about passages.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Dates that a response works out: a date of the evidence or the query, and a span of time before or after it."""
+"""Dates that a response calculates: a date of the evidence or the query, plus or minus a span of time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The results of calculations that a response writes out: right ones, of numbers that are known or were worked out."""
+"""Results of calculations that a response writes out, if they are right and start from known or calculated numbers."""
 
 from __future__ import annotations
 

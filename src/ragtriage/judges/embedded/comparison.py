@@ -1,4 +1,4 @@
-"""One sentence held against evidence: how much of it is found where, by words, by word vectors, by meaning."""
+"""Compares one sentence with evidence: how much of it is found where, by words, word vectors and meaning."""
 
 from __future__ import annotations
 

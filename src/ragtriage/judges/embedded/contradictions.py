@@ -1,9 +1,9 @@
-"""Claims that a sentence of the evidence contradicts in one detail: it says nearly the same words otherwise.
+"""Claims that one sentence of the evidence contradicts in a single detail.
 
-What is shared outweighs one detail for every model here. So a sentence that has (nearly) all of a claim's words is read
-for what differs: a "not" (see also `denials`), an opposite ("open", "closed"), or another value of the same thing
-("30 days", "14 days"). Only what is plain counts, and only where no other sentence with many of the claim's words
-says it as the claim does.
+The models weigh what two texts share, so one differing detail hardly counts for them. A sentence with (nearly) all
+words of a claim is therefore checked for what differs: a "not" (see also `denials`), an opposite ("open", "closed"),
+or another value of the same thing ("30 days", "14 days"). Only plain cases count, and only if no other sentence with
+many of the claim's words agrees with the claim.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Claims that say yes where a sentence of the evidence says no in the same words, or the other way round.
+"""Claims that a sentence of the evidence negates in the same words, or the other way round.
 
-"Pets are allowed" shares all but one word with "Pets are not allowed", and the models go by what is shared. So a
-sentence that has all of a claim's words is read for what stands behind its "not". Only what is plain counts: one word
-that differs may be the one that matters, and a question, a myth, a plan, a condition, "not only", or evidence that says
-both tell nothing.
+"Pets are allowed" and "Pets are not allowed" share all words but one, and the models go by shared words. So a
+sentence with all of a claim's words is checked for what its "not" applies to. Only plain cases count: nothing is
+concluded from a question, a myth, a plan, a condition, "not only", or evidence that says both.
 """
 
 from __future__ import annotations
@@ -53,6 +52,7 @@ class _Clause:
 
 def denying(claim: Sentence, sentences: Sequence[Sentence]) -> str:
     """The sentence that denies a claim, or states what it denies; empty if there is none, or if another one agrees."""
+    text = _unopened(claim.text)
     words = claim.stemset - {"yes"}
     near = [s for s in sentences if words <= s.stemset and not _ASKED.search(s.text)]
     if not near or not (own := _as_one(text)):

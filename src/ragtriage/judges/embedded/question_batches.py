@@ -1,4 +1,4 @@
-"""Gathers the questions of many concurrent callers into batches that a worker thread answers."""
+"""Collects the questions of many concurrent callers into batches that a worker thread answers."""
 
 from __future__ import annotations
 

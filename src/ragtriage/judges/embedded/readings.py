@@ -1,4 +1,4 @@
-"""What is read off a text before anything is compared: its sentences, their words, numbers and names."""
+"""What is read from a text before anything is compared: its sentences with their words, numbers and names."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Claims that are needed for what the query asks for, whatever their words.
+"""Claims that a query needs because of what it requests, whatever words they share with it.
 
-Who asks how something is done needs each of the numbered steps. Who asks what belongs to something needs each item of
-the list that begins by naming it; alone, "Eggshells" shares no word with any question. And who wants a summary, a
-comparison or a letter wants all that is about it.
+A query that asks how to do something needs every numbered step. A query that asks what belongs to something needs each
+item of a list whose lead-in names it: "Eggshells" alone shares no word with the question. A request for a summary, a
+comparison or a letter needs everything about its topic.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Short replies ("In 1912.", "Yes.", "Your line manager"), which say something only behind the question.
+"""Short replies ("In 1912.", "Yes.", "Your line manager") that only make sense after the question.
 
-Beside the question they share no word with it, and read alone they answer nothing. Whoever replies so briefly, and
-neither declines nor talks about something else in a sentence of its own, answers: what is checked is whether the reply
-can be of the kind that is asked for.
+They share no word with the question and answer nothing when read alone. A reply that is this brief, doesn't decline and
+is no sentence about something else counts as an answer if it can be of the kind that is asked for.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Names, months and days of the week of a claim that stand nowhere in its evidence.
+"""Names, months and weekdays of a claim that appear nowhere in its evidence.
 
-An answer may name what everybody there knows, as the company whose handbook it reads from, or write a name in full. So
-a name counts only where none of its words stand there and a sentence with many of the claim's words has another name;
-a month or a day counts by itself.
+An answer may name what everybody there knows, such as the company whose handbook it quotes, or write a name in full.
+So a name counts only if none of its words appear in the evidence and a sentence with many of the claim's words has
+another name. A month or a weekday counts by itself.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Numbers of a claim that nothing in its evidence accounts for.
 
-A number is accounted for if it stands in the evidence or the query in any way of writing it, if it is one of theirs
-rounded or in another unit, or if it can be had by one step of arithmetic: with a number of the claim's own, or from any
-two where the claim says that it was worked out. What remains was taken from elsewhere, or is a
-count; so it is a reason to look at the claim, and none to be sure that it is wrong.
+A number is accounted for if the evidence or the query contains it in any notation, rounded or in another unit, or if
+one arithmetic step gives it: with a number of the claim itself, or from any two where the claim says that it was
+calculated. A number that remains may be made up or may be a count, so it puts the claim in doubt without proving it
+wrong.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The version of each kind of answer, and the fingerprint that is made of it.
 
-A rule that is changed so that it answers a question differently gets its kinds' versions raised here, by hand: stored
-answers of an older version are asked again, and those of other kinds stay. A comment or a new name changes no version.
-`tests/judges/embedded/test_golden_verdicts.py` fails where an answer changed and its version didn't.
+When a rule changes so that it answers a question differently, raise the versions of its kinds here: stored answers of
+an older version are asked again, and those of other kinds stay. Comments and renames need no new version.
+`tests/judges/embedded/test_golden_verdicts.py` fails if an answer changed and its version didn't.
 """
 
 from __future__ import annotations

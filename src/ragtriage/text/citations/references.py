@@ -1,4 +1,4 @@
-"""The list of references at the end of a response, and footnotes: no part of the answer, they say what marks mean."""
+"""The list of references at the end of a response, and footnotes: they explain marks and are no part of the answer."""
 
 from __future__ import annotations
 

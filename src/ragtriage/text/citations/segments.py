@@ -1,7 +1,7 @@
-"""A response cut where its citation marks stand ("Automating Groundedness Evaluation in RAG Applications", 2025).
+"""Splits a response at its citation marks ("Automating Groundedness Evaluation in RAG Applications", 2025).
 
-A segment ends behind a sentence with marks, or at the end of its paragraph. Headings, tables' headers and the list of
-references are none; list items and table rows are paragraphs of their own. Rules do all of it, no judge.
+A segment ends after a sentence with marks, or at the end of its paragraph. Headings, table headers and the list of
+references belong to no segment; list items and table rows are paragraphs of their own. All of it is done by rules.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a segment is held against: the sources that it cites, together, one by one, without one; and true segments."""
+"""What a segment is compared with: its cited sources, together, one by one or without one; and true segments."""
 
 from __future__ import annotations
 
