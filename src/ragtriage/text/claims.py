@@ -15,13 +15,12 @@ from ragtriage.text.facts import row_text
 from ragtriage.text.html import on_visible_text
 from ragtriage.text.inline_markup import plain_text
 from ragtriage.text.lexicon import lexicon
-from ragtriage.text.pronouns import AUXILIARY, Subject, resolve, stands_alone, subject
+from ragtriage.text.pronouns import AUXILIARY_WORD, Subject, resolve, stands_alone, subject
 from ragtriage.text.remarks import Remark, kind_of, parts, remark, worded_as_remark
 from ragtriage.text.sentences import sentences_of
 
 _REMARKS = lexicon("remarks")
 
-_VERB = re.compile(rf"\b{AUXILIARY}\b", re.IGNORECASE)
 _NUMBERED = re.compile(r"\d{1,2}\.\s+")
 _LONG_LEAD = 160
 
@@ -77,7 +76,7 @@ class _Reader:
         said = _REMARKS["here_is"].sub("", raw)
         self.lead = said[:1].upper() + said[1:] if kind in {"", "lead-in"} and len(said) <= _LONG_LEAD else ""
         self.behind = kind
-        if kind or _REMARKS["incomplete"].search(raw) or (raw.count(" ") < 4 and not _VERB.search(raw)):
+        if kind or _REMARKS["incomplete"].search(raw) or (raw.count(" ") < 4 and not AUXILIARY_WORD.search(raw)):
             yield Component(raw, (start, end), remark=True)
         else:
             yield from self.sentence(start, end)
@@ -92,7 +91,7 @@ class _Reader:
         """The first sentence of a list item."""
         said = self.plain(self.text[start:end])
         whole = said.endswith((".", "!")) and said.count(" ") > 1
-        if self.lead and (said[:1].islower() or not (whole or _VERB.search(said))) and not remark(said):
+        if self.lead and (said[:1].islower() or not (whole or AUXILIARY_WORD.search(said))) and not remark(said):
             yield Component(f"{self.lead} {said}", (start, end))
         else:
             yield from self.sentence(start, end)

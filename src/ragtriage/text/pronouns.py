@@ -12,6 +12,7 @@ _WORDS = lexicon("words")
 _CLAUSES = lexicon("clauses")
 
 AUXILIARY = _WORDS.regex("auxiliary")
+AUXILIARY_WORD = re.compile(rf"\b{AUXILIARY}\b", re.IGNORECASE)
 _SINGULAR = frozenset({"is", "was", "has", "does", "isn't", "wasn't", "hasn't", "doesn't"})
 _PLURAL = frozenset({"are", "were", "have", "do", "aren't", "weren't", "haven't", "don't"})
 

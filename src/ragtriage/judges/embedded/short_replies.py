@@ -14,7 +14,7 @@ from ragtriage.text import split_questions
 from ragtriage.text.dates import DATE_NAMES
 from ragtriage.text.lexicon import lexicon
 from ragtriage.text.numbers import NUMBER_WORDS
-from ragtriage.text.pronouns import AUXILIARY, stands_alone, subject
+from ragtriage.text.pronouns import AUXILIARY_WORD, stands_alone, subject
 from ragtriage.text.question_forms import question_type
 from ragtriage.text.words import tokens
 
@@ -24,7 +24,6 @@ WORDS = 12
 """Up to so many words a text without a subject is a short reply."""
 LONGER = 24
 """Up to so many, if it has no auxiliary either, and no word of the question: a list of things, a reason, a way."""
-_AUXILIARY = re.compile(rf"\b{AUXILIARY}\b", re.IGNORECASE)
 
 _TIME = _RULES.words("time_words")
 _AMOUNT = _RULES.words("amount_words")
@@ -71,4 +70,4 @@ def asserted_text(query: str, claim: str) -> str:
 
 def _elliptic(question: str, said: str, words: int) -> bool:
     shared = read_sentence(said).stemset & read_sentence(question).stemset
-    return words <= LONGER and not shared and _AUXILIARY.search(said) is None
+    return words <= LONGER and not shared and AUXILIARY_WORD.search(said) is None

@@ -10,7 +10,7 @@ from itertools import pairwise
 from ragtriage.text import split_claims
 from ragtriage.text.citations.marks import Mark, Span
 from ragtriage.text.lexicon import lexicon
-from ragtriage.text.pronouns import AUXILIARY
+from ragtriage.text.pronouns import AUXILIARY_WORD
 
 _CITATIONS = lexicon("citations")
 
@@ -18,7 +18,6 @@ CLOSING = 6
 """How many lines at the end are looked at for a greeting behind the list of references."""
 
 _DEFINITION = re.compile(r"^[ \t]{0,3}\[\^?([^\[\]\n]{1,60})\]:[ \t]*(.*(?:\n(?:[ \t]{2,}|\t)\S.*)*)$", re.MULTILINE)
-_VERB = re.compile(rf"\b{AUXILIARY}\b", re.IGNORECASE)
 _STOPS = re.compile(r"[.!?。][ \t*_]*\r?$|[.!?][ \t]+(?=[A-Z])")
 _LONG = 120
 """Characters that the name of a source rarely has."""
@@ -150,7 +149,7 @@ def _is_line(text: str, line: Span, marks: Sequence[Mark], *, alone: bool = Fals
 
 def _is_short(said: str) -> bool:
     """Whether it may be the name of a source and is no sentence."""
-    return len(said) <= _LONG and _VERB.search(said) is None and _STOPS.search(said) is None
+    return len(said) <= _LONG and AUXILIARY_WORD.search(said) is None and _STOPS.search(said) is None
 
 
 def _first(text: str, line: Span, marks: Sequence[Mark]) -> str | None:

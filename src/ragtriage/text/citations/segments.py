@@ -21,11 +21,10 @@ from ragtriage.text.blocks import Block, blocks
 from ragtriage.text.citations.marks import Mark, Span, find_marks, unread
 from ragtriage.text.citations.references import find_references, sources_named
 from ragtriage.text.citations.removal import Removal, TextWithoutMarks, line_breaks, removals
-from ragtriage.text.pronouns import AUXILIARY
+from ragtriage.text.pronouns import AUXILIARY_WORD
 from ragtriage.text.sentences import sentences_of
 
 _THERE = re.compile(r"\bthere (?:is|are|was|were)\b", re.IGNORECASE)
-_VERB = re.compile(rf"\b{AUXILIARY}\b", re.IGNORECASE)
 _STOPS = frozenset(".!?…。！？")
 _LONGEST_TITLE = 8
 """Blanks that the title of a nested list may hold."""
@@ -239,7 +238,7 @@ def _find_leads(bare: TextWithoutMarks, drafts: Sequence[_Draft]) -> None:
 def _heads(said: str, following: str) -> bool:
     """Whether an item is a title: no verb, no stop, and what stands below it doesn't go on with it in lower case."""
     words = said.strip(" *_:")
-    if said.count(" ") > _LONGEST_TITLE or words[-1:] in _STOPS or _VERB.search(words):
+    if said.count(" ") > _LONGEST_TITLE or words[-1:] in _STOPS or AUXILIARY_WORD.search(words):
         return False
     return said[:2] in {"**", "__"} or said.rstrip(" *_").endswith(":") or not following.islower()
 
