@@ -139,7 +139,7 @@ MOST = 240
 
 
 class CachedReader:
-    """What has been read lately."""
+    """Reads and encodes texts, and remembers the latest ones."""
 
     def __init__(self, encoder: Encoder, sentences: int = 8192, texts: int = 8192) -> None:
         self.encoder = encoder

@@ -139,11 +139,11 @@ class TextWithoutMarks:
     def __init__(self, text: str, cuts: Iterable[Removal], breaks: Iterable[int] = ()) -> None:
         self.original = text
         self._starts: list[int] = []
-        """Where each piece begins in the bare text."""
+        """Where each piece begins in the text without marks."""
         self._origins: list[tuple[int, int]] = []
         """Where it lies in the original."""
         self._cuts: list[tuple[int, int]] = []
-        """(Where a stretch begins in the original, where it would be in the bare text)."""
+        """(Where a stretch begins in the original, where it would be in the text without marks)."""
         self._pieces: list[str] = []
         self._length = 0
         at = 0
@@ -166,11 +166,11 @@ class TextWithoutMarks:
             self._length += len(piece)
 
     def place(self, at: int) -> int:
-        """Where a stretch that was left out, and begins at or before `at`, would stand in the bare text."""
+        """Where a stretch that was left out, and begins at or before `at`, would stand in the text without marks."""
         return self._cuts[bisect_right(self._cuts, (at + 1,)) - 1][1]
 
     def origin(self, at: int) -> int:
-        """Where a character of the bare text stands in the original."""
+        """Where a character of the text without marks stands in the original."""
         piece = bisect_right(self._starts, at) - 1
         start, end = self._origins[piece]
         return min(start + at - self._starts[piece], max(start, end - 1))
@@ -184,23 +184,23 @@ _NEXT = re.compile(r"\r?\n[ \t>]*([^\s])")
 _REST = re.compile(r"[ \t:]*[^\s\[]")
 
 
-def line_breaks(bare: TextWithoutMarks, marks: Sequence[Mark]) -> list[int]:
+def line_breaks(stripped: TextWithoutMarks, marks: Sequence[Mark]) -> list[int]:
     """The line ends of the original behind a mark, before one that begins a line, and before lines led by a sign.
 
     A sign is one like ✅. Also the stops behind a letter alone and its mark, which else would pass for an initial:
     "vitamin C[1]. Plan B[2]."
     A line behind a mark that goes on in lower case goes on with the sentence, if the paragraph didn't begin so.
     """
-    text = bare.original
+    text = stripped.original
     found = {
         m.end(1) for mark in marks if (m := _LETTER.match(text, mark.end)) and _ALONE.search(text[: mark.start][-3:])
     }
     if "\n" not in text:
         return sorted(found)
-    running = [(b, bare.origin(b.start)) for b in blocks(bare.text) if b.shape in {"paragraph", "item"}]
+    running = [(b, stripped.origin(b.start)) for b in blocks(stripped.text) if b.shape in {"paragraph", "item"}]
     starts = [block.start for block, _ in running]
     for mark in marks:
-        place = bare.place(mark.start)
+        place = stripped.place(mark.start)
         at = max(0, bisect_right(starts, place + 1) - 1)
         if not running or not running[at][0].start - 1 <= place <= running[at][0].end + 1:
             continue
@@ -211,7 +211,7 @@ def line_breaks(bare: TextWithoutMarks, marks: Sequence[Mark]) -> list[int]:
         if lead and _REST.match(text, mark.end):
             found.add(lead.start())
     for block, _ in running:
-        found.update(_led_by_signs(bare, block))
+        found.update(_led_by_signs(stripped, block))
     return sorted(at - 1 if at and text[at - 1] == "\r" else at for at in found)
 
 
@@ -221,7 +221,7 @@ def _goes_on(text: str, at: int, first: str) -> bool:
     return following is not None and following[1].islower() and not first.islower()
 
 
-def _led_by_signs(bare: TextWithoutMarks, block: Block) -> list[int]:
+def _led_by_signs(stripped: TextWithoutMarks, block: Block) -> list[int]:
     """The line ends before lines of a block that begin with a sign."""
-    lines = _NEXT.finditer(bare.text, block.start, block.end)
-    return [bare.origin(m.start()) for m in lines if unicodedata.category(m[1]) == "So"]
+    lines = _NEXT.finditer(stripped.text, block.start, block.end)
+    return [stripped.origin(m.start()) for m in lines if unicodedata.category(m[1]) == "So"]
