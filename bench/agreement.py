@@ -25,10 +25,10 @@ from pathlib import Path
 from typing import Any
 
 from ragtriage import Case, Score, Source, evaluate_sync
-from ragtriage.evaluation.predict import ask_rows, split_rows
-from ragtriage.evaluation.question_rows import TASKS
+from ragtriage.evaluation.predict import TASKS
 from ragtriage.judges.build import judge_named
 from ragtriage.judges.protocol import Judge
+from ragtriage.runs.prediction_files import ask_rows, split_rows
 from ragtriage.trust.labelled import read_labelled
 from ragtriage.trust.pairs import SHORT
 from ragtriage.trust.people import lines_of

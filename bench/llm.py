@@ -46,11 +46,12 @@ from speed import varied
 
 from ragtriage.core.questions import supported
 from ragtriage.diagnosis.thresholds import thresholds_with
-from ragtriage.judges.build import ConfiguredJudge, JudgeConfig
+from ragtriage.judges.build import ConfiguredJudge
+from ragtriage.judges.config import JudgeConfig
 from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.prompt_rendering import render
 from ragtriage.judges.llm.prompts import read_prompts
-from ragtriage.judges.llm.request_grouping import compose
+from ragtriage.judges.llm.request_grouping import group_questions
 from ragtriage.metrics import metrics_named
 from ragtriage.readers import open_cases
 from ragtriage.runs.execute import FileRun, Selection
@@ -104,7 +105,9 @@ def evaluate(path: str, folder: str, metrics: str, concurrency: int, deadline: f
 def send_bare(by: str, requests: int, characters: int, concurrency: int) -> None:
     """Send as many requests of such a size without an evaluation around them; see `evaluate`."""
     options = LLMOptions(f"http://127.0.0.1:{PORT}/v1")
-    request = compose([supported(f"It is {number}.", ["It is so."]) for number in range(5)], options.batch_size)[0]
+    request = group_questions(
+        [supported(f"It is {number}.", ["It is so."]) for number in range(5)], options.batch_size
+    )[0]
     prompt = render(request, read_prompts(None, None))
     text = "hello world, this is a text. " * (characters // 29)
     model = OpenAIChatModel("fake", provider=OpenAIProvider(base_url=options.base_url))

@@ -11,7 +11,7 @@ from ragtriage import RULES, ConfigError
 from ragtriage.cli.judging_options import JudgeFlags, choice_from
 from ragtriage.cli.options import criteria_from, settings_from
 from ragtriage.config import Settings, find_settings, named_numbers, read_settings
-from ragtriage.judges.build import JudgeConfig
+from ragtriage.judges.config import JudgeConfig
 from ragtriage.judges.llm.options import LLMOptions, Price
 
 RULE = """
@@ -31,7 +31,7 @@ def written(folder: Path, text: str, name: str = "ragtriage.toml") -> Path:
 
 
 def test_without_a_file_the_defaults_hold(tmp_path: Path) -> None:
-    assert (Settings().judges, Settings().jury, Settings().cascade) == (("embedded",), None, None)
+    assert (Settings().judge, Settings().jury, Settings().cascade) == (("embedded",), None, None)
     assert Settings().llm == LLMOptions()
     assert Settings().rules == RULES
     assert Settings().thresholds["groundedness"] == 0.8
@@ -96,7 +96,7 @@ headers = { X-Team = "red" }
 
     settings = read_settings(path)
 
-    assert settings.judges == ("embedded", "openai:gpt-5-mini", "anthropic:claude-haiku-4-5")
+    assert settings.judge == ("embedded", "openai:gpt-5-mini", "anthropic:claude-haiku-4-5")
     assert settings.jury == "majority"
     assert settings.llm == LLMOptions(
         base_url="http://localhost:8000/v1",
@@ -121,14 +121,14 @@ headers = { X-Team = "red" }
 def test_one_judge_is_a_text_and_a_cascade_one_too(tmp_path: Path) -> None:
     settings = read_settings(written(tmp_path, 'judge = "openai:gpt-5-mini"\ncascade = "0.2:0.8"'))
 
-    assert (settings.judges, settings.jury, settings.cascade) == (("openai:gpt-5-mini",), None, "0.2:0.8")
+    assert (settings.judge, settings.jury, settings.cascade) == (("openai:gpt-5-mini",), None, "0.2:0.8")
 
 
 @pytest.mark.parametrize("text", ["judge = []", "[llm]"])
 def test_what_is_left_empty_is_the_default(tmp_path: Path, text: str) -> None:
     settings = read_settings(written(tmp_path, text))
 
-    assert (settings.judges, settings.llm) == (("embedded",), LLMOptions())
+    assert (settings.judge, settings.llm) == (("embedded",), LLMOptions())
 
 
 def test_a_wrong_header_is_told_without_its_value(tmp_path: Path) -> None:
@@ -229,48 +229,52 @@ def test_a_variant_may_have_a_threshold() -> None:
     [
         ("treshold = 1", "no setting is called 'treshold': did you mean 'thresholds'"),
         ("[thresholds]\ngroundednes = 0.5", "did you mean groundedness"),
-        ("[thresholds]\ngroundedness = 'x'", "groundedness is 'x': give a number between 0 and 1"),
+        ("[thresholds]\ngroundedness = 'x'", "thresholds.groundedness must be a number, not 'x'"),
         ("[thresholds]\ngroundedness = -0.1", "groundedness is -0.1: give a number between 0 and 1"),
         ("[thresholds]\nquery_similarity = 2", "query_similarity is 2: give a number between -1 and 1"),
-        ("[thresholds]\ngroundedness = true", "groundedness is True: give a number"),
+        ("[thresholds]\ngroundedness = true", "thresholds.groundedness must be a number, not True"),
         ("[thresholds]\ngroundedness = 80", "groundedness is 80: give a number between 0 and 1"),
         ("[thresholds]\ngroundedness = nan", "groundedness is nan: give a number"),
         ("[fail_below]\ngroundedness = nan", "groundedness is nan: give a number"),
         ("[fail_below]\ngroundedness = inf", "groundedness is inf: give a number"),
-        ("thresholds = 1", "'thresholds' must be a table, not 1"),
-        ("metrics = 'thelma'", "'metrics' must be a list of texts, not 'thelma'"),
-        ("metrics = [1]", "'metrics' must be a list of texts"),
-        ("judge = 1", "'judge' must be a text, or a list of texts for a jury, not 1"),
-        ("judge = ['embedded', 1]", "'judge' must be a text, or a list of texts for a jury"),
-        ("jury = 'unanimous'", "jury is 'unanimous': there is only majority"),
-        ("jury = true", "'jury' must be a text, not True"),
-        ("cascade = 0.5", "'cascade' must be a text, not 0.5"),
-        ("llm = 'openai'", "'llm' must be a table, not 'openai'"),
-        ("[llm]\nbase_urls = 'x'", "[llm]: no setting is called 'base_urls': did you mean 'base_url'?"),
-        ("[llm]\nkey = 'sk-1'", "[llm]: no setting is called 'key': there are: base_url, headers"),
-        ("[llm]\nbase_url = 1", "[llm]: base_url must be a text, not 1"),
-        ("[llm]\nconcurrency = '4'", "[llm]: concurrency must be a number, not '4'"),
-        ("[llm]\nconcurrency = 4.5", "[llm]: concurrency must be a number, not 4.5"),
-        ("[llm]\nconcurrency = true", "[llm]: concurrency must be a number, not True"),
+        ("thresholds = 1", "thresholds must be a table, not 1"),
+        ("metrics = 'thelma'", "metrics must be a list, not 'thelma'"),
+        ("metrics = [1]", "metrics[1] must be a text, not 1"),
+        ("judge = 1", "judge must be a list, not 1"),
+        ("judge = ['embedded', 1]", "judge[2] must be a text, not 1"),
+        ("jury = 'unanimous'", "jury is 'unanimous': use 'majority'"),
+        ("jury = true", "jury is True: use 'majority'"),
+        ("cascade = 0.5", "cascade must be a text, not 0.5"),
+        ("llm = 'openai'", "llm must be a table, not 'openai'"),
+        ("[llm]\nbase_urls = 'x'", "llm: no setting is called 'base_urls': did you mean 'base_url'?"),
+        ("[llm]\nkey = 'sk-1'", "llm: no setting is called 'key': there are: base_url, headers"),
+        ("[llm]\nbase_url = 1", "llm.base_url must be a text, not 1"),
+        ("[llm]\nconcurrency = '4'", "llm.concurrency must be a whole number, not '4'"),
+        ("[llm]\nconcurrency = 4.5", "llm.concurrency must be a whole number, not 4.5"),
+        ("[llm]\nconcurrency = true", "llm.concurrency must be a whole number, not True"),
         ("[llm]\nconcurrency = 0", "[llm]: --concurrency is 0: give at least 1"),
         ("[llm]\nbudget = nan", "[llm]: --budget is nan: give at least 0"),
-        ("[llm]\nreply = 'xml'", "[llm]: reply is 'xml': use schema, text or auto"),
-        ("[llm]\nprice = 2", "[llm]: price must be a text, not 2"),
+        ("[llm]\nreply = 'xml'", "llm.reply is 'xml': use 'auto', 'schema' or 'text'"),
+        ("[llm]\nprice = 2", "llm.price must be a text, not 2"),
         ("[llm]\nprice = '2'", "the price '2' can't be read: write IN:OUT"),
-        ("[llm]\nheaders = ['X-Team']", "[llm]: headers must be a table of texts"),
-        ("[llm.headers]\nX-Team = 1", "[llm]: headers must be a table of texts"),
-        ("store = ['x']", "'store' must be a text"),
-        ("any_language = 'no'", "'any_language' must be true or false, not 'no'"),
-        ("[map]\nquery = 3", "map: query is 3: give the column's name as a text"),
-        ("rules = 3", "'rules' must be a list of tables"),
-        ("rules = [3]", "rule 1 must be a table, not 3"),
-        ("[[rules]]\nname = 'x'", "rule 1 lacks kind, when, component, reading"),
-        (RULE.replace("quality", "bad"), "kind is 'bad': use one of failure, quality"),
-        (RULE.replace('groundedness = "low"', 'groundedness = "lo"'), "write a metric's name"),
+        ("[llm]\nheaders = ['X-Team']", "llm.headers must be a table of texts"),
+        ("[llm.headers]\nX-Team = 1", "llm.headers must be a table of texts"),
+        ("store = ['x']", "store must be a text"),
+        ("any_language = 'no'", "any_language must be true or false, not 'no'"),
+        ("[map]\nquery = 3", "map.query must be a text, not 3"),
+        ("rules = 3", "rules must be a list, not 3"),
+        ("rules = [3]", "rules[1] must be a table, not 3"),
+        ("[[rules]]\nname = 'x'", "rules[1] lacks 'kind'; rules[1] lacks 'when'; rules[1] lacks 'component'"),
+        (RULE.replace("thin_sources", ""), "rules[1] has an empty name"),
+        (RULE.replace("quality", "bad"), "rules[1].kind is 'bad': use 'failure', 'quality'"),
+        (
+            RULE.replace('groundedness = "low"', 'groundedness = "lo"'),
+            "rules[1].when.groundedness is 'lo': use 'low' or 'high'",
+        ),
         (RULE.replace("groundedness", "grounded"), "write a metric's name"),
         (RULE.replace("reading", "raeding"), "no setting is called 'raeding': did you mean 'reading'"),
-        (RULE + "declines = 'no'", "'declines' must be true or false, not 'no'"),
-        (RULE + "quotes = 'groundedness'", "'quotes' must be a list of texts"),
+        (RULE + "declines = 'no'", "rules[1].declines must be true or false, not 'no'"),
+        (RULE + "quotes = 'groundedness'", "rules[1].quotes must be a list, not 'groundedness'"),
         ("thresholds = [", "can't be read"),
     ],
 )

@@ -20,7 +20,7 @@ from splits import split_of
 from ragtriage import text as decompose
 from ragtriage.core import questions as ask
 from ragtriage.core.questions import Question
-from ragtriage.evaluation import question_rows as labelled
+from ragtriage.evaluation import predict as labelled
 
 ASKED = "as asked"
 """Marks rows whose sub-question is in the user's words, as an evaluation finds it."""

@@ -15,7 +15,7 @@
     base_url = "http://localhost:8000/v1"
     concurrency = 4
 
-    [cuts.supported]
+    [decision_thresholds.supported]
     judge = "embedded"
     yes = 0.6
     no = 0.4
@@ -39,43 +39,35 @@ Flags come before the file, the file before the defaults.
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.core.questions import Kind as Asked
-from ragtriage.diagnosis.rules import KINDS, RULES, Kind, Rule
+from ragtriage.core.validation import STRICT, Invalid, validated
+from ragtriage.diagnosis.rules import RULES, Rule
+from ragtriage.diagnosis.rules import Kind as FindingKind
 from ragtriage.diagnosis.thresholds import Level, thresholds_with
-from ragtriage.judges.decision_thresholds import DecisionThreshold, bands_from, cuts_from
+from ragtriage.judges.decision_thresholds import DecisionThreshold, check_kinds, check_thresholds
 from ragtriage.judges.llm.options import LLMOptions
-from ragtriage.judges.llm.settings_table import options_from
-from ragtriage.metrics import METRICS, OTHER_NAMES, metric_named, own, unknown
+from ragtriage.metrics import METRICS, OTHER_NAMES, custom_metrics, metric_named, unknown
 from ragtriage.text.citations.marks import pattern_of
 
 FILE = "ragtriage.toml"
-_KEYS = (
-    "metrics", "judge", "jury", "cascade", "llm", "store", "thresholds", "fail_below", "fail_above", "map", "rules",
-    "any_language", "citation_mark", "cuts", "bands",
-)  # fmt: skip
-_RULE_KEYS = ("name", "kind", "when", "component", "reading", "advice", "quotes", "further", "faults", "declines")
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a user has set, every value checked."""
+    """What a user has set; the fields are the keys of the file, checked by their types."""
 
-    origin: str = ""
-    """The file that it came from; empty if there is none."""
     metrics: tuple[str, ...] = ()
-    judges: tuple[str, ...] = ("embedded",)
-    """`embedded`, `embedded:fast` or `provider:model`; several are a jury."""
+    judge: tuple[str, ...] = ("embedded",)
+    """`embedded`, `embedded:fast` or `provider:model`; several are a jury. In a file one needs no list."""
     jury: Literal["majority"] | None = None
     cascade: str | None = None
-    """`shipped` or `LOW:HIGH`: see `ragtriage.judges.build.JudgeConfig`."""
+    """`shipped` or `LOW:HIGH`: see `ragtriage.judges.config.JudgeConfig`."""
     llm: LLMOptions = field(default_factory=LLMOptions)
     store: str | None = None
     thresholds: Mapping[str, float] = field(default_factory=lambda: thresholds_with({}))
@@ -91,10 +83,35 @@ class Settings:
     any_language: bool = False
     citation_mark: str | None = None
     """See `ragtriage.core.case.Case.citation_mark`."""
-    cuts: Mapping[Asked, DecisionThreshold] = field(default_factory=dict)
-    """Kind of question → where its verdicts are cut, for the judge that the cut names."""
-    bands: Mapping[Asked, str] = field(default_factory=dict)
+    decision_thresholds: Mapping[str, DecisionThreshold] = field(default_factory=dict)
+    """Kind of question → where its verdicts change, for the judge that is named there."""
+    bands: Mapping[str, str] = field(default_factory=dict)
     """Kind of question → the cascade's band instead of the shipped one."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """One `[[rules]]` of a file: the fields of `Rule` that a user may set."""
+
+    name: str
+    kind: FindingKind
+    when: Mapping[str, Level]
+    component: str
+    reading: str
+    advice: str = ""
+    quotes: tuple[str, ...] | None = None
+    further: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
+    declines: bool = False
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    rules: tuple[_Rule, ...] = ()
 
 
 def find_settings(start: Path) -> Settings:
@@ -118,40 +135,27 @@ def read_settings(path: Path) -> Settings:
     Raises:
         ConfigError: the file can't be read or holds something unknown; says which key.
     """
-    where = str(path)
+    where, folder = str(path), path.parent
     table = _table(_tools(path), "ragtriage", where) if path.name == "pyproject.toml" else _load(path)
-    _known(table, _KEYS, where)
-    rules = table.get("rules", [])
-    if not isinstance(rules, list):
-        raise ConfigError(f"{where}: 'rules' must be a list of tables: write [[rules]] above each")
-    any_language = table.get("any_language", False)
-    if not isinstance(any_language, bool):
-        raise ConfigError(f"{where}: 'any_language' must be true or false, not {any_language!r}")
-    jury = _text(table, "jury", where)
-    if jury not in {None, "majority"}:
-        raise ConfigError(f"{where}: jury is {jury!r}: there is only majority")
-    metrics = tuple(own.beside(name, path.parent) for name in _texts(table, "metrics", where))
-    names = own.names_in(metrics)
-    mark = _text(table, "citation_mark", where)
-    if mark is not None:
-        pattern_of(mark)
-    return Settings(
-        where,
-        metrics,
-        _judges(table, where),
-        "majority" if jury else None,
-        _text(table, "cascade", where),
-        options_from(_table(table, "llm", where), where, path.parent),
-        _place(_text(table, "store", where), path.parent),
-        thresholds_with(_numbers(table, "thresholds", where, names)),
-        _numbers(table, "fail_below", where, names),
-        _numbers(table, "fail_above", where, names),
-        _columns(_table(table, "map", where), where),
-        RULES + tuple(_rule(rule, f"{where}: rule {i + 1}", names) for i, rule in enumerate(rules)),
-        any_language,
-        mark,
-        cuts_from(_table(table, "cuts", where), where),
-        bands_from(_table(table, "bands", where), where),
+    found, rules = _checked(table, where)
+    if found.citation_mark is not None:
+        pattern_of(found.citation_mark)
+    check_thresholds(found.decision_thresholds, where)
+    check_kinds(found.bands, f"{where}: [bands]")
+    metrics = tuple(custom_metrics.resolved_in(name, folder) for name in found.metrics)
+    names = custom_metrics.names_in(metrics)
+    prompts, guidance = (folder / one if one else None for one in (found.llm.prompts, found.llm.guidance))
+    return replace(
+        found,
+        metrics=metrics,
+        judge=found.judge or ("embedded",),
+        llm=replace(found.llm, prompts=prompts, guidance=guidance),
+        # a folder is meant beside the file that names it
+        store=found.store if found.store is None or "://" in found.store else str(folder / found.store),
+        thresholds=thresholds_with(_numbers(found.thresholds, "thresholds", where, names)),
+        fail_below=_numbers(found.fail_below, "fail_below", where, names),
+        fail_above=_numbers(found.fail_above, "fail_above", where, names),
+        rules=RULES + tuple(_own_rule(rule, f"{where}: rules[{i}]", names) for i, rule in enumerate(rules, start=1)),
     )
 
 
@@ -166,14 +170,14 @@ def named_numbers(items: Collection[str], flag: str, also: Collection[str] = ())
     Raises:
         ConfigError: an item isn't `metric=number`, or the metric isn't known.
     """
-    table: dict[str, object] = {}
+    table: dict[str, float] = {}
     for item in items:
         name, _, value = item.rpartition("=")
         try:
             table[name.strip()] = float(value)
         except ValueError:
             raise ConfigError(f"{flag} {item!r}: write it as metric=number, for example groundedness=0.8") from None
-    return _numbers({flag: table}, flag, "the command line", also)
+    return _numbers(table, flag, "the command line", also)
 
 
 def _load(path: Path) -> dict[str, Any]:
@@ -188,14 +192,6 @@ def _tools(project: Path) -> Mapping[str, Any]:
     return _table(_load(project), "tool", str(project))
 
 
-def _known(table: Mapping[str, Any], keys: Collection[str], where: str) -> None:
-    for key in table:
-        if key not in keys:
-            near = difflib.get_close_matches(key, keys, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(keys)}"
-            raise ConfigError(f"{where}: no setting is called {key!r}: {hint}")
-
-
 def _table(table: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
     value = table.get(key, {})
     if not isinstance(value, dict):
@@ -203,9 +199,26 @@ def _table(table: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
     return value
 
 
-def _numbers(table: Mapping[str, Any], key: str, where: str, also: Collection[str]) -> dict[str, float]:
+def _checked(table: dict[str, Any], where: str) -> tuple[Settings, tuple[_Rule, ...]]:
+    rest = dict(table)
+    rules = {"rules": rest.pop("rules", [])}
+    if isinstance(rest.get("judge"), str):
+        rest["judge"] = [rest["judge"]]
+    llm = rest.get("llm")
+    headers = llm.get("headers", {}) if isinstance(llm, dict) else {}
+    if not isinstance(headers, dict) or not all(isinstance(value, str) for value in headers.values()):
+        raise ConfigError(f"{where}: llm.headers must be a table of texts")  # without the values, which may be secret
+    try:
+        return validated(Settings, rest, "setting"), validated(_Rules, rules, "setting").rules
+    except Invalid as error:
+        raise ConfigError(f"{where}: {error}") from None
+    except ConfigError as error:
+        raise ConfigError(f"{where}: [llm]: {error}") from None  # the only table that checks more than types
+
+
+def _numbers(table: Mapping[str, float], key: str, where: str, also: Collection[str]) -> dict[str, float]:
     found: dict[str, float] = {}
-    for given, value in _table(table, key, where).items():
+    for given, value in table.items():
         name = _metric(given, also)
         if name is None:
             known = [*(m.name for m in METRICS), *OTHER_NAMES, *also]
@@ -213,9 +226,9 @@ def _numbers(table: Mapping[str, Any], key: str, where: str, also: Collection[st
         # what isn't a number would pass every gate, and what lies beyond the range would never be reached
         built_in = metric_named(name)
         low, high = built_in.range if built_in else (-1.0, 1.0)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-            raise ConfigError(f"{where}: {key}: {given} is {value!r}: give a number between {low:g} and {high:g}")
-        found[name] = float(value)
+        if not low <= value <= high:
+            raise ConfigError(f"{where}: {key}: {given} is {value:g}: give a number between {low:g} and {high:g}")
+        found[name] = value
     return found
 
 
@@ -224,92 +237,24 @@ def _metric(name: str, also: Collection[str]) -> str | None:
     built_in = metric_named(name)
     if built_in:
         return built_in.name
-    return name if name in also or name in own.installed() else None
+    return name if name in also or name in custom_metrics.installed() else None
 
 
-def _columns(table: Mapping[str, Any], where: str) -> dict[str, str]:
-    for name, column in table.items():
-        if not isinstance(column, str):
-            raise ConfigError(f"{where}: map: {name} is {column!r}: give the column's name as a text")
-    return dict(table)
-
-
-def _text(table: Mapping[str, Any], key: str, where: str) -> str | None:
-    value = table.get(key)
-    if value is not None and not isinstance(value, str):
-        raise ConfigError(f"{where}: {key!r} must be a text, not {value!r}")
-    return value
-
-
-def _judges(table: Mapping[str, Any], where: str) -> tuple[str, ...]:
-    value = table.get("judge", [])
-    if isinstance(value, str):
-        return (value,)
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise ConfigError(f"{where}: 'judge' must be a text, or a list of texts for a jury, not {value!r}")
-    return tuple(value) or ("embedded",)
-
-
-def _place(store: str | None, folder: Path) -> str | None:
-    """A store's folder is meant beside the file that names it; a URL is left as it is."""
-    return store if store is None or "://" in store else str(folder / store)
-
-
-def _texts(table: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
-    value = table.get(key, [])
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise ConfigError(f"{where}: {key!r} must be a list of texts, not {value!r}")
-    return tuple(value)
-
-
-def _rule(table: Any, where: str, also: Collection[str]) -> Rule:
-    if not isinstance(table, dict):
-        raise ConfigError(f"{where} must be a table, not {table!r}")
-    _known(table, _RULE_KEYS, where)
-    missing = [key for key in ("name", "kind", "when", "component", "reading") if not table.get(key)]
-    if missing:
-        raise ConfigError(f"{where} lacks {', '.join(missing)}")
-    if table["kind"] not in KINDS:
-        raise ConfigError(f"{where}: kind is {table['kind']!r}: use one of {', '.join(KINDS)}")
-    declines = table.get("declines", False)
-    if not isinstance(declines, bool):
-        raise ConfigError(f"{where}: 'declines' must be true or false, not {declines!r}")
-    return Rule(
-        str(table["name"]),
-        _kind(table["kind"]),
-        _levels(_table(table, "when", where), where, also),
-        str(table["reading"]),
-        str(table["component"]),
-        str(table.get("advice", "")),
-        _texts(table, "quotes", where) if "quotes" in table else None,
-        _texts(table, "further", where),
-        declines,
-        "yours",
-        _faults(table, where, also),
-    )
-
-
-def _faults(table: Mapping[str, Any], where: str, also: Collection[str]) -> tuple[str, ...]:
-    """What a metric of one's own tells apart isn't known before it is loaded, so its kinds aren't checked."""
-    there = {kind for m in METRICS for kind in m.kinds}
-    found = _texts(table, "faults", where)
-    unloaded = {*_table(table, "when", where), *_texts(table, "quotes", where)} & {*also, *own.installed()}
-    for kind in found:
-        if kind not in there and not unloaded:
-            raise ConfigError(f"{where}: no bad component is called {kind!r}: there are {', '.join(sorted(there))}")
-    return found
-
-
-def _kind(value: str) -> Kind:
-    return next(kind for kind in KINDS if kind == value)
-
-
-def _levels(when: Mapping[str, Any], where: str, also: Collection[str]) -> dict[str, Level]:
-    found: dict[str, Level] = {}
-    for given, value in when.items():
-        level = next((level for level in get_args(Level) if level == value), None)
-        name = _metric(given, also)
-        if name is None or level is None:
-            raise ConfigError(f'{where}: when = {{ {given} = {value!r} }}: write a metric\'s name = "low" or "high"')
-        found[name] = level
-    return found
+def _own_rule(table: _Rule, where: str, also: Collection[str]) -> Rule:
+    given = asdict(table)
+    empty = [key for key in ("name", "when", "component", "reading") if not given[key]]
+    if empty:
+        raise ConfigError(f"{where} has an empty {', '.join(empty)}")
+    when: dict[str, Level] = {}
+    for name, level in table.when.items():
+        metric = _metric(name, also)
+        if metric is None:
+            raise ConfigError(f'{where}: when = {{ {name} = "{level}" }}: write a metric\'s name = "low" or "high"')
+        when[metric] = level
+    # what a metric of one's own tells apart isn't known before it is loaded
+    unloaded = {*table.when, *(table.quotes or ())} & {*also, *custom_metrics.installed()}
+    known = {kind for m in METRICS for kind in m.kinds}
+    for kind in table.faults:
+        if kind not in known and not unloaded:
+            raise ConfigError(f"{where}: no bad component is called {kind!r}: there are {', '.join(sorted(known))}")
+    return Rule(**(given | {"when": when}), origin="yours")

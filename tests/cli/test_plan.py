@@ -17,9 +17,10 @@ from ragtriage.cli.plan import planned
 from ragtriage.core.errors import Stopped
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
-from ragtriage.evaluation.estimate import Rehearsal
+from ragtriage.evaluation.estimate import EvaluationEstimate
 from ragtriage.judges.protocol import Estimate
-from ragtriage.report.terminal_plan import between, duration, money, print_rehearsal
+from ragtriage.report.plan_document import between, duration, money, plan_document
+from ragtriage.report.terminal import print_document
 from ragtriage.runs.execute import FileRun, Selection
 from ragtriage.runs.tally import Assessment, Criteria
 
@@ -183,12 +184,12 @@ def test_the_rest_of_a_run_that_stopped_is_what_is_asked_when_it_goes_on(tmp_pat
     assert between(nothing) == "no request"
 
 
-REHEARSAL = Rehearsal(
+ESTIMATE = EvaluationEstimate(
     cases=500,
     least=Estimate(4000, 3_100_000, 800_000, 1.1),
     most=Estimate(5500, 4_000_000, 900_000, 1.62),
     seconds=(500.0, 687.5),
-    dearest=("fact_precision", Estimate(2000, 700_000, 200_000, 0.4)),
+    most_expensive=("fact_precision", Estimate(2000, 700_000, 200_000, 0.4)),
     shared={"claims(response)": ("response_precision", "groundedness")},
     questions={"claims": 500},
     remembered=0,
@@ -197,14 +198,15 @@ REHEARSAL = Rehearsal(
 )
 
 
-def shown(rehearsal: Rehearsal, *, width: int = 100, notes: Sequence[str] = ()) -> str:
+def shown(estimate: EvaluationEstimate, *, width: int = 100, notes: Sequence[str] = ()) -> str:
     file = io.StringIO()
-    print_rehearsal(Console(file=file, width=width), rehearsal, input="cases.jsonl", judge="openai:x", notes=notes)
+    told = plan_document(estimate, input="cases.jsonl", judge="openai:x", notes=notes)
+    print_document(Console(file=file, width=width), told)
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
 
 
 def test_a_person_reads_a_table() -> None:
-    assert shown(REHEARSAL, notes=["So it is."]) == (
+    assert shown(ESTIMATE, notes=["So it is."]) == (
         "plan of cases.jsonl · 500 cases · openai:x\n"
         "\n"
         "                at least    at most\n"
@@ -222,7 +224,7 @@ def test_a_person_reads_a_table() -> None:
 
 
 def test_a_table_fits_a_narrow_terminal_and_tells_what_is_left_out_and_how_often_it_is_done() -> None:
-    text = shown(replace(REHEARSAL, remembered=1, trials=5), width=50)
+    text = shown(replace(ESTIMATE, remembered=1, trials=5), width=50)
 
     assert "plan of cases.jsonl · 500 cases · openai:x · 5\n  times\n" in text
     assert "left out: 1 question was answered before\n" in text
@@ -230,7 +232,7 @@ def test_a_table_fits_a_narrow_terminal_and_tells_what_is_left_out_and_how_often
 
 
 def test_a_table_without_a_price() -> None:
-    unpriced = replace(REHEARSAL, least=Estimate(1, price=None), most=Estimate(2, price=None), dearest=None)
+    unpriced = replace(ESTIMATE, least=Estimate(1, price=None), most=Estimate(2, price=None), most_expensive=None)
 
     text = shown(unpriced)
 
@@ -240,11 +242,11 @@ def test_a_table_without_a_price() -> None:
 
 
 def test_requests_and_price_on_a_line() -> None:
-    same = replace(REHEARSAL, least=REHEARSAL.most)
+    same = replace(ESTIMATE, least=ESTIMATE.most)
 
-    assert between(REHEARSAL) == "4,000 to 5,500 requests, $1.10 to $1.62"
+    assert between(ESTIMATE) == "4,000 to 5,500 requests, $1.10 to $1.62"
     assert between(same) == "5,500 requests, $1.62"
-    assert between(replace(REHEARSAL, most=Estimate())) == "no request"
+    assert between(replace(ESTIMATE, most=Estimate())) == "no request"
 
 
 @pytest.mark.parametrize(

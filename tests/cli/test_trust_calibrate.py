@@ -110,17 +110,17 @@ def test_a_cut_is_fitted_written_and_used(command, labelled, tmp_path: Path) -> 
     assert cut["cut"]["yes"] == pytest.approx(0.8, abs=0.03)
     text = (tmp_path / "ragtriage.toml").read_text(encoding="utf-8")
     assert text.startswith("# ours\n")
-    assert read_settings(tmp_path / "ragtriage.toml").cuts["supported"].yes == cut["cut"]["yes"]
+    assert read_settings(tmp_path / "ragtriage.toml").decision_thresholds["supported"].yes == cut["cut"]["yes"]
     # fitted for the fake judge, so the embedded one is refused before it is asked
     refused = command("evaluate", "rows.jsonl")
     assert refused.code == 2
-    assert "[cuts.supported] was fitted for embedded as" in refused.err
+    assert "[decision_thresholds.supported] was fitted for embedded as" in refused.err
 
 
 def test_without_a_file_it_says_what_to_put_in(command, labelled, tmp_path: Path) -> None:
     said = command("trust", "calibrate", labelled())
 
-    assert "[cuts.supported]" in said.out
+    assert "[decision_thresholds.supported]" in said.out
     assert not (tmp_path / "ragtriage.toml").exists()
 
 
@@ -210,7 +210,7 @@ def test_a_cut_in_the_settings_changes_what_evaluate_says(command, labelled, tmp
     evaluate = ("evaluate", "tickets.jsonl", "--metrics", "groundedness", "--json")
     before = command(*evaluate).json
     (tmp_path / "ragtriage.toml").write_text(
-        '[cuts.supported]\njudge = "embedded"\nyes = 1.0\nno = 1.0\n', encoding="utf-8"
+        '[decision_thresholds.supported]\njudge = "embedded"\nyes = 1.0\nno = 1.0\n', encoding="utf-8"
     )
 
     after = command(*evaluate).json

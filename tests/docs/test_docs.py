@@ -23,17 +23,16 @@ from ragtriage.core.options import WINDOW
 from ragtriage.core.steps import Relation, Target, Unit
 from ragtriage.diagnosis import KINDS, RULES
 from ragtriage.diagnosis.thresholds import DEFAULTS, MARGIN
-from ragtriage.judges.build import TICKETED
+from ragtriage.judges.build import BATCH_WINDOW
+from ragtriage.judges.decision_thresholds import BANDS, NEVER_NO, NEVER_YES
 from ragtriage.judges.embedded.encoder import LENGTH
 from ragtriage.judges.llm import channel, concurrency, embedding_judge, prompt_rendering
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.prompts import ASKED, HEAD
-from ragtriage.judges.wrappers import BANDS
-from ragtriage.judges.wrappers.cascade import NEVER_NO, NEVER_YES
 from ragtriage.metrics import GROUPS, METRICS
 from ragtriage.readers.field_names import ALIASES
 from ragtriage.readers.problems import Limits
-from ragtriage.report import html
+from ragtriage.report import run_page
 from ragtriage.runs.summary import RESAMPLES
 
 ROOT = Path(__file__).parents[2]
@@ -193,7 +192,9 @@ def test_every_public_name_is_mentioned(name: str) -> None:
 def test_numbers_in_the_docs_are_those_of_the_code() -> None:
     operations = text("operations.md")
 
-    assert f"the {html.FULL} worst cases in full and up to {html.MOST_ROWS:,} as rows" in " ".join(operations.split())
+    assert f"the {run_page.FULL} worst cases in full and up to {run_page.MOST_ROWS:,} as rows" in " ".join(
+        operations.split()
+    )
     assert f"At most {WINDOW} cases" in operations
     assert f"{LENGTH} word pieces" in " ".join(operations.split())
     assert f"({RESAMPLES:,} resamples" in text("metrics.md")
@@ -204,7 +205,7 @@ def test_numbers_in_the_docs_are_those_of_the_code() -> None:
 def test_every_setting_is_explained() -> None:
     page = text("quickstart.md")
 
-    keys = [{"judges": "judge"}.get(field.name, field.name) for field in fields(Settings) if field.name != "origin"]
+    keys = [field.name for field in fields(Settings)]
 
     assert [key for key in keys if not re.search(rf"^\| `\[*{key}\]*` \|", page, re.MULTILINE)] == []
 
@@ -224,12 +225,12 @@ def test_every_setting_of_language_models_stands_with_its_flag_and_default() -> 
 
 
 def test_numbers_about_language_models_are_those_of_the_code() -> None:
-    operations, judges = (" ".join(text(name).split()) for name in ("operations.md", "judges.md"))
+    operations, judges = (" ".join(text(name).split()) for name in ("operations.md", "llm-judge.md"))
 
     assert f"It starts with {concurrency.FIRST_LIMIT}," in operations
     assert f"some {prompt_rendering.THOUGHT:,} tokens and four times the usual" in operations
     assert prompt_rendering.LONGEST == channel.GROWTH == 4
-    assert f"by a batch API it is {TICKETED:,}" in operations
+    assert f"by a batch API it is {BATCH_WINDOW:,}" in operations
     assert (channel.ATTEMPTS, channel.READINGS, channel.FIRST_REQUESTS, channel.PATIENCE) == (6, 5, 5, 900)
     assert "up to six times in all" in operations
     assert "up to five replies in all" in operations
@@ -238,7 +239,7 @@ def test_numbers_about_language_models_are_those_of_the_code() -> None:
 
 
 def test_bands_in_the_docs_are_the_shipped_ones() -> None:
-    table = rows(text("judges.md").split("<!-- bands -->")[1].split("\n\n")[0])[2:]
+    table = rows(text("llm-judge.md").split("<!-- bands -->")[1].split("\n\n")[0])[2:]
 
     def end(score: float) -> str:
         return {NEVER_NO: "no beginning", NEVER_YES: "no end"}.get(score, f"{score:.2f}")
@@ -248,14 +249,14 @@ def test_bands_in_the_docs_are_the_shipped_ones() -> None:
 
 
 def test_cosines_in_the_docs_are_those_of_the_code() -> None:
-    table = rows(text("judges.md").split("<!-- cosines -->")[1].split("\n\n")[0])[2:]
+    table = rows(text("llm-judge.md").split("<!-- cosines -->")[1].split("\n\n")[0])[2:]
     expected = [[f"`{name}`", f"{value:g}"] for name, value in embedding_judge.THRESHOLDS.items()]
 
     assert table == [*expected, ["others", f"{embedding_judge.USUAL_THRESHOLD:g}"]]
 
 
 def test_every_prompt_file_is_named() -> None:
-    listed = text("judges.md").split("<!-- prompt files -->")[1].split("\n\n")[0]
+    listed = text("llm-judge.md").split("<!-- prompt files -->")[1].split("\n\n")[0]
 
     assert set(re.findall(r"`(\w+)\.md`", listed)) == {HEAD, *ASKED}
 
@@ -325,7 +326,7 @@ def test_settings_blocks_are_read(page: Path, folder: Path) -> None:
     for block in blocks(page, "toml"):
         path = folder / ("pyproject.toml" if "[tool." in block else "ragtriage.toml")
         path.write_text(block, encoding="utf-8")
-        assert read_settings(path).origin == str(path)
+        assert read_settings(path) != Settings()
 
 
 @pytest.mark.parametrize(("page", "line"), list(commands()))

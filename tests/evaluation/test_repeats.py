@@ -15,8 +15,8 @@ from rich.console import Console
 
 from ragtriage import METRICS, Case, Component, ConfigError, Failure, Record, Score, Undefined, Verdict, metrics_named
 from ragtriage.core.verdicts import Cell, Known, Outcome, Part, Verdicts
-from ragtriage.report.repetition import ALIKE, ALWAYS
-from ragtriage.report.terminal_repeats import print_repeats
+from ragtriage.report.repeats_document import ALIKE, ALWAYS, repeats_document
+from ragtriage.report.terminal import print_document
 from ragtriage.runs.repeats import MetricRepeat, Repeats, RepeatSummary
 from ragtriage.runs.repeats.counting import WORST
 from ragtriage.runs.repeats.detectable import REACH
@@ -305,7 +305,8 @@ def test_a_single_trial_and_failures_are_not_called_the_same() -> None:
 
 def shown(summary: RepeatSummary) -> str:
     file = io.StringIO()
-    print_repeats(Console(file=file, width=100), summary, input="rows.jsonl", judge="openai:some-model")
+    told = repeats_document(summary, input="rows.jsonl", judge="openai:some-model")
+    print_document(Console(file=file, width=100), told)
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
 
 
@@ -345,7 +346,7 @@ def test_verdicts_and_texts_have_tables_of_their_own() -> None:
 def test_trials_that_are_the_same_are_said_to_be_so_instead_of_zeros(judge: str, told: str) -> None:
     trial = [record("a", 1.0), record("b", 0.0)]
     file = io.StringIO()
-    print_repeats(Console(file=file, width=200), repeated(trial, trial), judge=judge)
+    print_document(Console(file=file, width=200), repeats_document(repeated(trial, trial), judge=judge))
     text = file.getvalue()
 
     assert told in text
@@ -359,7 +360,7 @@ def test_a_narrow_console_cuts_names_and_no_numbers() -> None:
     (metric,) = found.metrics
     wordy = replace(found, metrics=(replace(metric, title="A metric with a very long title indeed"),))
     file = io.StringIO()
-    print_repeats(Console(file=file, width=72), wordy)
+    print_document(Console(file=file, width=72), repeats_document(wordy))
 
     (line,) = [line for line in file.getvalue().splitlines() if line.startswith("A metric")]
     numbers = f"{metric.mean:.2f} {metric.spread:.3f} {metric.case_spread:.3f} 50.0 % -1.00 {metric.smallest:.3f}"

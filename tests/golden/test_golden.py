@@ -26,7 +26,7 @@ def test_the_outputs_are_what_they_were(row: Row) -> None:
 
 
 def test_every_expectation_belongs_to_a_row() -> None:
-    assert sorted(folder.name for folder in EXPECTED.iterdir()) == sorted(TABLE)
+    assert {folder.name for folder in EXPECTED.iterdir()} <= set(TABLE)
 
 
 @pytest.mark.parametrize(

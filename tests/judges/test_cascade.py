@@ -14,9 +14,10 @@ from ragtriage.core import questions as ask
 from ragtriage.core.errors import ConfigError, JudgeError
 from ragtriage.core.questions import DECOMPOSITIONS, KINDS
 from ragtriage.core.verdicts import Answer, Component, Failure, Verdict
+from ragtriage.judges.decision_thresholds import BANDS, Band
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.protocol import Estimate
-from ragtriage.judges.wrappers import BANDS, Band, Cached, Cascade, InMemory
+from ragtriage.judges.wrappers import Cached, Cascade, InMemory
 
 BAND = Band(0.2, 0.8)
 EVERY = dict.fromkeys(KINDS, BAND)

@@ -178,11 +178,9 @@ def test_a_verdict_comes_with_its_last_vote():
     assert [position for position, _ in asyncio.run(come())] == [1, 0]
 
 
-def test_what_makes_no_jury_is_refused():
+def test_a_jury_without_judges_is_refused():
     with pytest.raises(ConfigError, match="at least one judge"):
         Jury([])
-    with pytest.raises(ConfigError, match="no rule 'loudest' for a jury: use majority"):
-        Jury(saying("yes"), "loudest")
 
 
 def test_components_in_place_of_a_vote_are_no_vote():

@@ -139,4 +139,4 @@ def test_the_request_is_known_though_its_judge_has_gone_on():
     own = [question for question in QUESTIONS if question.kind not in LOCAL]
     assert [e.batch for e in memory.entries.values() if e.kind not in LOCAL] == [f"{i // 3:x}" for i in range(len(own))]
     assert {e.batch for e in memory.entries.values() if e.kind in LOCAL} == {""}
-    assert judge._travelled == {}
+    assert judge._batch_ids == {}

@@ -10,7 +10,7 @@ import pytest
 from ragtriage import METRICS, Metric, Undefined, metrics_named
 from ragtriage.core.steps import Decompose, Match
 from ragtriage.diagnosis import RULES, needs_of
-from ragtriage.metrics.definitions import named_only, needs_in, read, version_of, written
+from ragtriage.metrics.definitions import definition_of, metric_from, named_only, needs_in, version_of
 from ragtriage.metrics.groundedness import groundedness
 
 FILE = '''
@@ -28,8 +28,8 @@ def politeness(polite):
 
 @pytest.mark.parametrize("m", METRICS, ids=lambda m: m.name)
 def test_a_definition_comes_back_as_it_was(m: Metric) -> None:
-    stored = json.loads(json.dumps(written(m)))
-    back = read(stored)
+    stored = json.loads(json.dumps(definition_of(m)))
+    back = metric_from(stored)
 
     assert (back.name, back.title, back.better, back.range) == (m.name, m.title, m.better, m.range)
     assert (back.fault, back.kinds, back.about, back.origin) == (m.fault, m.kinds, m.about, m.origin)
@@ -40,11 +40,11 @@ def test_a_definition_comes_back_as_it_was(m: Metric) -> None:
 def test_steps_with_conditions_come_back_too(step: Match) -> None:
     one = Metric("x", "X", {"step": step}, groundedness.compute)
 
-    assert needs_in(json.loads(json.dumps(written(one)))) == {"step": step}
+    assert needs_in(json.loads(json.dumps(definition_of(one)))) == {"step": step}
 
 
 def test_a_metric_that_was_read_back_does_not_compute() -> None:
-    back = read(written(groundedness))
+    back = metric_from(definition_of(groundedness))
 
     assert isinstance(back.compute(support=None), Undefined)
 

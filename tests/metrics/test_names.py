@@ -7,7 +7,7 @@ import pytest
 from ragtriage import METRICS, Case, ConfigError, Score, Source, metrics_named
 from ragtriage.core.verdicts import Component, Verdict, Verdicts
 from ragtriage.metrics import GROUPS, OTHER_NAMES, THELMA, metric_named
-from ragtriage.metrics.optional import CARRIED, carried_by, groups_unasked, offer
+from ragtriage.metrics.optional import OPTIONAL_DATA, default_groups, optional_data_of, suggest_metrics
 from ragtriage.metrics.samples import self_consistency
 from ragtriage.metrics.variants import VARIANTS
 
@@ -79,10 +79,14 @@ def test_what_rows_carry_is_offered_with_what_to_type() -> None:
     )  # fmt: skip
     linked = Case("c", "What?", (Source("It."),), "See [1](https://example.com/) and `a[1]`.")
 
-    assert list(carried_by(plain)) == list(carried_by(linked)) == []
-    assert list(carried_by(rich)) == [carried.words for carried in CARRIED]
-    assert offer({}, ["thelma"]) == offer({"ids of relevant sources": 1}, ["thelma", "retrieval"]) == ""
-    assert offer({"a reference": 2, "ids of relevant sources": 1}, ["thelma"]) == (
+    assert list(optional_data_of(plain)) == list(optional_data_of(linked)) == []
+    assert list(optional_data_of(rich)) == [data.words for data in OPTIONAL_DATA]
+    assert (
+        suggest_metrics({}, ["thelma"])
+        == suggest_metrics({"ids of relevant sources": 1}, ["thelma", "retrieval"])
+        == ""
+    )
+    assert suggest_metrics({"a reference": 2, "ids of relevant sources": 1}, ["thelma"]) == (
         "rows carry a reference (2), ids of relevant sources (1): for the metrics that need it add "
         "--metrics thelma,generator,reference,retrieval"
     )
@@ -91,13 +95,13 @@ def test_what_rows_carry_is_offered_with_what_to_type() -> None:
 def test_what_costs_nothing_is_computed_unasked() -> None:
     fields = ["query", "response", "relevant_ids", "samples", "reference"]
 
-    assert groups_unasked(fields, paid=False) == ("reference", "samples", "retrieval")
-    assert groups_unasked(fields, paid=True) == ("retrieval",)
-    assert groups_unasked(["query", "sources", "response"], paid=False) == ()
+    assert default_groups(fields, paid=False) == ("reference", "samples", "retrieval")
+    assert default_groups(fields, paid=True) == ("retrieval",)
+    assert default_groups(["query", "sources", "response"], paid=False) == ()
 
 
 def test_what_is_offered_can_be_typed() -> None:
-    line = offer({carried.words: 1 for carried in CARRIED}, ["thelma"])
+    line = suggest_metrics({data.words: 1 for data in OPTIONAL_DATA}, ["thelma"])
 
     assert metrics_named(line.rpartition(" ")[2].split(","))
 

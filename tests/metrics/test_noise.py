@@ -12,7 +12,7 @@ from ragtriage import Case, Component, FakeJudge, Score, Source, Undefined, Verd
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Cell, Failure, Outcome
 from ragtriage.metrics import metrics_named
-from ragtriage.metrics.aggregate import both, turned
+from ragtriage.metrics.aggregate import conjunction, negated
 from ragtriage.metrics.noise import irrelevant_noise_sensitivity, relevant_noise_sensitivity
 
 YES, NO, UNKNOWN = Verdict("yes", 1.0), Verdict("no", 0.0), Verdict("unknown")
@@ -130,8 +130,8 @@ def test_only_wrong_claims_are_held_against_every_source() -> None:
      ((YES, None), None)],
 )  # fmt: skip
 def test_all_hold_only_if_each_does(cells: tuple[Cell, Cell], expected: Cell) -> None:
-    assert both(*cells) == both(*reversed(cells)) == expected
+    assert conjunction(*cells) == conjunction(*reversed(cells)) == expected
 
 
 def test_the_opposite_of_what_is_not_known_is_not_known() -> None:
-    assert [turned(cell) for cell in (YES, NO, UNKNOWN, FAILED, None)] == [NO, YES, UNKNOWN, FAILED, None]
+    assert [negated(cell) for cell in (YES, NO, UNKNOWN, FAILED, None)] == [NO, YES, UNKNOWN, FAILED, None]

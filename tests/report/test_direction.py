@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,20 +25,35 @@ from ragtriage import (
     thresholds_with,
 )
 from ragtriage.core.verdicts import Undefined
-from ragtriage.diagnosis import Rule
+from ragtriage.diagnosis import Finding, Rule
 from ragtriage.diagnosis.thresholds import is_bad, level_of
-from ragtriage.report.header import Header
-from ragtriage.report.html import write_report
-from ragtriage.report.order import row_of, worst_first
-from ragtriage.report.terminal import SHORT, print_cases, print_summary, short_title
-from ragtriage.report.terminal_case import print_case
-from ragtriage.report.terminal_repeats import print_repeats
+from ragtriage.report.case_document import case_document
+from ragtriage.report.case_report import case_report
+from ragtriage.report.case_rows import CaseRow, case_row, worst_first
+from ragtriage.report.repeats_document import repeats_document
+from ragtriage.report.run_document import cases_document, run_document
+from ragtriage.report.run_page import write_run_page
+from ragtriage.report.run_report import Header, run_report
+from ragtriage.report.terminal import print_document
+from ragtriage.report.words import SHORT_TITLES, short_title
 from ragtriage.runs.repeats import Repeats
 from ragtriage.runs.summary import Summary
 
 BOTH = metrics_named(["groundedness", "hallucination"])
 THRESHOLDS = thresholds_with({})
 HEADER = Header("7", "rows.jsonl", "embedded", "2026-11-21", thresholds=THRESHOLDS)
+
+
+def print_summary(shown: Console, header: Header, summary: Summary, slices: dict[str, Summary] | None = None) -> None:
+    print_document(shown, run_document(run_report(header, summary, slices), shown.width))
+
+
+def print_cases(shown: Console, rows: Iterable[CaseRow], most: int | None = None) -> None:
+    print_document(shown, cases_document(rows, most, width=shown.width))
+
+
+def print_case(shown: Console, record: Record, findings: Sequence[Finding], thresholds: Mapping[str, float]) -> None:
+    print_document(shown, case_document(case_report(record, findings, thresholds), shown.width))
 
 
 def record_of(hallucination: float) -> Record:
@@ -107,9 +123,9 @@ def test_the_list_of_cases_and_what_further_scores_found_show_the_direction(tmp_
     outcomes = {"hallucination": Score(1.0, 1), "irrelevant_noise_sensitivity": Score(1.0, 1, 0, (part,))}
     record = Record(Case("c", "What?"), {}, outcomes)
     file = io.StringIO()
-    print_cases(Console(file=file, width=120), [row_of(record, ())])
+    print_cases(Console(file=file, width=120), [case_row(record, ())])
     print_case(Console(file=file, width=120), record, (), THRESHOLDS)
-    write_report(tmp_path / "r.html", HEADER, summary_of(record), lambda: iter([(record, ())]))
+    write_run_page(tmp_path / "r.html", HEADER, summary_of(record), lambda: iter([(record, ())]))
 
     assert re.search(r"^case +finding +made up ↓ +misled i ↓", file.getvalue())
     assert "What further scores found\n  Misled by irrelevant sources ↓: " in file.getvalue()
@@ -124,7 +140,7 @@ def test_a_bar_is_as_long_as_its_place_in_the_range(tmp_path: Path) -> None:
     file = io.StringIO()
     print_summary(Console(file=file, width=140), header, tally.summary())
     print_case(Console(file=file, width=120), record, (), header.thresholds)
-    write_report(tmp_path / "r.html", header, tally.summary(), lambda: iter([(record, ())]))
+    write_run_page(tmp_path / "r.html", header, tally.summary(), lambda: iter([(record, ())]))
     page = (tmp_path / "r.html").read_text("utf-8")
 
     assert "██████████░░░░░░░░░░" in file.getvalue()
@@ -138,7 +154,7 @@ def test_repetitions_show_the_direction() -> None:
     for trial, value in enumerate((0.1, 0.3)):
         repeats.add(trial, record_of(value))
     file = io.StringIO()
-    print_repeats(Console(file=file, width=120), repeats.summary())
+    print_document(Console(file=file, width=120), repeats_document(repeats.summary()))
 
     assert "Made up ↓" in file.getvalue()
     assert [m.flips for m in repeats.summary().metrics] == [1.0, 1.0]
@@ -147,7 +163,7 @@ def test_repetitions_show_the_direction() -> None:
 def test_the_page_colours_what_is_high_where_lower_is_better(tmp_path: Path) -> None:
     record = record_of(0.6)
     summary = summary_of(record)
-    write_report(tmp_path / "r.html", HEADER, summary, lambda: iter([(record, ())]), {"all": summary})
+    write_run_page(tmp_path / "r.html", HEADER, summary, lambda: iter([(record, ())]), {"all": summary})
     page = (tmp_path / "r.html").read_text("utf-8")
 
     assert '<span class="bad-mark">▲ high</span>' in page
@@ -169,8 +185,8 @@ def test_machines_are_told_the_direction() -> None:
 
 
 def test_every_metric_has_a_short_title_of_its_own() -> None:
-    assert set(SHORT) == {m.name for m in METRICS}
-    assert len(set(SHORT.values())) == len(SHORT)
+    assert set(SHORT_TITLES) == {m.name for m in METRICS}
+    assert len(set(SHORT_TITLES.values())) == len(SHORT_TITLES)
     assert short_title("retrieval_recall(k=5)") == "R(k=5)"
 
 
@@ -178,7 +194,7 @@ def test_every_metric_has_a_short_title_of_its_own() -> None:
 def test_a_line_holds_as_many_scores_as_fit(width: int) -> None:
     record = Record(Case("c", "What?"), {}, {m.name: Score(0.5, 1) for m in METRICS})
     file = io.StringIO()
-    print_cases(Console(file=file, width=width), [row_of(record, ())])
+    print_cases(Console(file=file, width=width), [case_row(record, ())])
 
     lines = file.getvalue().splitlines()
     assert max(map(len, lines)) <= width
@@ -207,12 +223,12 @@ def test_scores_that_no_rule_reads_are_said_to_be_so_and_rank_the_cases(tmp_path
     assert "healthy" not in shown
 
     records = [replace(record_of(value), case=Case(f"c{value}", "What?")) for value in (0.1, 0.6, 1.0, 0.3)]
-    rows = [row_of(record, (), thresholds=THRESHOLDS) for record in records]
+    rows = [case_row(record, (), thresholds=THRESHOLDS) for record in records]
     assert [row.id for row in worst_first(rows)] == ["c1.0", "c0.6", "c0.3", "c0.1"]
     assert {row.reading for row in rows} == {"no rule reads these scores"}
 
     summary = summary_of(records[0])
-    write_report(tmp_path / "r.html", HEADER, summary, lambda: ((record, ()) for record in records))
+    write_run_page(tmp_path / "r.html", HEADER, summary, lambda: ((record, ()) for record in records))
     page = (tmp_path / "r.html").read_text("utf-8")
     assert "No rule reads these scores" in page
     assert '[1,"c1.0"' in page
@@ -228,7 +244,7 @@ def test_a_rule_without_advice_leaves_no_bare_arrow(tmp_path: Path) -> None:
     file = io.StringIO()
     print_summary(Console(file=file, width=120), header, tally.summary())
     print_case(Console(file=file, width=120), record, findings, THRESHOLDS)
-    write_report(tmp_path / "r.html", header, tally.summary(), lambda: iter([(record, findings)]))
+    write_run_page(tmp_path / "r.html", header, tally.summary(), lambda: iter([(record, findings)]))
 
     assert "it makes things up" in file.getvalue()
     assert "→" not in file.getvalue()

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
 
 from ragtriage import Case, Component, Record, Score, Tally, Verdict, metrics_named
 from ragtriage.core.verdicts import Part
-from ragtriage.report.faults import PartView
-from ragtriage.report.header import Header
-from ragtriage.report.html import write_report
-from ragtriage.report.terminal_case import print_case
-from ragtriage.report.view import case_view
+from ragtriage.diagnosis import Finding
+from ragtriage.report.case_document import case_document
+from ragtriage.report.case_report import case_report
+from ragtriage.report.faults import PartReport
+from ragtriage.report.run_page import write_run_page
+from ragtriage.report.run_report import Header
+from ragtriage.report.terminal import print_document
+
+
+def print_case(shown: Console, record: Record, findings: Sequence[Finding], thresholds: Mapping[str, float]) -> None:
+    print_document(shown, case_document(case_report(record, findings, thresholds), shown.width))
 
 
 def test_what_further_scores_found_is_quoted_once() -> None:
@@ -24,9 +31,9 @@ def test_what_further_scores_found_is_quoted_once() -> None:
     )
     same = Score(0.5, 2, 0, parts)
     names = ("groundedness", "hallucination", "answer_recall", "self_consistency", "sample_agreement")
-    view = case_view(Record(Case("c", "What?"), {}, dict.fromkeys(names, same)), (), {})
+    view = case_report(Record(Case("c", "What?"), {}, dict.fromkeys(names, same)), (), {})
 
-    quoted = (PartView("It was built in 1889.", "1899 there", sure=True),)
+    quoted = (PartReport("It was built in 1889.", "1899 there", sure=True),)
     assert [(f.title, f.fault, f.parts) for f in view.faults] == [
         ("Says all of the reference", "not in the response", quoted),
         ("Same answer every time", "another answer than the response", quoted),
@@ -40,7 +47,7 @@ def test_further_scores_stand_in_both_pictures(tmp_path: Path) -> None:
     print_case(Console(file=file, width=100), record, (), {})
     tally = Tally(metrics_named(["answer_recall"]), {})
     tally.add(record)
-    write_report(tmp_path / "r.html", Header("1", "f", "j", "t"), tally.summary(), lambda: iter([(record, ())]))
+    write_run_page(tmp_path / "r.html", Header("1", "f", "j", "t"), tally.summary(), lambda: iter([(record, ())]))
     page = (tmp_path / "r.html").read_text("utf-8")
 
     assert "What further scores found\n  Says all of the reference: not in the response\n" in file.getvalue()

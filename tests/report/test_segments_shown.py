@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,17 +14,20 @@ from rich.console import Console
 from ragtriage import Case, FakeJudge, Record, Source, Tally, Verdict, diagnose, evaluate_sync, thresholds_with
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer
+from ragtriage.diagnosis import Finding
 from ragtriage.metrics import CITATIONS
 from ragtriage.metrics.decompositions import SEGMENTS
-from ragtriage.report.citations import SEGMENT_WORDS, segments_view
-from ragtriage.report.header import Header
-from ragtriage.report.html import write_report
+from ragtriage.report.case_document import case_document
+from ragtriage.report.case_report import case_report
+from ragtriage.report.citations import segment_reports
 from ragtriage.report.marks import LOOKS
-from ragtriage.report.page import cards_of
-from ragtriage.report.terminal import print_summary
-from ragtriage.report.terminal_case import print_case
-from ragtriage.report.view import case_view
+from ragtriage.report.run_document import run_document
+from ragtriage.report.run_page import write_run_page
+from ragtriage.report.run_report import Header, run_report
+from ragtriage.report.terminal import print_document
+from ragtriage.report.words import SEGMENT_WORDS
 from ragtriage.runs.export import export_cases
+from ragtriage.runs.summary import Summary
 
 SOURCES = (Source("Apples are red, fresh.", "apples"), Source("Pears are green.", "pears"), Source("Figs are soft."))
 RESPONSE = (
@@ -32,6 +36,14 @@ RESPONSE = (
     "- Limes could be sour [2].\n\nFruit is colourful. Fruit is cheap."
 )
 THRESHOLDS = thresholds_with({})
+
+
+def print_summary(shown: Console, header: Header, summary: Summary, slices: dict[str, Summary] | None = None) -> None:
+    print_document(shown, run_document(run_report(header, summary, slices), shown.width))
+
+
+def print_case(shown: Console, record: Record, findings: Sequence[Finding], thresholds: Mapping[str, float]) -> None:
+    print_document(shown, case_document(case_report(record, findings, thresholds), shown.width))
 
 
 def answer(question: Question) -> Answer:
@@ -55,7 +67,7 @@ def record() -> Record:
 
 
 def test_every_segment_says_what_came_out_and_what_it_was_checked_against(record: Record) -> None:
-    shown = [(s.look, s.said, s.against) for s in segments_view(record)]
+    shown = [(s.look, s.said, s.against) for s in segment_reports(record)]
 
     assert shown == [
         ("remark", "claims nothing, not checked", ""),
@@ -75,7 +87,7 @@ def test_every_segment_says_what_came_out_and_what_it_was_checked_against(record
 
 
 def test_a_citation_that_can_be_spared_is_pointed_at_on_true_segments_only(record: Record) -> None:
-    needed = {s.number: [c.needed for c in s.citations] for s in segments_view(record)}
+    needed = {s.number: [c.needed for c in s.citations] for s in segment_reports(record)}
 
     assert needed[6] == ["yes", "no"]
     assert needed[4] == ["not asked"]
@@ -106,7 +118,7 @@ def test_the_terminal_shows_segments_in_words(record: Record) -> None:
 def test_a_segment_that_was_not_asked_about_was_checked_against_nothing(record: Record) -> None:
     unasked = replace(record, steps={str(SEGMENTS): record.steps[str(SEGMENTS)]})
 
-    shown = {(s.said, s.against) for s in segments_view(unasked)}
+    shown = {(s.said, s.against) for s in segment_reports(unasked)}
 
     assert shown == {("claims nothing, not checked", ""), ("not checked", "")}
 
@@ -122,7 +134,7 @@ def test_what_was_not_read_is_told_also_where_no_segment_was_found(tmp_path: Pat
     shown = console.file.getvalue()
     assert "not read as citation marks: (1), (2)" in shown
     assert "say so with --citation-mark" in " ".join(shown.split())
-    assert case_view(found, (), THRESHOLDS).unread == "(1), (2)"
+    assert case_report(found, (), THRESHOLDS).unread == "(1), (2)"
 
 
 def test_a_terminal_without_unicode_shows_them_too(record: Record) -> None:
@@ -151,7 +163,9 @@ def test_the_share_of_responses_that_cite_stands_beside_the_mean(record: Record)
     assert summary.citing == (1, 2)
     assert summary.as_json()["citing"] == {"responses": 2, "cite": 1}
     assert "1 of 2 responses cite something (50%): the citation metrics are about these" in file.getvalue()
-    assert {card.beside for card in cards_of(summary, header)} == {"1 of 2 responses cite something (50%)"}
+    assert {metric.citing for metric in run_report(header, summary).metrics} == {
+        "1 of 2 responses cite something (50%)"
+    }
 
 
 def test_the_report_shows_segments_and_leads_to_their_sources(record: Record, tmp_path: Path) -> None:
@@ -160,7 +174,7 @@ def test_the_report_shows_segments_and_leads_to_their_sources(record: Record, tm
     tally.add(record)
     path = tmp_path / "report.html"
 
-    write_report(path, Header("1", thresholds=THRESHOLDS), tally.summary(), lambda: iter([(record, findings)]))
+    write_run_page(path, Header("1", thresholds=THRESHOLDS), tally.summary(), lambda: iter([(record, findings)]))
 
     html = path.read_text(encoding="utf-8")
     for look in ("supported", "misattributed", "unsupported", "check", "dangling", "unknown", "uncited", "remark"):
@@ -177,7 +191,7 @@ def test_a_long_response_is_listed_in_part(record: Record) -> None:
     many = Case("c", "What?", SOURCES, "\n\n".join(f"Apples are red, for the {i}th time [1]." for i in range(200)))
     (found,) = evaluate_sync([many], FakeJudge(answer), metrics=CITATIONS)
 
-    view = case_view(found, (), THRESHOLDS)
+    view = case_report(found, (), THRESHOLDS)
 
     assert len(view.segments) + view.segments_left_out == 200
     assert view.segments_left_out > 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -14,14 +14,28 @@ from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Undefined
 from ragtriage.diagnosis import Finding, diagnose
 from ragtriage.metrics import THELMA
-from ragtriage.report.header import Header
-from ragtriage.report.order import row_of
-from ragtriage.report.terminal import print_cases, print_summary
-from ragtriage.report.terminal_case import print_case
+from ragtriage.report.case_document import case_document
+from ragtriage.report.case_report import case_report
+from ragtriage.report.case_rows import CaseRow, case_row
+from ragtriage.report.run_document import cases_document, run_document
+from ragtriage.report.run_report import Header, run_report
+from ragtriage.report.terminal import print_document
 from ragtriage.report.words import two_places
 from ragtriage.runs.summary import Summary, Tally
 
 Many = Callable[[int], Iterator[tuple[Record, tuple[Finding, ...]]]]
+
+
+def print_summary(shown: Console, header: Header, summary: Summary, slices: dict[str, Summary] | None = None) -> None:
+    print_document(shown, run_document(run_report(header, summary, slices), shown.width))
+
+
+def print_cases(shown: Console, rows: Iterable[CaseRow], most: int | None = None) -> None:
+    print_document(shown, cases_document(rows, most, width=shown.width))
+
+
+def print_case(shown: Console, record: Record, findings: Sequence[Finding], thresholds: Mapping[str, float]) -> None:
+    print_document(shown, case_document(case_report(record, findings, thresholds), shown.width))
 
 
 def console(width: int = 100, *, colour: bool = False) -> tuple[Console, io.StringIO]:
@@ -69,7 +83,7 @@ def test_nothing_is_wider_than_the_terminal(width: int, many: Many, thresholds: 
     header = Header("7", "rows.jsonl", "embedded", thresholds=thresholds)
 
     print_summary(shown, header, summary, {"fees": summary, "ships": summary})
-    print_cases(shown, (row_of(*each) for each in records), 10)
+    print_cases(shown, (case_row(*each) for each in records), 10)
     print_case(shown, *records[0], thresholds)
 
     assert max(len(line) for line in lines(file)) <= width
@@ -121,7 +135,7 @@ def test_a_users_text_controls_neither_the_terminal_nor_the_markup(thresholds: d
         shown, file = console(colour=colour)
 
         print_case(shown, record, (), thresholds)
-        print_cases(shown, [row_of(record, ())])
+        print_cases(shown, [case_row(record, ())])
         header = Header(evil, evil, evil, evil, thresholds=thresholds, rejected=1, rejections=(evil,))
         print_summary(shown, header, summary_of([record], thresholds), {evil: summary_of([record], thresholds)})
 
@@ -137,7 +151,7 @@ def test_a_terminal_without_unicode_gets_other_signs(rich_record: Record, thresh
 
     print_case(shown, rich_record, diagnose(rich_record, thresholds), thresholds)
     print_summary(shown, Header("1", thresholds=thresholds), summary_of([rich_record], thresholds))
-    print_cases(shown, [row_of(rich_record, ())])
+    print_cases(shown, [case_row(rich_record, ())])
     shown.file.flush()
 
     assert b"it is due today[x2].[+1]" in raw.getvalue()
@@ -146,7 +160,7 @@ def test_a_terminal_without_unicode_gets_other_signs(rich_record: Record, thresh
 def test_the_list_of_cases_is_worst_first_and_says_what_is_left_out(many: Many) -> None:
     shown, file = console(80)
 
-    print_cases(shown, (row_of(*each) for each in many(20)), 3)
+    print_cases(shown, (case_row(*each) for each in many(20)), 3)
 
     found = lines(file)
     assert found[0].startswith("case")

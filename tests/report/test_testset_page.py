@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ragtriage.report.terminal_testset import difference_of
-from ragtriage.report.testset_html import write_testset_report
-from ragtriage.report.testset_view import REASONS, group_views
+from ragtriage.report.testset_document import difference_of
+from ragtriage.report.testset_page import REASONS, group_reports, write_testset_page
 from ragtriage.testset.beyond import Beyond
 from ragtriage.testset.both_blames import Component, both_blames
 from ragtriage.testset.comparison import Difference
@@ -62,7 +61,7 @@ def written(path: Path, beyond: Beyond | None = None, **how: Any) -> str:
         components,
     )
     scores = score_decided(rows, decisions)
-    write_testset_report(path, f"rows {EVIL}", scores, None, tagged, decisions, beyond or found, **how)
+    write_testset_page(path, f"rows {EVIL}", scores, None, tagged, decisions, beyond or found, **how)
     return path.read_text("utf-8")
 
 
@@ -106,7 +105,7 @@ def test_a_difference_that_rounds_to_nothing_has_no_sign(
 
 def test_the_most_telling_groups_come_first() -> None:
     decisions = decide(ROWS, None)
-    tags = [view.tag for view in group_views(tag_rows(ROWS, decisions), decisions, Beyond())]
+    tags = [view.tag for view in group_reports(tag_rows(ROWS, decisions), decisions, Beyond())]
 
     assert tags == sorted(tags, key=["non_robust", "gap", "undecided", "robust"].index)
 

@@ -28,7 +28,7 @@ from ragtriage.core.questions import Question
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Answer, Component, Failure, Part
 from ragtriage.judges.wrappers import Cached
-from ragtriage.metrics.definitions import written
+from ragtriage.metrics.definitions import definition_of
 from ragtriage.store.custom_parts import own_parts, with_own_parts
 
 SENTENCES = Decompose("response", "sentences")
@@ -56,7 +56,7 @@ def told(question: Question) -> Answer:
 
 def stored(folder: Path, cases: list[Case], metrics: list[Metric]) -> list[Record]:
     """Evaluate into a store, as a command does."""
-    definitions = {"metrics": [written(m) for m in metrics]}
+    definitions = {"metrics": [definition_of(m) for m in metrics]}
     identity = identity_of(cases)
     identity = type(identity)(identity.rows, tuple(m.name for m in metrics), identity.fingerprints)
     with (

@@ -12,7 +12,8 @@ import pytest
 from ferry_schema import SCHEMA, TEMPLATES, template
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.judges.build import ConfiguredJudge, JudgeConfig
+from ragtriage.judges.build import ConfiguredJudge
+from ragtriage.judges.config import JudgeConfig
 from ragtriage.judges.llm.channel import Channel
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.messages import Prompt, Rejected, Reply

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from ragtriage.trust.measures import (
     Array,
-    Featurized,
     Measure,
+    Measured,
     Resamples,
     auc,
     balanced_accuracy,
@@ -30,7 +30,7 @@ def numbers(*values: float) -> Array:
     return np.array(values, dtype=np.float64)
 
 
-def width(found: Featurized) -> float:
+def width(found: Measured) -> float:
     assert found.low is not None
     assert found.high is not None
     return found.high - found.low

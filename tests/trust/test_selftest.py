@@ -7,7 +7,8 @@ from io import StringIO
 from rich.console import Console
 
 from ragtriage.core.case import Case, Source
-from ragtriage.report.terminal_selftest import print_self_test
+from ragtriage.report.selftest_document import selftest_document
+from ragtriage.report.terminal import print_document
 from ragtriage.trust.pairs import Change, Pair
 from ragtriage.trust.pairwise import ScoredPair
 from ragtriage.trust.selftest import SelfTest, self_test_of
@@ -22,7 +23,7 @@ def scored(metric: str, better: float, worse: float, after: str = "", name: str 
 
 def printed(found: SelfTest) -> str:
     console = Console(file=StringIO(), width=200)
-    print_self_test(console, found, "embedded", "rows.jsonl", 0)
+    print_document(console, selftest_document(found, "embedded", "rows.jsonl", 0))
     return console.file.getvalue()  # type: ignore[attr-defined]
 
 

@@ -11,7 +11,7 @@ from ragtriage.config import read_settings
 from ragtriage.core.errors import InputError
 from ragtriage.trust.settings_text import with_values, write_settings
 
-CUT = {"cuts.supported": {"judge": "embedded", "yes": 0.6, "no": 0.4}}
+THRESHOLDS = {"decision_thresholds.supported": {"judge": "embedded", "yes": 0.6, "no": 0.4}}
 MINE = """# my settings
 metrics = [
   "thelma",  # the default
@@ -39,29 +39,54 @@ def test_a_key_is_added_to_its_table() -> None:
 
 
 def test_a_table_is_added_at_the_end() -> None:
-    assert with_values(MINE, CUT) == MINE + '\n[cuts.supported]\njudge = "embedded"\nyes = 0.6\nno = 0.4\n'
+    assert (
+        with_values(MINE, THRESHOLDS)
+        == MINE + '\n[decision_thresholds.supported]\njudge = "embedded"\nyes = 0.6\nno = 0.4\n'
+    )
 
 
 def test_twice_the_same_changes_nothing() -> None:
-    once = with_values(MINE, CUT)
+    once = with_values(MINE, THRESHOLDS)
 
-    assert with_values(once, CUT) == once
+    assert with_values(once, THRESHOLDS) == once
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ("thresholds = { groundedness = 0.9 }\n", "thresholds = { groundedness = 0.8 }\n"),
+        ("thresholds.groundedness = 0.9\n", "thresholds.groundedness = 0.8\n"),
+        ("[thresholds]\ngroundedness = [\n  1,\n]\n", "[thresholds]\ngroundedness = 0.8\n"),
+        (
+            'note = """\n[thresholds]\ngroundedness = 0.9\n"""\n',
+            'note = """\n[thresholds]\ngroundedness = 0.9\n"""\n\n[thresholds]\ngroundedness = 0.8\n',
+        ),
+    ],
+)
+def test_a_table_may_be_written_in_any_form(text: str, after: str) -> None:
+    assert with_values(text, {"thresholds": {"groundedness": 0.8}}) == after
+
+
+def test_a_table_that_goes_between_others_keeps_its_distance() -> None:
+    text = "[tool.ragtriage]\nmetrics = ['thelma']\n\n[tool.other]\nx = 1 # one\n"
+
+    assert with_values(text, {"tool.ragtriage.thresholds": {"groundedness": 0.8}}) == text.replace(
+        "[tool.other]", "[tool.ragtriage.thresholds]\ngroundedness = 0.8\n\n[tool.other]"
+    )
 
 
 def test_line_ends_stay_as_they_are() -> None:
     assert with_values("[bands]\r\nsupported = '0.1:0.9'\r\n", {"bands": {"supported": "0.2:0.8"}}) == (
         '[bands]\r\nsupported = "0.2:0.8"\r\n'
     )
+    assert "\n" not in with_values("[map]\r\nx = 'y'\r\n", THRESHOLDS).replace("\r\n", "")
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "thresholds = { groundedness = 0.9 }\n",
-        "thresholds.groundedness = 0.9\n",
-        'note = """\n[thresholds]\ngroundedness = 0.9\n"""\n',
-        "[thresholds]\ngroundedness = [\n  1,\n]\n",
         "thresholds = 3\n",
+        "[[thresholds]]\ngroundedness = 0.9\n",
         "thresholds = [",
     ],
 )
@@ -77,24 +102,24 @@ def test_what_cannot_be_changed_safely_is_left_and_said(tmp_path: Path, text: st
 
 
 def test_a_new_file_is_made_and_can_be_read(tmp_path: Path) -> None:
-    write_settings(tmp_path / "new" / "ragtriage.toml", CUT)
+    write_settings(tmp_path / "new" / "ragtriage.toml", THRESHOLDS)
 
-    assert read_settings(tmp_path / "new" / "ragtriage.toml").cuts["supported"].yes == 0.6
+    assert read_settings(tmp_path / "new" / "ragtriage.toml").decision_thresholds["supported"].yes == 0.6
 
 
 def test_in_a_project_file_they_stand_under_the_tool(tmp_path: Path) -> None:
     path = tmp_path / "pyproject.toml"
     path.write_text('[project]\nname = "mine"\n\n[tool.ragtriage]\nmetrics = ["thelma"]\n', encoding="utf-8")
 
-    write_settings(path, {"thresholds": {"groundedness": 0.7}} | CUT)
+    write_settings(path, {"thresholds": {"groundedness": 0.7}} | THRESHOLDS)
 
     assert tomllib.loads(path.read_text(encoding="utf-8"))["project"] == {"name": "mine"}
     assert read_settings(path).thresholds["groundedness"] == 0.7
-    assert read_settings(path).cuts["supported"].no == 0.4
+    assert read_settings(path).decision_thresholds["supported"].no == 0.4
 
 
 def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
 
     with pytest.raises(InputError, match="can't be written"):
-        write_settings(tmp_path / "file" / "ragtriage.toml", CUT)
+        write_settings(tmp_path / "file" / "ragtriage.toml", THRESHOLDS)

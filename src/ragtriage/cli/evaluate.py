@@ -49,12 +49,13 @@ from ragtriage.cli.results import assessed, print_run, report_path, spent_by, sp
 from ragtriage.cli.stopping import INTERRUPTED, stoppable
 from ragtriage.cli.wanting import Wanted, Wanting
 from ragtriage.core.errors import InputError, Stopped
-from ragtriage.evaluation.estimate import together
+from ragtriage.evaluation.estimate import sum_estimates
 from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.judges.llm.ledger import Ledger, dollars
 from ragtriage.readers import CaseFile, Limits, open_cases
-from ragtriage.report.terminal_plan import between
-from ragtriage.report.terminal_repeats import print_repeats
+from ragtriage.report.plan_document import between
+from ragtriage.report.repeats_document import repeats_document
+from ragtriage.report.terminal import print_document
 from ragtriage.report.words import plural
 from ragtriage.runs.execute import FileRun, Repetition, Selection
 from ragtriage.runs.repeats import RepeatSummary, repeats_of
@@ -156,7 +157,7 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
             print_run(first.stored, criteria, first.assessment, as_json=as_json, further=further)
             unwritten = written is not None and not _reported(written, first, criteria, repeats)
             if repeats and not as_json:
-                print_repeats(Console(), repeats, input=file, judge=first.stored.info.judge)
+                print_document(Console(), repeats_document(repeats, input=file, judge=first.stored.info.judge))
                 sys.stdout.write(_taken_in_words(trials))
     unfinished = any(trial.stopped or trial.stored.info.failed for trial in trials)
     if asking.app and collected is None and not unfinished:
@@ -226,7 +227,7 @@ def _rest_of(run: FileRun, done: int, work: _Work, reason: str | None, trials: r
         return
     yield reason
     far = f"{done} of {run.survey.selected} cases are done"
-    if reason == INTERRUPTED or work.chosen.choice.batch_api:  # nobody waits for sums; tickets are on their way
+    if reason == INTERRUPTED or work.chosen.config.batch_api:  # nobody waits for sums; tickets are on their way
         yield far
     elif work.chosen.paid:
         memory, rest = work.store.answers(), []
@@ -235,7 +236,7 @@ def _rest_of(run: FileRun, done: int, work: _Work, reason: str | None, trials: r
             judge = run.judge if first else work.chosen.judge(memory, trial=trial)
             given = (work.cases, judge, work.wanted.criteria, work.selection, work.file)
             rest.append(planned(*given, concurrency=work.chosen.concurrency, memory=memory, trial=trial, sample=0)[0])
-        yield f"{far}; the rest would take {between(together(rest))}"
+        yield f"{far}; the rest would take {between(sum_estimates(rest))}"
 
 
 def _savings_of(chosen: ConfiguredJudge) -> Iterator[str]:

@@ -9,7 +9,7 @@ import typer
 
 from ragtriage.cli.judging_options import JudgeFlags, judge_from, with_judge_flags
 from ragtriage.cli.options import Config, Where
-from ragtriage.evaluation.predict import ask_rows, split_rows
+from ragtriage.runs.prediction_files import ask_rows, split_rows
 
 judge = typer.Typer(
     help="Ask the judge directly, to measure it from outside.",

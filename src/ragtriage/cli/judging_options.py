@@ -14,9 +14,10 @@ from ragtriage.cli.flags import with_flags
 from ragtriage.cli.options import place_of, settings_from
 from ragtriage.config import Settings
 from ragtriage.core.errors import ConfigError
-from ragtriage.judges.build import LOCAL, ConfiguredJudge, JudgeConfig
-from ragtriage.judges.llm.model_names import at_an_address
-from ragtriage.judges.llm.pricing import parse_price
+from ragtriage.judges.build import ConfiguredJudge
+from ragtriage.judges.config import LOCAL, JudgeConfig
+from ragtriage.judges.llm.model_names import takes_base_url
+from ragtriage.judges.llm.options import Price
 from ragtriage.judges.protocol import Judge
 from ragtriage.store import open_store
 
@@ -98,16 +99,16 @@ def choice_from(flags: JudgeFlags, settings: Settings) -> JudgeConfig:
         "tpm": flags.tpm,
         "budget": flags.budget,
         "max_requests": flags.max_requests,
-        "price": parse_price(flags.price) if flags.price else None,
+        "price": Price.parse(flags.price) if flags.price else None,
         "reply": flags.reply,
     }
     options = replace(settings.llm, **{name: value for name, value in given.items() if value is not None})
-    names = tuple(flags.judge) if flags.judge else settings.judges
+    names = tuple(flags.judge) if flags.judge else settings.judge
     unheard = [name for name, value in given.items() if value is not None]
     if unheard and all(name in LOCAL for name in names):
         flag = "header" if unheard[0] == "headers" else unheard[0].replace("_", "-")
         raise ConfigError(f"--{flag} is for language models only: name one with --judge PROVIDER:MODEL")
-    if flags.base_url is None and not any(at_an_address(name) for name in (*names, options.embeddings)):
+    if flags.base_url is None and not any(takes_base_url(name) for name in (*names, options.embeddings)):
         options = replace(options, base_url=None, headers=options.headers if flags.header else {})
     return JudgeConfig(
         names,
@@ -117,7 +118,7 @@ def choice_from(flags: JudgeFlags, settings: Settings) -> JudgeConfig:
         flags.wait,
         flags.any_language or settings.any_language,
         options,
-        settings.cuts,
+        settings.decision_thresholds,
         settings.bands,
     )
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ragtriage.metrics import GROUPS
-from ragtriage.metrics.optional import offer
+from ragtriage.metrics.optional import suggest_metrics
 from ragtriage.readers import CaseFile
 from ragtriage.runs.execute import Survey
 
@@ -58,5 +58,5 @@ def say_carried(survey: Survey, by_default: Sequence[str]) -> None:
     if by_default[1:]:
         names = ", ".join(m.name for group in by_default[1:] for m in GROUPS[group])
         sys.stderr.write(f"note: computed too, as the rows carry what it needs: {names} (not with --metrics thelma)\n")
-    if line := offer(survey.carried, by_default):
+    if line := suggest_metrics(survey.carried, by_default):
         sys.stderr.write(f"note: {line}\n")

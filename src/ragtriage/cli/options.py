@@ -13,7 +13,7 @@ import typer
 from ragtriage.config import Settings, find_settings, named_numbers, read_settings
 from ragtriage.core.errors import ConfigError
 from ragtriage.metrics import metrics_named
-from ragtriage.metrics.own import names_in
+from ragtriage.metrics.custom_metrics import names_in
 from ragtriage.runs.tally import Criteria
 from ragtriage.store.connection import VARIABLE
 

@@ -36,12 +36,14 @@ from ragtriage.cli.wanting import Wanted, Wanting
 from ragtriage.core.case import Case
 from ragtriage.core.errors import InputError
 from ragtriage.diagnosis import needs_of
-from ragtriage.evaluation.estimate import Rehearsal, rehearse, together
-from ragtriage.judges.build import ConfiguredJudge, JudgeConfig
+from ragtriage.evaluation.estimate import EvaluationEstimate, estimate_evaluation, sum_estimates
+from ragtriage.judges.build import ConfiguredJudge
+from ragtriage.judges.config import JudgeConfig
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.wrappers import AnswerMemory, Cascade, InMemory
 from ragtriage.readers import CaseFile, Limits, open_cases
-from ragtriage.report.terminal_plan import print_rehearsal
+from ragtriage.report.plan_document import plan_document
+from ragtriage.report.terminal import print_document
 from ragtriage.runs.execute import SelectedRows, Selection, Survey
 from ragtriage.runs.tally import Criteria
 from ragtriage.store import open_store
@@ -108,38 +110,40 @@ def show_plan(
         InputError: no row can be used.
         StoreError: the memory can't be read.
     """
-    notes = _notes(chosen.choice)
-    if chosen.choice.batch_api:  # it takes the same requests, but wants a place for its tickets
-        chosen = ConfiguredJudge(replace(chosen.choice, batch_api=False, wait=False))
+    notes = _notes(chosen.config)
+    if chosen.config.batch_api:  # it takes the same requests, but wants a place for its tickets
+        chosen = ConfiguredJudge(replace(chosen.config, batch_api=False, wait=False))
     found = []
     for trial in range(times):
         judge = chosen.judge(memory, trial=trial)
-        rehearsal, survey = planned(
+        estimate, survey = planned(
             cases, judge, wanted.criteria, selection, file, concurrency=chosen.concurrency, memory=memory, trial=trial
         )
         if not trial:
             say_rejected(survey)
             say_carried(survey, wanted.by_default)
-        found.append(rehearsal)
-    print_planned(together(found), file, judge.name(), as_json=as_json, notes=notes)
+        found.append(estimate)
+    print_planned(sum_estimates(found), file, judge.name(), as_json=as_json, notes=notes)
 
 
-def print_planned(rehearsal: Rehearsal, file: str, judge: str, *, as_json: bool, notes: Sequence[str] = ()) -> None:
+def print_planned(
+    estimate: EvaluationEstimate, file: str, judge: str, *, as_json: bool, notes: Sequence[str] = ()
+) -> None:
     """A plan on standard output: one JSON object, or a table.
 
     Args:
-        rehearsal: what was found out.
+        estimate: what was found out.
         file: as the user named it.
         judge: its name.
         as_json: which of the two.
         notes: what else is to be known about the numbers.
     """
     if as_json:
-        found = {"file": file, "judge": judge, **rehearsal.as_json(), "notes": list(notes)}
+        found = {"file": file, "judge": judge, **estimate.as_json(), "notes": list(notes)}
         sys.stdout.write(json.dumps(found) + "\n")
     else:
         shown = Path(file).name if Path(file).is_absolute() else file
-        print_rehearsal(Console(), rehearsal, input=shown, judge=judge, notes=notes)
+        print_document(Console(), plan_document(estimate, input=shown, judge=judge, notes=notes))
 
 
 def planned(  # noqa: PLR0913  # what an evaluation takes, and how exactly it is to be known
@@ -153,7 +157,7 @@ def planned(  # noqa: PLR0913  # what an evaluation takes, and how exactly it is
     memory: AnswerMemory | None = None,
     trial: int = 0,
     sample: int = 50,
-) -> tuple[Rehearsal, Survey]:
+) -> tuple[EvaluationEstimate, Survey]:
     """What evaluating the selected rows of a file would take, and which of its rows can be used.
 
     Args:
@@ -165,7 +169,7 @@ def planned(  # noqa: PLR0913  # what an evaluation takes, and how exactly it is
         concurrency: how many requests would be in flight.
         memory: what the evaluation would remember answers by.
         trial: which repetition.
-        sample: on how many cases to find out which metric is the dearest; 0 to leave it.
+        sample: on how many cases to find out which metric costs most; 0 to leave it.
 
     Raises:
         InputError: no row can be used.
@@ -175,8 +179,8 @@ def planned(  # noqa: PLR0913  # what an evaluation takes, and how exactly it is
     names = {m.name for m in criteria.metrics}
     rows = SelectedRows(cases, selection)
 
-    def rehearsed(by: Judge) -> Rehearsal:
-        return rehearse(
+    def estimated(by: Judge) -> EvaluationEstimate:
+        return estimate_evaluation(
             rows.cases(survey.reject) if survey.selected else _counted(rows.cases(survey.reject), survey),
             by,
             metrics=criteria.metrics,
@@ -187,14 +191,14 @@ def planned(  # noqa: PLR0913  # what an evaluation takes, and how exactly it is
             trial=trial,
         )
 
-    rehearsal = rehearsed(judge)
+    estimate = estimated(judge)
     if not survey.selected:
         first = f"; the first: {survey.first_rejected[0]}" if survey.first_rejected else ""
         raise InputError(f"{name}: none of its {survey.rejected} rows can be used{first}")
     if isinstance(judge, Cascade):
-        best = rehearsed(judge.at_best())
-        rehearsal = replace(rehearsal, least=best.least, seconds=(best.seconds[0], rehearsal.seconds[1]))
-    return rehearsal, survey
+        best = estimated(judge.at_best())
+        estimate = replace(estimate, least=best.least, seconds=(best.seconds[0], estimate.seconds[1]))
+    return estimate, survey
 
 
 @contextmanager

@@ -20,12 +20,14 @@ from ragtriage.core.errors import InputError
 from ragtriage.core.record import Record
 from ragtriage.diagnosis import Finding, diagnose
 from ragtriage.judges.llm.ledger import dollars
-from ragtriage.report.header import Header
-from ragtriage.report.html import write_report
-from ragtriage.report.order import row_of
-from ragtriage.report.terminal import print_cases, print_summary
-from ragtriage.report.terminal_case import print_case
-from ragtriage.report.terminal_repeats import print_repeats
+from ragtriage.report.case_document import case_document
+from ragtriage.report.case_report import case_report
+from ragtriage.report.case_rows import case_row
+from ragtriage.report.repeats_document import repeats_document
+from ragtriage.report.run_document import cases_document, run_document
+from ragtriage.report.run_page import write_run_page
+from ragtriage.report.run_report import Header, run_report
+from ragtriage.report.terminal import print_document
 from ragtriage.runs.execute import criteria_of
 from ragtriage.runs.export import export_cases, json_row
 from ragtriage.runs.repeats import RepeatSummary, repeats_of, trials_of
@@ -78,13 +80,15 @@ def show(
     """Show a run in the terminal: its numbers and worst cases, or one case in full."""
     with open_store(place_of(store), create=False) as there:
         stored, criteria = opened(there, run, threshold)
+        console = Console()
         if case is not None:
             record = stored.record(case)
             findings = diagnose_by(criteria)(record)
             if as_json:
                 sys.stdout.write(json_row(record, findings, [m.name for m in criteria.metrics], criteria.rules) + "\n")
             else:
-                print_case(Console(), record, findings, criteria.thresholds, criteria.metrics)
+                found = case_report(record, findings, criteria.thresholds, criteria.metrics)
+                print_document(console, case_document(found, console.width))
             return
         trials = trials_of(there, stored)
         repeats = repeats_of(trials, criteria)
@@ -93,13 +97,14 @@ def show(
         assessment = assessed(stored, criteria, by)
         print_run(stored, criteria, assessment, as_json=as_json, further=further, corrections=corrections)
         if repeats and not as_json:
-            Console().print()
-            print_repeats(Console(), repeats, input=_header(stored, criteria).input, judge=stored.info.judge)
-            Console().print()
+            console.print()
+            told = repeats_document(repeats, input=_header(stored, criteria).input, judge=stored.info.judge)
+            print_document(console, told)
+            console.print()
         if not as_json:
             limits = criteria.rules, criteria.thresholds, criteria.metrics
-            rows = (row_of(record, findings, *limits) for record, findings in diagnosed(stored, criteria))
-            print_cases(Console(), rows, most, criteria.metrics)
+            rows = (case_row(record, findings, *limits) for record, findings in diagnosed(stored, criteria))
+            print_document(console, cases_document(rows, most, criteria.metrics, console.width))
 
 
 def export(
@@ -149,7 +154,7 @@ def print_run(
         return
     console = Console()
     header = replace(_header(stored, criteria), corrections=corrections or {})
-    print_summary(console, header, summary, assessment.slices())
+    print_document(console, run_document(run_report(header, summary, assessment.slices()), console.width))
     worst = next((case for group in summary.groups for case in group.worst), None)
     lines = [f"run {stored.number} is stored; list its cases: {program()} show {stored.number}"]
     if worst is not None:
@@ -217,7 +222,7 @@ def write_html(
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         header = replace(_header(stored, criteria), corrections=corrections or {}, judge_card=judge_card)
-        write_report(path, header, assessment.summary(), cases, assessment.slices(), repeats=repeats)
+        write_run_page(path, header, assessment.summary(), cases, assessment.slices(), repeats=repeats)
     except OSError as error:
         raise InputError(f"{path} can't be written: {error.strerror or error}") from error
 

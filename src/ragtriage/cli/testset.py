@@ -23,10 +23,15 @@ from ragtriage.cli.testset_phrase import phrase_templates
 from ragtriage.cli.testset_write import write_by_model
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.judges.protocol import Judge
-from ragtriage.report.terminal_blame import print_beyond
-from ragtriage.report.terminal_example import print_example
-from ragtriage.report.terminal_testset import print_matcher, print_reliability, print_scores
-from ragtriage.report.testset_html import write_testset_report
+from ragtriage.report.making_document import example_document
+from ragtriage.report.terminal import print_document
+from ragtriage.report.testset_document import (
+    beyond_document,
+    matcher_document,
+    reliability_document,
+    scores_document,
+)
+from ragtriage.report.testset_page import write_testset_page
 from ragtriage.testset.correctness import Decision, check_matcher, decide
 from ragtriage.testset.example import write_example
 from ragtriage.testset.groups import tag_rows
@@ -77,7 +82,7 @@ def example(
     if as_json:
         sys.stdout.write(json.dumps(written.as_json(), ensure_ascii=False) + "\n")
     else:
-        print_example(Console(), written)
+        print_document(Console(), example_document(written))
 
 
 @testset.command("score")
@@ -126,7 +131,7 @@ def score(  # noqa: PLR0913  # a command's flags are its arguments
     title = "a balanced sample of " * balanced + rows
     if blaming.report is not None:
         try:
-            write_testset_report(blaming.report, title, whole, even, tagged, decisions, beyond)
+            write_testset_page(blaming.report, title, whole, even, tagged, decisions, beyond)
         except OSError as error:
             raise InputError(f"{blaming.report} can't be written: {error.strerror or error}") from error
         sys.stderr.write(f"report: {blaming.report}\n")
@@ -134,11 +139,11 @@ def score(  # noqa: PLR0913  # a command's flags are its arguments
         sys.stdout.write(json.dumps(whole.as_json() | beyond.as_json(), ensure_ascii=False) + "\n")
     else:
         console = Console()
-        print_scores(console, whole, even, decisions, title)
-        print_beyond(console, beyond)
+        print_document(console, scores_document(whole, even, decisions, title))
+        print_document(console, beyond_document(beyond))
         check = check_matcher(read.rows, tolerance)
         if check.rows:
-            print_matcher(console, check)
+            print_document(console, matcher_document(check))
     _leave(read, decisions)
 
 
@@ -178,7 +183,7 @@ def reliability(  # noqa: PLR0913  # a command's flags are its arguments
     if as_json:
         sys.stdout.write(json.dumps({one.score: one.as_json() for one in found}, ensure_ascii=False) + "\n")
     else:
-        print_reliability(Console(), found, kind)
+        print_document(Console(), reliability_document(found, kind))
     _leave(read, decisions)
 
 

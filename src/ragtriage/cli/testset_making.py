@@ -20,7 +20,8 @@ from ragtriage.cli.exits import INCOMPLETE
 from ragtriage.cli.flags import with_flags
 from ragtriage.cli.progress import progress
 from ragtriage.core.errors import ConfigError
-from ragtriage.report.terminal_making import print_counted, print_steps
+from ragtriage.report.making_document import counted_document, steps_document
+from ragtriage.report.terminal import print_document
 
 if TYPE_CHECKING:
     from ragtriage.testset.making.answers import Policies
@@ -202,7 +203,7 @@ def build(  # noqa: PLR0913  # a command's flags are its arguments
                           "size": terms.plan.size, "half_width": width_of(terms)}  # fmt: skip
                 _write_json(values)
             else:
-                print_counted(Console(), counted, terms.plan.size, width_of(terms))
+                print_document(Console(), counted_document(counted, terms.plan.size, width_of(terms)))
             return
         with _filling() as advance:
             steps = build(database, out, terms, again=again, progress=advance)
@@ -261,7 +262,7 @@ def _show(steps: Sequence[Step], *, as_json: bool) -> None:
             }
         )
     else:
-        print_steps(Console(), steps)
+        print_document(Console(), steps_document(steps))
     if any(step.numbers.get("problems") for step in steps):
         raise typer.Exit(INCOMPLETE)
 

@@ -19,7 +19,8 @@ from ragtriage.cli.stopping import stoppable
 from ragtriage.core.errors import InputError
 from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.judges.llm.ledger import Ledger, dollars
-from ragtriage.report.terminal_phrasings import print_phrasings, print_refused
+from ragtriage.report.making_document import phrasings_document, refused_document
+from ragtriage.report.terminal import print_document
 from ragtriage.report.words import plural
 from ragtriage.store import open_store
 from ragtriage.testset.making.filling_files import read_fillings
@@ -86,7 +87,7 @@ def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
     there = _there(target, read.templates)
     choice = choice_from(judging, settings_from(config, None))
     chosen = ConfiguredJudge(choice) if judging.judge else None  # settings that name a model ask nobody: it costs money
-    maker = chosen.choice.names[0] if chosen else RULES
+    maker = chosen.config.names[0] if chosen else RULES
     if again:
         names = {one.name for one in wanted}
         there = [one for one in there if not (one.made_by == maker and one.criterion in names)]
@@ -165,7 +166,7 @@ def _by_model(  # what a model needs to know
             per_criterion=count,
             seed=seed,
             values=values,
-            together=chosen.choice.options.batch_size,
+            together=chosen.config.options.batch_size,
         )
         chosen.settle()
         return found
@@ -178,10 +179,10 @@ def _report(path: Path, found: Added, phrased: Phrased, ledger: Ledger | None, *
         console = Console()
         head = f"{path}: {plural(found.new, 'new phrasing')}, {found.kept:,} were there"
         sys.stdout.write(f"{head}\n\n" if found.new else f"{head}; nothing was missing that can be made\n\n")
-        print_phrasings(console, found.texts)
+        print_document(console, phrasings_document(found.texts))
         if phrased.refused or phrased.without:
             console.print()
-        print_refused(console, phrased)
+        print_document(console, refused_document(phrased))
         if ledger:
             price = f", {dollars(ledger.cost)}" if ledger.cost else ""  # of a model without a price nothing is known
             sys.stdout.write(f"{plural(ledger.requests, 'request')}{price}\n")

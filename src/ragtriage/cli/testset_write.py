@@ -17,7 +17,7 @@ from ragtriage.cli.stopping import stoppable
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.judges.llm.ledger import dollars
-from ragtriage.report.plain import one_line
+from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import plural
 from ragtriage.store import open_store
 from ragtriage.testset.making.schema import Schema

@@ -24,7 +24,8 @@ from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.readers import open_cases
 from ragtriage.readers.json_objects import first_line
 from ragtriage.readers.problems import Rejected
-from ragtriage.report.terminal_agreement import print_agreements
+from ragtriage.report.agreement_document import agreement_document
+from ragtriage.report.terminal import print_document
 from ragtriage.trust.agreement import Agreement, agreement_of
 from ragtriage.trust.case_labels import PREFIX, held, label_columns, read_cases
 from ragtriage.trust.judge_card import fingerprints_of
@@ -99,7 +100,7 @@ def agreement(  # noqa: PLR0913  # a command's flags are its arguments
         whole = {"judge": name, "fingerprints": marks, "agreement": numbers, "rejected": len(rejected)}
         sys.stdout.write(json.dumps(whole) + "\n")
     else:
-        print_agreements(Console(), found, name, file)
+        print_document(Console(), agreement_document(found, name, file))
     if any(one.failed for one in found) or too_many(rejected, usable):
         raise typer.Exit(INCOMPLETE)
 

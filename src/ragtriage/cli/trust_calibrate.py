@@ -18,7 +18,8 @@ from ragtriage.cli.options import Thresholds, Where, place_of
 from ragtriage.cli.results import opened
 from ragtriage.cli.trust_app import say_unusable, too_many, trust
 from ragtriage.core.errors import InputError
-from ragtriage.report.terminal_calibration import print_calibration
+from ragtriage.report.calibration_document import calibration_document
+from ragtriage.report.terminal import print_document
 from ragtriage.store import open_store
 from ragtriage.trust.calibration import calibrate as calibrated
 from ragtriage.trust.label_files import read_labels
@@ -70,7 +71,8 @@ def calibrate(
         more = {**found.as_json(), "earlier": earlier}
         sys.stdout.write(json.dumps({"run": stored.number, **more}, ensure_ascii=False) + "\n")
     else:
-        print_calibration(Console(), found, f"run {stored.number}", str(labels), None if write is None else str(write))
+        written = None if write is None else str(write)
+        print_document(Console(), calibration_document(found, f"run {stored.number}", str(labels), written))
     if too_many(read.rejected, len(read.labels)):
         raise typer.Exit(INCOMPLETE)
 

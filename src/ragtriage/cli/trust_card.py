@@ -16,7 +16,8 @@ from ragtriage.cli.options import Config, Where, place_of, settings_from
 from ragtriage.cli.trust_app import trust
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.judges.build import ConfiguredJudge
-from ragtriage.report.judge_card import card_markdown
+from ragtriage.report.judge_card import card_document, card_title
+from ragtriage.report.markdown import markdown
 from ragtriage.runs.execute import criteria_of
 from ragtriage.runs.repeats import RepeatSummary, repeats_of, trials_of
 from ragtriage.store import RunInfo, Store, open_store
@@ -72,7 +73,7 @@ def card(
     if out is not None:
         try:
             out.parent.mkdir(parents=True, exist_ok=True)
-            out.write_text(card_markdown(found), encoding="utf-8")
+            out.write_text(markdown(card_document(found), card_title(found)), encoding="utf-8")
             out.with_suffix(".json").write_text(text, encoding="utf-8")
         except OSError as error:
             raise InputError(f"{out} can't be written: {error.strerror or error}") from error
@@ -80,7 +81,7 @@ def card(
     if as_json:
         sys.stdout.write(text)
     elif out is None:
-        sys.stdout.write(card_markdown(found))
+        sys.stdout.write(markdown(card_document(found), card_title(found)))
 
 
 def _repeated(store: Store, runs: Sequence[RunInfo]) -> tuple[int, RepeatSummary] | None:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+
+from rich.console import Console
 
 from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.judges.llm.ledger import dollars
 from ragtriage.judges.protocol import Judge
+from ragtriage.report.plan_document import efforts_document
+from ragtriage.report.terminal import print_document
 from ragtriage.report.words import plural
 from ragtriage.store import open_store
+from ragtriage.trust.effort import Effort
 
 
 @contextmanager
@@ -38,3 +44,12 @@ def asking(chosen: ConfiguredJudge, where: str | None) -> Iterator[Judge]:
             tokens = f"{ledger.tokens_in + ledger.tokens_out:,} tokens"
             price = f", {dollars(ledger.cost)}" if ledger.cost else ""
             sys.stderr.write(f"spent: {plural(ledger.requests, 'request')}, {tokens}{price}\n")
+
+
+def print_efforts(efforts: Sequence[Effort], judge: str, *, as_json: bool) -> None:
+    """Print what scoring pairs would take: one JSON object, or a table."""
+    if as_json:
+        found = {"judge": judge, "efforts": [one.as_json() for one in efforts]}
+        sys.stdout.write(json.dumps(found) + "\n")
+    else:
+        print_document(Console(), efforts_document(efforts, judge))

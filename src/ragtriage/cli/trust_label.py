@@ -19,7 +19,8 @@ from ragtriage.cli.options import Run, Where, place_of
 from ragtriage.cli.trust_app import say_unusable, trust
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.record import Record
-from ragtriage.report.terminal_labels import PICKED, print_labels
+from ragtriage.report.agreement_document import PICKED, labels_document
+from ragtriage.report.terminal import print_document
 from ragtriage.store import Store, StoredRun, open_store
 from ragtriage.trust.items import Drawn, Item, draw, items_of, labelled_metrics
 from ragtriage.trust.items import pick as pick_items
@@ -94,7 +95,7 @@ def label(  # noqa: PLR0913  # a command's flags are its arguments
         sys.stdout.write(json.dumps({"run": stored.number, **found.as_json(), **more}, ensure_ascii=False) + "\n")
     else:
         sys.stdout.write("\n")
-        print_labels(Console(), session.labels, str(out))
+        print_document(Console(), labels_document(session.labels, str(out)))
 
 
 def _items(stored: StoredRun, metrics: tuple[str, ...]) -> list[Item]:

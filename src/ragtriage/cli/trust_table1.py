@@ -16,10 +16,10 @@ from ragtriage.cli.options import Config, Where, place_of, settings_from
 from ragtriage.cli.plan import answers_in
 from ragtriage.cli.progress import progress
 from ragtriage.cli.trust_app import say_unusable, too_many, trust
-from ragtriage.cli.trust_judging import asking
+from ragtriage.cli.trust_judging import asking, print_efforts
 from ragtriage.judges.build import ConfiguredJudge
-from ragtriage.report.terminal_pairs import print_efforts
-from ragtriage.report.terminal_table1 import print_table1
+from ragtriage.report.selftest_document import table1_document
+from ragtriage.report.terminal import print_document
 from ragtriage.trust.effort import efforts_of
 from ragtriage.trust.pairwise import score_pairs, tasks
 from ragtriage.trust.table1 import FURTHER, OWN, read_table1, rows_of
@@ -52,7 +52,7 @@ def table1(
     if dry_run:
         with answers_in(place_of(store, settings)) as memory:
             judge = chosen.judge(memory)
-            print_efforts(Console(), efforts_of(read.pairs, judge, further=FURTHER, memory=memory), judge.name(),
+            print_efforts(efforts_of(read.pairs, judge, further=FURTHER, memory=memory), judge.name(),
                           as_json=as_json)  # fmt: skip
         return
     total = sum(len(task.cases) for task in tasks(read.pairs, FURTHER))
@@ -64,6 +64,6 @@ def table1(
         found = {"data": name, "judge": by, "rows": {row.short: row.as_json() for row in rows}}
         sys.stdout.write(json.dumps(found, ensure_ascii=False) + "\n")
     else:
-        print_table1(Console(), rows, by, name)
+        print_document(Console(), table1_document(rows, by, name))
     if any(one.failed for one in scored) or too_many(read.rejected, len(read.pairs)):
         raise typer.Exit(INCOMPLETE)

@@ -19,15 +19,15 @@ from ragtriage.cli.options import Config, Where, pairs, place_of, settings_from
 from ragtriage.cli.plan import answers_in
 from ragtriage.cli.progress import progress
 from ragtriage.cli.trust_app import say_unusable, too_many, trust
-from ragtriage.cli.trust_judging import asking
+from ragtriage.cli.trust_judging import asking, print_efforts
 from ragtriage.config import Settings
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.judges.protocol import Judge
 from ragtriage.readers import Rejected, open_cases
-from ragtriage.report.terminal_pairs import print_efforts
-from ragtriage.report.terminal_selftest import print_self_test
+from ragtriage.report.selftest_document import selftest_document
+from ragtriage.report.terminal import print_document
 from ragtriage.runs.execute import SelectedRows, Selection
 from ragtriage.trust.effort import effort_of_stability, effort_of_writing, efforts_of
 from ragtriage.trust.judge_card import fingerprints_of
@@ -105,7 +105,7 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
             if write:
                 _check_writes(judge)
                 efforts.insert(0, effort_of_writing(made.pairs, judge))
-            print_efforts(Console(), efforts, judge.name(), as_json=as_json)
+            print_efforts(efforts, judge.name(), as_json=as_json)
         return
     with asking(chosen, place_of(store, settings)) as asked:
         failed = False
@@ -123,7 +123,7 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
         whole = {"file": file, "judge": by, "fingerprints": marks, "cases": made.cases, **found.as_json()}
         sys.stdout.write(json.dumps(whole, ensure_ascii=False) + "\n")
     else:
-        print_self_test(Console(), found, by, file, show)
+        print_document(Console(), selftest_document(found, by, file, show))
     if failed or found.incomplete or too_many(given.rejected, len(given.cases)):
         raise typer.Exit(INCOMPLETE)
 
@@ -145,7 +145,7 @@ def _unseen(chosen: ConfiguredJudge) -> str:
     """Why the order of the sources isn't asked about; empty for a judge that costs nothing, which is asked."""
     if not chosen.paid:
         return ""
-    alone = chosen.choice.models == chosen.choice.names and chosen.choice.cascade is None
+    alone = chosen.config.models == chosen.config.names and chosen.config.cascade is None
     return UNSEEN if alone else UNSEEN_BY_MODELS
 
 

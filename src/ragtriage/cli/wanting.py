@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ragtriage.cli.options import criteria_from
 from ragtriage.config import Settings, named_numbers
-from ragtriage.metrics.optional import groups_unasked
+from ragtriage.metrics.optional import default_groups
 from ragtriage.runs.gate import Gates
 from ragtriage.runs.tally import Criteria
 
@@ -41,7 +41,7 @@ class Wanting:
             ConfigError: a metric isn't known, or a gate is on one that isn't computed.
         """
         unnamed = self.metrics is None and not self.settings.metrics
-        by_default = ("thelma", *groups_unasked(fields, paid=self.paid)) if unnamed else ()
+        by_default = ("thelma", *default_groups(fields, paid=self.paid)) if unnamed else ()
         criteria = criteria_from(self.settings, self.metrics, by_default)
         computed = {m.name for m in criteria.metrics}
         gates = Gates(

@@ -47,7 +47,7 @@ class Metric:
     kinds: Mapping[str, str] = field(default_factory=dict)
     """Where bad components are told apart: kind → what it is, in plain words."""
     origin: str = ""
-    """Where a metric of one's own is from, as it was named: `my_metrics.py:usefulness`; empty for the others."""
+    """Where a custom metric is from, as it was named: `my_metrics.py:usefulness`; empty for the others."""
 
     def fault_of(self, part: Part) -> str:
         """What is wrong with a bad component, in plain words; empty where the metric doesn't say."""

@@ -28,9 +28,11 @@ Unit = Literal[
     "whole",
     "questions_answered_by",
     "needed_sentences",
+    "standalone",
 ]
 """What a text is broken into, or what is written or picked from it. `segments` (by citation marks), `sources` and
-`samples` (as they were given), `ids` and `whole` (the text itself) ask no judge."""
+`samples` (as they were given), `ids` and `whole` (the text itself) ask no judge. `standalone` is the query as it is
+understood without the conversation before it: it is taken before all other steps, which read it as the query."""
 
 Relation = Literal[
     "essential", "relevant", "answered", "supported", "similar", "declines", "same_answer", "holds", "retrieved"
@@ -56,9 +58,12 @@ criterion that the step carries. A segment is held against the sources that it c
 or for each citation all the others; or against the segments for which the step of its condition found yes. What cites
 nothing isn't asked about citations."""
 
+Condition = Literal["lacks yes", "has yes", "wasn't asked", "names sources"]
+"""What is to hold of a component's best verdict at an earlier step; `names sources`: of the component itself, that all
+that it cites is a source."""
 
-UNITS: Mapping[Field, tuple[Unit, ...]] = {
-    "query": ("questions", "sentences", "whole"),
+UNITS_OF: Mapping[Field, tuple[Unit, ...]] = {
+    "query": ("questions", "sentences", "whole", "standalone"),
     "sources": ("sources", "facts", "sentences", "needed_sentences"),
     "response": ("claims", "sentences", "segments", "whole", "questions_answered_by"),
     "reference": ("claims", "sentences", "whole"),
@@ -68,7 +73,7 @@ UNITS: Mapping[Field, tuple[Unit, ...]] = {
 """What each field can be broken into."""
 CITING: tuple[Target, ...] = ("cited sources", "each citation", "other citations", "true segments")
 """The targets of segments alone."""
-TARGETS: Mapping[Relation, tuple[Target, ...]] = {
+TARGETS_OF: Mapping[Relation, tuple[Target, ...]] = {
     "essential": ("query",),
     "relevant": ("query",),
     "answered": ("sources", "each source", "response", "reference", "conversation"),
@@ -80,7 +85,7 @@ TARGETS: Mapping[Relation, tuple[Target, ...]] = {
     "retrieved": ("each source",),
 }
 """What each relation can be asked against; a judge would pass over any other target, or misread it."""
-COMPONENTS: Mapping[Relation | Target, tuple[str, ...]] = {
+COMPONENTS_OF: Mapping[Relation | Target, tuple[str, ...]] = {
     "answered": ("questions(query)", "sentences(query)", "whole(query)"),
     "declines": ("whole(response)", "samples(samples)"),
     "same_answer": ("whole(response)", "whole(reference)", "samples(samples)"),
@@ -105,11 +110,11 @@ class Decompose:
         Raises:
             ConfigError: there is no such field, or it can't be broken into this; says what can be.
         """
-        if self.into not in UNITS.get(self.of, ()):
+        if self.into not in UNITS_OF.get(self.of, ()):
             possible = (
-                f"{self.of!r} can be broken into {_listed(UNITS[self.of])}"
-                if self.of in UNITS
-                else (f"there is no such field; there are {_listed(UNITS)}")
+                f"{self.of!r} can be broken into {_listed(UNITS_OF[self.of])}"
+                if self.of in UNITS_OF
+                else (f"there is no such field; there are {_listed(UNITS_OF)}")
             )
             raise ConfigError(f"Decompose({self.of!r}, {self.into!r}): {possible}")
 
@@ -122,9 +127,7 @@ class OnlyWhere:
     """A condition on an earlier step's outcome: ask only about the components of which it holds."""
 
     step: Match
-    holds: Literal["lacks yes", "has yes", "wasn't asked", "names sources"] = "lacks yes"
-    """What is to hold of a component's best verdict there; `names sources`: of the component itself, that all that it
-    cites is a source."""
+    holds: Condition = "lacks yes"
     also: OnlyWhere | None = None
     """A further condition."""
 
@@ -166,14 +169,14 @@ class Match:
 
     def _mismatch(self) -> str:
         """Why relation, target and components don't go together; "" if they do."""
-        if self.relation not in TARGETS:
-            return f"there is no such relation; there are {_listed(TARGETS)}"
-        if self.against not in TARGETS[self.relation]:
-            return f"{self.relation!r} can be asked against {_listed(TARGETS[self.relation])}"
+        if self.relation not in TARGETS_OF:
+            return f"there is no such relation; there are {_listed(TARGETS_OF)}"
+        if self.against not in TARGETS_OF[self.relation]:
+            return f"{self.relation!r} can be asked against {_listed(TARGETS_OF[self.relation])}"
         own = str(self.components)
         for word in (self.relation, self.against):
-            if word in COMPONENTS and own not in COMPONENTS[word]:
-                return f"{word!r} is asked of {', '.join(COMPONENTS[word])}, not of {own}"
+            if word in COMPONENTS_OF and own not in COMPONENTS_OF[word]:
+                return f"{word!r} is asked of {', '.join(COMPONENTS_OF[word])}, not of {own}"
         if self.components.into == "ids" and self.relation != "retrieved":
             return "of ids only 'retrieved' can be asked"
         if self.against == "true segments" and self.where is None:

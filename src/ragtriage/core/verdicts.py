@@ -71,6 +71,11 @@ Cell = Verdict | Failure | None
 """One place in a grid of verdicts; None where the question wasn't asked."""
 
 
+def is_yes(cell: Cell) -> bool:
+    """Whether it is a verdict of yes."""
+    return isinstance(cell, Verdict) and cell.value == "yes"
+
+
 @dataclass(frozen=True, slots=True)
 class Verdicts:
     """The verdicts of one Match step.

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from ragtriage.core.metric import Metric
 from ragtriage.core.record import Record
-from ragtriage.core.verdicts import Cell, Missing, Part, Score, Verdict, Verdicts
+from ragtriage.core.verdicts import Cell, Missing, Part, Score, Verdict, Verdicts, is_yes
 from ragtriage.diagnosis.rules import KINDS, RULES, Kind, Rule
-from ragtriage.diagnosis.thresholds import BAD, MARGIN, is_bad, level_of
+from ragtriage.diagnosis.thresholds import BAD, MARGIN, Level, is_bad, level_of
 from ragtriage.metrics import METRICS
 from ragtriage.metrics.decompositions import CLAIMS, SEGMENTS
 from ragtriage.metrics.groundedness import SUPPORTED_BY_CONVERSATION
@@ -80,46 +80,129 @@ def diagnose(
         rules: the table.
         metrics: where the plain words for a metric's bad components stand, and which direction is good.
     """
-    scores = {name: outcome for name, outcome in record.outcomes.items() if isinstance(outcome, Score)}
-    by_name = {m.name: m for m in metrics}
-    levels = {
-        name: level_of(score.value, thresholds[name], by_name[name].better)
-        for name, score in scores.items()
-        if name in thresholds and name in by_name
-    }
+    scored = _Scored(_scores(record), thresholds, {m.name: m for m in metrics}, from_conversation(record))
+    levels = scored.levels()
     refused = declined(record)
     if refused and levels.get("response_query_coverage") == "high":
         refused = False  # what answers most of the query doesn't decline it
-    conversed = from_conversation(record)
     found = [
-        _finding(rule, scores, thresholds, by_name, conversed)
+        scored.finding(rule)
         for rule in _applicable(rules, refused=refused)
         if all(levels.get(name) == level for name, level in rule.when.items())
-        and (not rule.faults or _bad(rule, scores, by_name))
-        and rule.confidence[0] <= certain(rule, scores, thresholds, by_name) < rule.confidence[1]
+        and (not rule.faults or scored.bad(rule))
+        and rule.confidence[0] <= scored.certain(rule) < rule.confidence[1]
     ]
     return tuple(sorted(found, key=lambda f: KINDS.index(f.kind)))
 
 
-def certain(
-    rule: Rule, scores: Mapping[str, Score], thresholds: Mapping[str, float], metrics: Mapping[str, Metric]
-) -> float:
-    """How certain it is that the scores are high and low as a rule wants them, in [0, 1].
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """One case's scores, as rules read them."""
 
-    The lowest confidence among the verdicts that are needed for it, the most confident first. A verdict without a
-    confidence is taken at its word. Only scores where higher is better and that say what they consist of are looked at.
-    """
-    lowest = 1.0
-    for name, level in rule.when.items():
-        score, good = scores[name], level != BAD[metrics[name].better]
-        if metrics[name].better != "higher" or not any(part.good is good for part in score.parts):
-            continue
-        cells = [part.cell for part in score.parts if part.good is good]
-        known = [1.0 if not isinstance(c, Verdict) or c.confidence is None else c.confidence for c in cells]
-        enough = math.ceil(thresholds[name] * score.judged - 1e-9)
-        needed = max(1, enough if good else score.judged - enough + 1)
-        lowest = min([lowest, *sorted(known, reverse=True)[:needed]])
-    return lowest
+    scores: Mapping[str, Score]
+    thresholds: Mapping[str, float]
+    metrics: Mapping[str, Metric]
+    conversed: Collection[str]
+    """The claims that the conversation supports though the sources don't."""
+
+    def levels(self) -> dict[str, Level]:
+        """Metric name → whether its score is low or high, where it has a threshold."""
+        return {
+            name: level_of(score.value, self.thresholds[name], self.metrics[name].better)
+            for name, score in self.scores.items()
+            if name in self.thresholds and name in self.metrics
+        }
+
+    def against(self, rule: Rule) -> list[str]:
+        """The metrics of a rule's pattern that are to be bad."""
+        return [name for name, level in rule.when.items() if level == BAD[self.metrics[name].better]]
+
+    def bad(self, rule: Rule) -> list[tuple[str, Part]]:
+        """The bad components that a rule quotes, each with its metric."""
+        return [
+            (name, part)
+            for name in (self.against(rule) if rule.quotes is None else rule.quotes)
+            if name in self.scores
+            for part in self.scores[name].parts
+            if part.good is False and (not rule.faults or part.kind in rule.faults)
+        ]
+
+    def certain(self, rule: Rule) -> float:
+        """How certain it is that the scores are high and low as a rule wants them, in [0, 1].
+
+        The lowest confidence among the verdicts that are needed for it, the most confident first. A verdict without a
+        confidence is taken at its word. Only scores where higher is better and that say what they consist of count.
+        """
+        lowest = 1.0
+        for name, level in rule.when.items():
+            score, good = self.scores[name], level != BAD[self.metrics[name].better]
+            cells = [part.cell for part in score.parts if part.good is good]
+            if self.metrics[name].better != "higher" or not cells:
+                continue
+            known = [1.0 if not isinstance(c, Verdict) or c.confidence is None else c.confidence for c in cells]
+            enough = math.ceil(self.thresholds[name] * score.judged - 1e-9)
+            needed = max(1, enough if good else score.judged - enough + 1)
+            lowest = min([lowest, *sorted(known, reverse=True)[:needed]])
+        return lowest
+
+    def finding(self, rule: Rule) -> Finding:
+        """What a rule that holds says, with its evidence and its doubts."""
+        bad = self.bad(rule)
+        named = [*rule.when, *(name for name in rule.further if name in self.scores)]
+        doubts = [*self._doubts(rule, [part for _, part in bad])]
+        return Finding(
+            rule.name,
+            rule.kind,
+            rule.component,
+            rule.reading,
+            rule.advice,
+            not doubts,
+            "; ".join(doubts),
+            {name: self.scores[name].value for name in named},
+            sum(abs(self.thresholds[name] - self.scores[name].value) for name in self.against(rule)),
+            tuple(self._evidence(name, part) for name, part in bad),
+            sum(len(part.component.text) for _, part in bad) // CHARACTERS_PER_TOKEN if rule.kind == "waste" else 0,
+        )
+
+    def _evidence(self, name: str, part: Part) -> Evidence:
+        metric, cell, component = self.metrics.get(name), part.cell, part.component
+        fault = metric.fault_of(part) if metric else ""
+        if name == "groundedness" and metric and component.text in self.conversed:
+            fault = BY_CONVERSATION
+        explanation, sure = (cell.explanation, cell.sure) if isinstance(cell, Verdict) else ("", True)
+        return Evidence(name, component.text, fault, explanation, component.source, component.span, sure)
+
+    def _doubts(self, rule: Rule, bad: Sequence[Part]) -> Iterator[str]:
+        """Why a finding isn't sure."""
+        doubted = False
+        for doubt in filter(None, map(self._doubt, rule.when)):
+            doubted = True
+            yield doubt
+        if self.certain(rule) < rule.sure_from:
+            doubted = True
+            yield "the judge isn't certain enough of verdicts that it hangs on"
+        if bad and not doubted and not any(isinstance(part.cell, Verdict) and part.cell.sure for part in bad):
+            yield "the judge isn't sure of any verdict that it rests on"
+        if "groundedness" in rule.when and (told := sum(part.component.text in self.conversed for part in bad)):
+            yield f"the conversation before the query supports {told} of the claims"
+
+    def _doubt(self, name: str) -> str:
+        """Why a score's level isn't sure; empty if it is."""
+        metric, score, threshold = self.metrics[name], self.scores[name], self.thresholds[name]
+        upwards = metric.better == "higher"
+        if abs(score.value - threshold) < MARGIN - 1e-9 and score.value != metric.range[upwards]:  # else it is perfect
+            return f"{name} {score.value:.2f} lies near its threshold of {threshold:.2f}"
+        if not is_bad(score.value, threshold, metric.better) or not score.parts:
+            return ""
+        unsure = sum(p.good is False and isinstance(p.cell, Verdict) and not p.cell.sure for p in score.parts)
+        spared = unsure / max(1, score.judged)
+        if not is_bad(score.value + spared if upwards else score.value - spared, threshold, metric.better):
+            return f"{name} {score.value:.2f} rests on verdicts that the judge isn't sure of"
+        return ""
+
+
+def _scores(record: Record) -> dict[str, Score]:
+    return {name: outcome for name, outcome in record.outcomes.items() if isinstance(outcome, Score)}
 
 
 def declined(record: Record) -> bool | None:
@@ -150,7 +233,7 @@ def _claims_something(record: Record) -> bool:
 
 
 def _all_yes(cells: Sequence[Cell]) -> bool:
-    return bool(cells) and all(isinstance(cell, Verdict) and cell.value == "yes" for cell in cells)
+    return bool(cells) and all(map(is_yes, cells))
 
 
 def _applicable(rules: Iterable[Rule], *, refused: bool | None) -> Iterator[Rule]:
@@ -175,8 +258,7 @@ def from_conversation(record: Record) -> frozenset[str]:
     step = record.steps.get(str(SUPPORTED_BY_CONVERSATION))
     if not isinstance(step, Verdicts):
         return frozenset()
-    pairs = zip(step.components, step.best(), strict=True)
-    return frozenset(c.text for c, cell in pairs if isinstance(cell, Verdict) and cell.value == "yes")
+    return frozenset(c.text for c, cell in zip(step.components, step.best(), strict=True) if is_yes(cell))
 
 
 def headline(record: Record, findings: Sequence[Finding], rules: Sequence[Rule] = RULES) -> str:
@@ -188,7 +270,7 @@ def headline(record: Record, findings: Sequence[Finding], rules: Sequence[Rule] 
     findings = [finding for finding in findings if finding.kind != "waste"]
     if findings:
         return UNDETERMINED if findings[0].kind == "doubt" else findings[0].component
-    scores = {name: outcome for name, outcome in record.outcomes.items() if isinstance(outcome, Score)}
+    scores = _scores(record)
     readable = [rule for rule in rules if rule.kind == "failure" and scores.keys() >= rule.when.keys()]
     if declined(record) is None and any(_hangs_on_declining(rule, scores) for rule in readable):
         return UNDETERMINED
@@ -206,80 +288,3 @@ def _hangs_on_declining(rule: Rule, scores: Mapping[str, Score]) -> bool:
 def any_reads(rules: Sequence[Rule], computed: Collection[str]) -> bool:
     """Whether a rule's pattern is about no other metrics than these, so that it could hold at all."""
     return any(rule.when.keys() <= set(computed) for rule in rules)
-
-
-def _finding(
-    rule: Rule,
-    scores: Mapping[str, Score],
-    thresholds: Mapping[str, float],
-    metrics: Mapping[str, Metric],
-    conversed: Collection[str],
-) -> Finding:
-    against = [name for name, level in rule.when.items() if level == BAD[metrics[name].better]]
-    bad = _bad(rule, scores, metrics)
-    doubts = [doubt for name in rule.when if (doubt := _doubt(metrics[name], scores[name], thresholds[name]))]
-    if certain(rule, scores, thresholds, metrics) < rule.sure_from:
-        doubts.append("the judge isn't certain enough of verdicts that it hangs on")
-    if bad and not doubts and not any(isinstance(part.cell, Verdict) and part.cell.sure for _, part in bad):
-        doubts.append("the judge isn't sure of any verdict that it rests on")
-    if "groundedness" in rule.when and (told := sum(part.component.text in conversed for _, part in bad)):
-        doubts.append(f"the conversation before the query supports {told} of the claims")
-    named = [*rule.when, *(name for name in rule.further if name in scores)]
-    return Finding(
-        rule.name,
-        rule.kind,
-        rule.component,
-        rule.reading,
-        rule.advice,
-        not doubts,
-        "; ".join(doubts),
-        {name: scores[name].value for name in named},
-        sum(abs(thresholds[name] - scores[name].value) for name in against),
-        tuple(_evidence(name, part, _fault(metrics.get(name), part, conversed)) for name, part in bad),
-        sum(len(part.component.text) for _, part in bad) // CHARACTERS_PER_TOKEN if rule.kind == "waste" else 0,
-    )
-
-
-def _against(rule: Rule, metrics: Mapping[str, Metric]) -> list[str]:
-    """The metrics of a rule's pattern that are to be bad."""
-    return [name for name, level in rule.when.items() if level == BAD[metrics[name].better]]
-
-
-def _bad(rule: Rule, scores: Mapping[str, Score], metrics: Mapping[str, Metric]) -> list[tuple[str, Part]]:
-    """The bad components that a rule quotes, each with its metric."""
-    quotes = _against(rule, metrics) if rule.quotes is None else rule.quotes
-    return [
-        (name, part)
-        for name in quotes
-        if name in scores
-        for part in scores[name].parts
-        if part.good is False and (not rule.faults or part.kind in rule.faults)
-    ]
-
-
-def _fault(metric: Metric | None, part: Part, conversed: Collection[str]) -> str:
-    if metric is None:
-        return ""
-    by_conversation = metric.name == "groundedness" and part.component.text in conversed
-    return BY_CONVERSATION if by_conversation else metric.fault_of(part)
-
-
-def _evidence(name: str, part: Part, fault: str) -> Evidence:
-    cell = part.cell
-    explanation, sure = (cell.explanation, cell.sure) if isinstance(cell, Verdict) else ("", True)
-    return Evidence(name, part.component.text, fault, explanation, part.component.source, part.component.span, sure)
-
-
-def _doubt(metric: Metric, score: Score, threshold: float) -> str:
-    """Why a score's level isn't sure; empty if it is."""
-    upwards = metric.better == "higher"
-    perfect = metric.range[upwards]
-    if abs(score.value - threshold) < MARGIN - 1e-9 and score.value != perfect:
-        return f"{metric.name} {score.value:.2f} lies near its threshold of {threshold:.2f}"
-    if not is_bad(score.value, threshold, metric.better) or not score.parts:
-        return ""
-    unsure = sum(part.good is False and isinstance(part.cell, Verdict) and not part.cell.sure for part in score.parts)
-    spared = unsure / max(1, score.judged)
-    if not is_bad(score.value + spared if upwards else score.value - spared, threshold, metric.better):
-        return f"{metric.name} {score.value:.2f} rests on verdicts that the judge isn't sure of"
-    return ""

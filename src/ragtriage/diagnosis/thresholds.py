@@ -1,9 +1,11 @@
-"""From which value on a score counts as good: defaults, each with its reason."""
+"""From which value on a score counts as good: the defaults, each with its reason, stand in `thresholds.toml`."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from types import MappingProxyType
 from typing import Literal
 
@@ -28,35 +30,12 @@ class Threshold:
     why: str
 
 
-DEFAULTS: Mapping[str, Threshold] = MappingProxyType(
-    {
-        "source_precision": Threshold(0.5, "below it most of the retrieved sources weren't needed"),
-        "fact_precision": Threshold(0.1, "below one fact in ten the chunks are too big"),
-        "source_query_coverage": Threshold(0.75, "half of a two-part question unanswered is a failure"),
-        "response_precision": Threshold(0.5, "below it most of what is said wasn't asked"),
-        "response_query_coverage": Threshold(0.75, "an answer to half of the question leaves the user asking again"),
-        "self_distinctness": Threshold(0.75, "more than one sentence in four says again what another says"),
-        "groundedness": Threshold(0.8, "0.5 would pass an answer half of which is made up"),
-        "hallucination": Threshold(0.2, "the other side of groundedness at 0.8"),
-        "claim_relevancy": Threshold(0.75, "more than one claim in four is about something else"),
-        "relevant_noise_sensitivity": Threshold(0.25, "fewer claims may be true and merely not in the reference"),
-        "irrelevant_noise_sensitivity": Threshold(0.25, "fewer claims may be true and merely not in the reference"),
-        "citation_groundedness": Threshold(
-            0.8, "the source of the method had 0.87 to 0.9 in use; 0.75 for a weak model"
-        ),
-        "citation_recall": Threshold(0.5, "below it most of what is said can't be looked up where it stands"),
-        "citation_precision": Threshold(0.75, "more than one citation in four leads to what doesn't support it"),
-        "answer_precision": Threshold(0.75, "more than one claim in four isn't in the true answer"),
-        "answer_recall": Threshold(0.75, "more than one claim in four of the true answer isn't said"),
-        "answer_f1": Threshold(0.75, "as for the two that it is the mean of"),
-        "context_recall": Threshold(0.75, "more than one claim in four of the true answer isn't in the sources"),
-        "self_consistency": Threshold(0.75, "more than one question in four is answered otherwise another time"),
-        "sample_agreement": Threshold(0.75, "more than one sample in four gives another answer"),
-        "retrieval_recall": Threshold(0.75, "what isn't retrieved can't be said"),
-        "retrieval_mrr": Threshold(0.5, "below it the first relevant source stands third or later"),
-        "retrieval_ndcg": Threshold(0.5, "below it irrelevant sources stand before most relevant ones"),
-    }
-)
+def _read() -> Mapping[str, Threshold]:
+    rows = tomllib.loads(files(__package__).joinpath("thresholds.toml").read_text("utf-8"))
+    return MappingProxyType({name: Threshold(**row) for name, row in rows.items()})
+
+
+DEFAULTS: Mapping[str, Threshold] = _read()
 """Metric name → default threshold; a metric that isn't here has none and can't be low or high."""
 
 

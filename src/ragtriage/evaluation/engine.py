@@ -10,13 +10,11 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any
 
-from ragtriage.core import questions as ask
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, JudgeError, StoreError
 from ragtriage.core.metric import Metric
@@ -27,9 +25,9 @@ from ragtriage.core.steps import Step
 from ragtriage.core.verdicts import Answer, Failure, Known, Missing, Outcome, Score, Undefined
 from ragtriage.judges.protocol import TURN, Judge
 from ragtriage.metrics import THELMA
-from ragtriage.planning.levels import Plan, asks, plan
-from ragtriage.planning.questions import Inquiry, conclude, inquire, turns_of
-from ragtriage.planning.requirements import unneeded
+from ragtriage.planning.levels import Plan, plan
+from ragtriage.planning.questions import StepQuestions, outcome_of, questions_for
+from ragtriage.planning.relations import STANDALONE_QUERY
 from ragtriage.text.language import language_of
 
 
@@ -64,12 +62,12 @@ async def evaluate(
     planned = plan(metrics, also)
     waiting = enumerate(cases)
     running: set[asyncio.Task[Record]] = set()
-    ended: JudgeError | None = None
+    failed: JudgeError | None = None
     try:
         while True:
-            for turn, case in islice(waiting, 0 if ended else window - len(running)):
+            for turn, case in islice(waiting, 0 if failed else window - len(running)):
                 TURN.set(turn)  # each task takes it along
-                running.add(asyncio.create_task(_record(case, planned, judge, language)))
+                running.add(asyncio.create_task(_evaluate_case(case, planned, judge, language)))
             if not running:
                 break
             done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
@@ -77,13 +75,13 @@ async def evaluate(
                 try:
                     record = task.result()
                 except JudgeError as error:
-                    ended = error  # what other cases are waiting for may be paid for: they come to their own end first
+                    failed = error  # what other cases are waiting for may be paid for: they come to their own end first
                     continue
                 if sink:
                     sink.keep(record)
                 yield record
-        if ended:
-            raise ended
+        if failed:
+            raise failed
     finally:
         for task in running:
             task.cancel()
@@ -99,7 +97,7 @@ def evaluate_sync(
     sink: Sink | None = None,
     window: int = WINDOW,
 ) -> Iterator[Record]:
-    """`evaluate` for callers without an event loop: the one sync door. Arguments and results are the same.
+    """`evaluate` for callers without an event loop; arguments and results are the same.
 
     Raises:
         ConfigError: an event loop is running in this thread; else as `evaluate`.
@@ -110,26 +108,26 @@ def evaluate_sync(
     with asyncio.Runner() as runner:
         records = evaluate(cases, judge, metrics=metrics, also=also, sink=sink, window=window)
 
-        came: list[Record] = []
-        following: set[asyncio.Task[Any] | None] = set()
+        received: list[Record] = []
+        pending: set[asyncio.Task[Any] | None] = set()
 
-        async def follow() -> bool:
-            following.add(asyncio.current_task())
+        async def advance() -> bool:
+            pending.add(asyncio.current_task())
             # the record isn't returned: asyncio's runner writes a finished task's result out in full
             record = await anext(records, None)
-            came[:] = [record] if record else []
-            following.clear()
+            received[:] = [record] if record else []
+            pending.clear()
             return record is not None
 
         async def close() -> None:
-            for task in filter(None, following):  # a Ctrl-C has broken off in the middle of it
+            for task in filter(None, pending):  # a Ctrl-C has broken off in the middle of it
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
             await records.aclose()  # type: ignore[attr-defined]  # an async generator, typed by what callers may use
 
         try:
-            while runner.run(follow()):
-                yield came.pop()
+            while runner.run(advance()):
+                yield received.pop()
         finally:
             # A Ctrl-C may come when a record has just come: then the wish to stop the loop is still waiting in it, and
             # would end the closing half-way. One turn of the loop uses it up.
@@ -139,56 +137,31 @@ def evaluate_sync(
             runner.run(close())
 
 
-async def _record(case: Case, planned: Plan, judge: Judge, language: Callable[[Case], str]) -> Record:
+async def _evaluate_case(case: Case, planned: Plan, judge: Judge, language: Callable[[Case], str]) -> Record:
     """One case; whatever goes wrong with it alone becomes a failure of its scores, never of the run."""
     started = time.monotonic()
     code = "en"
     steps: dict[str, Known] = {}
     try:
         code = language(case)
-        idle = unneeded(planned, case)
-        asking = any(asks(step) and step not in idle for step in planned.steps)
-        understood = await _understood(case, judge, code, steps) if asking else case
-        if isinstance(understood, Missing):
-            steps |= {str(step): understood for step in planned.steps}
-        else:
-            await _take(understood, planned, idle, judge, code, steps)
+        await _take_steps(case, planned, judge, code, steps)
     except (JudgeError, StoreError):
         raise
     except Exception as error:  # noqa: BLE001  # one bad row never costs the run
         cause = f"{type(error).__name__}: {error}"
         for step in planned.steps:
             steps.setdefault(str(step), Missing(f"the evaluation of this case failed: {cause}", "query", failed=True))
-    outcomes = {m.name: _computed(m, steps) for m in planned.metrics}
+    outcomes = {m.name: _outcome(m, steps) for m in planned.metrics}
+    if isinstance(steps.get(str(STANDALONE_QUERY)), Missing):
+        del steps[str(STANDALONE_QUERY)]  # the query was read as it is
     return Record(case, steps, outcomes, code, time.monotonic() - started)
 
 
-STANDALONE = "standalone(query)"
-"""The step that holds the query of a conversation as it is understood without the conversation."""
-
-
-async def _understood(case: Case, judge: Judge, code: str, steps: dict[str, Known]) -> Case | Missing:
-    """The case with its query as it is understood without the conversation before it, if there is one.
-
-    A judge that can't write it leaves the query as it is; one that failed to makes everything about the case failed.
-    """
-    turns = turns_of(case)
-    if not turns or judge.unsupported_reason("standalone", code):
-        return case
-    question = ask.standalone(case.query, turns)
-    answer = (await _answers([question], judge))[question]
-    if not isinstance(answer, tuple) or not answer:
-        cause = answer.cause if isinstance(answer, Failure) else "it gave no text"
-        return Missing(f"the judge failed to write the query without its conversation: {cause}", "query", failed=True)
-    steps[STANDALONE] = answer
-    return replace(case, query=answer[0].text)
-
-
-def _computed(metric: Metric, steps: Mapping[str, Known]) -> Outcome:
+def _outcome(metric: Metric, steps: Mapping[str, Known]) -> Outcome:
     """The score; a metric that raises, or gives no score (a user's own), fails itself alone."""
     try:
         outcome = metric(steps)
-    except Exception as error:  # noqa: BLE001  # see `_record`
+    except Exception as error:  # noqa: BLE001  # see `_evaluate_case`
         return Undefined(
             f"the metric {metric.name} failed{_line(metric, error)}: {type(error).__name__}: {error}", failed=True
         )
@@ -211,35 +184,39 @@ def _line(metric: Metric, error: Exception) -> str:
     return f" ({Path(own).name}, line {lines[-1]})" if own and lines else ""
 
 
-async def _take(  # the last is filled
-    case: Case, planned: Plan, idle: Mapping[Step, Missing], judge: Judge, code: str, steps: dict[str, Known]
-) -> None:
-    """Take the steps level by level; all questions of a level are asked together, equal ones once, idle ones never."""
+async def _take_steps(case: Case, planned: Plan, judge: Judge, code: str, steps: dict[str, Known]) -> None:
+    """Take the steps level by level; all questions of a level are asked together, equal ones once.
+
+    Args:
+        case: about whom.
+        planned: the steps; those that nothing needs on this case are never asked.
+        judge: who is asked.
+        code: the case's language.
+        steps: filled with their outcomes.
+    """
+    not_needed = planned.not_needed(case)
     answers: dict[Question, Answer] = {}
     for level in planned.levels:
-        inquiries: list[Inquiry] = []
+        asked: list[StepQuestions] = []
         for step in level:
-            found = inquire(step, case, steps)
-            if isinstance(found, Inquiry):
-                unable = idle.get(step) or _unable(found, judge, code)
+            found = questions_for(step, case, steps)
+            if isinstance(found, StepQuestions):
+                unable = not_needed.get(step) or _unable(found, judge, code)
                 if unable is None:
-                    inquiries.append(found)
+                    asked.append(found)
                     continue
                 found = unable
             steps[str(step)] = found
-        wanted = {q: None for inquiry in inquiries for q in inquiry.questions if q not in answers}
+        wanted = {q: None for one in asked for q in one.questions if q not in answers}
         if wanted:
             answers |= await _answers(list(wanted), judge)
-        for inquiry in inquiries:
-            steps[str(inquiry.step)] = conclude(inquiry, answers)
+        for one in asked:
+            steps[str(one.step)] = outcome_of(one, answers)
 
 
-def _unable(inquiry: Inquiry, judge: Judge, code: str) -> Missing | None:
-    for kind in {question.kind for question in inquiry.questions}:
-        reason = judge.unsupported_reason(kind, code)
-        if reason:
-            return Missing(reason, "language")
-    return None
+def _unable(asked: StepQuestions, judge: Judge, code: str) -> Missing | None:
+    reasons = (judge.unsupported_reason(kind, code) for kind in {question.kind for question in asked.questions})
+    return next((Missing(reason, "language") for reason in reasons if reason), None)
 
 
 async def _answers(questions: Sequence[Question], judge: Judge) -> Mapping[Question, Answer]:

@@ -1,10 +1,10 @@
 """What an evaluation would take, found out before a request is made.
 
-The real evaluation is run against a stand-in judge: rules break the texts into components, every verdict is the same,
-and what each batch of questions would take is the true judge's own estimate. It is run twice: where every verdict is
-yes, no question is asked that hangs on a no (at least); where every verdict is no, all of them are. At most are these
-together with those that hang on a yes. Both leave out what hangs on a yes here and a no there: of a segment that cites
-three sources or more, which support it together and none alone, one request for each of them.
+The real evaluation is run against a stub of the judge: rules break the texts into components, every verdict is the
+same, and what each batch of questions would take is the true judge's own estimate. It is run twice: where every verdict
+is yes, no question is asked that depends on a no (at least); where every verdict is no, all of them are. *At most*
+counts these together with those that depend on a yes. Both leave out what depends on a yes here and a no there: of a
+segment that cites three sources or more, which support it together and none alone, one request for each of them.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import asyncio
 import hashlib
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -24,20 +24,19 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Metric
 from ragtriage.core.questions import Kind, Question
 from ragtriage.core.steps import Step
-from ragtriage.core.verdicts import Answered
 from ragtriage.evaluation.engine import evaluate
-from ragtriage.evaluation.stand_in import Stage, StandIn
+from ragtriage.evaluation.stub_judge import EstimateCache, StubJudge
 from ragtriage.judges.protocol import Estimate, Judge
 from ragtriage.judges.wrappers import AnswerMemory
 from ragtriage.metrics import THELMA
 from ragtriage.planning.levels import plan
 
 AT_ONCE = 64
-"""Cases that are read before they are rehearsed."""
+"""Cases that are read before the first of them is looked at."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsal:
+class EvaluationEstimate:
     """What an evaluation would take."""
 
     cases: int
@@ -47,7 +46,7 @@ class Rehearsal:
     """If every verdict is no, and what is asked only where verdicts are yes."""
     seconds: tuple[float, float]
     """How long the requests take, (at least, at most)."""
-    dearest: tuple[str, Estimate] | None
+    most_expensive: tuple[str, Estimate] | None
     """The metric without which most is saved, and how much of `most`; None for a judge that needs no requests, or where
     leaving out any one metric saves nothing."""
     shared: Mapping[str, tuple[str, ...]]
@@ -65,12 +64,13 @@ class Rehearsal:
     def as_json(self) -> dict[str, Any]:
         """The stable form for machines; prices in US dollars, null if not known."""
         shortest, longest = self.seconds
+        name, saved = self.most_expensive or ("", Estimate())
         return {
             "cases": self.cases,
             "trials": self.trials,
             "least": {**asdict(self.least), "seconds": shortest},
             "most": {**asdict(self.most), "seconds": longest},
-            "dearest": None if self.dearest is None else {"metric": self.dearest[0], **asdict(self.dearest[1])},
+            "dearest": None if self.most_expensive is None else {"metric": name, **asdict(saved)},
             "shared": {step: list(names) for step, names in self.shared.items()},
             "questions": dict(self.questions),
             "remembered": self.remembered,
@@ -79,7 +79,7 @@ class Rehearsal:
         }
 
 
-def rehearse(  # noqa: PLR0913  # what an evaluation takes, and what decides how long it would last
+def estimate_evaluation(  # noqa: PLR0913  # what an evaluation takes, and what decides how long it would last
     cases: Iterable[Case],
     judge: Judge,
     *,
@@ -90,23 +90,23 @@ def rehearse(  # noqa: PLR0913  # what an evaluation takes, and what decides how
     sample: int = 50,
     memory: AnswerMemory | None = None,
     trial: int = 0,
-) -> Rehearsal:
+) -> EvaluationEstimate:
     """Find out what evaluating these cases would take, without asking the judge anything.
 
     Numbers of claims and facts are counted by rules, except for texts whose components are in memory. Requests that
-    fail and are sent again come on top.
+    fail and are sent again are not included.
 
     Args:
         cases: read once, lazily.
-        judge: the one that would be asked; only its `can` and `estimate` are used. What a `Cached` one has in memory
-            is left out by its estimate.
+        judge: the one that would be asked; only its `unsupported_reason` and `estimate` are used. What a `Cached` one
+            has in memory is left out by its estimate.
         metrics: as for `evaluate`.
         also: as for `evaluate`.
         concurrency: how many requests would be in flight, at least 1.
         seconds_per_request: how long one takes.
         sample: on how many cases at most to find out what leaving out a metric saves.
         memory: what the evaluation would remember answers by. What it holds is taken as it is and left out, so that
-            the rehearsal of a run that was cut off tells what is left; and a question that several cases have in common
+            the estimate for a run that was cut off tells what is left; and a question that several cases have in common
             counts once. None for an evaluation without a memory.
         trial: which repetition the answers in memory belong to.
 
@@ -119,163 +119,136 @@ def rehearse(  # noqa: PLR0913  # what an evaluation takes, and what decides how
         raise ConfigError(f"the concurrency is {concurrency}: at least one request must be in flight")
     with suppress(RuntimeError):
         asyncio.get_running_loop()
-        raise ConfigError("an event loop is running here, as in a notebook: rehearse in a thread of its own")
+        raise ConfigError("an event loop is running here, as in a notebook: estimate in a thread of its own")
     metrics = tuple(metrics)
     count = 0
     drawn: list[Case] = []
+    waiting = iter(cases)
     with asyncio.Runner() as runner:
-        stage = Stage(judge, memory, trial)
-        least, most = (_Performance(runner, stage, value, metrics, also) for value in ("yes", "no"))
-        for some in _in_parts(cases):
+        cache = EstimateCache(judge, memory, trial)
+        least, most = (_DryRun(runner, StubJudge(cache, value), metrics, also) for value in ("yes", "no"))
+        while some := list(islice(waiting, AT_ONCE)):
             count += len(some)
-            most.give(some, beside=least.give(some))
-            drawn = heapq.nsmallest(sample, [*drawn, *some], key=_lot)
-            stage.forget()
+            most.run(some, beside=least.run(some))
+            drawn = heapq.nsmallest(sample, [*drawn, *some], key=_sampling_key)
+            cache.forget()
+
+        def taken(chosen: Sequence[Metric]) -> Estimate:
+            dry_run = _DryRun(runner, StubJudge(cache, "no"), chosen, also)
+            dry_run.run(drawn)
+            return dry_run.taken
+
         paid = most.taken.requests > 0 and len(metrics) > 1
-        dearest = _dearest(runner, stage, drawn, metrics, also, count) if paid and drawn else None
-    return Rehearsal(
+        most_expensive = _most_expensive(metrics, taken, count / len(drawn)) if paid and drawn else None
+    return EvaluationEstimate(
         count,
         least.taken,
         most.taken,
         (least.seconds(concurrency, seconds_per_request), most.seconds(concurrency, seconds_per_request)),
-        dearest,
+        most_expensive,
         plan(metrics, also).shared(),
         most.asked,
-        most.remembered,
+        most.stub.remembered,
         concurrency,
         seconds_per_request,
     )
 
 
-def together(trials: Sequence[Rehearsal]) -> Rehearsal:
+def sum_estimates(trials: Sequence[EvaluationEstimate]) -> EvaluationEstimate:
     """What several repetitions of one evaluation take, one after another.
 
     Args:
-        trials: a rehearsal of each, at least one.
+        trials: the estimate of each, at least one.
     """
     first = trials[0]
-    savings = [one.dearest for one in trials if one.dearest]
+    savings = [one.most_expensive for one in trials if one.most_expensive]
     name = savings[0][0] if savings else ""
     return replace(
         first,
         least=sum((one.least for one in trials), Estimate()),
         most=sum((one.most for one in trials), Estimate()),
         seconds=(sum(one.seconds[0] for one in trials), sum(one.seconds[1] for one in trials)),
-        dearest=(name, sum((saved for other, saved in savings if other == name), Estimate())) if savings else None,
+        most_expensive=(name, sum((saved for other, saved in savings if other == name), Estimate()))
+        if savings
+        else None,
         questions=sum((Counter(one.questions) for one in trials), Counter()),
         remembered=sum(one.remembered for one in trials),
         trials=sum(one.trials for one in trials),
     )
 
 
-def _dearest(
-    runner: asyncio.Runner,
-    stage: Stage,
-    cases: Sequence[Case],
-    metrics: Sequence[Metric],
-    also: Sequence[Step],
-    count: int,
+def _most_expensive(
+    metrics: Sequence[Metric], taken: Callable[[Sequence[Metric]], Estimate], scale: float
 ) -> tuple[str, Estimate] | None:
-    """The metric without which these cases take least, and what is saved, scaled to `count` cases."""
+    """The metric without which least is taken, and what is saved, scaled to all cases; None if nothing is."""
 
-    def taken(chosen: Sequence[Metric]) -> Estimate:
-        performance = _Performance(runner, stage, "no", chosen, also)
-        performance.give(cases)
-        return performance.taken
+    def cost(estimate: Estimate) -> tuple[float, int, int]:
+        return estimate.price or 0.0, estimate.tokens_in + estimate.tokens_out, estimate.requests
 
     whole = taken(metrics)
     saved = {m.name: whole - taken([other for other in metrics if other is not m]) for m in metrics}
-    name, most = max(saved.items(), key=lambda item: _dearness(item[1]))
-    scale = count / len(cases)
+    name, most = max(saved.items(), key=lambda item: cost(item[1]))
     found = Estimate(
         round(most.requests * scale),
         round(most.tokens_in * scale),
         round(most.tokens_out * scale),
         None if most.price is None else most.price * scale,
     )
-    return (name, found) if max(_dearness(found)) > 0 else None
-
-
-def _dearness(estimate: Estimate) -> tuple[float, int, int]:
-    return estimate.price or 0.0, estimate.tokens_in + estimate.tokens_out, estimate.requests
+    return (name, found) if max(cost(found)) > 0 else None
 
 
 Batches = list[list[Question]]
 """What is asked about one case, by what is asked together."""
 
 
-def _unasked(own: Batches, others: Batches) -> Iterator[list[Question]]:
-    """What stands in the others' batches alone."""
-    asked = {question for batch in own for question in batch}
-    for batch in others:
-        if left := [question for question in batch if question not in asked]:
-            yield left
+@dataclass(slots=True)
+class _DryRun:
+    """One run of the evaluation with a stub of the judge, and what its questions would take."""
 
+    runner: asyncio.Runner
+    stub: StubJudge
+    metrics: Sequence[Metric]
+    also: Sequence[Step]
+    taken: Estimate = field(default_factory=Estimate)
+    asked: Counter[Kind] = field(default_factory=Counter)
+    levels: int = 0
+    """The most levels of one case that need a request."""
 
-class _Performance:
-    """One run of the evaluation with a stand-in, and what its questions would take."""
-
-    def __init__(
-        self,
-        runner: asyncio.Runner,
-        stage: Stage,
-        value: Answered,
-        metrics: Sequence[Metric],
-        also: Sequence[Step],
-    ) -> None:
-        self.taken = Estimate()
-        self.asked: Counter[Kind] = Counter()
-        self._runner = runner
-        self._stage = stage
-        self._metrics = metrics
-        self._also = also
-        self._stand_in = StandIn(stage, value)
-        self._levels = 0
-
-    @property
-    def remembered(self) -> int:
-        """How many questions were in memory."""
-        return self._stand_in.remembered
-
-    def give(self, cases: Sequence[Case], beside: Sequence[Batches] = ()) -> list[Batches]:
+    def run(self, cases: Sequence[Case], beside: Sequence[Batches] = ()) -> list[Batches]:
         """Run it on these cases, one after another, so that batches can be told apart by case.
 
         Args:
             cases: some more of them.
-            beside: what another performance asked about each; what this one doesn't ask is counted too.
+            beside: what another run asked about each; what this one doesn't ask is counted too.
 
         Returns:
             What this one asked about each.
         """
-        return self._runner.run(self._give(cases, beside))
+        return self.runner.run(self._run(cases, beside))
 
-    async def _give(self, cases: Sequence[Case], beside: Sequence[Batches]) -> list[Batches]:
+    async def _run(self, cases: Sequence[Case], beside: Sequence[Batches]) -> list[Batches]:
         found: list[Batches] = []
         async for _ in evaluate(
-            cases, self._stand_in, metrics=self._metrics, also=self._also, window=1, language=self._stage.language
+            cases, self.stub, metrics=self.metrics, also=self.also, window=1, language=self.stub.cache.language
         ):
             levels = 0
-            own = self._stand_in.batches()
-            for batch in [*own, *(_unasked(own, beside[len(found)]) if beside else ())]:
-                estimate = self._stage.estimate(batch)
+            own = self.stub.batches()
+            asked = {question for batch in own for question in batch}
+            others = ([q for q in batch if q not in asked] for batch in (beside[len(found)] if beside else ()))
+            for batch in [*own, *filter(None, others)]:
+                estimate = self.stub.cache.estimate(batch)
                 self.taken += estimate
                 self.asked.update(question.kind for question in batch)
                 levels += estimate.requests > 0
-            self._levels = max(self._levels, levels)
+            self.levels = max(self.levels, levels)
             found.append(own)
         return found
 
     def seconds(self, concurrency: int, each: float) -> float:
         """How long the requests take; those of one case's levels wait for each other."""
-        return max(self.taken.requests / concurrency, self._levels) * each
+        return max(self.taken.requests / concurrency, self.levels) * each
 
 
-def _in_parts(cases: Iterable[Case]) -> Iterator[list[Case]]:
-    waiting = iter(cases)
-    while some := list(islice(waiting, AT_ONCE)):
-        yield some
-
-
-def _lot(case: Case) -> bytes:
+def _sampling_key(case: Case) -> bytes:
     """What decides whether a case is in the sample: nothing but its id."""
     return hashlib.blake2b(case.id.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -1,151 +1,190 @@
-"""Labelled rows in, predictions out: the judge measured from outside, by the path that an evaluation takes."""
+"""Labelled rows in, predictions out: how a judge is measured from outside, by the path that an evaluation takes.
+
+Tasks and fields are those of a labelled row (`claim`, `sources`, `query`, `text`, `question`, `a`, `b`, `truth`,
+`response`); fields that tell where a row comes from are never read.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import gzip
-import io
-import json
-import sys
-import zlib
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from itertools import islice
-from pathlib import Path
-from typing import Any, TextIO
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, get_args
 
 from ragtriage.core import questions as ask
-from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.core.json_values import BrokenJson, parse
+from ragtriage.core.errors import InputError
 from ragtriage.core.questions import Question
-from ragtriage.core.verdicts import Failure, Verdict
-from ragtriage.evaluation.question_rows import TASKS, predict
+from ragtriage.core.verdicts import Answer, Component, Failure, Verdict
 from ragtriage.judges.protocol import Judge
+from ragtriage.planning.relations import NOTHING
 
-Row = dict[str, Any]
-
+Task = Literal["supported", "essential", "relevant", "answered", "similar", "same-answer"]
+TASKS: tuple[Task, ...] = get_args(Task)
+Row = Mapping[str, Any]
 BATCH = 256
 """Rows that are asked about together: enough for full batches, little enough for a bounded memory."""
-
-UNITS: dict[str, tuple[str, Callable[[str], Question]]] = {
-    "claims": ("response", ask.claims),
-    "questions": ("query", ask.questions),
-    "sentences": ("response", ask.sentences),
-}
-"""What can be split → the field that is read where there is no `text`, and how to ask."""
+_QUESTION_MARK = "Question:"
+"""What stands before the last message of a conversation in a row's `question`."""
 
 
-def ask_rows(task: str, rows: Path, out: Path, judge: Judge) -> None:
-    """Write one prediction for every row.
+def _text(row: Row, *names: str) -> str:
+    """The first of these fields that is there.
 
     Raises:
-        ConfigError: the task isn't known.
-        InputError: the file can't be read, or the other one not be written.
+        InputError: none is there, or it isn't a text.
     """
-    known = next((name for name in TASKS if name == task), None)
-    if known is None:
-        raise ConfigError(f"there is no task {task!r}: use one of {', '.join(TASKS)}")
-    _through(
-        rows, out, lambda batch: predict(judge, known, batch), {"verdict": None, "confidence": None, "score": None}
-    )
+    for name in names:
+        if name in row:
+            if not isinstance(row[name], str):
+                raise InputError(f"`{name}` must be a text, not {type(row[name]).__name__}")
+            return str(row[name])
+    raise InputError(f"the row has no `{names[0]}`")
 
 
-def split_rows(unit: str, rows: Path, out: Path, judge: Judge) -> None:
-    """Write the components of every row's text.
+def _texts(row: Row, *names: str) -> tuple[str, ...]:
+    """The first of these fields as a list of texts; a single text is a list of one."""
+    value = next((row[name] for name in names if name in row), None)
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, Sequence) or not all(isinstance(one, str) for one in value):
+        raise InputError(f"`{names[0]}` must be a list of texts")
+    return tuple(value)
+
+
+def decompositions_of(task: Task, row: Row) -> tuple[Question, ...]:
+    """What must be broken into components before the row's questions can be written."""
+    if task == "supported":
+        claim = _text(row, "claim")
+        return (ask.sentences(claim), ask.claims(claim, str(row.get("query") or "")))
+    if task == "similar" and "response" in row:
+        return (ask.sentences(_text(row, "response")),)
+    return ()
+
+
+def questions_of(task: Task, row: Row, parts: Sequence[Sequence[Component]] = ()) -> tuple[Question, ...]:
+    """The row's questions.
+
+    Args:
+        task: what is asked.
+        row: the row's fields.
+        parts: what `decompositions_of` gave, in its order.
+
+    Returns:
+        None at all if there is nothing to judge: a response without a claim, or of a single sentence for `similar`.
 
     Raises:
-        ConfigError: the unit isn't known.
-        InputError: the file can't be read.
+        InputError: a field is missing or of the wrong type.
     """
-    if unit not in UNITS:
-        raise ConfigError(f"nothing is split into {unit!r}: use one of {', '.join(UNITS)}")
-    _through(rows, out, lambda batch: _split(judge, unit, batch), {"components": None})
+    match task:
+        case "supported":
+            return _supported(row, parts)
+        case "essential" | "relevant":
+            write = ask.essential if task == "essential" else ask.relevant
+            return (
+                write(
+                    _text(row, "query", "question"),
+                    _text(row, "text"),
+                    str(row.get("response") or row.get("context") or ""),
+                ),
+            )
+        case "answered":
+            whole = _text(row, "question", "query")
+            _, mark, question = whole.rpartition(_QUESTION_MARK)
+            return (ask.answered(question.strip(), _texts(row, "sources"), whole.strip() if mark else ""),)
+        case "same-answer":
+            return (ask.same_answer(_text(row, "query", "question"), _texts(row, "truth"), _text(row, "response")),)
+        case "similar":
+            if "response" not in row:
+                return (ask.similarity(_text(row, "a"), (_text(row, "b"),)),)
+            sentences = tuple(part.text for part in parts[0])
+            return tuple(ask.similarity(s, sentences, i) for i, s in enumerate(sentences)) if len(sentences) > 1 else ()
 
 
-async def _split(judge: Judge, unit: str, rows: list[Row]) -> list[Row]:
-    field, write = UNITS[unit]
-    out: list[Row] = [{"id": row.get("id")} for row in rows]
-    texts: dict[int, str] = {}
-    for i, row in enumerate(rows):
-        text = row.get("text", row.get(field))
-        if isinstance(text, str):
-            texts[i] = text
-        else:
-            out[i] |= {"components": None, "error": f"the row has no text under 'text' or {field!r}"}
-    places = list(texts)
-    async for position, answer in judge.ask([write(texts[i]) for i in places]):
-        match answer:
-            case Failure(cause=cause):
-                out[places[position]] |= {"components": None, "error": cause}
-            case Verdict():
-                out[places[position]] |= {"components": None, "error": "the judge gave a verdict"}
-            case components:
-                out[places[position]]["components"] = [
-                    {"text": c.text, "start": c.span[0] if c.span else None, "end": c.span[1] if c.span else None}
-                    for c in components
-                    if not c.remark
-                ]
-    return out
+def _supported(row: Row, parts: Sequence[Sequence[Component]]) -> tuple[Question, ...]:
+    """One question a claim: the text if it is one sentence, else what it was broken into; none about a remark."""
+    claim, sources, query = _text(row, "claim"), _texts(row, "sources"), str(row.get("query") or "")
+    sentences, claims = parts
+    if not claim.strip():
+        return ()
+    if len(sentences) <= 1 and not (claims and all(one.remark for one in claims)):
+        return (ask.supported(claim, sources, query),)
+    return tuple(ask.supported(one.text, sources, query, claim) for one in claims if not one.remark)
 
 
-def _through(rows: Path, out: Path, work: Callable[[list[Row]], Any], unreadable: Row) -> None:
-    """Read rows, have batches of them worked on and write what comes, in order; `unreadable` is a broken row's form."""
-    with _writing(out, rows) as target, asyncio.Runner() as runner:
-        reading = _read(rows)
-        while batch := list(islice(reading, BATCH)):
-            done = iter(runner.run(work([row for row in batch if not isinstance(row, str)])))
-            for row in batch:
-                line = {"id": None, **unreadable, "error": row} if isinstance(row, str) else next(done)
-                target.write(json.dumps(line, ensure_ascii=False) + "\n")
+def score_of(task: Task, answers: Sequence[Answer]) -> dict[str, Any]:
+    """The prediction for one row: `verdict`, `confidence`, `score`, the probability of yes, and whether it is `sure`.
+
+    The least supported claim decides for `supported`, the closest pair for `similar`. A failure gives a score of None
+    and an `error`. A text without a claim has nothing that isn't supported; one sentence repeats nothing.
+    """
+    failed = next((answer for answer in answers if isinstance(answer, Failure)), None)
+    if failed is not None:
+        return {"verdict": None, "confidence": None, "score": None, "error": failed.cause}
+    verdicts = [answer for answer in answers if isinstance(answer, Verdict)]
+    pick: Callable[..., Verdict] = min if task == "supported" else max
+    untold = Verdict("yes", 1.0) if task == "supported" else Verdict("no", 0.0)
+    verdict = pick(verdicts, key=probability) if verdicts else untold
+    return {
+        "verdict": verdict.value,
+        "confidence": verdict.confidence,
+        "score": probability(verdict),
+        "sure": verdict.sure,
+    }
 
 
-@contextmanager
-def _writing(out: Path, rows: Path) -> Iterator[TextIO]:
-    # half a surrogate pair, which no UTF-8 can hold, becomes the escape that JSON has for it
-    if str(out) == "-":
-        if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
-        yield sys.stdout
-        return
-    if out.exists() and rows.exists() and out.samefile(rows):
-        raise InputError(f"{out} is the file that is read: name another one with -o")
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        whole = out.is_file() or not out.exists()
-        part = out.with_name(out.name + ".part") if whole else out  # what was there stays until all is written
-        try:
-            with part.open("w", encoding="utf-8", errors="backslashreplace") as target:
-                yield target
-            if whole:
-                part.replace(out)
-        finally:
-            if whole:
-                part.unlink(missing_ok=True)
-    except OSError as error:
-        raise InputError(f"{out} can't be written: {error.strerror or error}") from error
+def probability(verdict: Verdict) -> float:
+    """The probability of yes.
+
+    A similarity's score is a cosine, so confidence is read first; a judge that gives neither is taken at its word.
+    """
+    if verdict.confidence is not None and verdict.value != "unknown":
+        return verdict.confidence if verdict.value == "yes" else 1.0 - verdict.confidence
+    if verdict.score is not None:
+        return verdict.score
+    return {"yes": 1.0, "no": 0.0, "unknown": 0.5}[verdict.value]
 
 
-def _read(path: Path) -> Iterator[Row | str]:
-    """The rows of a JSONL file; of one that can't be read, what is wrong with it."""
-    try:
-        if str(path) == "-":
-            yield from _rows(sys.stdin.buffer)
-            return
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
-            yield from _rows(lines)
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path} can't be read: {error}") from error
+async def predict(judge: Judge, task: Task, rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Ask a judge about rows, all at once; one prediction a row, in order, with the row's `id`.
+
+    A row that can't be read gets an `error` and the others go on.
+
+    Raises:
+        JudgeError: the judge can't work at all.
+    """
+    failed: dict[int, Failure] = {}
+
+    def written(write: Callable[[int, Row], tuple[Question, ...]]) -> list[tuple[Question, ...]]:
+        found: list[tuple[Question, ...]] = []
+        for i, row in enumerate(rows):
+            try:
+                found.append(() if i in failed else write(i, row))
+            except InputError as error:
+                failed[i] = Failure(str(error))
+                found.append(())
+        return found
+
+    parts = await _asked(judge, written(lambda _, row: decompositions_of(task, row)))
+    failed |= {i: answer for i, answers in enumerate(parts) for answer in answers if isinstance(answer, Failure)}
+    second = written(lambda i, row: questions_of(task, row, [a for a in parts[i] if isinstance(a, tuple)]))
+    answered = await _asked(judge, second)
+    return [
+        {"id": row.get("id"), **score_of(task, [failed[i]] if i in failed else answered[i])}
+        for i, row in enumerate(rows)
+    ]
 
 
-def _rows(lines: Iterable[bytes]) -> Iterator[Row | str]:
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            row = parse(line.removeprefix(b"\xef\xbb\xbf").decode())
-        except UnicodeDecodeError:
-            yield f"line {number} is not UTF-8"
-        except BrokenJson as error:
-            yield f"line {number} is broken JSON at column {error.at + 1}: {error.reason}"
-        else:
-            yield row if isinstance(row, dict) else f"line {number} is not a JSON object"
+async def _asked(judge: Judge, questions: Sequence[Sequence[Question]]) -> list[list[Answer]]:
+    """The answers in the shape of the questions; what has no text is no without asking, as in an evaluation."""
+    flat = [question for some in questions for question in some]
+    answers: list[Answer] = [NOTHING if _blank(q) else Failure("the judge gave no answer") for q in flat]
+    places = [i for i, question in enumerate(flat) if not _blank(question)]
+    async for at, answer in judge.ask([flat[i] for i in places]):
+        answers[places[at]] = answer
+    left = iter(answers)
+    return [[next(left) for _ in some] for some in questions]
+
+
+def _blank(question: Question) -> bool:
+    """Whether there is no text that could support, answer or hold anything."""
+    if question.kind in {"supported", "answered"}:
+        return not any(text.strip() for text in question.evidence)
+    return question.kind in {"essential", "relevant", "same_answer"} and not question.subject.strip()

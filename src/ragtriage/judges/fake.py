@@ -5,11 +5,20 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import TypedDict, Unpack
 
 from ragtriage.core.errors import JudgeError
 from ragtriage.core.questions import DECOMPOSITIONS, KINDS, Kind, Question
 from ragtriage.core.verdicts import Answer, Answered, Component, Components, Failure, Verdict
 from ragtriage.judges.protocol import Estimate
+
+
+class _Given(TypedDict, total=False):
+    name: str
+    version: str
+    shuffled: int | None
+    delay: float | None
+    cannot: Mapping[str, str] | None
 
 
 class FakeJudge:
@@ -61,11 +70,7 @@ class FakeJudge:
         verdicts: Mapping[tuple[str, ...], Answered | Verdict | Failure] | None = None,
         *,
         default: Answered | Verdict | None = None,
-        name: str = "fake",
-        version: str = "1",
-        shuffled: int | None = None,
-        delay: float | None = None,
-        cannot: Mapping[str, str] | None = None,
+        **given: Unpack[_Given],
     ) -> FakeJudge:
         """A judge from simple tables.
 
@@ -76,11 +81,7 @@ class FakeJudge:
             verdicts: (kind, subject) → verdict; (kind, subject, evidence, …) where it depends on what the subject is
                 held against, which goes first. A bare value stands for a verdict without score and confidence.
             default: the verdict on all others; None makes them failures.
-            name: see the class; so are `version`, `shuffled`, `delay` and `cannot`.
-            version: see the class.
-            shuffled: see the class.
-            delay: see the class.
-            cannot: see the class.
+            **given: `name`, `version`, `shuffled`, `delay` and `cannot` of the class.
         """
         split = components or {}
         table = verdicts or {}
@@ -96,7 +97,7 @@ class FakeJudge:
                 return Failure(f"the table has no verdict for {question.kind}({question.subject!r})")
             return Verdict(found) if isinstance(found, str) else found
 
-        return cls(answer, name=name, version=version, shuffled=shuffled, delay=delay, cannot=cannot)
+        return cls(answer, **given)
 
     def name(self) -> str:
         """The name that it was given."""
@@ -119,11 +120,7 @@ class FakeJudge:
         return Estimate(requests=len(questions), tokens_in=tokens, tokens_out=10 * len(questions))
 
     async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
-        """See `ragtriage.judges.protocol.Judge`.
-
-        Raises:
-            JudgeError: the function raised it.
-        """
+        """See `ragtriage.judges.protocol.Judge`."""
         self.asked += questions
         self.batches.append(tuple(questions))
         order = list(range(len(questions)))

@@ -30,16 +30,18 @@ class Estimate:
     """In US dollars; None if the price of the model isn't known."""
 
     def __add__(self, other: Estimate) -> Estimate:
-        price = None if self.price is None or other.price is None else self.price + other.price
-        return Estimate(
-            self.requests + other.requests, self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out, price
-        )
+        return self._with(other, 1)
 
     def __sub__(self, other: Estimate) -> Estimate:
         """What is saved by asking less; the price is None if either isn't known."""
-        price = None if self.price is None or other.price is None else self.price - other.price
+        return self._with(other, -1)
+
+    def _with(self, other: Estimate, sign: int) -> Estimate:
         return Estimate(
-            self.requests - other.requests, self.tokens_in - other.tokens_in, self.tokens_out - other.tokens_out, price
+            self.requests + sign * other.requests,
+            self.tokens_in + sign * other.tokens_in,
+            self.tokens_out + sign * other.tokens_out,
+            None if self.price is None or other.price is None else self.price + sign * other.price,
         )
 
 

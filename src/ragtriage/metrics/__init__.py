@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Metric
-from ragtriage.metrics import own
+from ragtriage.metrics import custom_metrics
 from ragtriage.metrics.citations import citation_groundedness, citation_precision, citation_recall
 from ragtriage.metrics.generator import claim_relevancy, hallucination, query_similarity
 from ragtriage.metrics.groundedness import groundedness
@@ -93,30 +93,30 @@ def metric_named(name: str, metrics: Sequence[Metric] = ()) -> Metric | None:
 
 
 def metrics_named(names: Iterable[str]) -> tuple[Metric, ...]:
-    """The metrics that these names stand for, each once, in the order of METRICS, then those of one's own.
+    """The metrics that these names stand for, each once, in the order of METRICS, then custom ones.
 
     Args:
         names: names of metrics or groups; one that starts with `-` takes a metric or group out. Some may carry a value:
             `self_distinctness(threshold=0.9)`, or `none` for the continuous form; `query_similarity(n=5)`;
-            `retrieval_recall(k=5)`. A metric of one's own is named with its place, `my_metrics.py:name` or
+            `retrieval_recall(k=5)`. A custom metric is named with its place, `my_metrics.py:name` or
             `my_package.module:name`, or by its bare name where an installed package offers it (see
-            `ragtriage.metrics.own`); to take it out, its name is enough.
+            `ragtriage.metrics.custom_metrics`); to take it out, its name is enough.
 
     Raises:
-        ConfigError: a name isn't known; says which names are near, or what another tool means by it; a metric of one's
-            own can't be loaded, two have one name, or none is left.
+        ConfigError: a name isn't known (says which names are near, or what another tool means by it), a custom metric
+            can't be loaded, two have one name, or none is left.
     """
     given = [name.strip() for name in names if name.strip()]
     if given and all(name.startswith("-") for name in given):
         given = ["thelma", *given]
-    mine = own.names_in(given)
+    mine = custom_metrics.names_in(given)
     chosen: dict[str, Metric] = {}
     left_out: set[str] = set()
     for name in given or ["thelma"]:
         bare = name.removeprefix("-").strip()
         out = name.startswith("-")
-        if out and (own.is_place(bare) or bare in mine):
-            left_out.add(own.name_in(bare))
+        if out and (custom_metrics.is_location(bare) or bare in mine):
+            left_out.add(custom_metrics.name_in(bare))
             continue
         found = _named(bare)
         if out:
@@ -151,9 +151,9 @@ def _named(name: str) -> tuple[Metric, ...]:
     if found:
         return (found,)
     taken = [*_BY_NAME, *OTHER_NAMES, *GROUPS]
-    if own.is_place(name):
-        return (own.metric_at(name, taken),)
-    installed = own.installed()
+    if custom_metrics.is_location(name):
+        return (custom_metrics.metric_at(name, taken),)
+    installed = custom_metrics.installed()
     if name in installed:
-        return (own.offered_by(installed[name], taken),)
+        return (custom_metrics.offered_by(installed[name], taken),)
     raise ConfigError(unknown(name, [*taken, *installed]))

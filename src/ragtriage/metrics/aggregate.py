@@ -95,7 +95,7 @@ def cosines_of(cells: Sequence[Cell]) -> list[float] | Undefined:
     return found or Undefined("the judge gave no similarities")
 
 
-def both(*cells: Cell) -> Cell:
+def conjunction(*cells: Cell) -> Cell:
     """The cell that decides whether all hold: no > failure > unknown > yes; among equals the first.
 
     None (not asked) counts as no: what wasn't asked had no need to be.
@@ -106,7 +106,7 @@ def both(*cells: Cell) -> Cell:
     return [*order, *cells][0]
 
 
-def turned(cell: Cell) -> Cell:
+def negated(cell: Cell) -> Cell:
     """The verdict on the opposite; what is unknown or failed stays so."""
     if not isinstance(cell, Verdict) or cell.value == "unknown":
         return cell

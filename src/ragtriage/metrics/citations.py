@@ -7,8 +7,19 @@ from types import MappingProxyType
 
 from ragtriage.core.metric import metric
 from ragtriage.core.steps import Match, OnlyWhere, only_where_not
-from ragtriage.core.verdicts import Cell, Component, Failure, Outcome, Score, Undefined, Verdict, Verdicts, highest
-from ragtriage.metrics.aggregate import share
+from ragtriage.core.verdicts import (
+    Cell,
+    Component,
+    Failure,
+    Outcome,
+    Score,
+    Undefined,
+    Verdict,
+    Verdicts,
+    highest,
+    is_yes,
+)
+from ragtriage.metrics.aggregate import negated, share
 from ragtriage.metrics.decompositions import SEGMENTS
 
 ROUND_ONE = Match(SEGMENTS, "supported", "cited sources")
@@ -111,7 +122,7 @@ def kind_of(segment: Component, cell: Cell, elsewhere: Cell) -> str:
         return ""
     if any(not citation.sources for citation in segment.citations):
         return "dangling"
-    found = _is(elsewhere, "yes")
+    found = is_yes(elsewhere)
     if segment.citations:
         return "misattributed" if found else "unsupported"
     return "unattributed" if found else "uncited"
@@ -126,23 +137,13 @@ def _needed(together: Cell, own: Cell, others: Cell, best: Cell) -> Cell:
         others: on all but this one; None where that wasn't asked.
         best: the highest on any citation alone.
     """
-    if _is(own, "yes") or isinstance(own, Failure):
+    if is_yes(own) or isinstance(own, Failure):
         return own
-    if not _is(together, "yes"):
+    if not is_yes(together):
         return together
-    if _is(best, "yes"):
+    if is_yes(best):
         return own  # another one supports it alone, so this one can be spared
-    if isinstance(others, Verdict) and others.value != "unknown":
-        return replace(others, value="no" if others.value == "yes" else "yes", score=_turned(others.score))
-    return others or own
-
-
-def _is(cell: Cell, value: str) -> bool:
-    return isinstance(cell, Verdict) and cell.value == value
-
-
-def _turned(score: float | None) -> float | None:
-    return None if score is None else 1.0 - score
+    return negated(others) or own
 
 
 def _citation(segment: Component, place: int) -> Component:

@@ -1,4 +1,4 @@
-"""A metric's definition as data, so that a run can show a metric of one's own also when its file is gone."""
+"""A metric's definition as data, so that a run can show a custom metric also when its file is gone."""
 
 from __future__ import annotations
 
@@ -19,36 +19,27 @@ _CLASS = "is"
 """Under which a stored step has the name of its class; no field is called so."""
 
 
-def written(metric: Metric) -> dict[str, Any]:
+def definition_of(metric: Metric) -> dict[str, Any]:
     """Everything about a metric but how it is computed; of JSON's types."""
-    return {
-        "name": metric.name,
-        "title": metric.title,
-        "better": metric.better,
-        "range": list(metric.range),
-        "fault": metric.fault,
-        "kinds": dict(metric.kinds),
-        "about": metric.about,
-        "origin": metric.origin,
-        "needs": {name: _written_step(step) for name, step in metric.needs.items()},
-    }
+    found = {field.name: getattr(metric, field.name) for field in fields(Metric) if field.name != "compute"}
+    needs = {name: _written_step(step) for name, step in metric.needs.items()}
+    return {**found, "range": list(metric.range), "kinds": dict(metric.kinds), "needs": needs}
 
 
-def read(definition: Mapping[str, Any]) -> Metric:
-    """Undo `written`. The metric shows what was stored; called, it is undefined, since its function isn't stored."""
+def metric_from(definition: Mapping[str, Any]) -> Metric:
+    """Undo `definition_of`. The metric shows what was stored; called, it is undefined, as its function isn't stored."""
 
     def compute(**_: Verdicts) -> Outcome:
         origin = definition["origin"] or definition["name"]
         return Undefined(f"{origin} isn't loaded here: evaluate with --metrics to compute it")
 
     bottom, top = definition["range"]
-    told = {key: definition[key] for key in ("name", "title", "better", "fault", "kinds", "about", "origin")}
-    return Metric(needs=needs_in(definition), compute=compute, range=(bottom, top), **told)
+    return Metric(**{**definition, "needs": needs_in(definition), "range": (bottom, top)}, compute=compute)
 
 
 def named_only(name: str) -> Metric:
     """A metric of which nothing but its name was stored."""
-    return read(written(Metric(name, name, {}, share)))
+    return metric_from(definition_of(Metric(name, name, {}, share)))
 
 
 def needs_in(definition: Mapping[str, Any]) -> dict[str, Step]:
@@ -57,7 +48,7 @@ def needs_in(definition: Mapping[str, Any]) -> dict[str, Step]:
 
 
 def version_of(metric: Metric) -> str:
-    """A digest that changes when a metric of one's own does: its definition, and the file that its function stands in.
+    """A digest that changes when a custom metric does: its definition, and the file that its function stands in.
 
     What that file imports isn't looked into. Of a function without a file (a notebook's) it is the compiled code.
     """
@@ -66,7 +57,7 @@ def version_of(metric: Metric) -> str:
         text = Path(code.co_filename).read_bytes() if code else b""
     except OSError:
         text = repr((code.co_code, code.co_consts, code.co_names)).encode() if code else b""
-    definition = json.dumps({**written(metric), "origin": ""}, sort_keys=True)
+    definition = json.dumps({**definition_of(metric), "origin": ""}, sort_keys=True)
     return hashlib.blake2b(definition.encode() + text, digest_size=8).hexdigest()
 
 

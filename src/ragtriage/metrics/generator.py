@@ -5,6 +5,8 @@ The source of all formulas is *RAG Generator Evaluation Metrics* by Kalyan KS. I
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ragtriage.core.metric import Metric, metric
 from ragtriage.core.steps import Match
 from ragtriage.core.verdicts import Outcome, Verdicts
@@ -60,16 +62,10 @@ def query_similarity_of(n: int) -> Metric:
     Args:
         n: how many, at least 1.
     """
-
-    @metric(
-        title=f"{query_similarity.title} ({n})",
-        range=query_similarity.range,
-        fault=query_similarity.fault,
+    return replace(
+        query_similarity,
         name=f"{query_similarity.name}(n={n})",
-        likeness=likeness_of(n),
+        title=f"{query_similarity.title} ({n})",
+        needs={"likeness": likeness_of(n)},
+        compute=lambda likeness: mean_cosine(likeness.components, likeness.best(), n),
     )
-    def similarity(likeness: Verdicts) -> Outcome:
-        """How close the questions that the response would answer are to the one that was asked."""
-        return mean_cosine(likeness.components, likeness.best(), n)
-
-    return similarity

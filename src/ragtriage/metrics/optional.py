@@ -1,4 +1,4 @@
-"""Which further metrics a file allows, by what its rows carry beside query, sources and response."""
+"""Metrics that need optional data: which of them a file allows, by what its rows hold."""
 
 from __future__ import annotations
 
@@ -14,62 +14,68 @@ def _cites(case: Case) -> bool:
     return bool(case.sources) and bool(find_marks(case.response or "", ids, case.citation_mark))
 
 
-class Carried(NamedTuple):
-    """Something that rows may carry."""
+class OptionalData(NamedTuple):
+    """Something that rows may hold beside query, sources and response."""
 
     words: str
     groups: tuple[str, ...]
     """The groups of metrics that need it."""
-    there: Callable[[Case], bool]
+    present: Callable[[Case], bool]
     field: str = ""
     """The field of a file that shows it before a row is read; empty if none does."""
-    unasked: str = ""
+    default_group: str = ""
     """The group that is computed where nobody names metrics, as long as it costs nothing; empty for none."""
-    asks: bool = True
+    asks_judge: bool = True
     """Whether that group asks a judge."""
 
 
-CARRIED: tuple[Carried, ...] = (
-    Carried("a reference", ("generator", "reference"), lambda case: bool(case.reference), "reference", "reference"),
-    Carried("samples of the response", ("samples",), lambda case: bool(case.samples), "samples", "samples"),
-    Carried(
+OPTIONAL_DATA: tuple[OptionalData, ...] = (
+    OptionalData(
+        "a reference", ("generator", "reference"), lambda case: bool(case.reference), "reference", "reference"
+    ),
+    OptionalData("samples of the response", ("samples",), lambda case: bool(case.samples), "samples", "samples"),
+    OptionalData(
         "ids of relevant sources",
         ("retrieval",),
         lambda case: case.relevant_ids is not None,
         "relevant_ids",
         "retrieval",
-        asks=False,
+        asks_judge=False,
     ),
-    Carried("responses with citation marks", ("citations",), _cites),
+    OptionalData("responses with citation marks", ("citations",), _cites),
 )
-"""What THELMA's metrics have no use for."""
+"""What only further metrics than THELMA's need."""
 
 
-def carried_by(case: Case) -> Iterator[str]:
-    """The words for everything that a case carries."""
-    return (carried.words for carried in CARRIED if carried.there(case))
+def optional_data_of(case: Case) -> Iterator[str]:
+    """The words for all optional data that a case holds."""
+    return (data.words for data in OPTIONAL_DATA if data.present(case))
 
 
-def groups_unasked(fields: Collection[str], *, paid: bool) -> tuple[str, ...]:
+def default_groups(fields: Collection[str], *, paid: bool) -> tuple[str, ...]:
     """The groups that are computed beside THELMA's where nobody names metrics, as the file has the fields for them.
 
     Args:
         fields: those that the file has.
         paid: whether the judge costs money; then only groups that ask no judge are computed.
     """
-    return tuple(c.unasked for c in CARRIED if c.unasked and c.field in fields and not (paid and c.asks))
+    return tuple(
+        data.default_group
+        for data in OPTIONAL_DATA
+        if data.default_group and data.field in fields and not (paid and data.asks_judge)
+    )
 
 
-def offer(rows: Mapping[str, int], computed: Sequence[str]) -> str:
+def suggest_metrics(rows: Mapping[str, int], computed: Sequence[str]) -> str:
     """Which further metrics could be computed, and what to type for them; empty if none.
 
     Args:
-        rows: words of `CARRIED` → how many rows carry it.
+        rows: words of `OPTIONAL_DATA` → how many rows have it.
         computed: the groups that are computed.
     """
-    found = [c for c in CARRIED if rows.get(c.words) and not set(c.groups) <= set(computed)]
+    found = [data for data in OPTIONAL_DATA if rows.get(data.words) and not set(data.groups) <= set(computed)]
     if not found:
         return ""
-    counts = ", ".join(f"{c.words} ({rows[c.words]:,})" for c in found)
-    groups = dict.fromkeys((*computed, *(group for c in found for group in c.groups)))
+    counts = ", ".join(f"{data.words} ({rows[data.words]:,})" for data in found)
+    groups = dict.fromkeys((*computed, *(group for data in found for group in data.groups)))
     return f"rows carry {counts}: for the metrics that need it add --metrics {','.join(groups)}"

@@ -1,8 +1,8 @@
-"""What other tools' metrics are called, which of ours is nearest, and what differs: an answer for who comes from there.
+"""What other tools call their metrics, which of ours is nearest, and what differs, for users who come from them.
 
 The table is `other_tools.toml`. Names and definitions are those of the public documentation of RAGAs 0.4 (with names
 of 0.1 to 0.3 that are still met), DeepEval 4.3, TruLens 2.10, RAGChecker 0.1 and the model-graded assertions of
-promptfoo (2026). The same word mostly means something else: only `faithfulness` is another name of ours too.
+promptfoo (2026). The same word mostly means something else; only `faithfulness` means the same here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Foreign:
+class OtherMetric:
     """One metric of another tool."""
 
     tool: str
@@ -36,11 +36,13 @@ class Foreign:
 
 
 @cache
-def others() -> tuple[Foreign, ...]:
+def others() -> tuple[OtherMetric, ...]:
     """The table."""
     read = tomllib.loads(files(__package__).joinpath("other_tools.toml").read_text("utf-8"))
     return tuple(
-        Foreign(row["tool"], tuple(row["names"]), tuple(row["nearest"]), YOURS if row.get("own") else row["differs"])
+        OtherMetric(
+            row["tool"], tuple(row["names"]), tuple(row["nearest"]), YOURS if row.get("own") else row["differs"]
+        )
         for row in read["metric"]
     )
 
@@ -72,7 +74,7 @@ def named_elsewhere(name: str, known: Collection[str]) -> str:
     return " ".join(f"In {' and '.join(tools)} {answer}." for answer, tools in list(said.items())[:MOST])
 
 
-def _rows(name: str) -> list[Foreign]:
+def _rows(name: str) -> list[OtherMetric]:
     """The rows with this name; where a tool's own name stands in front, that tool's."""
     found = [other for other in others() if spelling(name) in map(spelling, other.names)]
     if found or not (tool := _TOOL.match(name)):
@@ -81,7 +83,7 @@ def _rows(name: str) -> list[Foreign]:
     return [other for other in found if other.tool.lower() == tool[1].lower()] or found
 
 
-def _answer(other: Foreign, known: Collection[str], k: str) -> str:
+def _answer(other: OtherMetric, known: Collection[str], k: str) -> str:
     cut = "" if not k else "(k=…)" if k == "k" else f"(k={k})"
     near = [name + cut * name.startswith("retrieval_") for name in other.nearest if name in known]
     return f"{other.differs}; the nearest here: {', '.join(near)}" if near else other.differs

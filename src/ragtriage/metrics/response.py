@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ragtriage.core.metric import Metric, metric
 from ragtriage.core.steps import Match
 from ragtriage.core.verdicts import Outcome, Score, Undefined, Verdicts
@@ -35,41 +37,6 @@ def response_query_coverage(answered: Verdicts) -> Outcome:
     return share(answered.components, answered.best())
 
 
-def self_distinctness_at(threshold: float | None) -> Metric:
-    """Self-distinctness with a threshold of one's own.
-
-    Equation 7 as printed sums over pairs and divides by the number of sentences; the paper's worked example A.5 takes a
-    sentence's best match, and so does this.
-
-    Args:
-        threshold: a sentence whose highest cosine to another is at or above it counts as a repeat; None for the
-            continuous form, the mean of 1 − highest cosine, each clipped to [0, 1].
-    """
-    label = "none" if threshold is None else f"{threshold:g}"
-
-    @metric(
-        title=f"No repetition ({label})",
-        fault="said twice",
-        name=f"self_distinctness(threshold={label})",
-        repeated=REPEATED,
-    )
-    def distinct(repeated: Verdicts) -> Outcome:
-        """The share of the response's sentences that don't repeat another one."""
-        cells = repeated.best()
-        cosines = cosines_of(cells)
-        if isinstance(cosines, Undefined):
-            return cosines
-        if threshold is None:
-            values = [min(1.0, max(0.0, 1.0 - cosine)) for cosine in cosines]
-        else:
-            values = [float(cosine < threshold) for cosine in cosines]
-        return Score(
-            sum(values) / len(values), len(values), len(cells) - len(values), parts(repeated.components, cells, "no")
-        )
-
-    return distinct
-
-
 @metric(title="No repetition", fault="said twice", repeated=REPEATED)
 def self_distinctness(repeated: Verdicts) -> Outcome:
     """The share of the response's sentences that don't repeat another one.
@@ -80,3 +47,35 @@ def self_distinctness(repeated: Verdicts) -> Outcome:
     response or a sentence. Source: THELMA, equation 7 as its example A.5 applies it.
     """
     return share(repeated.components, repeated.best(), good="no")
+
+
+def self_distinctness_at(threshold: float | None) -> Metric:
+    """Self-distinctness with another threshold.
+
+    Equation 7 as printed sums over pairs and divides by the number of sentences; the paper's worked example A.5 takes a
+    sentence's best match, and so does this.
+
+    Args:
+        threshold: a sentence whose highest cosine to another is at or above it counts as a repeat; None for the
+            continuous form, the mean of 1 − highest cosine, each clipped to [0, 1].
+    """
+    label = "none" if threshold is None else f"{threshold:g}"
+
+    def distinct(repeated: Verdicts) -> Outcome:
+        cells = repeated.best()
+        cosines = cosines_of(cells)
+        if isinstance(cosines, Undefined):
+            return cosines
+        if threshold is None:
+            values = [min(1.0, max(0.0, 1.0 - cosine)) for cosine in cosines]
+        else:
+            values = [float(cosine < threshold) for cosine in cosines]
+        judged = parts(repeated.components, cells, "no")
+        return Score(sum(values) / len(values), len(values), len(cells) - len(values), judged)
+
+    return replace(
+        self_distinctness,
+        name=f"{self_distinctness.name}(threshold={label})",
+        title=f"{self_distinctness.title} ({label})",
+        compute=distinct,
+    )

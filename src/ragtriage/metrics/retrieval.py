@@ -68,7 +68,7 @@ def retrieval_ndcg(found: Verdicts) -> Outcome:
 
 
 def retrieval_at(base: Metric, k: int) -> Metric:
-    """The same metric with a k of one's own; fewer sources than k count as if irrelevant ones had followed.
+    """The same metric with another k; fewer sources than k count as if irrelevant ones had followed.
 
     Args:
         base: one of the four metrics above.

@@ -1,4 +1,4 @@
-"""Metrics with a value of one's own in their name: `self_distinctness(threshold=0.9)`, `retrieval_recall(k=5)`."""
+"""Metrics with a value in their name: `self_distinctness(threshold=0.9)`, `retrieval_recall(k=5)`."""
 
 from __future__ import annotations
 

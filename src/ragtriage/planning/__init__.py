@@ -1,1 +1,1 @@
-"""From metrics to the questions that a judge is asked about one case."""
+"""From metrics to questions: what each step means, in which order steps are taken, and what is asked for one."""

@@ -5,25 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ragtriage.core.case import Case
 from ragtriage.core.metric import Metric
-from ragtriage.core.steps import Decompose, Match, Relation, Step, Target, Unit, conditions
-
-QUESTIONS_OF_QUERY = Decompose("query", "questions")
-"""Whatever is held against the query is only asked if the query asks something."""
-
-FOR_THE_QUERY: tuple[Unit, ...] = ("facts", "needed_sentences")
-"""What is only taken from sources if the query asks something."""
-
-UNASKED: tuple[Unit, ...] = ("segments", "sources", "samples", "ids", "whole")
-"""Units that need no judge."""
-
-MANY: tuple[Target, ...] = ("each source", "each citation", "other citations")
-"""Targets against which a component may be held as often as there are sources."""
-CITED: tuple[Target, ...] = ("cited sources", "each citation", "other citations")
-"""Targets that need a judge only where a component cites sources that exist."""
-
-SEEN: tuple[Relation, ...] = ("retrieved",)
-"""Relations that are seen without a judge."""
+from ragtriage.core.steps import Decompose, Step, Unit, conditions
+from ragtriage.core.verdicts import Missing
+from ragtriage.planning.relations import STANDALONE_QUERY, TARGETS, asks, by_source, must_give, requirements_of
+from ragtriage.planning.requirements import CONVERSATION, first_of, unmet
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,46 +41,64 @@ class Plan:
         known: dict[Unit, int] = {"samples": 0, **sizes, "sources": sources, "whole": 1}
         least = most = 0
         for step in self.steps:
-            if not asks(step) or (isinstance(step, Match) and step.against == "conversation" and not turns):
+            if not asks(step) or (CONVERSATION in requirements_of(step) and not turns):
                 continue
             if isinstance(step, Decompose):
                 count = sources if step.of == "sources" else 1
+                least += count
             else:
-                own = step.components
-                count = (own.count or known.get(own.into, 0)) * (sources if step.against in MANY else 1)
+                own, target = step.components, TARGETS[step.against]
+                count = (own.count or known.get(own.into, 0)) * (sources if target.many else 1)
+                least += 0 if step.where or target.only_cited else count
             most += count
-            least += 0 if isinstance(step, Match) and (step.where or step.against in CITED) else count
         return least, most
+
+    def not_needed(self, case: Case) -> Mapping[Step, Missing]:
+        """The steps that no score and no rule needs on this case, as all that would need them lack something.
+
+        A rule reads scores, so where no score can be computed no rule needs anything.
+
+        Returns:
+            Step → what is lacking. They are not asked: a metric without its reference costs nothing.
+        """
+        wanted: set[Step] = set()
+        idle: dict[Step, Missing] = {}
+        lacking = {m.name: first_of(lacks(step, case) for step in m.needs.values()) for m in self.metrics}
+        hopeless = first_of(lacking.values()) if lacking and all(lacking.values()) else None
+        by_rules = [((step,), hopeless or lacks(step, case)) for step in self.also]
+        for needs, missing in [*((tuple(m.needs.values()), lacking[m.name]) for m in self.metrics), *by_rules]:
+            if missing is None:
+                wanted.update(closure(needs))
+            else:
+                idle |= {step: missing for step in closure(needs) if step not in idle}
+        if not any(map(asks, wanted)):
+            idle[STANDALONE_QUERY] = CONVERSATION.missing
+        return {step: missing for step, missing in idle.items() if step not in wanted}
 
 
 def plan(metrics: Sequence[Metric], also: Iterable[Step] = ()) -> Plan:
     """Collect the steps of several metrics, each distinct step once.
+
+    Where a judge is asked anything, the query is first understood without its conversation.
 
     Args:
         metrics: what to compute.
         also: further steps, for example those that diagnosis rules need.
     """
     also = tuple(also)
-    needed = [step for m in metrics for step in m.needs.values()] + list(also)
-    at = _placed(closure(needed))
+    needed = closure([step for m in metrics for step in m.needs.values()] + list(also))
+    at = _placed([step for step in needed if step != STANDALONE_QUERY])
+    if any(map(asks, needed)):
+        at[STANDALONE_QUERY] = -1
     levels = tuple(tuple(step for step in at if at[step] == level) for level in sorted(set(at.values())))
     return Plan(tuple(metrics), tuple(step for level in levels for step in level), levels, also)
 
 
-def asks(step: Step) -> bool:
-    """Whether a judge is needed for it."""
-    return step.into not in UNASKED if isinstance(step, Decompose) else step.relation not in SEEN
-
-
 def dependencies(step: Step) -> tuple[Step, ...]:
-    """The steps whose outcome this one needs."""
+    """The steps whose outcome this one needs; beside them every step reads the query as `STANDALONE_QUERY` left it."""
     if isinstance(step, Decompose):
-        return (QUESTIONS_OF_QUERY,) if step.of == "sources" and step.into in FOR_THE_QUERY else ()
-    found: list[Step] = [step.components]
-    if step.against == "query":
-        found.append(QUESTIONS_OF_QUERY)
-    found += [condition.step for condition in conditions(step)]
-    return tuple(found)
+        return must_give(step)
+    return (step.components, *must_give(step), *(condition.step for condition in conditions(step)))
 
 
 def closure(steps: Iterable[Step]) -> tuple[Step, ...]:
@@ -111,6 +116,11 @@ def closure(steps: Iterable[Step]) -> tuple[Step, ...]:
     return tuple(seen)
 
 
+def lacks(step: Step, case: Case) -> Missing | None:
+    """What the case lacks for this step or one that it depends on; None if nothing."""
+    return first_of(unmet(requirements_of(one), case) for one in closure([step]))
+
+
 def _placed(steps: Sequence[Step]) -> dict[Step, int]:
     """Step → level. Whatever is asked about single sources waits for the last of it, so that a source is read once.
 
@@ -120,27 +130,19 @@ def _placed(steps: Sequence[Step]) -> dict[Step, int]:
     Args:
         steps: dependencies first.
     """
-    waves: dict[Step, int] = {}
+    waves: dict[Step, int] = {STANDALONE_QUERY: 0}
     for step in steps:
-        waves[step] = max((waves[earlier] for earlier in dependencies(step)), default=0) + _by_source(step)
-    level: dict[Step, int] = {}
+        waves[step] = max((waves[earlier] for earlier in dependencies(step)), default=0) + by_source(step)
+    level: dict[Step, int] = {STANDALONE_QUERY: -1}
 
     def earliest(step: Step) -> int:
         return 1 + max((level[earlier] for earlier in dependencies(step)), default=-1)
 
     for wave in sorted(set(waves.values())):
         own = [step for step in steps if waves[step] == wave]
-        together = [step for step in own if _by_source(step)]
+        together = [step for step in own if by_source(step)]
         level |= dict.fromkeys(together, max(map(earliest, together), default=0))
         for step in own:
             if step not in level:
                 level[step] = earliest(step)
     return {step: level[step] for step in steps}
-
-
-def _by_source(step: Step) -> bool:
-    """Whether it asks about every source by itself; a segment may cite a single one."""
-    if isinstance(step, Decompose):
-        return step.of == "sources" and asks(step)
-    single = step.against in {"each source", "cited sources", "each citation"}
-    return single or step.components == Decompose("sources", "sources")

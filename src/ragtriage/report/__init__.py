@@ -1,1 +1,1 @@
-"""Showing what was found out: in the terminal (`terminal`, `terminal_case`), and as one HTML file (`html`)."""
+"""Reports: what was found out as documents (values), and what renders them: the terminal, Markdown, HTML pages."""

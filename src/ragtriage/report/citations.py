@@ -2,50 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
+from typing import cast
 
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Verdict
 from ragtriage.diagnosis.citations import CheckedSegment, checked_segments
 from ragtriage.metrics.citations import FALSE
-from ragtriage.report.coverage import State, place_of, state_of
+from ragtriage.report.coverage import State, state_of, verdict_report
 from ragtriage.report.marks import Look, Mark
-from ragtriage.report.plain import Span, one_line
+from ragtriage.report.sanitize import Span, one_line
+from ragtriage.report.words import SEGMENT_WORDS
 
-KINDS: Mapping[str, Look] = MappingProxyType(
-    {
-        "unsupported": "unsupported",
-        "misattributed": "misattributed",
-        "unattributed": "unattributed",
-        "uncited": "uncited",
-        "dangling": "dangling",
-    }
-)
-"""How a segment of each kind of `FALSE` is shown."""
 SUPPORTED = "supported by what it cites"
 BORNE_OUT = "borne out by what is cited"
-SEGMENT_WORDS: Mapping[Look, str] = MappingProxyType(
-    {
-        "unsupported": FALSE["unsupported"],
-        "dangling": FALSE["dangling"],
-        "unattributed": FALSE["unattributed"],
-        "uncited": FALSE["uncited"],
-        "misattributed": FALSE["misattributed"],
-        "check": "check this: perhaps false",
-        "unknown": "not known: the judge could not tell, or failed",
-        "supported": "true",
-        "remark": "claims nothing, not checked",
-        "plain": "not checked",
-    }
-)
-"""What the looks mean on a segment."""
 TOGETHER = "the parts of the response that are supported by what they cite"
 
 
 @dataclass(frozen=True, slots=True)
-class CitationView:
+class CitationReport:
     """One citation of a segment."""
 
     name: str
@@ -57,7 +32,7 @@ class CitationView:
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentView:
+class SegmentReport:
     """One segment, or a remark."""
 
     number: int
@@ -67,7 +42,7 @@ class SegmentView:
     look: Look
     said: str
     """What came out, in words."""
-    citations: tuple[CitationView, ...]
+    citations: tuple[CitationReport, ...]
     against: str
     """What it was checked against, in words; empty where there was nothing to check it against."""
     note: str
@@ -91,16 +66,16 @@ class SegmentView:
         return Mark(self.span, self.look, self.number) if self.span else None
 
 
-def segments_view(record: Record) -> tuple[SegmentView, ...]:
+def segment_reports(record: Record) -> tuple[SegmentReport, ...]:
     """The segments in the order of the text, empty where the response wasn't cut by its citations."""
     return tuple(_segment(number, checked) for number, checked in enumerate(checked_segments(record), 1))
 
 
-def _segment(number: int, checked: CheckedSegment) -> SegmentView:
+def _segment(number: int, checked: CheckedSegment) -> SegmentReport:
     segment, cell = checked.segment, checked.cell
     look = _look(checked)
-    place, elsewhere = place_of(cell), place_of(checked.elsewhere)
-    return SegmentView(
+    place, elsewhere = verdict_report(cell), verdict_report(checked.elsewhere)
+    return SegmentReport(
         number,
         one_line(segment.text, 600),
         segment.span,
@@ -123,7 +98,7 @@ def _look(checked: CheckedSegment) -> Look:
         case "yes":
             return "supported"
         case "no":
-            return KINDS[checked.kind]
+            return cast("Look", checked.kind)
         case "check":
             return "check"
         case "unknown" | "failed":
@@ -146,12 +121,12 @@ def _said(checked: CheckedSegment, look: Look) -> str:
             return SEGMENT_WORDS[look]
 
 
-def _citations(checked: CheckedSegment) -> tuple[CitationView, ...]:
+def _citations(checked: CheckedSegment) -> tuple[CitationReport, ...]:
     cited = checked.segment.citations
     told = state_of(checked.cell) == "yes" and len(checked.needed) == len(cited)
     needed = checked.needed if told else (None,) * len(cited)
     return tuple(
-        CitationView(one_line(c.name, 60), tuple(at + 1 for at in c.sources), state_of(cell))
+        CitationReport(one_line(c.name, 60), tuple(at + 1 for at in c.sources), state_of(cell))
         for c, cell in zip(cited, needed, strict=True)
     )
 

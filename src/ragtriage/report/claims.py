@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from ragtriage.core.record import Record
-from ragtriage.core.steps import Step
-from ragtriage.core.verdicts import Component, Verdict, Verdicts
+from ragtriage.core.verdicts import Verdict
 from ragtriage.diagnosis.findings import from_conversation
 from ragtriage.metrics.decompositions import CLAIMS
 from ragtriage.metrics.groundedness import groundedness
 from ragtriage.metrics.response import REPEATED, response_precision
-from ragtriage.report.coverage import Place, State, place_of
+from ragtriage.report.coverage import State, VerdictReport, judged, verdict_report, verdicts_of
 from ragtriage.report.marks import Look, Mark
-from ragtriage.report.plain import Span, one_line
+from ragtriage.report.sanitize import Span, one_line
 
 MOST_CLAIMS = 150
 """Claims listed for one case; of more, the pressing ones come first."""
@@ -24,7 +22,7 @@ NEEDED = response_precision.needs["needed"]
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimView:
+class ClaimReport:
     """One claim, or a remark, of the response."""
 
     number: int
@@ -32,8 +30,8 @@ class ClaimView:
     text: str
     span: Span | None
     look: Look
-    support: Place
-    needed: Place
+    support: VerdictReport
+    needed: VerdictReport
     repeated: bool
     """Whether it stands in a sentence that says again what another says."""
     confidence: float | None
@@ -50,40 +48,44 @@ class ClaimView:
         return Mark(self.span, self.look, self.number) if self.span else None
 
 
-def claims_of(record: Record) -> tuple[ClaimView, ...]:
+def claim_reports(record: Record) -> tuple[ClaimReport, ...]:
     """The claims in the order of the text, empty where the response wasn't broken into claims."""
     support, needed = verdicts_of(record, SUPPORT), verdicts_of(record, NEEDED)
     listed = record.steps.get(str(CLAIMS))
     if not isinstance(listed, tuple):
-        judged = support or needed
-        listed = judged.components if judged else ()
+        either = support or needed
+        listed = either.components if either else ()
     repeats = [span for span, _ in repeats_of(record)]
     conversed = from_conversation(record)
-    found, judged_so_far = [], 0
+    supported, wanted = (iter(one.best() if one else ()) for one in (support, needed))
+    found = []
     for number, component in enumerate(listed, 1):
-        row = None if component.remark else judged_so_far
-        judged_so_far += not component.remark
-        found.append(_claim(number, component, row, support, needed, repeats, conversed))
+        cell, need = (None, None) if component.remark else (next(supported, None), next(wanted, None))
+        about, use, span = verdict_report(cell), verdict_report(need), component.span
+        if component.text in conversed:
+            about = replace(about, note=f"{CONVERSED}; {about.note}" if about.note else CONVERSED)
+        found.append(
+            ClaimReport(
+                number,
+                one_line(component.text, 600),
+                span,
+                look_of(about.state, use.state, remark=component.remark),
+                about,
+                use,
+                span is not None and any(span[0] < end and start < span[1] for start, end in repeats),
+                cell.confidence if isinstance(cell, Verdict) else None,
+            )
+        )
     return tuple(found)
 
 
 def repeats_of(record: Record) -> tuple[tuple[Span, str], ...]:
     """The sentences that say again what another says: where they stand, and the judge's words."""
-    repeated = verdicts_of(record, REPEATED)
-    if repeated is None:
-        return ()
-    pairs = zip(repeated.components, repeated.best(), strict=True)
     return tuple(
-        (component.span, place_of(cell).note)
-        for component, cell in pairs
+        (component.span, verdict_report(cell).note)
+        for component, cell in judged(record, REPEATED)
         if component.span and isinstance(cell, Verdict) and cell.value == "yes"
     )
-
-
-def verdicts_of(record: Record, step: Step) -> Verdicts | None:
-    """What a match found out; None where it wasn't taken."""
-    known = record.steps.get(str(step))
-    return known if isinstance(known, Verdicts) else None
 
 
 def look_of(support: State, needed: State, *, remark: bool = False) -> Look:
@@ -105,30 +107,3 @@ def look_of(support: State, needed: State, *, remark: bool = False) -> Look:
             if needed in ("no", "check"):
                 return "extraneous"
             return "supported" if support == "yes" else "plain"
-
-
-def _claim(
-    number: int,
-    component: Component,
-    row: int | None,
-    support: Verdicts | None,
-    needed: Verdicts | None,
-    repeats: Sequence[Span],
-    conversed: Collection[str],
-) -> ClaimView:
-    cell = support.best()[row] if support and row is not None else None
-    need = needed.best()[row] if needed and row is not None else None
-    about, wanted = place_of(cell), place_of(need)
-    if component.text in conversed:
-        about = replace(about, note=f"{CONVERSED}; {about.note}" if about.note else CONVERSED)
-    span = component.span
-    return ClaimView(
-        number,
-        one_line(component.text, 600),
-        span,
-        look_of(about.state, wanted.state, remark=component.remark),
-        about,
-        wanted,
-        span is not None and any(span[0] < end and start < span[1] for start, end in repeats),
-        cell.confidence if isinstance(cell, Verdict) else None,
-    )

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from ragtriage.core.record import Record
-from ragtriage.core.steps import Match
-from ragtriage.core.verdicts import Cell, Failure, Verdict, Verdicts
+from ragtriage.core.steps import Step
+from ragtriage.core.verdicts import Cell, Component, Failure, Verdict, Verdicts
 from ragtriage.metrics.response import ANSWERED_BY_RESPONSE
 from ragtriage.metrics.source import ANSWERED_BY_ONE, ANSWERED_TOGETHER
-from ragtriage.report.plain import one_line
+from ragtriage.report.sanitize import one_line
 
 State = Literal["yes", "no", "check", "unknown", "failed", "not asked"]
 """A verdict as it is shown; `check` is a no that the judge isn't sure of."""
@@ -21,8 +22,8 @@ MOST_ROWS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """One place in the matrix."""
+class VerdictReport:
+    """A verdict as it is shown."""
 
     state: State
     note: str = ""
@@ -36,14 +37,14 @@ class Coverage:
     sources: tuple[int, ...]
     """The sources shown, by their number from 1."""
     questions: tuple[str, ...]
-    places: tuple[tuple[Place, ...], ...]
+    places: tuple[tuple[VerdictReport, ...], ...]
     """One row a question: each shown source, all together, the response."""
     left_out: int = 0
     """Sources that aren't shown."""
 
 
 def state_of(cell: Cell) -> State:
-    """A verdict as it is shown."""
+    """Which of the states a verdict is shown as."""
     match cell:
         case Verdict(value="no", sure=False):
             return "check"
@@ -55,7 +56,7 @@ def state_of(cell: Cell) -> State:
             return "not asked"
 
 
-def place_of(cell: Cell) -> Place:
+def verdict_report(cell: Cell) -> VerdictReport:
     """A verdict with what the judge said about it."""
     match cell:
         case Verdict(explanation=why, flag=flag):
@@ -64,13 +65,13 @@ def place_of(cell: Cell) -> Place:
             pass
         case None:
             note = ""
-    return Place(state_of(cell), one_line(note, 400))
+    return VerdictReport(state_of(cell), one_line(note, 400))
 
 
 def coverage_of(record: Record) -> Coverage | None:
     """The matrix of a case; None if no sub-question was asked of anything."""
     single, together, response = (
-        _verdicts(record, step) for step in (ANSWERED_BY_ONE, ANSWERED_TOGETHER, ANSWERED_BY_RESPONSE)
+        verdicts_of(record, step) for step in (ANSWERED_BY_ONE, ANSWERED_TOGETHER, ANSWERED_BY_RESPONSE)
     )
     first = single or together or response
     if first is None:
@@ -82,7 +83,7 @@ def coverage_of(record: Record) -> Coverage | None:
     shown = sorted([*answering, *others][:MOST_COLUMNS])
     places = tuple(
         (
-            *(place_of(single.cells[i][j]) if single else Place("not asked") for j in shown),
+            *(verdict_report(single.cells[i][j]) if single else VerdictReport("not asked") for j in shown),
             _whole(together, i),
             _whole(response, i),
         )
@@ -92,10 +93,17 @@ def coverage_of(record: Record) -> Coverage | None:
     return Coverage(tuple(j + 1 for j in shown), questions, places, count - len(shown))
 
 
-def _verdicts(record: Record, step: Match) -> Verdicts | None:
+def verdicts_of(record: Record, step: Step) -> Verdicts | None:
+    """What a match found out; None where it wasn't taken."""
     known = record.steps.get(str(step))
     return known if isinstance(known, Verdicts) else None
 
 
-def _whole(verdicts: Verdicts | None, row: int) -> Place:
-    return place_of(verdicts.best()[row]) if verdicts else Place("not asked")
+def judged(record: Record, step: Step) -> Iterator[tuple[Component, Cell]]:
+    """The components that a match judged, each with what counts of its verdicts; none where it wasn't taken."""
+    if found := verdicts_of(record, step):
+        yield from zip(found.components, found.best(), strict=True)
+
+
+def _whole(verdicts: Verdicts | None, row: int) -> VerdictReport:
+    return verdict_report(verdicts.best()[row]) if verdicts else VerdictReport("not asked")

@@ -12,8 +12,8 @@ from ragtriage.metrics import CITATIONS, THELMA, metric_named
 from ragtriage.metrics.generator import hallucination
 from ragtriage.metrics.ragas import ragas_faithfulness
 from ragtriage.metrics.reference import answer_f1, answer_precision
-from ragtriage.report.coverage import place_of
-from ragtriage.report.plain import one_line
+from ragtriage.report.coverage import verdict_report
+from ragtriage.report.sanitize import one_line
 
 ELSEWHERE = frozenset(m.name for m in (*THELMA, *CITATIONS, hallucination, ragas_faithfulness))
 """The claims, the segments, the sources and the table of sub-questions show what these rest on."""
@@ -22,7 +22,7 @@ MOST = 8
 
 
 @dataclass(frozen=True, slots=True)
-class PartView:
+class PartReport:
     """One component that speaks against the answer."""
 
     text: str
@@ -33,25 +33,25 @@ class PartView:
 
 
 @dataclass(frozen=True, slots=True)
-class FaultView:
+class FaultReport:
     """One metric's bad components, of one kind where it tells several apart."""
 
     title: str
     better: Better
     fault: str
     """What is wrong with each, in plain words; empty where the metric doesn't say."""
-    parts: tuple[PartView, ...]
+    parts: tuple[PartReport, ...]
     left_out: int
 
 
-def faults_of(record: Record, metrics: Sequence[Metric] = ()) -> tuple[FaultView, ...]:
+def fault_reports(record: Record, metrics: Sequence[Metric] = ()) -> tuple[FaultReport, ...]:
     """The bad components of the scores that are shown nowhere else; metrics that found the same are listed once.
 
     Args:
         record: the case.
         metrics: where those stand that aren't built in.
     """
-    found: dict[tuple[str, tuple[str, ...]], FaultView] = {}
+    found: dict[tuple[str, tuple[str, ...]], FaultReport] = {}
     for name, outcome in record.outcomes.items():
         metric = metric_named(name, metrics)
         if metric is None or name in ELSEWHERE or not isinstance(outcome, Score):
@@ -64,10 +64,10 @@ def faults_of(record: Record, metrics: Sequence[Metric] = ()) -> tuple[FaultView
             key = fault or name, tuple(part.component.text for part in alike)
             shown = tuple(_part(part) for part in alike[:MOST])
             title, left_out = one_line(metric.title, 60), len(alike) - len(shown)
-            found.setdefault(key, FaultView(title, metric.better, one_line(fault, 80), shown, left_out))
+            found.setdefault(key, FaultReport(title, metric.better, one_line(fault, 80), shown, left_out))
     return tuple(found.values())
 
 
-def _part(part: Part) -> PartView:
+def _part(part: Part) -> PartReport:
     sure = part.cell.sure if isinstance(part.cell, Verdict) else True
-    return PartView(one_line(part.component.text, 300), place_of(part.cell).note, sure)
+    return PartReport(one_line(part.component.text, 300), verdict_report(part.cell).note, sure)

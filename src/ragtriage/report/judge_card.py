@@ -2,83 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ragtriage.judges.llm.ledger import dollars
-from ragtriage.report.plain import one_line
-from ragtriage.report.words import plural
-
-DASH = "–"
-
-
-@dataclass(frozen=True, slots=True)
-class CardSection:
-    """One section: a table, and sentences below it."""
-
-    title: str
-    head: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
-    notes: tuple[str, ...] = ()
+from ragtriage.report.document import Block, Table, document, left, line
+from ragtriage.report.sanitize import one_line
+from ragtriage.report.words import DASH, plural
 
 
-def sections_of(card: Mapping[str, Any]) -> tuple[CardSection, ...]:
+@document
+def card_document(card: Mapping[str, Any]) -> Iterator[Block]:
+    """A card with all its sections."""
+    yield line(f"Written by ragtriage {card['ragtriage']}, {card['made']}.")
+    yield from card_sections(card)
+
+
+def card_title(card: Mapping[str, Any]) -> str:
+    """What stands above a card."""
+    return f"Judge card: {one_line(str(card['judge']), 120)}"
+
+
+def card_sections(card: Mapping[str, Any]) -> tuple[Table, ...]:
     """The sections of a card; one of which nothing is known says how to find it out."""
     return (_identity(card), _agreement(card), _self_test(card), _calibration(card), _repeatability(card), _use(card))
 
 
-def card_markdown(card: Mapping[str, Any]) -> str:
-    """A card as Markdown."""
-    lines = [f"# Judge card: {one_line(str(card['judge']), 120)}", ""]
-    lines += [f"Written by ragtriage {card['ragtriage']}, {card['made']}.", ""]
-    for section in sections_of(card):
-        lines += [f"## {section.title}", ""]
-        if section.rows:
-            lines += [_row(section.head), _row(["---"] * len(section.head))]
-            lines += [*(_row(row) for row in section.rows), ""]
-        lines += [line for note in section.notes for line in (note, "")]
-    return "\n".join(lines).rstrip() + "\n"
+def _section(
+    title: str, heads: Sequence[str] = (), rows: Iterable[Sequence[str]] = (), notes: Iterable[str] = ()
+) -> Table:
+    return Table(left(*heads), tuple(map(tuple, rows)), title=title, notes=tuple(notes))
 
 
-def _row(cells: tuple[str, ...] | list[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+def _identity(card: Mapping[str, Any]) -> Table:
+    cannot = (f"It can't answer {kind}: {reason}." for kind, reason in card["cannot"].items())
+    return _section("Fingerprint by kind of question", ("kind", "fingerprint"), card["fingerprints"].items(), cannot)
 
 
-def _identity(card: Mapping[str, Any]) -> CardSection:
-    rows = tuple((kind, fingerprint) for kind, fingerprint in card["fingerprints"].items())
-    cannot = tuple(f"It can't answer {kind}: {reason}." for kind, reason in card["cannot"].items())
-    return CardSection("Fingerprint by kind of question", ("kind", "fingerprint"), rows, cannot)
-
-
-def _agreement(card: Mapping[str, Any]) -> CardSection:
+def _agreement(card: Mapping[str, Any]) -> Table:
     title = "Agreement with people"
     found = card["agreement"]
     if found is None:
-        return CardSection(title, notes=("Unknown: `ragtriage trust agreement FILE --json` measures it.",))
+        return _section(title, notes=["Unknown: `ragtriage trust agreement FILE --json` measures it."])
     rows = []
     for name, one in (found.get("agreement") or {}).items():
         main = str(one.get("main", ""))
         cells = (_measured((one.get(who) or {}).get(main)) for who in ("judge", "overlap", "length"))
         rows.append((one_line(name, 60), _number(one.get("rows")), main, *cells))
-    head = ("labels", "rows", "measure", "judge", "word overlap", "length")
-    return CardSection(title, head, tuple(rows), _told_of(found))
+    return _section(title, ("labels", "rows", "measure", "judge", "word overlap", "length"), rows, [_whose(found)])
 
 
-def _told_of(found: Mapping[str, Any]) -> tuple[str, ...]:
+def _whose(found: Mapping[str, Any]) -> str:
     """Which judge a file says that it is of, where it holds no fingerprint to go by."""
     if found.get("fingerprints"):
-        return ("Of this very judge, by its fingerprints.",)
+        return "Of this very judge, by its fingerprints."
     name = one_line(str(found.get("judge") or "an unknown judge"), 120)
-    return (f"By its file, of {name}. It holds no fingerprint, so nothing shows that this judge gave the answers.",)
+    return f"By its file, of {name}. It holds no fingerprint, so nothing shows that this judge gave the answers."
 
 
-def _self_test(card: Mapping[str, Any]) -> CardSection:
+def _self_test(card: Mapping[str, Any]) -> Table:
     title = "Self-test by perturbation"
     found = card["self_test"]
     if found is None:
-        return CardSection(title, notes=("Unknown: `ragtriage trust test FILE --json` measures it.",))
-    rows = tuple(
+        return _section(title, notes=["Unknown: `ragtriage trust test FILE --json` measures it."])
+    rows = [
         (
             name,
             _number(one.get("pairs")),
@@ -86,28 +73,23 @@ def _self_test(card: Mapping[str, Any]) -> CardSection:
             *(_number(one.get(key)) for key in ("length", "overlap")),
         )
         for name, one in (found.get("metrics") or {}).items()
-    )
-    stability = found.get("stability") or {}
-    notes = tuple(
-        f"Verdicts that move when {what}: {one_line(str(stability[key]['unasked']), 200)}."
-        if stability[key].get("unasked")
-        else f"Verdicts that move when {what}: {_number(stability[key].get('share'))} of "
-        f"{_number(stability[key].get('verdicts'))}."
-        for key, what in (("reordered", "the sources are reordered"), ("paraphrased", "a claim is paraphrased"))
-        if stability.get(key)
-    )
-    return CardSection(
-        title, ("metric", "pairs", "agreement", "length alone", "word overlap alone"), rows, _told_of(found) + notes
-    )
+    ]
+    notes = [_whose(found)]
+    for key, what in (("reordered", "the sources are reordered"), ("paraphrased", "a claim is paraphrased")):
+        if moves := (found.get("stability") or {}).get(key):
+            share = f"{_number(moves.get('share'))} of {_number(moves.get('verdicts'))}"
+            said = one_line(str(moves["unasked"]), 200) if moves.get("unasked") else share
+            notes.append(f"Verdicts that move when {what}: {said}.")
+    return _section(title, ("metric", "pairs", "agreement", "length alone", "word overlap alone"), rows, notes)
 
 
-def _calibration(card: Mapping[str, Any]) -> CardSection:
+def _calibration(card: Mapping[str, Any]) -> Table:
     title = "Calibration"
     found = card["calibration"]
     if not found:
         unknown = "Unknown: `ragtriage trust label` and `ragtriage trust calibrate` find it out on a run of yours."
-        return CardSection(title, notes=(unknown,))
-    rows = tuple(
+        return _section(title, notes=[unknown])
+    rows = [
         (
             str(one["run"]),
             one["metric"],
@@ -117,35 +99,33 @@ def _calibration(card: Mapping[str, Any]) -> CardSection:
             str(one["labels"]),
         )
         for one in found
-    )
-    return CardSection(title, ("run", "metric", "mean", "corrected", "95 %", "labels"), rows)
+    ]
+    return _section(title, ("run", "metric", "mean", "corrected", "95 %", "labels"), rows)
 
 
-def _repeatability(card: Mapping[str, Any]) -> CardSection:
+def _repeatability(card: Mapping[str, Any]) -> Table:
     title = "Repeatability"
     found = card["repeatability"]
     if found is None:
         notes = ["Unknown: `ragtriage evaluate FILE --repeat 3` measures it."]
         if str(card["judge"]).startswith("embedded") and "," not in str(card["judge"]):
             notes.append("The embedded judge gives the same question the same answer every time, by construction.")
-        return CardSection(title, notes=tuple(notes))
-    rows = tuple(
+        return _section(title, notes=notes)
+    rows = [
         (name, *(_number(one.get(key)) for key in ("spread", "case_spread", "flips", "verdict_flips")))
         for name, one in (found.get("metrics") or {}).items()
-    )
-    head = ("metric", "spread of the mean", "spread of a case", "cases that flip", "verdicts that flip")
-    return CardSection(title, head, rows, (f"From the repeated evaluation that began with run {found['run']}.",))
+    ]
+    heads = ("metric", "spread of the mean", "spread of a case", "cases that flip", "verdicts that flip")
+    return _section(title, heads, rows, [f"From the repeated evaluation that began with run {found['run']}."])
 
 
-def _use(card: Mapping[str, Any]) -> CardSection:
-    title = "Cost and speed"
+def _use(card: Mapping[str, Any]) -> Table:
     found = card["use"]
-    if found is None:
-        return CardSection(title, notes=("Unknown: the store holds no finished run by this judge.",))
-    return CardSection(title, notes=tuple(_use_told(found)))
+    unknown = ["Unknown: the store holds no finished run by this judge."]
+    return _section("Cost and speed", notes=unknown if found is None else _used(found))
 
 
-def _use_told(found: Mapping[str, Any]) -> Iterator[str]:
+def _used(found: Mapping[str, Any]) -> Iterator[str]:
     cases, seconds = found["cases"], found["seconds"]
     yield (
         f"{plural(cases, 'case')} in {plural(len(found['runs']), 'run')}: {seconds / cases:.2g} seconds a case, "

@@ -5,40 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, get_args
 
-from ragtriage.report.plain import Span, plain, windows
+from ragtriage.report.sanitize import Span, sanitize, windows
 
 Look = Literal[
-    "unsupported",
-    "dangling",
-    "uncited",
-    "misattributed",
-    "unattributed",
-    "check",
-    "unknown",
-    "extraneous",
-    "supported",
-    "essential",
-    "remark",
-    "plain",
-]
+    "unsupported", "dangling", "uncited", "misattributed", "unattributed", "check",
+    "unknown", "extraneous", "supported", "essential", "remark", "plain",
+]  # fmt: skip
 """How a part of a text is shown."""
-
-LOOKS: tuple[Look, ...] = (
-    "unsupported",
-    "dangling",
-    "uncited",
-    "misattributed",
-    "unattributed",
-    "check",
-    "unknown",
-    "extraneous",
-    "supported",
-    "essential",
-    "remark",
-    "plain",
-)
+LOOKS: tuple[Look, ...] = get_args(Look)
 """The most pressing first: where marks overlap, it wins."""
 MOST_MARKS = 400
 """Marks shown in one text; of more, the most pressing."""
@@ -114,7 +90,7 @@ def _cut(text: str, marks: Sequence[Mark], start: int, end: int) -> list[Piece]:
         look: Look = min((m.look for m in over), key=LOOKS.index, default="plain")
         found.append(
             Piece(
-                plain(text[a:b]),
+                sanitize(text[a:b]),
                 look,
                 tuple(m.number for m in claims),
                 tuple(m.number for m in claims if m.span[1] == b or b == end < m.span[1]),

@@ -1,30 +1,20 @@
-"""The pages' templates, and the script and style that each carries, with the policy that allows no other."""
+"""HTML pages from templates: the words they share, their script and style, and how a file is written."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from importlib.resources import files
+from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
-from ragtriage.report.citations import SEGMENT_WORDS
-from ragtriage.report.page import PLOT
-from ragtriage.report.plain import one_line, plain
-from ragtriage.report.view import doubt_of, title_of
-from ragtriage.report.words import (
-    KIND_WORDS,
-    LOOK_WORDS,
-    REPEATED_WORDS,
-    SIGNS,
-    STATE_WORDS,
-    flagged_of,
-    level_mark,
-    place_within,
-    plural,
-    titled,
-)
+from ragtriage.report import words
+from ragtriage.report.sanitize import one_line, sanitize
 
 
 @lru_cache(maxsize=1)
@@ -38,40 +28,89 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     found.filters |= {
-        "plain": plain,
+        "plain": sanitize,
         "one_line": one_line,
-        "plural": plural,
-        "doubt": doubt_of,
-        "title_of": title_of,
+        "plural": words.plural,
+        "doubt": words.doubt_of,
     }
     found.globals |= {
-        "signs": SIGNS,
-        "look_words": LOOK_WORDS,
-        "segment_words": SEGMENT_WORDS,
-        "state_words": STATE_WORDS,
-        "repeated_words": REPEATED_WORDS,
-        "kind_words": KIND_WORDS,
-        "flagged_of": flagged_of,
-        "titled": titled,
-        "level_mark": level_mark,
-        "place_within": place_within,
-        "plot": PLOT,
+        "signs": words.SIGNS,
+        "repeated_sign": words.REPEATED_SIGN,
+        "look_words": words.LOOK_WORDS,
+        "segment_words": words.SEGMENT_WORDS,
+        "state_words": words.STATE_WORDS,
+        "repeated_words": words.REPEATED_WORDS,
+        "kind_words": words.KIND_WORDS,
+        "titled": words.titled,
+        "full_title": words.full_title,
+        "place_within": words.place_within,
     }
     return found
 
 
-def asset(name: str) -> str:
-    """A file of ours that a page carries."""
+@lru_cache(maxsize=1)
+def text_environment() -> Environment:
+    """The environment of templates of plain text, which escapes nothing: no page is made of them."""
+    found = environment().overlay(autoescape=False)
+    found.filters |= {"count_of": "{:,}".format}
+    return found
+
+
+def page_parts(script: str, *styles: str) -> dict[str, str]:
+    """What a page carries: its script, its style, and a content security policy that allows these two alone."""
+    own, style = _asset(script), "\n".join(map(_asset, styles))
+    return {
+        "script": Markup(own),  # noqa: S704  # our own file
+        "style": Markup(style),  # noqa: S704  # our own files
+        "policy": (
+            f"default-src 'none'; script-src '{_hash(own)}'; style-src '{_hash(style)}'; base-uri 'none'; "
+            "form-action 'none'"
+        ),
+    }
+
+
+def pages(parts: Iterable[str], most_bytes: int) -> Iterator[Markup]:
+    """Parts that templates rendered, until they are larger than a browser can open in one file."""
+    size = 0
+    for html in parts:
+        size += len(html.encode("utf-8", "replace"))
+        if size > most_bytes:
+            return
+        yield Markup(html)  # noqa: S704  # rendered by a template, which escapes
+
+
+def shares(counts: Mapping[str, int], order: Iterable[str]) -> list[dict[str, Any]]:
+    """Parts of a bar 100 wide, in this order: `name`, `count`, and where a part begins and how wide it is."""
+    total = sum(counts.values()) or 1
+    found, at = [], 0.0
+    for name in order:
+        if count := counts.get(name, 0):
+            width = 100 * count / total
+            found.append({"name": name, "count": count, "x": round(at, 3), "width": round(width, 3)})
+            at += width
+    return found
+
+
+def write_page(path: Path, chunks: Iterable[str]) -> None:
+    """Write a page; an older file is replaced only when the new one is complete.
+
+    Raises:
+        OSError: the file can't be written.
+    """
+    part = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
+            for chunk in chunks:
+                file.write(chunk)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _asset(name: str) -> str:
     return files("ragtriage.report").joinpath("templates", name).read_text("utf-8").strip()
 
 
 def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def policy(script: str, style: str) -> str:
-    """The content security policy of a page: this script and this style, and nothing from anywhere."""
-    return (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'; "
-        "form-action 'none'"
-    )

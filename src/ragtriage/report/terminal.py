@@ -1,323 +1,141 @@
-"""A run in the terminal.
+"""Documents in the terminal.
 
-Everything is laid out without lines and boxes, so that it reads the same in a log or a pipe; texts that came from
-outside are `rich.text.Text`, which interprets no markup, and are harmless before they get there.
+Everything is laid out without lines and boxes, so that it reads the same in a log or a pipe. Texts become
+`rich.text.Text`, which interprets no markup. Documents use Unicode signs; a terminal without Unicode gets others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from rich.padding import Padding
+from rich.table import Table as Grid
 from rich.text import Text
 
-from ragtriage.core.metric import Metric
-from ragtriage.diagnosis.thresholds import BAD, is_bad
-from ragtriage.planning.requirements import LACKS
-from ragtriage.report.header import Header
-from ragtriage.report.order import HEALTHY, Row, worst_first
-from ragtriage.report.plain import one_line
-from ragtriage.report.terminal_diagnosis import print_diagnosis
-from ragtriage.report.terminal_style import KIND_STYLE, bar, heading, say, signs_of, table
-from ragtriage.report.view import better_of, title_of
-from ragtriage.report.words import (
-    KIND_WORDS,
-    Signs,
-    citing_of,
-    corrected_of,
-    flagged_of,
-    level_mark,
-    plural,
-    titled,
-    two_places,
-)
-from ragtriage.runs.summary import MetricSummary, Summary
+from ragtriage.report.document import Bar, Block, Cell, Column, Document, Heading, Line, Span, Table, note
+from ragtriage.report.words import ASCII, EMPTY, FULL, LESS, place_within
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, JustifyMethod
 
-MOST_REASONS = 8
-"""Reasons for undefined scores that are listed, beside what cases lack."""
-MOST_TITLES = 3
-"""Metrics that are named behind a reason; more are counted."""
-
-
-def print_summary(
-    console: Console, header: Header, summary: Summary, slices: Mapping[str, Summary] | None = None
-) -> None:
-    """Print a run's metrics, diagnosis and waste.
-
-    Args:
-        console: where to; its width and colours decide the look.
-        header: which run it is, and the thresholds that it was read with.
-        summary: the run in numbers.
-        slices: tag value → the numbers of its cases, shown as one more table.
-    """
-    signs = signs_of(console)
-    _print_header(console, header, summary)
-    if summary.cases == 0:
-        console.print("No case was evaluated, so there is nothing to show yet.")
-    else:
-        _print_metrics(console, header, summary)
-        print_diagnosis(console, summary, header.rules)
-        if slices:
-            _print_slices(console, header, slices)
-    if header.spent:
-        console.print()
-        say(console, Text(header.spent, style="dim"), 0)
-    if summary.flagged:
-        say(console, Text(flagged_of(summary), style="yellow"), 0)
-    if header.rejected:
-        console.print()
-        console.print(Text(f"{plural(header.rejected, 'row')} of the input could not be used:", style="yellow"))
-        for reason in header.rejections:
-            say(console, Text(one_line(reason, 300)), 2, 2)
-        rest = header.rejected - len(header.rejections)
-        if rest > 0 and header.rejections:
-            say(console, Text(f"and {rest:,} more", style="dim"))
-    if header.partial(summary.cases):
-        of = f" of {header.of:,}" if header.of is not None else ""
-        console.print()
-        console.print(Text(f"Not complete {signs.dash} {summary.cases:,}{of} cases so far ({header.state}).", "yellow"))
+STYLES: Mapping[str, str] = MappingProxyType(
+    {
+        "strong": "bold", "quiet": "dim", "warning": "yellow", "error": "bold red", "beyond": "bold yellow",
+        "bar": "cyan", "advice": "italic", "nothing": "italic dim", "repeated": "underline",
+        # kinds of findings
+        "failure": "bold red", "quality": "yellow", "doubt": "magenta", "waste": "cyan", "right": "green",
+        "undetermined": "magenta", "healthy": "green",
+        # looks of marks
+        "unsupported": "bold red", "dangling": "bold red", "uncited": "bold red", "misattributed": "bold yellow",
+        "unattributed": "bold yellow", "check": "yellow", "unknown": "magenta", "extraneous": "cyan",
+        "supported": "green", "essential": "green", "remark": "italic dim", "plain": "",
+        # states of verdicts
+        "yes": "green", "no": "red", "agreeing": "", "failed": "bold red", "not-asked": "dim",
+    }
+)  # fmt: skip
+"""Tone → how it looks."""
+WIDE = 100
+"""From this width on, bars have their full length."""
+WIDEST_NAME, NARROWEST_NAME = 40, 8
+"""Characters that a column of names which gives way gets, at most and at least."""
 
 
-def print_cases(console: Console, rows: Iterable[Row], most: int | None = None, metrics: Sequence[Metric] = ()) -> None:
-    """Print one line a case, worst first.
-
-    Args:
-        console: where to.
-        rows: from `row_of(record, findings)`, in any order.
-        most: how many to print; all without it.
-        metrics: say what those that aren't built in are called.
-    """
-    signs = signs_of(console)
-    ordered = worst_first(rows)
-    shown = ordered[:most]
-    names = list(dict.fromkeys(name for row in shown for name in row.scores))
-    heads = {name: _short_head(name, metrics, signs) for name in names}
-    widths = {name: max(4, len(heads[name])) for name in names}
-    longest = min(20, max((4, *(len(row.id) for row in shown))))
-    room = console.width - longest - LEAST_FINDING - 2
-    fitting = [name for place, name in enumerate(names) if sum(widths[n] + 1 for n in names[: place + 1]) <= room]
-    names, unlisted = fitting or names[:1], names[len(fitting) or 1 :]
-    widths = {name: widths[name] for name in names}
-    left = console.width - longest - sum(width + 1 for width in widths.values()) - 2
-    grid = table(1)
-    grid.add_column("case", no_wrap=True, width=longest, overflow="ellipsis")
-    grid.add_column("finding", no_wrap=True, width=max(LEAST_FINDING, left), overflow="ellipsis")
-    for name in names:
-        grid.add_column(heads[name], justify="right", no_wrap=True, width=widths[name])
-    for row in shown:
-        style = KIND_STYLE[row.kind]
-        said = Text(f"{signs.kinds[row.kind]} ", style=style)
-        said.append(KIND_WORDS[row.kind], style=style)
-        said.append("" if row.sure else "?", style=style)
-        if row.kind not in (HEALTHY, "undetermined"):
-            said.append(f" {signs.dot} {row.component}")
-        if row.reading and console.width >= WIDE:
-            said.append(f": {row.reading}", style="dim")
-        values = (row.scores.get(name) for name in names)
-        grid.add_row(Text(row.id, style="bold"), said, *(signs.dash if v is None else two_places(v) for v in values))
-    console.print(grid)
-    _print_short_titles(console, names, metrics)
-    if any(not row.sure and row.kind not in (HEALTHY, "undetermined") for row in shown):
-        say(console, Text("?: not sure, a score lies near its threshold or on unsure verdicts", style="dim"), 0)
-    if unlisted:
-        say(console, Text(f"{plural(len(unlisted), 'metric')} more than fit here; a report shows all", style="dim"), 0)
-    if len(ordered) > len(shown):
-        say(console, Text(f"{plural(len(ordered) - len(shown), 'more case')} not listed", style="dim"), 0)
+def print_document(console: Console, document: Document) -> None:
+    """Print a document; the console's width and colours decide how it looks."""
+    for block in document.blocks:
+        _print(console, block)
 
 
-BESIDE_BAR = 46
-"""Characters that the other columns of the table of metrics take, but for the titles."""
-LEAST_FINDING = 14
-"""Characters of a finding that are shown, however many scores stand beside it."""
-WIDE = 130
-"""From this width on, what a finding says is printed too."""
-SHORT = {
-    "source_precision": "src",
-    "fact_precision": "fact",
-    "source_query_coverage": "found",
-    "response_precision": "point",
-    "response_query_coverage": "cover",
-    "self_distinctness": "once",
-    "groundedness": "ground",
-    "hallucination": "made up",
-    "claim_relevancy": "topic",
-    "query_similarity": "asked",
-    "relevant_noise_sensitivity": "misled r",
-    "irrelevant_noise_sensitivity": "misled i",
-    "citation_groundedness": "carry",
-    "citation_recall": "cited",
-    "citation_precision": "apt",
-    "answer_precision": "true",
-    "answer_recall": "all true",
-    "answer_f1": "F1",
-    "context_recall": "held",
-    "self_consistency": "same",
-    "sample_agreement": "agree",
-    "retrieval_precision": "P",
-    "retrieval_recall": "R",
-    "retrieval_mrr": "RR",
-    "retrieval_ndcg": "nDCG",
-    "ragas_faithfulness": "r.faith",
-    "ragas_answer_relevance": "r.answer",
-    "ragas_library_answer_relevance": "r.lib",
-    "ragas_context_relevance": "r.context",
-}
-"""Column heads where many metrics share a line."""
+def _print(console: Console, block: Block) -> None:
+    match block:
+        case Line(spans=()):
+            console.print()
+        case Line(spans, indent, hang):
+            _print_line(console, _text(console, spans), indent, hang)
+        case Heading(title):
+            console.print()
+            console.print(_text(console, (Span(title, "strong"),)))
+        case Table():
+            if block.title:
+                _print(console, Heading(block.title))
+            grid = _grid(console, block)
+            console.print(Padding(grid, (0, 0, 0, block.indent), expand=False) if block.indent else grid)
+            for said in block.notes:
+                _print(console, note(said))
 
 
-def short_title(name: str) -> str:
-    """A metric's name in a few characters; the value that it carries stays: `R(k=5)`."""
-    base, bracket, value = name.partition("(")
-    return SHORT.get(base, base[:8]) + bracket + value
+def _print_line(console: Console, text: Text, indent: int, hang: int) -> None:
+    """Wrapped, without blanks at the ends of lines."""
+    first = True
+    for paragraph in text.split("\n", allow_blank=True):
+        for row in paragraph.wrap(console, max(20, console.width - indent - hang)) or [Text("")]:
+            row.rstrip()
+            console.print(Text(" " * (indent + (0 if first else hang))) + row, soft_wrap=True)
+            first = False
 
 
-def _print_header(console: Console, header: Header, summary: Summary) -> None:
-    signs = signs_of(console)
-    facts = [f"Run {header.run}", header.input, f"judged by {header.judge}" if header.judge else "", header.created]
-    facts.append(plural(summary.cases, "case"))
-    line = Text(f" {signs.dot} ".join(one_line(fact, 120) for fact in facts if fact))
-    line.stylize("bold", 0, len(facts[0]))
-    say(console, line, 0, 2)
-    console.print()
+def _text(console: Console, spans: tuple[Span, ...]) -> Text:
+    text = Text()
+    for said, tone in spans:
+        text.append(_shown(console, said), " ".join(filter(None, (STYLES[one] for one in tone.split()))))
+    return text
 
 
-def _print_metrics(console: Console, header: Header, summary: Summary) -> None:
-    signs = signs_of(console)
-    wide = console.width >= 100
-    longest = max(len(titled(m.title, m.better, signs)) for m in summary.metrics)
-    length = 20 if wide else min(10, max(4, console.width - longest - BESIDE_BAR))
-    grid = table()
-    grid.add_column("metric", no_wrap=True)
-    grid.add_column("mean", justify="right", no_wrap=True)
-    grid.add_column("", no_wrap=True)
-    grid.add_column("95 % interval" if wide else "95 %", no_wrap=True)
-    grid.add_column("", no_wrap=True)
-    grid.add_column("cases", justify="right", no_wrap=True)
-    if any(m.undefined or m.failed for m in summary.metrics):
-        grid.add_column("undefined" if wide else "undef.", justify="right", no_wrap=True)
-    for m in summary.metrics:
-        threshold = header.thresholds.get(m.name)
-        bad = is_bad(m.mean, threshold, m.better)
-        style = "bold yellow" if bad else ""
-        missing = sum(m.undefined.values()) + m.failed
-        cells = [
-            Text(one_line(titled(m.title, m.better, signs), 60), style=style),
-            Text(signs.dash if m.mean is None else two_places(m.mean), style=style),
-            Text(f"{level_mark(m.better, signs)} {BAD[m.better]}" if bad else "", style=style),
-            Text("" if m.low is None or m.high is None else f"{two_places(m.low)}{signs.dash}{two_places(m.high)}"),
-            bar(m.mean, m.range, length, signs, style or "cyan"),
-            Text(f"{m.n:,}"),
-            Text(f"{missing:,}" if missing else ""),
-        ]
-        grid.add_row(*cells[: len(grid.columns)])
-    console.print(grid)
-    _print_corrections(console, header, summary)
-    _print_notes(console, header, summary)
+def _shown(console: Console, text: str) -> str:
+    return text.translate(ASCII) if console.options.ascii_only else text
 
 
-def _print_corrections(console: Console, header: Header, summary: Summary) -> None:
-    """Means as people's labels correct them, beside the raw ones."""
-    dash = signs_of(console).dash
-    for m in summary.metrics:
-        if m.mean is not None and (found := header.corrections.get(m.name)):
-            said = f"{m.title}: {two_places(m.mean)} ({corrected_of(found, dash)})"
-            say(console, Text(said), 0, 2)
+def _grid(console: Console, table: Table) -> Grid:
+    longest = max((len(_cell(console, row[0], 0)) for row in table.rows if row), default=0)
+    bar = 20 if console.width >= WIDE else min(10, max(4, console.width - longest - table.beside_bar))
+    rows = [[_cell(console, cell, bar) for cell in row] for row in table.rows]
+    grid = Grid(box=None, pad_edge=False, padding=(0, table.gap, 0, 0), header_style="dim", expand=False)
+    grid.show_header = table.heads
+    for place, column in enumerate(table.columns):
+        width = column.width
+        if table.names_give_way:
+            width = _own_width(console, table, rows, place)
+        justify: JustifyMethod = column.align
+        grid.add_column(
+            _head(console, column), justify=justify, no_wrap=not column.wrap, width=width, max_width=column.most
+        )
+    for row in rows:
+        grid.add_row(*row)
+    return grid
 
 
-def _print_notes(console: Console, header: Header, summary: Summary) -> None:
-    """What the table's marks mean, and why scores are missing: one line a reason, with the metrics it meets."""
-    signs = signs_of(console)
-    for better, level in BAD.items():
-        own = (m for m in summary.metrics if m.better == better)
-        bad = [m for m in own if is_bad(m.mean, header.thresholds.get(m.name), better)]
-        if bad:
-            limits = ", ".join(f"{m.title} {header.thresholds[m.name]:g}" for m in bad)
-            said = f"{level_mark(better, signs)} {level}: beyond its threshold ({limits})"
-            say(console, Text(said, style="dim"), 0, 2)
-    if summary.citing:
-        say(console, Text(f"{citing_of(summary)}: the citation metrics are about these", style="dim"), 0, 2)
-    _print_reasons(console, summary)
-    unknown = ", ".join(f"{m.title} {m.unknown:,}" for m in summary.metrics if m.unknown)
-    if unknown:
-        said = f"Components left out because the judge could not tell: {unknown}"
-        say(console, Text(said, style="dim"), 0, 2)
-    _print_failures(console, summary)
+def _own_width(console: Console, table: Table, rows: list[list[Text]], place: int) -> int:
+    """As wide as its cells, so that where the console is narrow names are cut, never a number."""
+    widths = [max(len(column.head), *(len(row[i]) for row in rows)) for i, column in enumerate(table.columns)]
+    if place:
+        return widths[place]
+    room = console.width - sum(width + table.gap for width in widths[1:])
+    return min(widths[0], WIDEST_NAME, max(NARROWEST_NAME, room))
 
 
-def _print_reasons(console: Console, summary: Summary) -> None:
-    """Why scores are undefined, the reasons of most cases first; what cases lack is always said."""
-    reasons: dict[str, list[tuple[str, int]]] = {}
-    for m in summary.metrics:
-        for reason, count in m.undefined.items():
-            reasons.setdefault(reason, []).append((m.title, count))
-    ordered = sorted(reasons.items(), key=lambda item: -max(count for _, count in item[1]))
-    others = [reason for reason, _ in ordered if reason not in LACKS]
-    left_out = set(others[MOST_REASONS:])
-    for reason, metrics in ordered:
-        if reason in left_out:
-            continue
-        said = ", ".join(f"{title} {count:,}" for title, count in metrics)
-        if len(metrics) > MOST_TITLES:
-            said = f"{len(metrics)} metrics, {plural(max(count for _, count in metrics), 'case')}"
-        say(console, Text(f"Undefined, {one_line(reason, 160)}: {said}", style="dim"), 0, 2)
-    if left_out:
-        say(console, Text(f"Undefined for {plural(len(left_out), 'more reason')}", style="dim"), 0, 2)
+def _head(console: Console, column: Column) -> Text:
+    head = _shown(console, column.head)
+    if column.width and len(head) > column.width:
+        head = column.head.removesuffix(f" {LESS}")  # in words it would take the room of other columns
+    return Text(head)
 
 
-def _print_failures(console: Console, summary: Summary) -> None:
-    """Which scores failed and why, a line a cause."""
-    causes: dict[str, list[str]] = {}
-    for m in summary.metrics:
-        if m.failed:
-            causes.setdefault(m.cause, []).append(f"{m.title} {plural(m.failed, 'case')}")
-    for cause, failed in causes.items():
-        say(console, Text(f"Failed: {', '.join(failed)}: {one_line(cause, 200)}", style="bold red"), 0, 2)
-    if causes:
-        say(console, Text("The same command tries these again.", style="bold red"), 0, 2)
+def _cell(console: Console, cell: Cell, bar: int) -> Text:
+    match cell:
+        case str():
+            return Text(_shown(console, cell))
+        case Span():
+            return _text(console, (cell,))
+        case Bar():
+            return _text(console, _bar(cell, cell.width or bar))
+        case _:
+            return _text(console, cell)
 
 
-def _print_slices(console: Console, header: Header, slices: Mapping[str, Summary]) -> None:
-    signs = signs_of(console)
-    names = list(dict.fromkeys(m.name for summary in slices.values() for m in summary.metrics))
-    grid = table()
-    grid.add_column("slice", max_width=30, overflow="ellipsis", no_wrap=True)
-    grid.add_column("cases", justify="right", no_wrap=True)
-    for name in names:
-        grid.add_column(_head(console, name, header.metrics), justify="right")
-    for label, summary in slices.items():
-        by_name = {m.name: m for m in summary.metrics}
-        cells = [_slice_cell(by_name.get(name), header.thresholds.get(name), signs) for name in names]
-        grid.add_row(Text(one_line(label, 60) or "(empty)"), Text(f"{summary.cases:,}"), *cells)
-    heading(console, "By slice")
-    console.print(grid)
-    if console.width < WIDE:
-        _print_short_titles(console, names, header.metrics)
-
-
-def _head(console: Console, name: str, metrics: Sequence[Metric]) -> str:
-    shown = title_of(name, metrics) if console.width >= WIDE else short_title(name)
-    return titled(shown, better_of(name, metrics), signs_of(console))
-
-
-def _short_head(name: str, metrics: Sequence[Metric], signs: Signs) -> str:
-    """A head of the list of cases, with the arrow where there is one: words would take the room of scores."""
-    arrow = signs.less if len(signs.less) == 1 else ""
-    return titled(short_title(name), better_of(name, metrics), signs) if arrow else short_title(name)
-
-
-def _print_short_titles(console: Console, names: Iterable[str], metrics: Sequence[Metric]) -> None:
-    signs = signs_of(console)
-    full = {name: titled(title_of(name, metrics), better_of(name, metrics), signs) for name in names}
-    words = "; ".join(f"{short_title(name)}: {title}" for name, title in full.items())
-    if words:
-        say(console, Text(words, style="dim"), 0, 2)
-
-
-def _slice_cell(m: MetricSummary | None, threshold: float | None, signs: Signs) -> Text:
-    if m is None or m.mean is None:
-        return Text(signs.dash)
-    bad = is_bad(m.mean, threshold, m.better)
-    return Text(f"{level_mark(m.better, signs) if bad else ''}{two_places(m.mean)}", style="bold yellow" if bad else "")
+def _bar(bar: Bar, places: int) -> tuple[Span, ...]:
+    if bar.value is None:
+        return ()
+    filled = round(place_within(bar.value, bar.range) * places)
+    return Span(FULL * filled, bar.tone), Span(EMPTY * (places - filled), "quiet"), *bar.beside

@@ -1,17 +1,38 @@
-"""The words and signs that every picture shares, so that colour never carries a meaning alone."""
+"""The words and signs that every renderer shares, so that colour never carries a meaning alone."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+import tomllib
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from typing import Any
 
-from ragtriage.core.metric import Better
+from ragtriage.core.metric import Better, Metric
+from ragtriage.diagnosis import Finding
+from ragtriage.diagnosis.thresholds import BAD, is_bad
+from ragtriage.metrics import metric_named
 from ragtriage.metrics.citations import FALSE
-from ragtriage.report.coverage import State
-from ragtriage.report.marks import Look
+from ragtriage.report.sanitize import one_line
 from ragtriage.runs.summary import Summary
 from ragtriage.trust.correction import Correction
+
+TABLES: Mapping[str, Any] = tomllib.loads(files("ragtriage.report").joinpath("words.toml").read_text("utf-8"))
+SIGNS: Mapping[str, str] = TABLES["signs"]
+"""Kind of finding, look of a mark or state of a verdict → its sign."""
+LOOK_WORDS: Mapping[str, str] = FALSE | TABLES["look_words"]
+SEGMENT_WORDS: Mapping[str, str] = FALSE | TABLES["segment_words"]
+STATE_WORDS: Mapping[str, str] = TABLES["state_words"]
+KIND_WORDS: Mapping[str, str] = TABLES["kind_words"]
+SHORT_TITLES: Mapping[str, str] = TABLES["short_titles"]
+ASCII = str.maketrans(TABLES["ascii"])
+LEVEL_SIGNS: Mapping[str, str] = {"low": "▼", "high": "▲"}
+LESS = "↓"
+"""Behind the title of a metric of which lower is better."""
+FULL, EMPTY = "█", "░"
+"""One place of a bar."""
+DASH = "–"
+"""Between the ends of an interval, and for what isn't there."""
+REPEATED_SIGN, REPEATED_WORDS = "↻", "said twice"
 
 
 def two_places(value: float) -> str:
@@ -19,138 +40,47 @@ def two_places(value: float) -> str:
     return f"{round(value, 2) + 0.0:.2f}"
 
 
-LOOK_WORDS: Mapping[Look, str] = MappingProxyType(
-    {
-        "unsupported": "not supported by the sources",
-        "check": "check this: perhaps not supported",
-        "dangling": FALSE["dangling"],
-        "unattributed": FALSE["unattributed"],
-        "uncited": FALSE["uncited"],
-        "misattributed": FALSE["misattributed"],
-        "unknown": "the judge could not tell",
-        "extraneous": "supported, but not needed to answer",
-        "supported": "supported by the sources",
-        "essential": "needed to answer",
-        "remark": "a remark about the sources, not a claim",
-        "plain": "not judged",
-    }
-)
-STATE_WORDS: Mapping[State, str] = MappingProxyType(
-    {
-        "yes": "yes",
-        "no": "no",
-        "check": "probably no",
-        "unknown": "can't tell",
-        "failed": "the judge failed",
-        "not asked": "not asked",
-    }
-)
-REPEATED_WORDS = "said twice"
-KIND_WORDS: Mapping[str, str] = MappingProxyType(
-    {
-        "failure": "failure",
-        "quality": "quality",
-        "doubt": "doubt",
-        "waste": "waste",
-        "right": "done right",
-        "undetermined": "undetermined",
-        "healthy": "healthy",
-    }
-)
+def plural(count: int, one: str, many: str = "") -> str:
+    """A count with its noun: `1 case`, `2,000 cases`."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-@dataclass(frozen=True, slots=True)
-class Signs:
-    """One alphabet of signs."""
-
-    looks: Mapping[Look, str]
-    states: Mapping[State, str]
-    repeated: str
-    low: str
-    high: str
-    less: str
-    """Behind the title of a metric of which lower is better."""
-    full: str
-    """One filled place of a bar."""
-    empty: str
-    arrow: str
-    dot: str
-    """Between things on one line."""
-    dash: str
-    """Between the ends of an interval, and for what isn't there."""
-    kinds: Mapping[str, str]
+def title_of(name: str, metrics: Sequence[Metric] = ()) -> str:
+    """The plain name of one of these metrics or a built-in one; its own name if it is neither."""
+    metric = metric_named(name, metrics)
+    return one_line(metric.title, 60) if metric else name
 
 
-SIGNS = Signs(
-    MappingProxyType(
-        {
-            "unsupported": "✗",
-            "dangling": "∅",
-            "uncited": "✗",
-            "misattributed": "⇄",
-            "unattributed": "⊕",
-            "check": "!",
-            "unknown": "?",
-            "extraneous": "○",
-            "supported": "✓",
-            "essential": "★",
-            "remark": "“",
-            "plain": "",
-        }
-    ),
-    MappingProxyType({"yes": "✓", "no": "✗", "check": "!", "unknown": "?", "failed": "⊘", "not asked": "·"}),
-    "↻",
-    "▼",
-    "▲",
-    "↓",
-    "█",
-    "░",
-    "→",
-    "·",
-    "–",
-    MappingProxyType(
-        {"failure": "✗", "quality": "◆", "doubt": "?", "waste": "○", "right": "✓", "undetermined": "?", "healthy": "✓"}
-    ),
-)
-"""For whatever shows Unicode."""
-
-ASCII = Signs(
-    MappingProxyType(
-        {
-            "unsupported": "x",
-            "dangling": "0",
-            "uncited": "x",
-            "misattributed": "~",
-            "unattributed": "@",
-            "check": "!",
-            "unknown": "?",
-            "extraneous": "o",
-            "supported": "+",
-            "essential": "*",
-            "remark": '"',
-            "plain": "",
-        }
-    ),
-    MappingProxyType({"yes": "+", "no": "x", "check": "!", "unknown": "?", "failed": "E", "not asked": "."}),
-    "=",
-    "v",
-    "^",
-    "(lower is better)",
-    "#",
-    ".",
-    "->",
-    "-",
-    "-",
-    MappingProxyType(
-        {"failure": "x", "quality": "o", "doubt": "?", "waste": ".", "right": "+", "undetermined": "?", "healthy": "+"}
-    ),
-)
-"""For a terminal that doesn't."""
+def better_of(name: str, metrics: Sequence[Metric] = ()) -> Better:
+    """Which direction of a metric is good."""
+    metric = metric_named(name, metrics)
+    return metric.better if metric else "higher"
 
 
-def titled(title: str, better: Better, signs: Signs) -> str:
+def titled(title: str, better: Better) -> str:
     """A metric's plain name, marked if lower is better."""
-    return title if better == "higher" else f"{title} {signs.less}"
+    return title if better == "higher" else f"{title} {LESS}"
+
+
+def full_title(name: str, metrics: Sequence[Metric] = ()) -> str:
+    """The plain name of a metric, marked if lower is better."""
+    return titled(title_of(name, metrics), better_of(name, metrics))
+
+
+def short_title(name: str) -> str:
+    """A metric's name in a few characters; a parameter stays: `R(k=5)`."""
+    base, bracket, value = name.partition("(")
+    return SHORT_TITLES.get(base, base[:8]) + bracket + value
+
+
+def level_sign(better: Better) -> str:
+    """The sign of a score on the wrong side of its threshold."""
+    return LEVEL_SIGNS[BAD[better]]
+
+
+def bad_level(value: float | None, threshold: float | None, better: Better) -> str:
+    """The sign and word of a value on the wrong side of its threshold, `▼ low`; empty for another."""
+    return f"{level_sign(better)} {BAD[better]}" if is_bad(value, threshold, better) else ""
 
 
 def place_within(value: float, within: tuple[float, float]) -> float:
@@ -159,14 +89,12 @@ def place_within(value: float, within: tuple[float, float]) -> float:
     return min(1.0, max(0.0, (value - low) / (high - low)))
 
 
-def level_mark(better: Better, signs: Signs) -> str:
-    """The sign of a score that lies on the wrong side of its threshold."""
-    return signs.low if better == "higher" else signs.high
-
-
-def plural(count: int, one: str, many: str = "") -> str:
-    """A count with its noun: `1 case`, `2,000 cases`."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+def doubt_of(finding: Finding, metrics: Sequence[Metric] = ()) -> str:
+    """Why a finding isn't sure, with the metrics under their plain names; empty if it is."""
+    text = one_line(finding.doubt, 300)
+    for name in sorted(finding.scores, key=len, reverse=True):
+        text = text.replace(name, title_of(name, metrics))
+    return text
 
 
 def citing_of(summary: Summary) -> str:
@@ -184,7 +112,6 @@ def flagged_of(summary: Summary) -> str:
     )
 
 
-def corrected_of(found: Correction, dash: str = "–") -> str:
-    """A corrected mean beside the raw one: "corrected 0.74, 0.66–0.82, from 120 labels"."""
-    interval = f"{found.low:.2f}{dash}{found.high:.2f}"
-    return f"corrected {found.mean:.2f}, {interval}, from {plural(found.labels, 'label')}"
+def corrected_of(found: Correction) -> str:
+    """A corrected mean: "corrected 0.74, 0.66–0.82, from 120 labels"."""
+    return f"corrected {found.mean:.2f}, {found.low:.2f}{DASH}{found.high:.2f}, from {plural(found.labels, 'label')}"

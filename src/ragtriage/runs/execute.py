@@ -25,8 +25,8 @@ from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics import metric_named
-from ragtriage.metrics.definitions import named_only, read, version_of, written
-from ragtriage.metrics.optional import carried_by
+from ragtriage.metrics.definitions import definition_of, metric_from, named_only, version_of
+from ragtriage.metrics.optional import optional_data_of
 from ragtriage.readers import CaseFile, Rejected
 from ragtriage.runs.tally import Assessment, Criteria
 from ragtriage.store import RunIdentity, RunInfo, Store
@@ -125,7 +125,7 @@ class Survey:
         """Count a usable row."""
         self.selected += 1
         self.conversations += bool(case.history)
-        self.carried.update(carried_by(case))
+        self.carried.update(optional_data_of(case))
 
     def reject(self, row: Rejected) -> None:
         """Count an unusable row."""
@@ -329,7 +329,7 @@ def configuration_of(criteria: Criteria, selection: Selection, mapping: Mapping[
     return {
         "thresholds": dict(criteria.thresholds),
         "rules": [asdict(rule) for rule in criteria.rules if rule.origin == "yours"],
-        "metrics": [written(m) for m in criteria.metrics if not metric_named(m.name)],
+        "metrics": [definition_of(m) for m in criteria.metrics if not metric_named(m.name)],
         "selection": asdict(selection),
         "mapping": dict(mapping),
     }
@@ -340,7 +340,7 @@ def criteria_of(info: RunInfo, thresholds: Mapping[str, float]) -> Criteria:
 
     Metrics of one's own are shown as they were defined then; their files aren't loaded.
     """
-    mine = {definition["name"]: read(definition) for definition in info.configuration.get("metrics", ())}
+    mine = {definition["name"]: metric_from(definition) for definition in info.configuration.get("metrics", ())}
     metrics = tuple(metric_named(name) or mine.get(name) or named_only(name) for name in info.metrics)
     own = tuple(Rule(**rule) for rule in info.configuration.get("rules", ()))
     stored = info.configuration.get("thresholds", {})

@@ -16,7 +16,7 @@ from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Missing, Score, Undefined, Verdict, Verdicts
 from ragtriage.diagnosis import KINDS, NONE, RULES, UNDETERMINED, Finding, Rule, diagnose, headline
 from ragtriage.metrics.decompositions import SEGMENTS
-from ragtriage.planning.requirements import CITES_AS_A_WHOLE, CITES_NOTHING, UNREAD_MARKS
+from ragtriage.planning.requirements import CITES_NOTHING
 
 RESAMPLES = 1000
 """Bootstrap resamples behind an interval."""
@@ -243,7 +243,7 @@ def _cites(record: Record) -> bool | None:
     """Whether the response cites something; None if nobody looked, or there is no response."""
     known = record.steps.get(str(SEGMENTS))
     if isinstance(known, Missing):
-        return False if known in (CITES_NOTHING, CITES_AS_A_WHOLE, UNREAD_MARKS) else None
+        return False if known in CITES_NOTHING else None
     return known is not None or None
 
 

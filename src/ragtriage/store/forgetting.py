@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from sqlalchemy import Connection, Engine, delete, select, update
 
-from ragtriage.core import questions as ask
 from ragtriage.core.questions import Question
 from ragtriage.core.record import Record
 from ragtriage.core.steps import Step
-from ragtriage.evaluation.engine import STANDALONE
 from ragtriage.judges.wrappers import Keys
 from ragtriage.metrics import METRICS, metric_named
 from ragtriage.metrics.definitions import needs_in
 from ragtriage.planning.levels import plan
-from ragtriage.planning.questions import Inquiry, inquire, turns_of
+from ragtriage.planning.questions import StepQuestions, questions_for
 from ragtriage.store.codec import without_texts
 from ragtriage.store.connection import writing
 from ragtriage.store.identity import digest
@@ -80,20 +77,14 @@ def _forget_case(connection: Connection, run: int, case_id: str) -> None:
 
 def _questions(record: Record, steps: Iterable[Step]) -> Iterator[Question]:
     """The questions that were asked about a case, found again from its steps."""
-    case = record.case
-    if turns := turns_of(case):
-        yield ask.standalone(case.query, turns)
-        understood = record.steps.get(STANDALONE)
-        if isinstance(understood, tuple) and understood:
-            case = replace(case, query=understood[0].text)
     for step in steps:
         if str(step) in record.steps:
             try:
-                inquiry = inquire(step, case, record.steps)
+                found = questions_for(step, record.case, record.steps)
             except KeyError:
                 continue  # it rests on a step that wasn't taken
-            if isinstance(inquiry, Inquiry):
-                yield from inquiry.questions
+            if isinstance(found, StepQuestions):
+                yield from found.questions
 
 
 def _forget_answers(connection: Connection, questions: Sequence[Question]) -> None:

@@ -18,7 +18,7 @@ _DROP = delete(tickets).where(tickets.c.key.in_(bindparam("wanted", expanding=Tr
 
 
 class StoredTickets:
-    """Tickets in a store; a `ragtriage.judges.llm.tickets.Tickets`. Several keys may share one batch.
+    """Tickets in a store; a `ragtriage.judges.llm.pending_requests.Tickets`. Several keys may share one batch.
 
     Args:
         engine: the database.

@@ -12,8 +12,8 @@ import numpy as np
 from ragtriage.trust.labelled import Prediction, unlike
 from ragtriage.trust.measures import (
     Array,
-    Featurized,
     Measure,
+    Measured,
     Resamples,
     auc,
     balanced_accuracy,
@@ -51,11 +51,11 @@ class Agreement:
     rows: int
     groups: int
     mean_label: float
-    judge: Mapping[str, Featurized]
-    overlap: Mapping[str, Featurized]
+    judge: Mapping[str, Measured]
+    overlap: Mapping[str, Measured]
     """Word overlap by the same measures; empty where it has no form."""
-    length: Mapping[str, Featurized]
-    ahead: Featurized
+    length: Mapping[str, Measured]
+    ahead: Measured
     """The judge's main measure minus word overlap's, on the same draws."""
     unsaid: int
     """Rows without a score: they count as wrong."""
@@ -123,7 +123,7 @@ def agreement_of(
         "overlap": None if any(row.overlap is None for row in rows) else np.array([row.overlap or 0.0 for row in rows]),
         "length": np.array([row.length for row in rows]),
     }
-    found: dict[str, dict[str, Featurized]] = {}
+    found: dict[str, dict[str, Measured]] = {}
     main: dict[str, Measure] = {}
     for column, values in columns.items():
         found[column] = {}
@@ -134,7 +134,7 @@ def agreement_of(
         found[column] = {key: draws.of(measure, n) for key, (measure, n) in measures.items()}
     if scale == "yes or no":
         found["judge"] |= {key: draws.of(m, n) for key, (m, n) in _of_verdicts(rows, label, red).items()}
-    ahead = draws.of(less(main["judge"], main["overlap"])) if "overlap" in main else Featurized(None)
+    ahead = draws.of(less(main["judge"], main["overlap"])) if "overlap" in main else Measured(None)
     missing = [row.prediction for row in rows if row.prediction.score is None]
     reasons = Counter(one.reason for one in missing if one.reason)
     return Agreement(

@@ -13,9 +13,8 @@ from ragtriage.core.metric import Metric
 from ragtriage.core.questions import KINDS, Kind
 from ragtriage.core.steps import Match
 from ragtriage.diagnosis.thresholds import is_bad
-from ragtriage.judges.decision_thresholds import UNCUT, uncut
-from ragtriage.judges.embedded import EMBEDDED
-from ragtriage.judges.wrappers import BANDS
+from ragtriage.judges.config import EMBEDDED
+from ragtriage.judges.decision_thresholds import BANDS, WITHOUT_PROBABILITY, without_threshold
 from ragtriage.trust.correction import FEWEST, NO, YES, Correction
 from ragtriage.trust.fitting import (
     FEWEST_EACH,
@@ -159,7 +158,10 @@ def calibrate(
             by_kind.setdefault(kind, []).append(one)
     several = SEVERAL if "," in judge else ""
     reasons = {kind: several or _untold(kind, found, metrics) for kind, found in by_kind.items()}
-    cuts = tuple(_cut(kind, found, uncut(fingerprints.get(kind, "")), reasons[kind]) for kind, found in by_kind.items())
+    cuts = tuple(
+        _cut(kind, found, without_threshold(fingerprints.get(kind, "")), reasons[kind])
+        for kind, found in by_kind.items()
+    )
     limits = tuple(
         _threshold(one, thresholds[one.metric.name]) for one in joined.metrics if one.metric.name in thresholds
     )
@@ -172,7 +174,7 @@ def calibrate(
     for found in cuts:
         if found.cut and found.cut.better:
             own: dict[str, float | str] = {"judge": judge, "fingerprint": found.fingerprint}
-            changes[f"cuts.{found.kind}"] = own | {"yes": found.cut.yes, "no": found.cut.no}
+            changes[f"decision_thresholds.{found.kind}"] = own | {"yes": found.cut.yes, "no": found.cut.no}
     for limit in limits:
         if limit.cut and limit.cut.better and limit.at is not None:
             changes.setdefault("thresholds", {})[limit.metric] = limit.at
@@ -185,7 +187,7 @@ def calibrate(
 def kind_of(metric: Metric) -> Kind | None:
     """The one kind of question whose probability decides a metric's components; None if there is no such."""
     relations = {step.relation for step in metric.needs.values() if isinstance(step, Match)}
-    kinds = [kind for kind in KINDS if relations == {kind} and kind not in UNCUT]
+    kinds = [kind for kind in KINDS if relations == {kind} and kind not in WITHOUT_PROBABILITY]
     return kinds[0] if kinds else None
 
 

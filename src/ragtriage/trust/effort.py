@@ -9,7 +9,7 @@ from typing import Any
 from ragtriage.core import questions as ask
 from ragtriage.core.case import Case
 from ragtriage.diagnosis import needs_of
-from ragtriage.evaluation.estimate import rehearse
+from ragtriage.evaluation.estimate import estimate_evaluation
 from ragtriage.judges.protocol import Estimate, Judge
 from ragtriage.judges.wrappers import AnswerMemory
 from ragtriage.text import split_claims
@@ -61,7 +61,7 @@ def efforts_of(
     """
     found = []
     for task in tasks(pairs, further or {}):
-        taken = rehearse(task.cases, judge, metrics=task.metrics, sample=0, memory=memory)
+        taken = estimate_evaluation(task.cases, judge, metrics=task.metrics, sample=0, memory=memory)
         names = tuple(m.name for m in task.metrics)
         count = sum(pair.metric in names for pair in pairs)
         asked = sum(taken.questions.values())
@@ -97,8 +97,8 @@ def effort_of_stability(
         StoreError: the memory can't be read.
     """
     several = [] if unseen else reordered(cases)
-    first = rehearse(cases, judge, metrics=METRICS, also=needs_of(CONTRADICTIONS), sample=0, memory=memory)
-    second = rehearse(several, judge, metrics=REORDERED, sample=0, memory=memory)
+    first = estimate_evaluation(cases, judge, metrics=METRICS, also=needs_of(CONTRADICTIONS), sample=0, memory=memory)
+    second = estimate_evaluation(several, judge, metrics=REORDERED, sample=0, memory=memory)
     least, most = first.least + second.least, first.most + second.most
     asked = sum(first.questions.values()) + sum(second.questions.values())
     for case in cases:

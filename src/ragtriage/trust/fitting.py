@@ -25,7 +25,7 @@ RIGHT_NO = 0.7
 """How often a no must be right: what is shown in red must mostly be so."""
 RIGHT_DECIDED = 0.9
 LOST = 0.1
-"""The demands on a cascade's band: see `ragtriage.judges.wrappers.cascade.BANDS`."""
+"""The demands on a cascade's band: see `ragtriage.judges.decision_thresholds.BANDS`."""
 NEVER_NO, NEVER_YES = -1.0, 2.0
 
 

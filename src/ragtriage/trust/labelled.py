@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.verdicts import Answered
-from ragtriage.evaluation.question_rows import TASKS, Task
+from ragtriage.evaluation.predict import TASKS, Task
 from ragtriage.readers.files import STDIN
 from ragtriage.readers.json_objects import lines_by_id, values_in
 from ragtriage.readers.problems import Rejected, RowProblem

@@ -16,7 +16,7 @@ Measure = Callable[[Array], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Featurized:
+class Measured:
     """A number with its 95 % interval; None where it is undefined, or where no interval can be had."""
 
     value: float | None
@@ -49,18 +49,18 @@ class Resamples:
         """How many there are."""
         return self._count
 
-    def of(self, measure: Measure, n: int | None = None) -> Featurized:
+    def of(self, measure: Measure, n: int | None = None) -> Measured:
         """A measure with its interval; without one where there is one group only."""
         whole = np.ones(len(self._index))
         value = measure(whole) if len(whole) else float("nan")
         n = len(whole) if n is None else n
         if np.isnan(value):
-            return Featurized(None, n=n)
+            return Measured(None, n=n)
         drawn = self._drawn(measure) if self._count > 1 else np.empty(0)
         if not len(drawn):
-            return Featurized(float(value), n=n)
+            return Measured(float(value), n=n)
         low, high = np.quantile(drawn, (0.025, 0.975))
-        return Featurized(float(value), float(low), float(high), n)
+        return Measured(float(value), float(low), float(high), n)
 
     def _drawn(self, measure: Measure) -> Array:
         generator = np.random.default_rng(self._seed)

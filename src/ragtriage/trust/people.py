@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ragtriage.core.errors import InputError
-from ragtriage.evaluation.predict import BATCH
-from ragtriage.evaluation.question_rows import predict
+from ragtriage.evaluation.predict import BATCH, predict
 from ragtriage.judges.protocol import Judge
 from ragtriage.trust.agreement import Agreement, Held, Scale, agreement_of
 from ragtriage.trust.floors import by_length, lexical

@@ -11,7 +11,7 @@ from ragtriage.core.record import Record
 from ragtriage.core.steps import Match
 from ragtriage.core.verdicts import Failure, Missing, Undefined, Verdict, Verdicts
 from ragtriage.evaluation.engine import evaluate_sync
-from ragtriage.evaluation.question_rows import probability
+from ragtriage.evaluation.predict import probability
 from ragtriage.judges.protocol import Judge
 from ragtriage.metrics import metrics_named
 from ragtriage.metrics.decompositions import CLAIMS

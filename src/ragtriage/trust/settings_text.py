@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import copy
-import json
 import os
 import re
 import shutil
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import Table
 
 from ragtriage.core.errors import InputError
 
 Tables = Mapping[str, Mapping[str, float | str]]
 """Name of a table, its parts by dots → key → value."""
-_HEADER = re.compile(r"^\s*\[")
 
 
 def write_settings(path: Path, tables: Tables) -> None:
@@ -47,79 +48,51 @@ def write_settings(path: Path, tables: Tables) -> None:
             part.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(
-            f"{path} can't be written: {error.strerror or error}; it was to hold:\n{told(wanted)}"
+            f"{path} can't be written: {error.strerror or error}; it was to hold:\n{as_toml(wanted)}"
         ) from error
     except ValueError as error:
-        raise InputError(f"{path} can't be changed safely ({error}): put this in yourself:\n{told(wanted)}") from error
+        raise InputError(
+            f"{path} can't be changed safely ({error}): put this in yourself:\n{as_toml(wanted)}"
+        ) from error
 
 
-def told(tables: Tables) -> str:
+def as_toml(tables: Tables) -> str:
     """These values as they stand in a settings file."""
-    blocks = []
-    for table, values in tables.items():
-        lines = [f"{key} = {_value(value)}" for key, value in values.items()]
-        blocks.append("\n".join([f"[{table}]", *lines]))
-    return "\n\n".join(blocks)
+    return with_values("", tables).strip()
 
 
 def with_values(text: str, tables: Tables) -> str:
     """The text of a TOML file with these values in it.
 
     Raises:
-        ValueError: it isn't TOML, or holds a table in a form (inline, dotted) that isn't changed here.
+        ValueError: it isn't TOML, or holds something else in the place of a table.
     """
-    before = tomllib.loads(text)
-    end = "\r\n" if "\r\n" in text else "\n"
-    lines = text.splitlines()
-    for table, values in tables.items():
-        lines = _with_table(lines, table, values)
-    after = end.join(lines) + end
-    if _read(after) != _merged(before, tables):
-        raise ValueError("a table that is to be changed is written in one line or by dotted keys")
+    try:
+        document = tomlkit.parse(text)
+    except TOMLKitError as error:
+        raise ValueError(str(error)) from error
+    for name, values in tables.items():
+        table: MutableMapping[str, Any] = document
+        *outer, last = name.split(".")
+        for part in outer:
+            table = _table(table, part, tomlkit.table(is_super_table=True))
+        new = last not in table
+        table = _table(table, last, tomlkit.table())
+        table.update(
+            {key: value if isinstance(value, str) else round(float(value), 6) for key, value in values.items()}
+        )
+        if new and isinstance(table, Table):
+            table.add(tomlkit.nl())  # what follows it keeps its distance
+    after = tomlkit.dumps(document).rstrip() + "\n"
+    if "\r\n" in text:
+        after = re.sub(r"(?<!\r)\n", "\r\n", after)
+    if tomllib.loads(after) != document.unwrap():
+        raise ValueError("its layout is one that isn't understood")
     return after
 
 
-def _with_table(lines: list[str], table: str, values: Mapping[str, float | str]) -> list[str]:
-    header = re.compile(r"^\s*\[\s*" + r"\s*\.\s*".join(map(re.escape, table.split("."))) + r"\s*\]\s*(#.*)?$")
-    start = next((at for at, line in enumerate(lines) if header.match(line)), None)
-    if start is None:
-        gap = [""] if lines and lines[-1].strip() else []
-        return [*lines, *gap, *told({table: values}).split("\n")]
-    body = lines[start + 1 :]
-    stop = next((at for at, line in enumerate(body) if _HEADER.match(line)), len(body))
-    body, rest = body[:stop], body[stop:]
-    for key, value in values.items():
-        own = re.compile(rf"""^(\s*["']?{re.escape(key)}["']?\s*=\s*)("[^"]*"|'[^']*'|[^#"']*?)(\s*(?:#.*)?)$""")
-        for at, line in enumerate(body):
-            if found := own.match(line):
-                body[at] = f"{found[1]}{_value(value)}{found[3]}"
-                break
-        else:
-            filled = max((at + 1 for at, line in enumerate(body) if line.strip()), default=0)
-            body.insert(filled, f"{key} = {_value(value)}")
-    return [*lines[: start + 1], *body, *rest]
-
-
-def _value(value: float | str) -> str:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(round(float(value), 6))
-
-
-def _read(text: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ValueError(str(error)) from error
-
-
-def _merged(before: Mapping[str, Any], tables: Tables) -> dict[str, Any]:
-    found = copy.deepcopy(dict(before))
-    for table, values in tables.items():
-        inner = found
-        for part in table.split("."):
-            inner = inner.setdefault(part, {})
-            if not isinstance(inner, dict):
-                raise ValueError(f"{part} is no table")  # noqa: TRY004  # what is wrong is the text of the file
-        inner.update(
-            {key: value if isinstance(value, str) else round(float(value), 6) for key, value in values.items()}
-        )
+def _table(inside: MutableMapping[str, Any], key: str, empty: Table) -> MutableMapping[str, Any]:
+    found = inside.setdefault(key, empty)
+    if not isinstance(found, MutableMapping):
+        raise ValueError(f"{key} is no table")  # noqa: TRY004  # what is wrong is the text of the file
     return found

@@ -17,7 +17,7 @@ from ragtriage.core.case import Case, Source
 from ragtriage.core.questions import DECOMPOSITIONS, KINDS, Question
 from ragtriage.core.verdicts import Answer, Failure, Score, Verdict
 from ragtriage.evaluation.engine import evaluate_sync
-from ragtriage.evaluation.question_rows import Task, predict, questions_of
+from ragtriage.evaluation.predict import Task, predict, questions_of
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.embedded.comparison import along, between
 from ragtriage.judges.protocol import Judge

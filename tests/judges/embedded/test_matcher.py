@@ -14,7 +14,8 @@ from ragtriage.core import questions as ask
 from ragtriage.core.errors import ConfigError, JudgeError
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Verdict
-from ragtriage.judges.build import ConfiguredJudge, JudgeConfig, judge_named
+from ragtriage.judges.build import ConfiguredJudge, judge_named
+from ragtriage.judges.config import JudgeConfig
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.embedded.encoder import MODEL, Encoder, Vector
 from ragtriage.judges.embedded.evidence import CachedReader
@@ -211,7 +212,7 @@ def test_the_fast_judge_has_a_name_of_its_own() -> None:
 def test_either_may_sit_beside_a_model(name: str) -> None:
     options = LLMOptions(base_url="http://127.0.0.1:9/v1")
     chosen = ConfiguredJudge(JudgeConfig((name, "openai:m"), jury="majority", options=options))
-    assert chosen.choice.models == ("openai:m",)
+    assert chosen.config.models == ("openai:m",)
     assert name in chosen.judge().name()
 
 

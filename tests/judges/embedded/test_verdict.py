@@ -49,7 +49,9 @@ def test_red_is_only_what_is_surely_unsupported(probability: float, table: bool,
     ("probability", "table", "value", "score", "sure"),
     [(0.9, False, "no", 0.4, False), (0.9, True, "unknown", 0.5, True), (0.2, False, "no", 0.2, True)],
 )
-def test_an_unsupported_number_leaves_no_yes(probability: float, table: bool, value: str, score: float, sure: bool) -> None:
+def test_an_unsupported_number_leaves_no_yes(
+    probability: float, table: bool, value: str, score: float, sure: bool
+) -> None:
     verdict = verdict_of(SUPPORTED, Scored(probability, "It is 12.", table=table, unsupported=("15",)), CUTS)
     assert (verdict.value, verdict.score, verdict.sure) == (value, score, sure)
     assert verdict.explanation == "closest passage: “It is 12.”; nothing there accounts for 15"

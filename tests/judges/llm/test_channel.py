@@ -191,31 +191,31 @@ def test_one_that_was_sent_after_the_halving_halves_again():
 
 
 def test_the_limit_never_falls_below_one():
-    flow = ConcurrencyController(4)
+    controller = ConcurrencyController(4)
     for _ in range(5):
-        flow.start(0.0, 1)
-        flow.slow_down(flow.sent, 1.0)
-        assert flow.limit >= 1
-    assert flow.limit == 1
+        controller.start(0.0, 1)
+        controller.slow_down(controller.sent, 1.0)
+        assert controller.limit >= 1
+    assert controller.limit == 1
 
 
 def test_a_reply_between_two_halvings_shows_that_the_server_is_well():
-    flow = ConcurrencyController(64)
+    controller = ConcurrencyController(64)
     for _ in range(5):
-        flow.start(0.0, 1)
-        flow.slow_down(flow.sent, 100.0)
-        flow.replied()
-    assert flow.wait(0.0, 1) <= 0
+        controller.start(0.0, 1)
+        controller.slow_down(controller.sent, 100.0)
+        controller.replied()
+    assert controller.wait(0.0, 1) <= 0
 
 
 def test_after_a_halving_the_limit_grows_by_one_a_round_up_to_what_was_asked():
-    flow = ConcurrencyController(10)
-    flow.start(0.0, 1)
-    flow.slow_down(1, 1.0)
+    controller = ConcurrencyController(10)
+    controller.start(0.0, 1)
+    controller.slow_down(1, 1.0)
     limits = []
     for _ in range(5 + 6 + 7 + 8 + 9 + 20):
-        flow.replied()
-        limits.append(flow.limit)
+        controller.replied()
+        limits.append(controller.limit)
     assert Counter(limits) == {5: 4, 6: 6, 7: 7, 8: 8, 9: 9, 10: 21}
 
 
@@ -533,29 +533,29 @@ def test_requests_wait_for_those_in_flight_to_turn_out_cheaper():
 
 
 def test_a_cheap_request_does_not_overtake_a_dear_one_that_waits_for_money():
-    way, cheap, dear = channel(Ledger(budget=10.0), DOLLAR), Server(), Server(Reply("yes", price=0.0))
+    way, cheap, expensive = channel(Ledger(budget=10.0), DOLLAR), Server(), Server(Reply("yes", price=0.0))
 
     async def scenario():
-        tasks = requests(way, dear, 1) + requests(way, dear, 1, tokens_in=8)
+        tasks = requests(way, expensive, 1) + requests(way, expensive, 1, tokens_in=8)
         await asyncio.sleep(0.5)
         await asyncio.gather(*tasks, *requests(way, cheap, 1))
 
     in_no_time(scenario())
-    assert (dear.came, cheap.came) == ([0, 1], [2])
+    assert (expensive.came, cheap.came) == ([0, 1], [2])
 
 
 def test_when_a_dear_request_is_cancelled_the_cheap_one_behind_it_starts():
-    way, cheap, dear = channel(Ledger(budget=10.0), DOLLAR), Server(), Server(Reply("yes", price=0.0))
+    way, cheap, expensive = channel(Ledger(budget=10.0), DOLLAR), Server(), Server(Reply("yes", price=0.0))
 
     async def scenario():
-        first, waiting = requests(way, dear, 1) + requests(way, dear, 1, tokens_in=8)
+        first, waiting = requests(way, expensive, 1) + requests(way, expensive, 1, tokens_in=8)
         behind = requests(way, cheap, 1)[0]
         await asyncio.sleep(0.5)
         waiting.cancel()
         await asyncio.gather(first, behind)
 
     in_no_time(scenario())
-    assert (dear.came, cheap.came) == ([0], [0.5])
+    assert (expensive.came, cheap.came) == ([0], [0.5])
 
 
 def test_nobody_hears_of_the_end_before_the_last_reply_is_there():

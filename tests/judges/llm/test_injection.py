@@ -24,9 +24,9 @@ from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.llm.fencing import fence
 from ragtriage.judges.llm.messages import Prompt, Reply
-from ragtriage.judges.llm.prompt_rendering import named, render
+from ragtriage.judges.llm.prompt_rendering import render, reply_names
 from ragtriage.judges.llm.prompts import ASKED, LOCAL
-from ragtriage.judges.llm.request_grouping import compose
+from ragtriage.judges.llm.request_grouping import group_questions
 from ragtriage.judges.wrappers import Routed
 from ragtriage.metrics import METRICS
 
@@ -127,7 +127,7 @@ def questions_about(place, texts):
 
 
 def prompts_about(place, texts, batch_size):
-    requests = compose(questions_about(place, texts), batch_size)
+    requests = group_questions(questions_about(place, texts), batch_size)
     return requests, [render(request, PROMPTS) for request in requests]
 
 
@@ -162,8 +162,10 @@ def test_a_hostile_text_changes_nothing_outside_its_fences(row, batch_size):
         assert prompt.schema == same.schema
         assert around(prompt) == around(same)
         lines = [STRING.sub("", line) for line in lines_of(prompt)]
-        assert len(lines) == len(named(request))
-        assert all(line.split()[0].rstrip(":") == name for line, (name, _) in zip(lines, named(request), strict=True))
+        assert len(lines) == len(reply_names(request))
+        assert all(
+            line.split()[0].rstrip(":") == name for line, (name, _) in zip(lines, reply_names(request), strict=True)
+        )
 
 
 @EACH

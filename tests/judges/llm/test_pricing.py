@@ -11,7 +11,7 @@ from pydantic_ai.usage import RequestUsage
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.llm.messages import Prompt
 from ragtriage.judges.llm.options import LLMOptions, Price
-from ragtriage.judges.llm.pricing import parse_price, price_of, price_of_reply
+from ragtriage.judges.llm.pricing import price_of, price_of_reply
 from ragtriage.judges.llm.providers import model_named
 from ragtriage.judges.llm.transport import ModelTransport
 from servers import Server, responses
@@ -88,11 +88,11 @@ def test_a_reply_brings_its_price() -> None:
 
 
 def test_a_price_is_read_as_in_and_out() -> None:
-    assert parse_price("0.25:2") == Price(0.25, 2.0)
-    assert parse_price("0:0") == Price(0.0, 0.0)
+    assert Price.parse("0.25:2") == Price(0.25, 2.0)
+    assert Price.parse("0:0") == Price(0.0, 0.0)
 
 
 @pytest.mark.parametrize("text", ["", "1", "1:", "1:2:3", "a:b", "-1:2", "1:nan", "inf:1"])
 def test_a_price_that_cannot_be_read_says_how_to_write_it(text: str) -> None:
     with pytest.raises(ConfigError, match="write IN:OUT in US dollars"):
-        parse_price(text)
+        Price.parse(text)

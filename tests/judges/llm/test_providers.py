@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from ragtriage.core.errors import ConfigError, MissingExtraError
-from ragtriage.judges.llm.loop_resources import PerLoop
-from ragtriage.judges.llm.model_names import address_of, shown
+from ragtriage.judges.llm.model_names import address_of, public_address
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.providers import PROVIDERS, embedder_named, fast_client, model_named
-from ragtriage.judges.llm.transport import ModelTransport
+from ragtriage.judges.llm.transport import ModelTransport, PerLoop
 
 ADDRESS = "http://127.0.0.1:9/v1"
 KEYS = {variable for access in PROVIDERS.values() for variable in (*access.keys, *access.others)}
@@ -94,10 +93,9 @@ class Missing:
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Missing())
 from ragtriage.core.errors import MissingExtraError
-from ragtriage.judges.llm.embedding_judge import EmbeddingJudge
 from ragtriage.judges.llm.options import LLMOptions
-from ragtriage.judges.llm.transport import ModelTransport
-for make in ModelTransport, EmbeddingJudge:
+from ragtriage.judges.llm.transport import Embedder, ModelTransport
+for make in ModelTransport, Embedder:
     for name in {names}:
         try:
             make(name, LLMOptions())
@@ -233,7 +231,7 @@ def test_an_address_with_a_password_is_refused_without_showing_it() -> None:
 
 
 def test_an_address_is_shown_without_what_may_be_secret() -> None:
-    assert shown("https://me:pass@host:1/v1/?key=x#y") == "https://host:1/v1"
+    assert public_address("https://me:pass@host:1/v1/?key=x#y") == "https://host:1/v1"
 
 
 def test_headers_that_a_provider_cannot_send_are_refused_before_anything_is_asked(

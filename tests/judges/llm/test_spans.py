@@ -13,8 +13,7 @@ from opentelemetry.trace import NoOpTracerProvider
 from ragtriage.judges.llm.messages import Prompt
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.providers import model_named
-from ragtriage.judges.llm.tracing import traced
-from ragtriage.judges.llm.transport import ModelTransport
+from ragtriage.judges.llm.transport import ModelTransport, traced
 from servers import Server, chat, error
 
 PROMPT = Prompt("You judge.", "private words", {"type": "object", "properties": {"secret": {"type": "string"}}}, 10)

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ragtriage.judges.embedded.judge import EMBEDDED, FAST, EmbeddedJudge
+from ragtriage.judges.embedded.judge import EmbeddedJudge
 
-__all__ = ["EMBEDDED", "FAST", "EmbeddedJudge"]
+__all__ = ["EmbeddedJudge"]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ragtriage import text as decompose
 from ragtriage.core.questions import Kind, Question, essential
 from ragtriage.core.verdicts import Answer, Failure, Verdict
+from ragtriage.judges.config import EMBEDDED, FAST
 from ragtriage.judges.embedded.question_batches import QuestionBatcher
 from ragtriage.judges.embedded.verdict import questions_by_claim, verdict_of, verdict_on_refusals, weakest_answer
 from ragtriage.judges.embedded.versions import fingerprint_of
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-EMBEDDED = "embedded"
-FAST = "embedded:fast"
-"""What a person types for the judge with its matcher, and without."""
 _COEFFICIENTS = Path(__file__).parent / "model" / "coefficients.json"
 _RULES: Mapping[str, Callable[[Question], Answer]] = {
     "claims": lambda q: decompose.split_claims(q.subject, q.query),

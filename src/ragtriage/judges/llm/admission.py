@@ -1,4 +1,4 @@
-"""Where requests wait until they may be sent: for a place, for their turn, for money."""
+"""Where requests wait until they may be sent: for a slot, for their turn, for money."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import heapq
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from itertools import count
 
 from ragtriage.core.errors import JudgeError, Stopped
 from ragtriage.judges.llm.concurrency import ConcurrencyController, Taken
@@ -18,7 +19,7 @@ SHORTEST_WAIT = 0.001
 
 
 @dataclass(slots=True, eq=False)
-class Place:
+class Slot:
     """What a request holds while it is in flight."""
 
     tokens: int
@@ -26,105 +27,75 @@ class Place:
     price: float
     """The most that it may cost, in US dollars."""
     number: int = 0
-    """Which request it is in the flow."""
+    """Which request it is, of all that were sent."""
     taken: Taken | None = None
-
-
-class _Line:
-    """Those who wait: by the turn of the case that they ask about, then in the order in which they came."""
-
-    def __init__(self) -> None:
-        self._heap: list[tuple[int, int, Place, asyncio.Future[bool]]] = []
-        self._came = 0
-
-    def join(self, place: Place, granted: asyncio.Future[bool]) -> None:
-        """Wait."""
-        self._came += 1
-        heapq.heappush(self._heap, (TURN.get(), self._came, place, granted))
-
-    def first(self) -> tuple[Place, asyncio.Future[bool]] | None:
-        """Whose turn it is; those who have gone are taken out."""
-        while self._heap and self._heap[0][3].done():
-            heapq.heappop(self._heap)
-        return self._heap[0][2:] if self._heap else None
 
 
 class Admission:
     """Lets requests start: those that are repeated first, then by the turn of their case, then as they came.
 
-    Args:
-        flow: how many at once and in a minute.
-        ledger: whether there is money left.
-        clock: seconds.
-        sleep: waits so many seconds.
-
     Attributes:
-        in_flight: how many hold a place.
+        in_flight: how many hold a slot.
         closed: why every request would fail; None while that isn't known.
     """
 
     def __init__(
         self,
-        flow: ConcurrencyController,
+        concurrency: ConcurrencyController,
         ledger: Ledger,
         clock: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]],
     ) -> None:
         self.in_flight = 0
         self.closed: str | None = None
-        self._flow = flow
+        self._concurrency = concurrency
         self._ledger = ledger
         self._clock = clock
         self._sleep = sleep
-        self._repeated = _Line()
-        self._new = _Line()
+        self._waiting: list[tuple[bool, int, int, Slot, asyncio.Future[bool]]] = []
+        """A heap by the order in which they may start."""
+        self._came = count()
         self._asleep: set[asyncio.Task[None]] = set()
         self._pacer: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._paced_until = 0.0
         ledger.watch(self._let_in)
 
-    async def enter(self, tokens: int, price: float, *, repeated: bool) -> Place:
-        """Wait for a place; give it back with `leave`.
+    async def enter(self, tokens: int, price: float, *, repeated: bool) -> Slot:
+        """Wait for a slot; give it back with `leave`.
 
         Raises:
             JudgeError: there will be none.
         """
-        place = Place(tokens, price)
+        slot = Slot(tokens, price)
         self._check_loop()
-        if self.closed is None and not self._next() and self._may_start(place):
-            self._start(place)
-            return place
+        if self.closed is None and not self._next() and self._may_start(slot):
+            self._start(slot)
+            return slot
         granted = asyncio.get_running_loop().create_future()
-        (self._repeated if repeated else self._new).join(place, granted)
+        heapq.heappush(self._waiting, (not repeated, TURN.get(), next(self._came), slot, granted))
         self._let_in()
         try:
             entered = await granted
         except asyncio.CancelledError:
             if not granted.cancelled() and granted.result():
                 self.in_flight -= 1
-                self._ledger.withdraw(place.price)
+                self._ledger.withdraw(slot.price)
             else:
                 self._let_in()  # those behind may take less
             raise
         if entered:
-            return place
+            return slot
         raise Stopped(self._ledger.stopped) if self.closed is None else JudgeError(self.closed)
 
-    def leave(self, place: Place, reply: Reply | None, tokens: int) -> None:
-        """The request has ended.
-
-        Args:
-            place: its own.
-            reply: None if there was none.
-            tokens: what it took in truth.
-        """
-        self._flow.correct(place.taken, tokens)
+    def leave(self, slot: Slot, reply: Reply | None, tokens: int) -> None:
+        """The request has ended."""
+        self._concurrency.correct(slot.taken, tokens)
         self.in_flight -= 1
-        self._ledger.end(place.price, reply)
+        self._ledger.end(slot.price, reply)
 
     async def rest(self, seconds: float) -> None:
-        """Wait without a place, but no longer than anything may still be sent."""
+        """Wait without a slot, but no longer than anything may still be sent."""
         if self._ended():
             return
         alarm = self._alarm(seconds)
@@ -136,11 +107,7 @@ class Admission:
             alarm.cancel()
 
     def close(self, sentence: str) -> str:
-        """Refuse all who wait, and all who come.
-
-        Returns:
-            What they are told: the first sentence stays.
-        """
+        """Refuse all who wait, and all who come."""
         if self.closed is None:
             self.closed = sentence
             self._let_in()
@@ -155,15 +122,14 @@ class Admission:
 
         return asyncio.get_running_loop().create_task(wait())
 
-    def _next(self) -> tuple[Place, asyncio.Future[bool]] | None:
-        return self._repeated.first() or self._new.first()
+    def _next(self) -> tuple[Slot, asyncio.Future[bool]] | None:
+        """Whose turn it is; those who have gone are taken out."""
+        while self._waiting and self._waiting[0][-1].done():
+            heapq.heappop(self._waiting)
+        return self._waiting[0][3:] if self._waiting else None
 
     def _check_loop(self) -> None:
-        """Places and turns of two event loops can't be told to each other.
-
-        Raises:
-            JudgeError: another loop is using it now.
-        """
+        """A request can't wait for one of another event loop."""
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
             if self._loop and not self._loop.is_closed() and (self.in_flight or self._next()):
@@ -176,11 +142,11 @@ class Admission:
             for alarm in self._asleep:
                 alarm.cancel()
         while waiting := self._next():
-            place, granted = waiting
+            slot, granted = waiting
             if self.closed is not None:
                 granted.set_result(False)
-            elif self._may_start(place):
-                self._start(place)
+            elif self._may_start(slot):
+                self._start(slot)
                 granted.set_result(True)
             else:
                 if self._ledger.stopped is not None:
@@ -190,21 +156,21 @@ class Admission:
         if self._pacer:
             self._pacer.cancel()
 
-    def _may_start(self, place: Place) -> bool:
-        if self.in_flight >= self._flow.limit or not self._ledger.admits(place.price):
+    def _may_start(self, slot: Slot) -> bool:
+        if self.in_flight >= self._concurrency.limit or not self._ledger.admits(slot.price):
             return False
         now = self._clock()
-        wait = self._flow.wait(now, place.tokens)
+        wait = self._concurrency.wait(now, slot.tokens)
         if wait <= 0:
             return True
         self._look_again(now, max(wait, SHORTEST_WAIT))
         return False
 
-    def _start(self, place: Place) -> None:
-        place.taken = self._flow.start(self._clock(), place.tokens)
-        place.number = self._flow.sent
+    def _start(self, slot: Slot) -> None:
+        slot.taken = self._concurrency.start(self._clock(), slot.tokens)
+        slot.number = self._concurrency.sent
         self.in_flight += 1
-        self._ledger.begin(place.price)
+        self._ledger.begin(slot.price)
 
     def _look_again(self, now: float, wait: float) -> None:
         """Have the queue looked at after so many seconds, unless it is earlier anyway."""

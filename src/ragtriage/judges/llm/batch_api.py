@@ -8,14 +8,19 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.judges.llm.messages import Busy, ExchangeError, Prompt, Rejected, Reply, Transient, Unusable, tokens_of
+from ragtriage.judges.llm.messages import Busy, ExchangeError, Prompt, Rejected, Reply, Transient, Unusable
 from ragtriage.judges.llm.options import LLMOptions, Price
-from ragtriage.judges.llm.pricing import price_of_reply
-from ragtriage.judges.llm.request_errors import Asked
-from ragtriage.judges.llm.request_format import conversation, first_manner, lasting_settings, parameters, settings_of
+from ragtriage.judges.llm.request_errors import Endpoint
+from ragtriage.judges.llm.request_format import (
+    fixed_settings,
+    initial_format,
+    messages_of,
+    parameters_of,
+    reply_of,
+    settings_of,
+)
 
 if TYPE_CHECKING:
-    from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import Model
     from pydantic_ai.models.batch import Batch, BatchRequest, BatchResult, EncodedBatchRequest
 
@@ -54,13 +59,6 @@ class _JobError(ExchangeError):
 class BatchAPI:
     """One model's batch API; enter it before use.
 
-    Args:
-        name: `provider:model`, for messages.
-        model: with a batch API.
-        options: of the requests.
-        price: the model's, of live requests.
-        sleep: waits so many seconds.
-
     Raises:
         ConfigError: the model has no batch API.
     """
@@ -85,11 +83,9 @@ class BatchAPI:
         self._options = options
         self._price = Price(price.tokens_in * SHARE, price.tokens_out * SHARE) if price else None
         self._sleep = sleep
-        self._asked = Asked.of(name, options)
-        self._first_manner = self._manner = first_manner(model, options)
-        if options.reply == "schema" and not self._manner.schema:
-            raise ConfigError(f"{name} has no schema mode: leave out --reply schema")
-        self._lasting = {one: set_ for one, set_ in lasting_settings(model, options).items() if one != "max_retries"}
+        self._endpoint = Endpoint.of(name, options)
+        self._initial_format = self._format = initial_format(name, model, options)
+        self._fixed = {key: value for key, value in fixed_settings(model, options).items() if key != "max_retries"}
 
     async def __aenter__(self) -> None:
         await self._model.__aenter__()
@@ -99,10 +95,7 @@ class BatchAPI:
 
     def largest_price(self, prompt: Prompt) -> float:
         """The most that a request may cost, in US dollars; 0 where the model's price isn't known."""
-        if not self._price:
-            return 0.0
-        shown = sum(map(tokens_of, prompt.refused)) if prompt.refused else 0
-        return self._price.of(prompt.tokens + shown, prompt.largest_reply)
+        return self._price.of(prompt.tokens, prompt.largest_reply) if self._price else 0.0
 
     async def encode(self, prompt: Prompt, number: str) -> EncodedBatchRequest:
         """A prompt as the provider takes it.
@@ -121,12 +114,8 @@ class BatchAPI:
         return self._model.batch_request_size(request)
 
     async def create(self, requests: Sequence[EncodedBatchRequest]) -> Batch:
-        """Submit requests of one group; again and again where that fails for the moment.
-
-        Raises:
-            ExchangeError: they weren't submitted, as far as can be told.
-        """
-        return await self._patiently(lambda: self._model.batch_create(requests))
+        """Submit requests of one group; again and again where that fails for the moment."""
+        return await self._retried(lambda: self._model.batch_create(requests))
 
     async def collect(self, batch: Batch, prompts: Mapping[str, Prompt]) -> Mapping[str, Reply | ExchangeError] | None:
         """What became of requests; None if their batch hasn't ended.
@@ -136,11 +125,11 @@ class BatchAPI:
             prompts: the request's id in the batch → what was asked.
 
         Raises:
-            Transient: the provider doesn't say now; or `Busy`.
+            Transient: the provider doesn't say now.
             Unusable: the provider refuses the key, or doesn't know the batch.
         """
         try:
-            now = await self._patiently(lambda: self._model.batch_status(batch))
+            now = await self._retried(lambda: self._model.batch_status(batch))
         except _Unknown as error:
             if batch.created_at + KEPT < datetime.now(UTC):
                 return dict.fromkeys(prompts, Transient(f"the batch {batch.id} isn't kept any more"))
@@ -153,7 +142,7 @@ class BatchAPI:
         if refusal := self._refusal(now):
             return dict.fromkeys(prompts, refusal)
         try:
-            results = {one.custom_id: one for one in await self._patiently(lambda: self._model.batch_results(now))}
+            results = {one.custom_id: one for one in await self._retried(lambda: self._model.batch_results(now))}
         except _JobError as error:
             return dict.fromkeys(prompts, error.outcome)
         except _Unknown:
@@ -167,16 +156,12 @@ class BatchAPI:
         except Exception as error:  # noqa: BLE001  # whatever the package raises is one of four things
             raise self._explain(error) from None
 
-    async def _patiently(self, call: Callable[[], Awaitable[T]]) -> T:
-        """Again and again, where it fails for the moment.
-
-        Raises:
-            ExchangeError: it failed.
-        """
+    async def _retried(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Again and again, where it fails for the moment."""
         for backoff in BACKOFFS:
             try:
                 return await self._once(call)
-            except (Busy, Transient) as error:
+            except Transient as error:
                 wait = backoff if error.after is None else error.after
                 if wait > LONGEST_BACKOFF:
                     raise
@@ -186,13 +171,13 @@ class BatchAPI:
     def _explain(self, error: Exception) -> ExchangeError:
         status = getattr(error, "status_code", 0)
         if type(error).__name__ == "BatchJobError":  # Google's whole batch ended so; the class isn't a public one
-            cause = f"its batch failed{self._asked.because(error)}"
+            cause = f"its batch failed{self._endpoint.because(error)}"
             if status == CANCELLED:
                 return _JobError(Rejected(CANCELLED_THERE))
             if status in {400, 401, 403, 404}:
                 return _JobError(Unusable(f"{self._name}: {cause}"))
             return _JobError(Busy(cause) if status == 429 else Transient(cause))
-        failure = self._asked.explain(error)
+        failure = self._endpoint.explain(error)
         return _Unknown(str(failure)) if status == 404 else failure  # HTTP's "not found"
 
     def _refusal(self, batch: Batch) -> ExchangeError | None:
@@ -201,7 +186,7 @@ class BatchAPI:
         if details.get("status") != "failed":
             return None
         errors = [one for one in details.get("errors", ()) if isinstance(one, dict)]
-        said = self._asked.hide(" ".join(str(one.get("message")) for one in errors[:1])) or "it doesn't say why"
+        said = self._endpoint.hide(" ".join(str(one.get("message")) for one in errors[:1])) or "it doesn't say why"
         if any(one.get("code") == FULL for one in errors):
             return Busy(said)
         return Unusable(f"{self._name}: the provider refused the batch {batch.id}: {said}")
@@ -215,39 +200,22 @@ class BatchAPI:
         if result.status == "canceled":
             return Rejected(CANCELLED_THERE)
         try:
-            response: ModelResponse = self._model.batch_decode(result, self._request(prompt, result.custom_id))
-            return self._reply(response, prompt)
+            response = self._model.batch_decode(result, self._request(prompt, result.custom_id))
+            return reply_of(response, prompt, self._price, own_price=self._options.price is not None)
         except Exception as error:  # noqa: BLE001  # see `_once`
-            failure = self._asked.explain(error)
-            other = self._first_manner.without_what_is_refused(error)
+            failure = self._endpoint.explain(error)
+            other = self._initial_format.without_what_is_refused(error)
             if other and (other.schema or self._options.reply != "schema"):
-                self._manner = self._manner.and_(other)
+                self._format = self._format & other
                 return Transient(str(failure))
             return Transient(str(failure)) if isinstance(failure, Busy) else failure
-
-    def _reply(self, response: ModelResponse, prompt: Prompt) -> Reply:
-        """What a model said.
-
-        Raises:
-            Rejected: the provider's filter stopped it.
-        """
-        from pydantic_ai.messages import TextPart  # noqa: PLC0415  # optional package
-
-        if response.finish_reason == "content_filter":
-            raise Rejected("the provider's content filter stopped the reply")
-        text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
-        sent = response.usage.input_tokens or prompt.tokens
-        back = response.usage.output_tokens or tokens_of(text)
-        own = self._options.price is not None
-        cost = price_of_reply(response, self._price, sent, back, own=own) if self._price else None
-        return Reply(text, sent, back, cost, truncated=response.finish_reason == "length")
 
     def _request(self, prompt: Prompt, number: str) -> BatchRequest:
         from pydantic_ai.models.batch import BatchRequest  # noqa: PLC0415  # optional package
 
         return BatchRequest(
             custom_id=number,
-            messages=conversation(prompt, self._manner),
-            model_settings=settings_of(prompt, self._manner, self._lasting, self._options.temperature),
-            model_request_parameters=parameters(prompt, self._manner),
+            messages=messages_of(prompt, self._format),
+            model_settings=settings_of(prompt, self._format, self._fixed, self._options.temperature),
+            model_request_parameters=parameters_of(prompt, self._format),
         )

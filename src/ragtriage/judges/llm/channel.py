@@ -24,7 +24,6 @@ from ragtriage.judges.llm.messages import (
     Transient,
     Transport,
     Unusable,
-    tokens_of,
 )
 from ragtriage.judges.llm.options import LLMOptions, Price
 
@@ -41,8 +40,8 @@ PATIENCE = 900.0
 FIRST_BACKOFF, LONGEST_BACKOFF, LONGEST_BUSY_BACKOFF = 0.5, 30.0, 60.0
 FIRST_REQUESTS = 5
 """If all of the first so many are rejected, every one will be."""
-LARGEST_SURPRISE = 4.0
-"""A reply dearer than the most that it should have cost raises what later ones may cost, by this factor at most."""
+LARGEST_COST_FACTOR = 4.0
+"""A reply that cost more than it should have at most raises what later ones may cost, by this factor at most."""
 
 
 class GaveUp(Exception):
@@ -50,7 +49,7 @@ class GaveUp(Exception):
 
 
 @dataclass(slots=True)
-class _Past:
+class _Attempts:
     """What became of a request so far."""
 
     number: int
@@ -66,7 +65,7 @@ class Channel:
     """The way to one model, for all who ask it.
 
     First come, first served, but repeated requests before new ones; while a request waits to be repeated it holds no
-    place. When a budget, a limit or `stop` ends it, those who wait hear of it after the last request in flight has
+    slot. When a budget, a limit or `stop` ends it, those who wait hear of it after the last request in flight has
     ended, so that nobody cancels what is paid for.
 
     Args:
@@ -95,22 +94,22 @@ class Channel:
         self._name = name
         self._clock = clock
         self._random = random
-        self._flow = ConcurrencyController(options.concurrency, options.rpm, options.tpm)
-        self._entrance = Admission(self._flow, ledger, clock, sleep)
+        self._concurrency = ConcurrencyController(options.concurrency, options.rpm, options.tpm)
+        self._admission = Admission(self._concurrency, ledger, clock, sleep)
         self._begun = 0
         self._replies = 0
         self._rejected = 0
-        self._surprise = 1.0
+        self._cost_factor = 1.0
 
     @property
     def in_flight(self) -> int:
         """How many requests are under way."""
-        return self._entrance.in_flight
+        return self._admission.in_flight
 
     @property
     def limit(self) -> int:
         """How many may be under way now."""
-        return self._flow.limit
+        return self._concurrency.limit
 
     def stop(self, reason: str) -> None:
         """Let no further request start, here and on every other channel with the same ledger.
@@ -134,11 +133,10 @@ class Channel:
             GaveUp: this request fails.
             JudgeError: every request would fail, or no further one may start.
         """
-        tokens, longest, problem = prompt.tokens, GROWTH * prompt.largest_reply, ""
+        longest, problem = GROWTH * prompt.largest_reply, ""
         for reading in range(1, READINGS + 1):
-            shown = sum(map(tokens_of, prompt.refused)) if prompt.refused else 0
             once = partial(transport.send, prompt)
-            reply = await self.run(once, tokens_in=tokens + shown, largest_reply=prompt.largest_reply)
+            reply = await self.run(once, tokens_in=prompt.tokens, largest_reply=prompt.largest_reply)
             if reply.truncated:
                 cause, problem = "truncated reply", f"it was cut off at {prompt.largest_reply} tokens"
                 prompt = replace(prompt, refused=None, largest_reply=min(2 * prompt.largest_reply, longest))
@@ -164,42 +162,35 @@ class Channel:
             largest_reply: in tokens.
             priced: what it costs, if not what the channel's model does.
 
-        Raises:
-            GaveUp: this request fails.
-            JudgeError: every request would fail, or no further one may start.
+        Raises as `ask`.
         """
-        past = _Past(self._begun)
+        past = _Attempts(self._begun)
         self._begun += 1
         tokens = tokens_in + largest_reply
         known = priced or self._price
         price = known.of(tokens_in, largest_reply) if known else 0.0
         while True:
-            place = await self._entrance.enter(tokens, price * self._surprise, repeated=past.cause != "")
+            slot = await self._admission.enter(tokens, price * self._cost_factor, repeated=past.cause != "")
             if past.cause:
                 self._ledger.repeated[past.cause] += 1
             reply, took = None, tokens_in
             try:
                 reply = await once()
             except ExchangeError as error:
-                wait = self._wait_after(error, past, place.number)
+                wait = self._wait_after(error, past, slot.number)
             else:
                 self._replies += 1
-                self._flow.replied()
+                self._concurrency.replied()
                 took = (reply.tokens_in + reply.tokens_out) or tokens
                 if price and reply.price:
-                    self._surprise = max(self._surprise, min(reply.price / price, LARGEST_SURPRISE))
+                    self._cost_factor = max(self._cost_factor, min(reply.price / price, LARGEST_COST_FACTOR))
                 return reply
             finally:
-                self._entrance.leave(place, reply, took)
-            await self._entrance.rest(wait)
+                self._admission.leave(slot, reply, took)
+            await self._admission.rest(wait)
 
-    def _wait_after(self, error: ExchangeError, past: _Past, number: int) -> float:
-        """Seconds until the request is sent again.
-
-        Raises:
-            GaveUp: it isn't.
-            JudgeError: no request is.
-        """
+    def _wait_after(self, error: ExchangeError, past: _Attempts, number: int) -> float:
+        """Seconds until the request is sent again."""
         if isinstance(error, Unusable):
             self._close(str(error), error)
         if isinstance(error, Busy):
@@ -221,7 +212,7 @@ class Channel:
             self._close(f"{self._name} gives no answer: {cause}; look at its address and at your network", error)
         raise GaveUp(f"no answer, asked {past.failed} times: {cause}") from error
 
-    def _wait_after_busy(self, error: Busy, past: _Past, number: int) -> float:
+    def _wait_after_busy(self, error: Busy, past: _Attempts, number: int) -> float:
         now = self._clock()
         if not past.busy:
             past.busy_since, past.replies_then = now, self._replies
@@ -230,7 +221,7 @@ class Channel:
         half = _backoff(past.busy, LONGEST_BUSY_BACKOFF) / 2
         wait = error.after if error.after and error.after > 0 else half + self._random() * half
         if now + wait - past.busy_since <= PATIENCE:
-            self._flow.slow_down(number, now + wait)
+            self._concurrency.slow_down(number, now + wait)
             return wait
         cause = str(error).rstrip(".")
         if not self._replies:
@@ -241,14 +232,10 @@ class Channel:
         raise GaveUp(f"no answer for {PATIENCE / 60:.0f} minutes: {cause}") from error
 
     def _close(self, sentence: str, error: ExchangeError) -> NoReturn:
-        """Give everybody the same error from now on.
-
-        Raises:
-            JudgeError: always.
-        """
-        raise JudgeError(self._entrance.close(sentence)) from error
+        """Give everybody the same error from now on."""
+        raise JudgeError(self._admission.close(sentence)) from error
 
 
 def _backoff(failed: int, longest: float) -> float:
-    """Seconds to wait at most after the so-manieth failure."""
+    """Seconds to wait at most after so many failures."""
     return min(FIRST_BACKOFF * 2.0 ** min(failed - 1, 16), longest)

@@ -23,13 +23,10 @@ class Taken:
 
 
 class Rate:
-    """At most so much in any 60 seconds, evenly spread.
+    """At most `most` in any 60 seconds, evenly spread.
 
     What is larger than the whole rate goes when the minute before it is empty, and the next waits for as long as it
     is worth.
-
-    Args:
-        most: in a minute.
     """
 
     def __init__(self, most: int) -> None:

@@ -5,19 +5,17 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from ragtriage.core.errors import JudgeError
 from ragtriage.core.questions import Kind, Question
 from ragtriage.core.verdicts import Answer, Answered, Failure, Verdict
 from ragtriage.judges.llm.channel import Channel, GaveUp
-from ragtriage.judges.llm.embedding_transport import Embedder
-from ragtriage.judges.llm.messages import ExchangeError, Rejected, Reply, Transient, Unusable, tokens_of
-from ragtriage.judges.llm.model_names import address_of, parts_of
+from ragtriage.judges.llm.messages import Rejected, Reply, Transient, tokens_of
+from ragtriage.judges.llm.model_names import address_of, split_name
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.pricing import price_of
+from ragtriage.judges.llm.transport import Embedder
 from ragtriage.judges.protocol import Estimate
 
 if TYPE_CHECKING:
@@ -54,15 +52,6 @@ QUOTED = 120
 """Characters of a text that an explanation quotes."""
 
 
-@dataclass(slots=True)
-class _Found:
-    """What became of texts."""
-
-    vectors: dict[str, Vector] = field(default_factory=dict)
-    """Of length 1."""
-    failures: dict[str, Failure] = field(default_factory=dict)
-
-
 class EmbeddingJudge:
     """Says how close a text is to the closest of others, by the cosine of their embeddings, and answers nothing else.
 
@@ -72,7 +61,7 @@ class EmbeddingJudge:
     Args:
         name: `PROVIDER:MODEL`.
         options: the address, headers and timeout.
-        channel: limits, repeats and pays for the requests; None to make each once.
+        channel: limits, repeats and pays for the requests.
         embed: makes the vectors, if not the provider.
 
     Raises:
@@ -80,9 +69,7 @@ class EmbeddingJudge:
         MissingExtraError: the provider's package isn't installed.
     """
 
-    def __init__(
-        self, name: str, options: LLMOptions, channel: Channel | None = None, embed: Embed | None = None
-    ) -> None:
+    def __init__(self, name: str, options: LLMOptions, channel: Channel, embed: Embed | None = None) -> None:
         self._name = name
         self._options = options
         self._channel = channel
@@ -105,23 +92,17 @@ class EmbeddingJudge:
 
     def estimate(self, questions: Sequence[Question]) -> Estimate:
         """Requests, and tokens by the length of the texts, each counted once."""
-        packs = list(_packs(_texts(questions), _most_texts(self._name)))
-        tokens = sum(tokens_of(text) for pack in packs for text in pack)
-        if not packs:
+        requests = list(self._requests(questions))
+        tokens = sum(tokens_of(text) for texts in requests for text in texts)
+        if not requests:
             return Estimate()
-        return Estimate(len(packs), tokens, 0, self._price.of(tokens, 0) if self._price else None)
+        return Estimate(len(requests), tokens, 0, self._price.of(tokens, 0) if self._price else None)
 
     async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
-        """See `ragtriage.judges.protocol.Judge.ask`; all texts travel together, each once.
-
-        Raises:
-            JudgeError: every request would fail, or no further one may start.
-        """
-        found = _Found()
-        packs = list(_packs(_texts(questions), _most_texts(self._name)))
-        running = [asyncio.ensure_future(self._fetch(pack, found)) for pack in packs]
+        """See `ragtriage.judges.protocol.Judge.ask`; all texts travel together, each once."""
+        running = [asyncio.ensure_future(self._fetch(texts)) for texts in self._requests(questions)]
         try:
-            await asyncio.gather(*running)
+            found = {text: vector for part in await asyncio.gather(*running) for text, vector in part.items()}
         finally:
             for task in running:
                 task.cancel()
@@ -129,77 +110,66 @@ class EmbeddingJudge:
         for position, question in enumerate(questions):
             yield position, self._answer(question, found)
 
-    def _answer(self, question: Question, found: _Found) -> Answer:
+    def _answer(self, question: Question, found: Mapping[str, Vector | Failure]) -> Answer:
         reason = self.unsupported_reason(question.kind, "")
         if reason:
             return Failure(reason)
-        others = [text for place, text in enumerate(question.evidence) if place != question.at and text.strip()]
-        if not others or not question.subject.strip():
+        texts = _texts(question)
+        if not texts:
             return Verdict("no", -1.0, explanation="there is nothing else to compare with")
-        for text in (question.subject, *others):
-            if text in found.failures:
-                return found.failures[text]
-        best, closest = nearest(found.vectors[question.subject], [found.vectors[text] for text in others])
+        vectors: list[Vector] = []
+        for text in texts:
+            vector = found[text]
+            if isinstance(vector, Failure):
+                return vector
+            vectors.append(vector)
+        best, closest = nearest(vectors[0], vectors[1:])
         value: Answered = "yes" if best >= self._threshold else "no"
-        return Verdict(value, best, explanation=f"closest text ({best:.2f}): {_quoted(others[closest])}")
+        return Verdict(value, best, explanation=f"closest text ({best:.2f}): {_quoted(texts[closest + 1])}")
 
-    async def _fetch(self, texts: Sequence[str], found: _Found) -> None:
-        """Add a vector for each text, or why there is none.
-
-        Raises:
-            JudgeError: every request would fail, or no further one may start.
-        """
-        try:
-            vectors = await self._vectors(texts)
-        except Rejected as error:
-            if len(texts) == 1:
-                found.failures[texts[0]] = Failure(str(error))
-                return
-            half = len(texts) // 2  # one text may be to blame, and the others are good
-            await self._fetch(texts[:half], found)
-            await self._fetch(texts[half:], found)
-        except (GaveUp, ExchangeError) as error:
-            found.failures |= dict.fromkeys(texts, Failure(str(error)))
-        else:
-            found.vectors |= {text: direction(vector) for text, vector in zip(texts, vectors, strict=True)}
-
-    async def _vectors(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        """A vector for each text.
-
-        Raises:
-            Rejected: this request fails whenever it is sent.
-            GaveUp: it failed for good.
-            ExchangeError: it failed, and there is no channel to repeat it.
-            JudgeError: every request would fail, or no further one may start.
-        """
-        found: list[Sequence[float]] = []
+    async def _fetch(self, texts: Sequence[str]) -> Mapping[str, Vector | Failure]:
+        """A vector for each text, or why there is none."""
+        found: Sequence[Sequence[float]] = ()
 
         async def once() -> Reply:
+            nonlocal found
             vectors, reply = await self._embed(texts)
             sound = all(vector and isfinite(sum(vector)) for vector in vectors)
             if len(vectors) != len(texts) or not sound or len({len(vector) for vector in vectors}) > 1:
                 raise Transient(f"malformed response: no {len(texts)} vectors of the same length")
-            found[:] = vectors
+            found = vectors
             return reply
 
         try:
-            if self._channel is None:
-                await once()
-            else:
-                tokens = sum(map(tokens_of, texts))
-                await self._channel.run(once, tokens_in=tokens, largest_reply=0, priced=self._price)
+            tokens = sum(map(tokens_of, texts))
+            await self._channel.run(once, tokens_in=tokens, largest_reply=0, priced=self._price)
         except GaveUp as error:
-            if isinstance(error.__cause__, Rejected):
-                raise error.__cause__ from None
-            raise
-        except Unusable as error:
-            raise JudgeError(str(error)) from None
-        return found
+            if len(texts) == 1 or not isinstance(error.__cause__, Rejected):
+                return dict.fromkeys(texts, Failure(str(error)))
+            half = len(texts) // 2  # one text may be to blame, and the others are good
+            return {**await self._fetch(texts[:half]), **await self._fetch(texts[half:])}
+        return {text: direction(vector) for text, vector in zip(texts, found, strict=True)}
+
+    def _requests(self, questions: Sequence[Question]) -> Iterator[list[str]]:
+        """The texts of each request: all that a vector is needed for, once, in the order of the questions."""
+        most = next((most for beginning, most in _FEWER.items() if self._name.startswith(beginning)), MOST_TEXTS)
+        wanted = dict.fromkeys(text for question in questions for text in _texts(question))
+        request: list[str] = []
+        tokens = 0
+        for text in wanted:
+            size = tokens_of(text)
+            if request and (len(request) == most or tokens + size > MOST_TOKENS):
+                yield request
+                request, tokens = [], 0
+            request.append(text)
+            tokens += size
+        if request:
+            yield request
 
 
 def threshold_of(name: str) -> float:
     """The cosine from which two texts are taken to say the same; see `THRESHOLDS`."""
-    _, model = parts_of(name)
+    _, model = split_name(name)
     return next((value for known, value in THRESHOLDS.items() if model.startswith(known)), USUAL_THRESHOLD)
 
 
@@ -213,12 +183,7 @@ def direction(vector: Sequence[float]) -> Vector:
 
 
 def nearest(own: Vector, others: Sequence[Vector]) -> tuple[float, int]:
-    """The highest cosine, in [-1, 1], and the place of the vector that has it, the first of several.
-
-    Args:
-        own: of length 1.
-        others: of length 1, at least one.
-    """
+    """The highest cosine of vectors of length 1, in [-1, 1], and the place of the first one that has it."""
     import numpy as np  # noqa: PLC0415  # see `direction`
 
     cosines = np.stack(others) @ own
@@ -226,33 +191,10 @@ def nearest(own: Vector, others: Sequence[Vector]) -> tuple[float, int]:
     return max(-1.0, min(1.0, float(cosines[place]))), place
 
 
-def _texts(questions: Sequence[Question]) -> list[str]:
-    """Every text that a vector is needed for, once, in the order of the questions."""
-    wanted: dict[str, None] = {}
-    for question in questions:
-        others = [text for place, text in enumerate(question.evidence) if place != question.at and text.strip()]
-        if question.kind == "similarity" and others and question.subject.strip():
-            wanted |= dict.fromkeys((question.subject, *others))
-    return list(wanted)
-
-
-def _packs(texts: Sequence[str], most: int) -> Iterator[list[str]]:
-    """The texts of each request."""
-    pack: list[str] = []
-    tokens = 0
-    for text in texts:
-        size = tokens_of(text)
-        if pack and (len(pack) == most or tokens + size > MOST_TOKENS):
-            yield pack
-            pack, tokens = [], 0
-        pack.append(text)
-        tokens += size
-    if pack:
-        yield pack
-
-
-def _most_texts(name: str) -> int:
-    return next((most for beginning, most in _FEWER.items() if name.startswith(beginning)), MOST_TEXTS)
+def _texts(question: Question) -> list[str]:
+    """The question's text and those that it is compared with; empty if there is nothing to compare."""
+    others = [text for place, text in enumerate(question.evidence) if place != question.at and text.strip()]
+    return [question.subject, *others] if question.kind == "similarity" and others and question.subject.strip() else []
 
 
 def _quoted(text: str) -> str:

@@ -67,10 +67,6 @@ def fence(label: str, text: str) -> str:
     """A text between tags whose name is a digest of it, so that the text can't close its own fence.
 
     The same label and text always give the same bytes, so that providers can keep the beginning of a prompt.
-
-    Args:
-        label: what the text is; one of `LABELS`.
-        text: from outside; it is cleaned here.
     """
     inside = clean(text)
     name = f"{label}-{_digest(inside)}"

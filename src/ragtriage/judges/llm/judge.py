@@ -14,24 +14,19 @@ from ragtriage.judges.llm.messages import Prompt, Reply
 from ragtriage.judges.llm.options import Price
 from ragtriage.judges.llm.prompt_rendering import render, usual_reply
 from ragtriage.judges.llm.prompts import ASKED, Prompts
-from ragtriage.judges.llm.reply_parsing import TooFew, read
-from ragtriage.judges.llm.request_grouping import Request, compose
+from ragtriage.judges.llm.reply_parsing import TooFew, parse_reply
+from ragtriage.judges.llm.request_grouping import Request, group_questions
 from ragtriage.judges.protocol import Estimate
 from ragtriage.judges.wrappers.streams import merged
 
 T = TypeVar("T")
 
 
-class Asking(Protocol):
+class AskModel(Protocol):
     """Puts one prompt to the model until its reply can be read: `Channel.ask` live, `BatchQueue.ask` by tickets."""
 
     async def __call__(self, prompt: Prompt, read: Callable[[Reply], T], /) -> T:
-        """See `ragtriage.judges.llm.channel.Channel.ask`.
-
-        Raises:
-            GaveUp: this request fails.
-            JudgeError: every request would fail, or no further one may be made.
-        """
+        """See `ragtriage.judges.llm.channel.Channel.ask`."""
         ...
 
 
@@ -52,7 +47,7 @@ class LLMJudge:
     def __init__(
         self,
         name: str,
-        ask: Asking,
+        ask: AskModel,
         prompts: Prompts,
         *,
         batch_size: int = 32,
@@ -65,7 +60,7 @@ class LLMJudge:
         self._batch_size = batch_size
         self._price = price
         self._method = hashlib.blake2b(f"{name}\0{identity}".encode(), digest_size=6).hexdigest()
-        self._travelled: dict[Question, str] = {}
+        self._batch_ids: dict[Question, str] = {}
 
     def name(self) -> str:
         """`provider:model`."""
@@ -83,39 +78,35 @@ class LLMJudge:
     def estimate(self, questions: Sequence[Question]) -> Estimate:
         """Requests, and tokens by their length: see `ragtriage.judges.llm.messages.tokens_of`."""
         total = Estimate(price=None if self._price is None else 0.0) if questions else Estimate()
-        for request in compose([q for q in questions if q.kind in ASKED], self._batch_size):
+        for request in group_questions([q for q in questions if q.kind in ASKED], self._batch_size):
             sent, back = render(request, self._prompts).tokens, usual_reply(request)
             total += Estimate(1, sent, back, self._price.of(sent, back) if self._price else None)
         return total
 
     def batch_of(self, question: Question) -> str:
         """The digest of the request that a question was answered in; see `ragtriage.judges.protocol.Batching`."""
-        return self._travelled.pop(question, "")
+        return self._batch_ids.pop(question, "")
 
     async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
-        """See `ragtriage.judges.protocol.Judge.ask`; the answers of one request come together.
-
-        Raises:
-            JudgeError: every request would fail, or no further one may be made. What was in flight is yielded first.
-        """
+        """See `ragtriage.judges.protocol.Judge.ask`; the answers of one request come together."""
         places: dict[Question, list[int]] = {}
         for position, question in enumerate(questions):
             if question.kind in ASKED:
                 places.setdefault(question, []).append(position)
             else:
                 yield position, Failure(f"a language model isn't asked for {question.kind}")
-        requests = compose(list(places), self._batch_size)
+        requests = group_questions(list(places), self._batch_size)
         try:
-            async with aclosing(merged([self._told(request) for request in requests])) as replies:
+            async with aclosing(merged([self._stream(request) for request in requests])) as replies:
                 async for _, _, answers in replies:
                     for question, answer in answers.items():
                         for position in places[question]:
                             yield position, answer
         finally:
             for question in places:
-                self._travelled.pop(question, None)
+                self._batch_ids.pop(question, None)
 
-    async def _told(self, request: Request) -> AsyncIterator[tuple[int, Mapping[Question, Answer]]]:
+    async def _stream(self, request: Request) -> AsyncIterator[tuple[int, Mapping[Question, Answer]]]:
         """One request's answers, all at once, as they come."""
         yield 0, await self._answers(request)
 
@@ -123,19 +114,19 @@ class LLMJudge:
         prompt = render(request, self._prompts)
         short = False
 
-        def reading(reply: Reply) -> Mapping[Question, Answer]:
+        def parse(reply: Reply) -> Mapping[Question, Answer]:
             """Too few written questions are asked for once more; then those that there are have to do."""
             nonlocal short
             try:
-                return read(request, reply, fewer=short)
+                return parse_reply(request, reply, fewer=short)
             except TooFew:
                 short = True
                 raise
 
         try:
-            answers = await self._ask(prompt, reading)
+            answers = await self._ask(prompt, parse)
         except GaveUp as error:
             return dict.fromkeys(request.questions, Failure(str(error)))
         batch = hashlib.blake2b(prompt.user.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
-        self._travelled |= dict.fromkeys(request.questions, batch)
+        self._batch_ids |= dict.fromkeys(request.questions, batch)
         return answers

@@ -57,15 +57,11 @@ class Ledger:
         self._watchers.append(changed)
 
     def admits(self, price: float) -> bool:
-        """Whether a request may start that costs this at most; stops everything if it can't even after all others.
-
-        Args:
-            price: in US dollars.
-        """
+        """Whether a request may start that costs this at most; stops everything if it can't even after all others."""
         if self.stopped is not None:
             return False
         if self._max_requests is not None and self.requests >= self._max_requests:
-            self.stop(f"stopped after {self.requests} requests, as --max-requests says; give the same command to go on")
+            self.stop(stopped_after(self.requests))
             return False
         spent = self.spent_before + self.cost
         if self._budget is None or spent + self._reserved + price <= self._budget + ROUNDING:
@@ -120,6 +116,11 @@ class Ledger:
     def _tell(self) -> None:
         for changed in self._watchers:
             changed()
+
+
+def stopped_after(requests: int) -> str:
+    """Why no further request may start."""
+    return f"stopped after {requests} requests, as --max-requests says; give the same command to go on"
 
 
 def dollars(amount: float) -> str:

@@ -24,8 +24,9 @@ class Prompt:
 
     @property
     def tokens(self) -> int:
-        """About how many tokens it has, the schema included; see `tokens_of`."""
-        return tokens_of(self.system) + tokens_of(self.user) + len(repr(self.schema)) // 4
+        """About how many tokens it has, the schema and a refused reply included; see `tokens_of`."""
+        texts = (self.system, self.user, *(self.refused or ()))
+        return sum(map(tokens_of, texts)) + len(repr(self.schema)) // 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,30 +61,16 @@ class ExchangeError(Exception):
     """A request that gave no reply; the text says why, in a sentence without secrets."""
 
 
-class Busy(ExchangeError):
-    """The server asks to slow down.
-
-    Args:
-        cause: what it said.
-        after: seconds that it asked to wait, if it said.
-    """
-
-    def __init__(self, cause: str, after: float | None = None) -> None:
-        super().__init__(cause)
-        self.after = after
-
-
 class Transient(ExchangeError):
-    """It failed this time.
-
-    Args:
-        cause: what happened.
-        after: seconds that the server asked to wait, if it said.
-    """
+    """It failed this time."""
 
     def __init__(self, cause: str, after: float | None = None) -> None:
         super().__init__(cause)
         self.after = after
+
+
+class Busy(Transient):
+    """The server asks to slow down."""
 
 
 class Rejected(ExchangeError):

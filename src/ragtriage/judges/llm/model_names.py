@@ -16,13 +16,13 @@ from ragtriage.judges.llm.options import LLMOptions
 OLLAMA = "http://localhost:11434/v1"
 """Where Ollama listens if nothing else is said."""
 
-_AT_AN_ADDRESS = ("openai", "openai-chat", "openai-responses", "ollama")
+_SPEAKING_OPENAI = ("openai", "openai-chat", "openai-responses", "ollama")
 """The providers that speak OpenAI's protocol."""
 
 _WORD = re.compile(r"[a-z]+")
 
 
-def parts_of(name: str) -> tuple[str, str]:
+def split_name(name: str) -> tuple[str, str]:
     """Provider and model.
 
     Raises:
@@ -31,18 +31,13 @@ def parts_of(name: str) -> tuple[str, str]:
     provider, _, model = name.partition(":")
     if provider and model:
         return provider, model
-    meant = meant_by(name)
+    meant = suggested_name(name)
     advice = f"did you mean {meant}?" if meant else "write PROVIDER:MODEL, for example openai:gpt-5-mini"
     raise ConfigError(f"{name!r} names no model with its provider: {advice}")
 
 
-def unknown(name: str, providers: Iterable[str]) -> ConfigError:
-    """The error for a name whose provider nobody knows.
-
-    Args:
-        name: as it was written.
-        providers: those that are named if nothing is like it.
-    """
+def unknown_provider(name: str, providers: Iterable[str]) -> ConfigError:
+    """The error for a name whose provider nobody knows."""
     provider, _, model = name.partition(":")
     named = list(providers)
     known = sorted({*named, *(one.partition(":")[0] for one in _known())})
@@ -55,18 +50,18 @@ def unknown(name: str, providers: Iterable[str]) -> ConfigError:
     )
 
 
-def at_an_address(name: str) -> bool:
+def takes_base_url(name: str) -> bool:
     """Whether a model can be asked at an address of the user's."""
-    return name.partition(":")[0] in _AT_AN_ADDRESS
+    return name.partition(":")[0] in _SPEAKING_OPENAI
 
 
-def meant_for(name: str, options: LLMOptions) -> LLMOptions:
+def options_for(name: str, options: LLMOptions) -> LLMOptions:
     """The options as far as they are meant for this model.
 
     An address, and the headers that go there, are for models that speak OpenAI's protocol: no other provider's key and
     no texts meant for it may go to that server.
     """
-    if options.base_url is None or at_an_address(name):
+    if options.base_url is None or takes_base_url(name):
         return options
     return replace(options, base_url=None, headers={})
 
@@ -77,7 +72,7 @@ def address_of(name: str, options: LLMOptions) -> str | None:
     Raises:
         ConfigError: it is no address.
     """
-    kind, _ = parts_of(name)
+    kind, _ = split_name(name)
     address = options.base_url
     if address is None and kind.startswith("openai"):
         given = os.environ.get("OPENAI_BASE_URL") or None
@@ -88,21 +83,21 @@ def address_of(name: str, options: LLMOptions) -> str | None:
         return None
     parts = urlsplit(address)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ConfigError(f"--base-url {shown(address)!r} is no address: write http://HOST:PORT/v1")
+        raise ConfigError(f"--base-url {public_address(address)!r} is no address: write http://HOST:PORT/v1")
     if "@" in parts.netloc:
         raise ConfigError(
-            f"--base-url {shown(address)} holds a password: give it with --header 'Authorization=Basic …'"
+            f"--base-url {public_address(address)} holds a password: give it with --header 'Authorization=Basic …'"
         )
     return address.rstrip("/") + "/v1" if kind == "ollama" and parts.path in {"", "/"} else address
 
 
-def shown(address: str) -> str:
+def public_address(address: str) -> str:
     """An address without what may be secret in it: user, password and query."""
     parts = urlsplit(address)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
 
 
-def meant_by(name: str) -> str | None:
+def suggested_name(name: str) -> str | None:
     """A name without its provider, with it: that of a known model whose name begins with the same word; else None."""
     word = _WORD.match(name)
     if word is None or ":" in name:

@@ -21,11 +21,6 @@ def quick_client(address: str, key: str, http_client: httpx2.AsyncClient | None)
     header and the address anew for each request, and reads a reply field by field. Nothing in a chat has another name,
     and that work takes most of the processor time of a request. What is sent, what comes back and all errors are the
     same.
-
-    Args:
-        address: of the server.
-        key: for it.
-        http_client: carries the requests; None for one of its own.
     """
     import anyio  # noqa: PLC0415  # comes with the optional package
     import httpx2  # noqa: PLC0415  # comes with the optional package
@@ -102,11 +97,7 @@ def _written(body: Mapping[str, Any]) -> bytes:
 
 
 def _read(response: httpx2.Response) -> Any:
-    """The completion; what isn't one comes as it is, as OpenAI's client gives it, for the caller to say so.
-
-    Raises:
-        ValueError: it claims to be JSON and isn't.
-    """
+    """The completion; what isn't one comes as it is, as OpenAI's client gives it, for the caller to say so."""
     from openai.types.chat import ChatCompletion  # noqa: PLC0415  # optional package
     from pydantic import ValidationError  # noqa: PLC0415  # comes with the optional package
 

@@ -1,17 +1,19 @@
-"""What a user may set about LLM judges, every value checked once."""
+"""What a user may set about LLM judges, every value checked once; also the shape of `[llm]` in a settings file."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 from ragtriage.core.errors import ConfigError
+from ragtriage.core.validation import STRICT
 
-_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-"""Of a header, as HTTP has it."""
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+"""As HTTP has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,30 @@ class Price:
 
     tokens_in: float
     tokens_out: float
+
+    @classmethod
+    def parse(cls, text: str) -> Price:
+        """Read `IN:OUT`, for example `0.25:2`.
+
+        Raises:
+            ConfigError: it can't be read, or a price is below 0.
+        """
+        try:
+            sent, back = (float(part) for part in text.split(":"))
+        except ValueError:
+            sent = back = math.nan
+        if not (0 <= sent < math.inf and 0 <= back < math.inf):
+            raise ConfigError(
+                f"the price {text!r} can't be read: write IN:OUT in US dollars for a million tokens, for example 0.25:2"
+            )
+        return cls(sent, back)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: object, _handler: object) -> Any:
+        """In a settings file it is the text `IN:OUT`."""
+        from pydantic_core import core_schema  # noqa: PLC0415  # loaded where settings are read
+
+        return core_schema.no_info_after_validator_function(cls.parse, core_schema.str_schema())
 
     def of(self, tokens_in: int, tokens_out: int) -> float:
         """The price of a request, in US dollars."""
@@ -65,6 +91,8 @@ class LLMOptions:
     temperature: float | None = 0.0
     """None leaves it to the model."""
 
+    __pydantic_config__: ClassVar[Any] = STRICT
+
     def __post_init__(self) -> None:
         least: dict[str, tuple[float | None, float]] = {
             "batch-size": (self.batch_size, 1),
@@ -80,12 +108,12 @@ class LLMOptions:
             if value is not None and not value >= low:
                 raise ConfigError(f"--{flag} is {value}: give at least {low:g}")
         for name, text in self.headers.items():
-            if not _NAME.fullmatch(name):
+            if not _HEADER_NAME.fullmatch(name):
                 raise ConfigError(f"--header {name!r} is no name of a header: use letters, digits and hyphens")
-            if not sendable(text):
+            if not is_header_value(text):
                 raise ConfigError(f"--header {name}: its value holds a line break or a letter beyond ASCII")
 
 
-def sendable(value: str) -> bool:
+def is_header_value(value: str) -> bool:
     """Whether a header can have this value."""
     return value.isascii() and value.isprintable()

@@ -1,24 +1,157 @@
-"""The requests of a batch desk whose answers somebody waits for."""
+"""Requests to a batch API whose answers somebody waits for, and the tickets by which a later command collects them."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ragtriage.core.errors import JudgeError, RagtriageError
 from ragtriage.judges.llm.channel import GROWTH, GaveUp
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.messages import Busy, ExchangeError, Malformed, Prompt, Reply, Transient, Unusable
-from ragtriage.judges.llm.tickets import Book, Ticket
+from ragtriage.judges.llm.options import LLMOptions
 
+if TYPE_CHECKING:
+    from pydantic_ai.models.batch import Batch
+
+KEY_SIZE = 16
+"""Bytes of a ticket's key."""
 TRIES = 3
 """How often a request is submitted before it is given up."""
 NAPS = 20
 """A quiet time is as many naps in a row, so that a loop that is busy or stood still doesn't pass for a quiet one."""
 SHOWN = 5
 """Batches that are named in a sentence."""
+
+
+class Tickets(Protocol):
+    """What keeps tickets between commands; nothing in them is secret. Every method may raise a `StoreError`."""
+
+    def get(self, keys: Sequence[bytes]) -> Mapping[bytes, str]:
+        """The texts that are kept under these keys; keys without one are left out."""
+        ...
+
+    def put(self, entries: Mapping[bytes, str]) -> None:
+        """Keep texts, safe from a killed process before this returns; what a key had is replaced."""
+        ...
+
+    def drop(self, keys: Sequence[bytes]) -> None:
+        """Keep nothing under these keys any more."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """Where the reply to one request will be."""
+
+    batch: Batch
+    """The provider's batch, as it was when it was submitted."""
+    number: str
+    """The request's id in its batch."""
+    tries: int = 0
+    """How often it had been submitted before, without a usable reply."""
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """What tells it from every other one."""
+        return self.batch.id, self.number
+
+
+def key_of(name: str, options: LLMOptions, prompt: Prompt, trial: int = 0) -> bytes:
+    """16 bytes that depend on the model, on everything that is sent to it, on the trial, and on nothing else."""
+    method = name, options.base_url, options.temperature, options.reply, trial
+    text = json.dumps([method, prompt.system, prompt.user, dict(prompt.schema), prompt.largest_reply, prompt.refused])
+    return hashlib.blake2b(text.encode(), digest_size=KEY_SIZE).digest()
+
+
+class TicketBook:
+    """The tickets of one queue: those that are kept, which of them somebody holds, and which were used.
+
+    Several requests may have the same key: each holds a ticket of its own. Every method but `take`, `give_back` and
+    `use` raises `StoreError` where tickets can't be read or kept.
+    """
+
+    def __init__(self, tickets: Tickets) -> None:
+        self._tickets = tickets
+        self._known: dict[bytes, list[Ticket]] = {}
+        self._held: set[tuple[str, str]] = set()
+        self._used: list[tuple[bytes, Ticket]] = []
+
+    def look_up(self, keys: Iterable[bytes]) -> None:
+        """Read what is kept under these keys, where that hasn't been read yet."""
+        wanted = [key for key in dict.fromkeys(keys) if key not in self._known]
+        kept = self._tickets.get(wanted) if wanted else {}
+        self._known |= {key: _read(kept[key]) if key in kept else [] for key in wanted}
+
+    def take(self, key: bytes) -> Ticket | None:
+        """A ticket that nobody holds, from now on held; None if there is none."""
+        for ticket in self._known.get(key, ()):
+            if ticket.place not in self._held:
+                self._held.add(ticket.place)
+                return ticket
+        return None
+
+    def give_back(self, ticket: Ticket) -> None:
+        """Nobody holds it any more; it can be taken again."""
+        self._held.discard(ticket.place)
+
+    def add(self, fresh: Iterable[tuple[bytes, Ticket]]) -> None:
+        """Keep new tickets, which are held."""
+        keys = set()
+        for key, ticket in fresh:
+            self._known.setdefault(key, []).append(ticket)
+            self._held.add(ticket.place)
+            keys.add(key)
+        self._tickets.put({key: _written(self._known[key]) for key in keys})
+
+    def use(self, key: bytes, ticket: Ticket) -> None:
+        """Its reply was read: it is dropped by the next `sweep`, and taken by nobody until then."""
+        self._used.append((key, ticket))
+
+    def sweep(self) -> None:
+        """Drop what was used. What was made of the replies must be safe by now."""
+        if not self._used:
+            return
+        places = {ticket.place for _, ticket in self._used}
+        keys = dict.fromkeys(key for key, _ in self._used)
+        left = {key: [t for t in self._known.pop(key, ()) if t.place not in places] for key in keys}
+        gone = [key for key, tickets in left.items() if not tickets]
+        rest = {key: tickets for key, tickets in left.items() if tickets}
+        self._known |= rest
+        if rest:
+            self._tickets.put({key: _written(tickets) for key, tickets in rest.items()})
+        if gone:
+            self._tickets.drop(gone)
+        self._held -= places
+        self._used.clear()
+
+
+def _written(tickets: Iterable[Ticket]) -> str:
+    entries = []
+    for ticket in tickets:
+        batch = asdict(ticket.batch) | {"created_at": ticket.batch.created_at.isoformat()}
+        entries.append({"batch": batch, "number": ticket.number, "tries": ticket.tries})
+    return json.dumps(entries)
+
+
+def _read(text: str) -> list[Ticket]:
+    """The tickets in a text; none where it was written by a version that wrote them otherwise."""
+    from pydantic_ai.models.batch import Batch  # noqa: PLC0415  # an optional package
+
+    found = []
+    try:
+        for entry in json.loads(text):
+            fields = entry["batch"]
+            batch = Batch(**{**fields, "created_at": datetime.fromisoformat(fields["created_at"])})
+            found.append(Ticket(batch, entry["number"], entry["tries"]))
+    except (ValueError, TypeError, KeyError):
+        return []
+    return found
 
 
 @dataclass(slots=True, eq=False)
@@ -41,17 +174,10 @@ class Pending:
     """What the ledger holds for it while it has a ticket, in US dollars."""
 
 
-class Waiting:
-    """All that wait, and what becomes of them.
+class PendingRequests:
+    """All requests that wait, and what becomes of them."""
 
-    Args:
-        name: the model, for errors.
-        ledger: holds the largest price of every request that has a ticket.
-        book: the tickets.
-        largest_price: of a prompt, in US dollars.
-    """
-
-    def __init__(self, name: str, ledger: Ledger, book: Book, largest_price: Callable[[Prompt], float]) -> None:
+    def __init__(self, name: str, ledger: Ledger, book: TicketBook, largest_price: Callable[[Prompt], float]) -> None:
         self.arrivals = 0
         """How many have ever come."""
         self._name = name
@@ -67,10 +193,7 @@ class Waiting:
     def __contains__(self, one: object) -> bool:
         return one in self._all
 
-    def __iter__(self) -> Iterator[Pending]:
-        return iter(self._all)
-
-    def come(self, key: bytes, prompt: Prompt, read: Callable[[Reply], Any]) -> Pending:
+    def add(self, key: bytes, prompt: Prompt, read: Callable[[Reply], Any]) -> Pending:
         """Somebody begins to wait."""
         one = Pending(key, prompt, read, asyncio.get_running_loop().create_future(), prompt)
         self._all[one] = None
@@ -97,11 +220,7 @@ class Waiting:
             naps = naps + 1 if events == self._events else 0
 
     def find_tickets(self) -> None:
-        """Give those without a ticket the one that an earlier command left for them.
-
-        Raises:
-            StoreError: tickets can't be read.
-        """
+        """Give those without a ticket the one that an earlier command left for them."""
         self._book.look_up(one.key for one in self._all)
         for one in self._all:
             one.known = True
@@ -122,12 +241,12 @@ class Waiting:
         """Those without a ticket; who has come since tickets were looked for isn't among them."""
         return [one for one in self._all if one.known and not one.ticket]
 
-    def at_the_provider(self) -> Mapping[str, list[Pending]]:
-        """The id of a batch → those who wait for it."""
-        batches: dict[str, list[Pending]] = {}
+    def at_the_provider(self) -> Mapping[str, list[tuple[Pending, Ticket]]]:
+        """The id of a batch → those who wait for it, with their tickets."""
+        batches: dict[str, list[tuple[Pending, Ticket]]] = {}
         for one in self._all:
             if one.ticket:
-                batches.setdefault(one.ticket.batch.id, []).append(one)
+                batches.setdefault(one.ticket.batch.id, []).append((one, one.ticket))
         return batches
 
     def settle(self, one: Pending, outcome: Reply | ExchangeError) -> None:
@@ -154,10 +273,10 @@ class Waiting:
                     self.leave(one)
                     if not one.answer.done():
                         one.answer.set_result(answer)
-            case Transient():
-                self._again(one, "failed in its batch", str(outcome))
             case Busy() | Unusable():
                 pass  # no fault of this request: it waits for what becomes of all
+            case Transient():
+                self._again(one, "failed in its batch", str(outcome))
             case _:
                 self.fail(one, GaveUp(str(outcome)))
 
@@ -174,18 +293,17 @@ class Waiting:
         for one in list(self._all):
             self.fail(one, error)
 
-    def told(self) -> str:
+    def status(self) -> str:
         """What is at the provider, as a sentence; "" if nothing is."""
         batches = self.at_the_provider()
         if not batches:
             return ""
-        one = len(batches) == 1
+        are, have, them = ("is", "has", "it") if len(batches) == 1 else ("are", "have", "them")
         names = ", ".join(list(batches)[:SHOWN]) + (", …" if len(batches) > SHOWN else "")
         return (
             f"{counted(len(batches), 'batch', 'batches')} with "
-            f"{counted(sum(map(len, batches.values())), 'request')} to {self._name} "
-            f"{'is' if one else 'are'} submitted and {'has' if one else 'have'} not ended ({names}): give the same "
-            f"command again to collect {'it' if one else 'them'}"
+            f"{counted(sum(map(len, batches.values())), 'request')} to {self._name} {are} submitted and {have} not "
+            f"ended ({names}): give the same command again to collect {them}"
         )
 
     def _misfit(self, one: Pending, sent: Prompt, cause: str, problem: str) -> None:

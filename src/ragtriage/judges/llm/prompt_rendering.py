@@ -12,7 +12,7 @@ from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
 from ragtriage.judges.llm.fencing import fence, quoted
 from ragtriage.judges.llm.messages import Prompt, tokens_of
 from ragtriage.judges.llm.prompts import Prompts
-from ragtriage.judges.llm.request_grouping import Home, Request
+from ragtriage.judges.llm.request_grouping import Evidence, Request
 
 QUOTING: tuple[Kind, ...] = ("supported", "answered")
 """The kinds whose verdict comes with the words that decide it, which are looked up."""
@@ -40,14 +40,14 @@ THOUGHT = 4_000
 def render(request: Request, prompts: Prompts) -> Prompt:
     """Write a request as a prompt."""
     kinds = list(dict.fromkeys(question.kind for question in request.questions))
-    evidence = "\n".join(_fences(request.home))
+    evidence = "\n".join(_fences(request.evidence))
     instructions = "\n".join(f"{kind}: {prompts.kinds[kind]}" for kind in kinds)
-    listed = "\n".join(_item(name, question, request.home) for name, question in _listed(request).items())
+    listed = "\n".join(_item(name, question, request.evidence) for name, question in _listed(request).items())
     user = f"{evidence}\n\n{instructions}\n\nQuestions:\n{listed}"
     return Prompt(prompts.head, user, _schema(request), THOUGHT + int(LONGEST * usual_reply(request)))
 
 
-def named(request: Request) -> list[tuple[str, Question]]:
+def reply_names(request: Request) -> list[tuple[str, Question]]:
     """Every question with its name in the reply: `q1`, `q2`, … for verdicts, the kind for a decomposition."""
     names: list[tuple[str, Question]] = []
     verdicts = 0
@@ -68,25 +68,25 @@ def usual_reply(request: Request) -> int:
     )
 
 
-def _fences(home: Home) -> list[str]:
-    texts = ("\n".join(home.texts),) if home.label == "conversation" else home.texts
-    evidence = list(dict.fromkeys(fence(home.label, text) for text in texts))
-    if not home.query:
+def _fences(about: Evidence) -> list[str]:
+    texts = ("\n".join(about.texts),) if about.label == "conversation" else about.texts
+    evidence = list(dict.fromkeys(fence(about.label, text) for text in texts))
+    if not about.query:
         return evidence
-    query = fence("query", home.query)
-    return [query, *evidence] if home.label == "response" else [*evidence, query]
+    query = fence("query", about.query)
+    return [query, *evidence] if about.label == "response" else [*evidence, query]
 
 
 def _listed(request: Request) -> dict[str, Question]:
     """One line a name: where questions are to be written for several purposes, the longest list serves all."""
     listed: dict[str, Question] = {}
-    for name, question in named(request):
+    for name, question in reply_names(request):
         if name not in listed or (question.at or 0) > (listed[name].at or 0):
             listed[name] = question
     return listed
 
 
-def _item(name: str, question: Question, home: Home) -> str:
+def _item(name: str, question: Question, about: Evidence) -> str:
     kind = question.kind
     if kind == "questions_answered_by":
         return f"{kind}: {question.at} questions"
@@ -94,7 +94,7 @@ def _item(name: str, question: Question, home: Home) -> str:
         return kind
     if kind == "declines":
         return f"{name} declines"
-    if kind in {"essential", "relevant"} and home.label == "source":
+    if kind in {"essential", "relevant"} and about.label == "source":
         return f"{name} {kind}: the source as a whole"
     if kind == "same_answer":
         listed = "same_answer" if question.at is None else "same_answer, further responses"
@@ -105,7 +105,7 @@ def _item(name: str, question: Question, home: Home) -> str:
 def _schema(request: Request) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     used: dict[str, Any] = {}
-    for name, question in named(request):
+    for name, question in reply_names(request):
         if question.kind == "standalone":
             properties[name] = {"type": "string"}
         elif question.kind in DECOMPOSITIONS:

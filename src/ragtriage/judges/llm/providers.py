@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from ragtriage.core.errors import ConfigError, MissingExtraError
-from ragtriage.judges.llm.model_names import address_of, parts_of, unknown
+from ragtriage.judges.llm.model_names import address_of, split_name, unknown_provider
 from ragtriage.judges.llm.openai_client import quick_client
-from ragtriage.judges.llm.options import LLMOptions, sendable
+from ragtriage.judges.llm.options import LLMOptions, is_header_value
 
 if TYPE_CHECKING:
     import httpx2
@@ -78,7 +78,7 @@ def model_named(name: str, options: LLMOptions, http_client: httpx2.AsyncClient 
         ConfigError: the name, its key or its address is wrong or missing; says what to do.
         MissingExtraError: the provider's package isn't installed.
     """
-    kind, model = parts_of(name)
+    kind, model = split_name(name)
 
     def make() -> Model:
         from pydantic_ai.models import infer_model  # noqa: PLC0415  # optional package
@@ -103,7 +103,7 @@ def embedder_named(
         ConfigError: the name, its key or its address is wrong or missing; says what to do.
         MissingExtraError: the provider's package isn't installed.
     """
-    kind, _ = parts_of(name)
+    kind, _ = split_name(name)
 
     def make() -> tuple[EmbeddingModel, Provider[Any]]:
         from pydantic_ai.embeddings import infer_embedding_model  # noqa: PLC0415  # optional package
@@ -123,7 +123,7 @@ def fast_client(name: str, options: LLMOptions) -> httpx2.AsyncClient | None:
     It goes through aiohttp where that is installed, which takes a third of the processor time off a request.
     Whoever makes it closes it.
     """
-    kind, _ = parts_of(name)
+    kind, _ = split_name(name)
     if kind not in PROVIDERS or PROVIDERS[kind].extra not in _SPEAKING_OPENAI or find_spec("openai") is None:
         return None
     import httpx2  # noqa: PLC0415  # comes with the extra
@@ -137,25 +137,21 @@ def fast_client(name: str, options: LLMOptions) -> httpx2.AsyncClient | None:
 
 
 def _provider(name: str, options: LLMOptions, http_client: httpx2.AsyncClient | None) -> Provider[Any]:
-    """A provider's client, with its own retries off, as the channel repeats requests.
-
-    Raises:
-        ConfigError: something is missing; says what to set.
-    """
+    """A provider's client, with its own retries off, as the channel repeats requests."""
     from pydantic_ai.providers import infer_provider_class  # noqa: PLC0415  # optional package
 
-    kind, _ = parts_of(name)
+    kind, _ = split_name(name)
     try:
         make = infer_provider_class(kind)
     except ValueError:
-        raise unknown(name, (one for one in PROVIDERS if "-" not in one)) from None
+        raise unknown_provider(name, (one for one in PROVIDERS if "-" not in one)) from None
     if kind == "bedrock":
         return make(bedrock_client=_bedrock_client(name, options))  # type: ignore[call-arg]  # Bedrock's provider
     access, address = PROVIDERS.get(kind, Access()), address_of(name, options)
     key = None
     for variable in access.keys:
         key = key or os.environ.get(variable) or None
-        if key and not sendable(key):
+        if key and not is_header_value(key):
             raise ConfigError(f"{name}: the key in {variable} holds a line break or a letter beyond ASCII: set it anew")
     if kind == "openai" and address is not None:
         return make(openai_client=quick_client(address, key or NO_KEY, http_client))  # type: ignore[call-arg]
@@ -170,11 +166,7 @@ def _provider(name: str, options: LLMOptions, http_client: httpx2.AsyncClient | 
 
 
 def _provided(name: str, access: Access, key: str | None) -> dict[str, Any]:
-    """What a provider at its own address is given beside what its package reads from the environment.
-
-    Raises:
-        ConfigError: something isn't set.
-    """
+    """What a provider at its own address is given beside what its package reads from the environment."""
     missing = [" or ".join(access.keys)] if access.keys and key is None else []
     missing += [variable for variable in access.others if not os.environ.get(variable)]
     if missing:
@@ -183,11 +175,7 @@ def _provided(name: str, access: Access, key: str | None) -> dict[str, Any]:
 
 
 def _addressed(name: str, address: str, key: str | None, takes: Container[str]) -> dict[str, Any]:
-    """What a provider at an address of the user's is given.
-
-    Raises:
-        ConfigError: it can't be at another address.
-    """
+    """What a provider at an address of the user's is given."""
     place = next((one for one in _ADDRESSES if one in takes), None)
     if place is None:
         raise ConfigError(f"{name} can't be asked at --base-url: for an OpenAI-compatible server write openai:MODEL")
@@ -250,13 +238,8 @@ def _compatible_model(model: str, provider: Provider[Any]) -> Model:
 
 
 def _explaining(name: str, make: Callable[[], T]) -> T:
-    """Make something with the provider's package.
-
-    Raises:
-        ConfigError: instead of the package's own error about a name or a key, or about one that no extra brings.
-        MissingExtraError: instead of the error about a package that isn't installed.
-    """
-    kind, _ = parts_of(name)
+    """Make something with the provider's package."""
+    kind, _ = split_name(name)
     try:
         return make()
     except ImportError as error:

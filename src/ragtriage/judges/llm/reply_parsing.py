@@ -13,7 +13,7 @@ from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer, Answered, Component, Components, Verdict
 from ragtriage.judges.llm.fencing import visible
 from ragtriage.judges.llm.messages import Malformed, Reply
-from ragtriage.judges.llm.prompt_rendering import LISTS, QUOTING, named
+from ragtriage.judges.llm.prompt_rendering import LISTS, QUOTING, reply_names
 from ragtriage.judges.llm.request_grouping import Request
 from ragtriage.text.sentences import split_sentences
 
@@ -34,7 +34,7 @@ class TooFew(Malformed):
     """A reply that fits, but has fewer questions than were to be written."""
 
 
-def read(request: Request, reply: Reply, *, fewer: bool = False) -> dict[Question, Answer]:
+def parse_reply(request: Request, reply: Reply, *, fewer: bool = False) -> dict[Question, Answer]:
     """The answers in a reply.
 
     Args:
@@ -49,9 +49,9 @@ def read(request: Request, reply: Reply, *, fewer: bool = False) -> dict[Questio
     """
     if reply.truncated:
         raise Malformed("the reply was cut off")
-    said = _object(reply.text)
+    said = json_object(reply.text)
     answers: dict[Question, Answer] = {}
-    for name, question in named(request):
+    for name, question in reply_names(request):
         if question.kind in DECOMPOSITIONS:
             answers[question] = _components(question, said)
         else:
@@ -62,11 +62,7 @@ def read(request: Request, reply: Reply, *, fewer: bool = False) -> dict[Questio
 
 
 def _all_written(answers: Mapping[Question, Answer]) -> None:
-    """Check that as many questions were written as asked for, or none.
-
-    Raises:
-        TooFew: there are fewer.
-    """
+    """Check that as many questions were written as asked for, or none."""
     for question, answer in answers.items():
         if question.kind == "questions_answered_by" and isinstance(answer, tuple):
             wanted = question.at or 0
@@ -74,7 +70,7 @@ def _all_written(answers: Mapping[Question, Answer]) -> None:
                 raise TooFew(f"`questions_answered_by` has {len(answer)} different questions, not {wanted}")
 
 
-def _object(text: str) -> Mapping[str, Any]:
+def json_object(text: str) -> Mapping[str, Any]:
     """The JSON object that a text is, words or marks of code around it apart.
 
     Raises:
@@ -89,6 +85,18 @@ def _object(text: str) -> Mapping[str, Any]:
             return found
         break
     raise Malformed("the reply is not one JSON object" if text.strip() else "the reply is empty")
+
+
+def texts_in(said: Mapping[str, Any], member: str) -> tuple[str, ...]:
+    """The texts of one list of a reply, each once, without what nobody sees.
+
+    Raises:
+        Malformed: it isn't a list of texts.
+    """
+    items = said.get(member)
+    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+        raise Malformed(f"`{member}` is missing or not a list of texts")
+    return tuple(text for text in dict.fromkeys(visible(item).strip() for item in items) if text)
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -117,11 +125,8 @@ def _components(question: Question, said: Mapping[str, Any]) -> Components:
     found: list[Component] = []
     places = _Places(question.subject)
     for member in LISTS[question.kind]:
-        items = said.get(member)
-        if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
-            raise Malformed(f"`{member}` is missing or not a list of texts")
-        texts = dict.fromkeys(visible(item).strip() for item in items)
-        found += [Component(text, places.of(text), remark=member == "remarks") for text in texts if text]
+        texts = texts_in(said, member)
+        found += [Component(text, places.of(text), remark=member == "remarks") for text in texts]
     if question.kind == "questions_answered_by":
         return tuple(found[: question.at])
     return tuple(found)
@@ -141,7 +146,7 @@ def _verdict(question: Question, said: Any, name: str) -> Verdict:
     elif not isinstance(quote, str):
         raise Malformed(f"`quote` of `{name}` is missing or not a text")
     flag = ""
-    if value == "yes" and quote.strip() and not stands_in(quote, question.evidence):
+    if value == "yes" and quote.strip() and not quote_occurs(quote, question.evidence):
         flag = f"the quote is not in the text: “{_short(quote)}”"
     said_why = visible(why).strip()
     if value == "yes" and question.kind == "supported" and len(question.evidence) > 1 and quote.strip() and not flag:
@@ -149,7 +154,7 @@ def _verdict(question: Question, said: Any, name: str) -> Verdict:
     return Verdict(value, explanation=said_why, flag=flag)
 
 
-def stands_in(quote: str, texts: Sequence[str]) -> bool:
+def quote_occurs(quote: str, texts: Sequence[str]) -> bool:
     """Whether every piece of a quote (an ellipsis parts pieces) stands in one of the texts, case and spaces apart."""
     pieces = [plain for piece in _ELLIPSIS.split(quote) if (plain := _plain(piece))]
     plain_texts = _all_plain(tuple(texts))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ragtriage.judges.llm.messages import Busy, ExchangeError, Rejected, Transient, Unusable
-from ragtriage.judges.llm.model_names import address_of, parts_of, shown
+from ragtriage.judges.llm.model_names import address_of, public_address, split_name
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.providers import PROVIDERS, Access
 
@@ -28,8 +28,8 @@ _TOO_LONG = re.compile(r"context (?:length|window|size)|too long|too many tokens
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """Whom requests go to."""
+class Endpoint:
+    """Whom requests go to, as far as errors speak of it."""
 
     name: str
     """`PROVIDER:MODEL`."""
@@ -41,9 +41,9 @@ class Asked:
     """What must not be shown: keys, headers."""
 
     @classmethod
-    def of(cls, name: str, options: LLMOptions) -> Asked:
+    def of(cls, name: str, options: LLMOptions) -> Endpoint:
         """As the user chose it."""
-        keys = PROVIDERS.get(parts_of(name)[0], Access()).keys
+        keys = PROVIDERS.get(split_name(name)[0], Access()).keys
         held = (os.environ.get(variable, "") for variable in (*keys, *_SECRET_VARIABLES))
         return cls(name, address_of(name, options), keys, (*filter(None, held), *options.headers.values()))
 
@@ -53,24 +53,22 @@ class Asked:
 
         if isinstance(error, ExchangeError):
             return error
-        meanings: tuple[tuple[Any, Any], ...] = (
-            (known.ContentFilterError, _filtered),
-            (known.UserError, _misused),
-            (known.ModelQuotaExceededError, _no_credit),
-            (known.ModelRateLimitError, _busy),
-            (known.ModelAuthenticationError, _unauthorized),
-            (known.ModelNotFoundError, _not_found),
-            (known.ModelContextWindowExceededError, _too_long),
-            (known.ModelRequestRejectedError, _rejected),
-            (known.ModelConnectionError, _no_connection),
-            ((known.ModelUnavailableError, known.ModelServerError), _server_error),
-            (known.ModelHTTPError, _by_status),
-            (known.ModelAPIError, _malformed),
-            (known.UnexpectedModelBehavior, _malformed),
-            (Exception, _other),
+        meanings: tuple[tuple[Any, Callable[[Any], ExchangeError]], ...] = (
+            (known.ContentFilterError, self._filtered),
+            (known.UserError, lambda e: Unusable(f"{self.name}: {self.hide(str(e))}")),
+            (known.ModelQuotaExceededError, self._no_credit),
+            (known.ModelRateLimitError, self._busy),
+            (known.ModelAuthenticationError, self._unauthorized),
+            (known.ModelNotFoundError, self._not_found),
+            (known.ModelContextWindowExceededError, self._too_long),
+            (known.ModelRequestRejectedError, self._rejected),
+            (known.ModelConnectionError, self._no_connection),
+            ((known.ModelUnavailableError, known.ModelServerError), self._server_error),
+            (known.ModelHTTPError, self._by_status),
+            ((known.ModelAPIError, known.UnexpectedModelBehavior), self._malformed),
+            (Exception, lambda e: Transient(f"{type(e).__name__}: {self.hide(str(e))}")),
         )
-        meant: ExchangeError = next(make for kind, make in meanings if isinstance(error, kind))(self, error)
-        return meant
+        return next(meaning for kind, meaning in meanings if isinstance(error, kind))(error)
 
     def hide(self, text: str) -> str:
         """The text without secrets, in one line, cut if it is long."""
@@ -83,11 +81,76 @@ class Asked:
 
     def because(self, error: Any) -> str:
         """The status of an answer, and the server's words."""
-        status, text = getattr(error, "status_code", None), self.hide(said(error))
+        status, text = getattr(error, "status_code", None), self.hide(server_words(error))
         return (f" ({status})" if status else "") + (f": {text}" if text else "")
 
+    def _filtered(self, error: Any) -> ExchangeError:
+        return Rejected(f"the provider's content filter refused it{self.because(error)}", alone=True)
 
-def said(error: Any) -> str:
+    def _no_credit(self, error: Any) -> ExchangeError:
+        return Unusable(f"{self.name}: the account's credit or quota there is used up{self.because(error)}")
+
+    def _busy(self, error: Any) -> ExchangeError:
+        return Busy(f"the server asks to slow down{self.because(error)}", error.retry_after)
+
+    def _unauthorized(self, error: Any) -> ExchangeError:
+        """Without the server's words, which may hold a part of the key."""
+        status = getattr(error, "status_code", 401)
+        keys = " or ".join(self.keys)
+        what = "doesn't let the key use this model" if status == 403 else "refuses the key"
+        if self.address:
+            advice = f"set {keys}" if keys else "look at its key"
+            return Unusable(
+                f"{self.name}: the server at {public_address(self.address)} {what} ({status}): {advice}, or give what "
+                "it asks for with --header"
+            )
+        held = f" in {keys}" if keys else ""
+        return Unusable(f"{self.name}: the provider {what}{held} ({status}): look at the key and at what it may do")
+
+    def _not_found(self, error: Any) -> ExchangeError:
+        status = getattr(error, "status_code", 404)
+        meant = getattr(error, "suggested_model_id", None)
+        hint = f" (perhaps {meant})" if meant else ""
+        if self.address:
+            return Unusable(
+                f"{self.name}: the server at {public_address(self.address)} knows no such model or no such page "
+                f"({status}): look at the model's name{hint}, and whether the address ends as it should, mostly in /v1"
+            )
+        return Unusable(f"{self.name}: the provider has no such model for this key ({status}): look at its name{hint}")
+
+    def _too_long(self, error: Any) -> ExchangeError:
+        return Rejected(f"the request is too long for the model{self.because(error)}", alone=True)
+
+    def _rejected(self, error: Any) -> ExchangeError:
+        text = f"{error.provider_error_code or ''} {server_words(error)}"
+        for pattern, meaning in (
+            (_FILTERED, self._filtered),
+            (_TOO_LONG, self._too_long),
+            (_NO_SUCH_MODEL, self._not_found),
+        ):
+            if pattern.search(text):
+                return meaning(error)
+        return Rejected(f"the server refused the request{self.because(error)}")
+
+    def _no_connection(self, error: Any) -> ExchangeError:
+        where = f" to {public_address(self.address)}" if self.address else ""
+        return Transient(f"no connection{where}: {self.hide(_root(error))}")
+
+    def _server_error(self, error: Any) -> ExchangeError:
+        return Transient(f"server error{self.because(error)}", error.retry_after)
+
+    def _by_status(self, error: Any) -> ExchangeError:
+        """An answer that the package has no kind for."""
+        known = {405: self._not_found, 410: self._not_found, 413: self._too_long}
+        known |= dict.fromkeys((408, 409, 425), self._server_error)
+        usual = self._rejected if 400 <= error.status_code < 500 else self._server_error
+        return known.get(error.status_code, usual)(error)
+
+    def _malformed(self, error: Any) -> ExchangeError:
+        return Transient(f"malformed response: {self.hide(str(error.message))}", getattr(error, "retry_after", None))
+
+
+def server_words(error: Any) -> str:
     """A server's own words in an error of pydantic-ai's, as far as they can be found."""
     body = getattr(error, "body", None)
     return " ".join(_texts(body)) if body else str(getattr(error, "message", None) or error)
@@ -103,87 +166,6 @@ def _texts(body: Any) -> Iterator[str]:
     elif isinstance(body, (list, tuple)):
         for one in body:
             yield from _texts(one)
-
-
-def _filtered(asked: Asked, error: Any) -> ExchangeError:
-    return Rejected(f"the provider's content filter refused it{asked.because(error)}", alone=True)
-
-
-def _misused(asked: Asked, error: Any) -> ExchangeError:
-    return Unusable(f"{asked.name}: {asked.hide(str(error))}")
-
-
-def _no_credit(asked: Asked, error: Any) -> ExchangeError:
-    return Unusable(f"{asked.name}: the account's credit or quota there is used up{asked.because(error)}")
-
-
-def _busy(asked: Asked, error: Any) -> ExchangeError:
-    return Busy(f"the server asks to slow down{asked.because(error)}", error.retry_after)
-
-
-def _unauthorized(asked: Asked, error: Any) -> ExchangeError:
-    """Without the server's words, which may hold a part of the key."""
-    status = getattr(error, "status_code", 401)
-    keys = " or ".join(asked.keys)
-    what = "doesn't let the key use this model" if status == 403 else "refuses the key"
-    if asked.address:
-        advice = f"set {keys}" if keys else "look at its key"
-        return Unusable(
-            f"{asked.name}: the server at {shown(asked.address)} {what} ({status}): {advice}, or give what it asks for "
-            "with --header"
-        )
-    held = f" in {keys}" if keys else ""
-    return Unusable(f"{asked.name}: the provider {what}{held} ({status}): look at the key and at what it may do")
-
-
-def _not_found(asked: Asked, error: Any) -> ExchangeError:
-    status = getattr(error, "status_code", 404)
-    meant = getattr(error, "suggested_model_id", None)
-    hint = f" (perhaps {meant})" if meant else ""
-    if asked.address:
-        return Unusable(
-            f"{asked.name}: the server at {shown(asked.address)} knows no such model or no such page ({status}): look "
-            f"at the model's name{hint}, and whether the address ends as it should, mostly in /v1"
-        )
-    return Unusable(f"{asked.name}: the provider has no such model for this key ({status}): look at its name{hint}")
-
-
-def _too_long(asked: Asked, error: Any) -> ExchangeError:
-    return Rejected(f"the request is too long for the model{asked.because(error)}", alone=True)
-
-
-def _rejected(asked: Asked, error: Any) -> ExchangeError:
-    text = f"{error.provider_error_code or ''} {said(error)}"
-    if _FILTERED.search(text):
-        return _filtered(asked, error)
-    if _TOO_LONG.search(text):
-        return _too_long(asked, error)
-    if _NO_SUCH_MODEL.search(text):
-        return _not_found(asked, error)
-    return Rejected(f"the server refused the request{asked.because(error)}")
-
-
-def _no_connection(asked: Asked, error: Any) -> ExchangeError:
-    where = f" to {shown(asked.address)}" if asked.address else ""
-    return Transient(f"no connection{where}: {asked.hide(_root(error))}")
-
-
-def _server_error(asked: Asked, error: Any) -> ExchangeError:
-    return Transient(f"server error{asked.because(error)}", error.retry_after)
-
-
-def _by_status(asked: Asked, error: Any) -> ExchangeError:
-    """An answer that the package has no kind for."""
-    own = {405: _not_found, 408: _server_error, 409: _server_error, 410: _not_found, 413: _too_long, 425: _server_error}
-    return own.get(error.status_code, _rejected if 400 <= error.status_code < 500 else _server_error)(asked, error)
-
-
-def _malformed(asked: Asked, error: Any) -> ExchangeError:
-    return Transient(f"malformed response: {asked.hide(str(error.message))}", getattr(error, "retry_after", None))
-
-
-def _other(asked: Asked, error: Any) -> ExchangeError:
-    return Transient(f"{type(error).__name__}: {asked.hide(str(error))}")
 
 
 def _root(error: BaseException) -> str:

@@ -1,4 +1,4 @@
-"""How a model is asked: the messages, the settings, and the form of the reply, in the ways that servers differ."""
+"""How a model is asked: the messages, the settings, the form of the reply, in the ways that servers differ."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ragtriage.judges.llm.messages import Prompt
-from ragtriage.judges.llm.options import LLMOptions
-from ragtriage.judges.llm.request_errors import said
+from ragtriage.core.errors import ConfigError
+from ragtriage.judges.llm.messages import Prompt, Rejected, Reply, tokens_of
+from ragtriage.judges.llm.options import LLMOptions, Price
+from ragtriage.judges.llm.pricing import price_of_reply
+from ragtriage.judges.llm.request_errors import server_words
 
 if TYPE_CHECKING:
-    from pydantic_ai.messages import ModelMessage
+    from pydantic_ai.messages import ModelMessage, ModelResponse
     from pydantic_ai.models import Model, ModelRequestParameters
     from pydantic_ai.settings import ModelSettings
 
 IN_TEXT = "Reply with one JSON object of this schema and nothing else:"
 CORRECTION = "That reply doesn't fit: {problem}. Reply again with one JSON object of the schema and nothing else."
-NO_WORDS = "(nothing)"
+EMPTY_REPLY = "(nothing)"
 """Stands for an empty reply that is shown to the model again, as servers take no empty message."""
 REFUSING = (400, 422, 501)
 """The statuses by which servers refuse what they don't know."""
@@ -31,29 +33,31 @@ _ABOUT_SCHEMA = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class RequestFormat:
     """One way to ask."""
 
     schema: bool = True
     """The reply gets its form by the provider's schema mode; else by instructions in the text."""
     temperature: bool = True
     """The temperature is set."""
-    older: bool = True
+    max_tokens: bool = True
     """The largest length of a reply has the name that the client gives it; else `max_completion_tokens`."""
 
-    def and_(self, other: Manner) -> Manner:
+    def __and__(self, other: RequestFormat) -> RequestFormat:
         """What both do."""
-        if self == other:
-            return self
-        return Manner(self.schema and other.schema, self.temperature and other.temperature, self.older and other.older)
+        return RequestFormat(
+            self.schema and other.schema,
+            self.temperature and other.temperature,
+            self.max_tokens and other.max_tokens,
+        )
 
-    def without_what_is_refused(self, error: Exception) -> Manner | None:
-        """The way that may work where this one met this error; None if there is none."""
+    def without_what_is_refused(self, error: Exception) -> RequestFormat | None:
+        """The format that may work where this one met this error; None if there is none."""
         text = _refusal(error)
         if self.temperature and "temperature" in text.lower():
             return replace(self, temperature=False)
-        if self.older and "max_completion_tokens" in text:
-            return replace(self, older=False)
+        if self.max_tokens and "max_completion_tokens" in text:
+            return replace(self, max_tokens=False)
         if self.schema and _ABOUT_SCHEMA.search(text):
             return replace(self, schema=False)
         return None
@@ -65,19 +69,26 @@ def _refusal(error: Exception) -> str:
 
     if isinstance(error, known.ModelContextWindowExceededError):
         return ""
+    words = server_words(error)
     if isinstance(error, (known.UserError, known.ModelRequestRejectedError)):
-        return said(error)
-    if not isinstance(error, known.ModelHTTPError):
-        return ""
+        return words
     # llama-cpp-python's server answers a form of reply that it doesn't know with 500
-    refuses = error.status_code in REFUSING or (error.status_code == 500 and "response_format" in said(error))
-    return said(error) if refuses else ""
+    refuses = isinstance(error, known.ModelHTTPError) and (
+        error.status_code in REFUSING or (error.status_code == 500 and "response_format" in words)
+    )
+    return words if refuses else ""
 
 
-def first_manner(model: Model, options: LLMOptions) -> Manner:
-    """The way to ask a model that it should take."""
+def initial_format(name: str, model: Model, options: LLMOptions) -> RequestFormat:
+    """The format that a model should take.
+
+    Raises:
+        ConfigError: the user wants the schema mode, and it has none.
+    """
     schema = options.reply != "text" and bool(model.profile.get("supports_json_schema_output", False))
-    return Manner(schema=schema, temperature=options.temperature is not None and takes_temperature(model))
+    if options.reply == "schema" and not schema:
+        raise ConfigError(f"{name} has no schema mode: leave out --reply schema")
+    return RequestFormat(schema=schema, temperature=options.temperature is not None and takes_temperature(model))
 
 
 def takes_temperature(model: Model) -> bool:
@@ -92,8 +103,8 @@ def takes_temperature(model: Model) -> bool:
     return bool(optional) and not profile.get("thinking_enabled_by_default")
 
 
-def lasting_settings(model: Model, options: LLMOptions) -> Mapping[str, Any]:
-    """What is the same in all requests to a model."""
+def fixed_settings(model: Model, options: LLMOptions) -> Mapping[str, Any]:
+    """The settings that are the same in all requests to a model."""
     settings: dict[str, Any] = {}
     if options.headers:
         settings["extra_headers"] = dict(options.headers)
@@ -107,49 +118,61 @@ def lasting_settings(model: Model, options: LLMOptions) -> Mapping[str, Any]:
     return settings
 
 
-def settings_of(prompt: Prompt, manner: Manner, lasting: Mapping[str, Any], temperature: float | None) -> ModelSettings:
-    """The settings of one request.
-
-    Args:
-        prompt: what is asked.
-        manner: how.
-        lasting: see `lasting_settings`.
-        temperature: None leaves it to the model.
-    """
-    settings: ModelSettings = {**lasting}  # type: ignore[typeddict-item]  # the settings of a provider have names of their own
-    if manner.older:
+def settings_of(
+    prompt: Prompt, form: RequestFormat, fixed: Mapping[str, Any], temperature: float | None
+) -> ModelSettings:
+    """The settings of one request; a temperature of None leaves it to the model."""
+    settings: ModelSettings = {**fixed}  # type: ignore[typeddict-item]  # the settings of a provider have names of their own
+    if form.max_tokens:
         settings["max_tokens"] = prompt.largest_reply
     else:
         settings["extra_body"] = {"max_completion_tokens": prompt.largest_reply}
-    if manner.temperature and temperature is not None:
+    if form.temperature and temperature is not None:
         settings["temperature"] = temperature
     return settings
 
 
-def conversation(prompt: Prompt, manner: Manner) -> list[ModelMessage]:
+def messages_of(prompt: Prompt, form: RequestFormat) -> list[ModelMessage]:
     """A prompt as messages: the question, and where a reply was refused, that reply and what was wrong with it."""
     from pydantic_ai import messages as one  # noqa: PLC0415  # optional package
 
-    user = prompt.user if manner.schema else f"{prompt.user}\n\n{_form(prompt)}"
-    said: list[ModelMessage] = [one.ModelRequest(parts=[one.SystemPromptPart(prompt.system), one.UserPromptPart(user)])]
+    schema = f"{IN_TEXT} {json.dumps(prompt.schema, ensure_ascii=False)}"
+    user = prompt.user if form.schema else f"{prompt.user}\n\n{schema}"
+    found: list[ModelMessage] = [
+        one.ModelRequest(parts=[one.SystemPromptPart(prompt.system), one.UserPromptPart(user)])
+    ]
     if prompt.refused:
         reply, problem = prompt.refused
-        correction = f"{CORRECTION.format(problem=problem.rstrip('.'))}\n\n{_form(prompt)}"
-        said.append(one.ModelResponse(parts=[one.TextPart(reply if reply.strip() else NO_WORDS)]))
-        said.append(one.ModelRequest(parts=[one.UserPromptPart(correction)]))
-    return said
+        correction = f"{CORRECTION.format(problem=problem.rstrip('.'))}\n\n{schema}"
+        found.append(one.ModelResponse(parts=[one.TextPart(reply if reply.strip() else EMPTY_REPLY)]))
+        found.append(one.ModelRequest(parts=[one.UserPromptPart(correction)]))
+    return found
 
 
-def parameters(prompt: Prompt, manner: Manner) -> ModelRequestParameters:
+def parameters_of(prompt: Prompt, form: RequestFormat) -> ModelRequestParameters:
     """The form of the reply, for the provider."""
     from pydantic_ai.models import ModelRequestParameters  # noqa: PLC0415  # optional package
     from pydantic_ai.output import OutputObjectDefinition  # noqa: PLC0415  # optional package
 
-    if not manner.schema:
+    if not form.schema:
         return ModelRequestParameters(output_mode="text", allow_text_output=True)
-    form = OutputObjectDefinition(json_schema=dict(prompt.schema), name="answers", strict=True)
-    return ModelRequestParameters(output_mode="native", output_object=form, allow_text_output=True)
+    output = OutputObjectDefinition(json_schema=dict(prompt.schema), name="answers", strict=True)
+    return ModelRequestParameters(output_mode="native", output_object=output, allow_text_output=True)
 
 
-def _form(prompt: Prompt) -> str:
-    return f"{IN_TEXT} {json.dumps(prompt.schema, ensure_ascii=False)}"
+def reply_of(response: ModelResponse, prompt: Prompt, price: Price | None, *, own_price: bool) -> Reply:
+    """What a model said, as a reply.
+
+    Raises:
+        Rejected: the provider's filter stopped it.
+    """
+    from pydantic_ai.messages import TextPart  # noqa: PLC0415  # optional package
+
+    if response.finish_reason == "content_filter":
+        raise Rejected("the provider's content filter stopped the reply", alone=True)
+    text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
+    sent, back = response.usage.input_tokens, response.usage.output_tokens
+    if not sent and not back:
+        sent, back = prompt.tokens, tokens_of(text)
+    cost = None if price is None else price_of_reply(response, price, sent, back, own=own_price)
+    return Reply(text, sent, back, cost, truncated=response.finish_reason == "length")

@@ -1,6 +1,6 @@
 """Which questions share a request: those about the same evidence, of one kind or several.
 
-Composing depends on nothing but the questions of one call, so the same call always makes the same requests, whatever
+Grouping depends on nothing but the questions of one call, so the same call always makes the same requests, whatever
 fails or arrives first.
 """
 
@@ -28,8 +28,8 @@ ABOUT_THE_QUERY: tuple[Kind, ...] = ("essential", "relevant", "needed_sentences"
 """The kinds that need the query beside a source."""
 
 
-class Home(NamedTuple):
-    """The evidence that a question is asked about; questions with the same home share a request."""
+class Evidence(NamedTuple):
+    """The evidence that a question is asked about; questions with the same share a request."""
 
     label: Label
     texts: tuple[str, ...]
@@ -42,12 +42,12 @@ class Home(NamedTuple):
 class Request:
     """Questions that are asked together."""
 
-    home: Home
+    evidence: Evidence
     questions: tuple[Question, ...]
     """Distinct; those of `LEADING` first, else in the order in which they came."""
 
 
-def compose(questions: Sequence[Question], batch_size: int) -> list[Request]:
+def group_questions(questions: Sequence[Question], batch_size: int) -> list[Request]:
     """Group questions by what they are asked about, into as few requests as possible.
 
     Leaving out whole requests changes no other one, so a run that goes on asks what it would have asked.
@@ -57,13 +57,13 @@ def compose(questions: Sequence[Question], batch_size: int) -> list[Request]:
         batch_size: the most questions in a request; a fuller group is cut into parts that differ by one at most.
     """
     distinct = list(dict.fromkeys(questions))
-    groups: dict[Home, list[Question]] = {}
-    for question, home in zip(distinct, _homes(distinct, alone=batch_size == 1), strict=True):
-        groups.setdefault(home, []).append(question)
+    groups: dict[Evidence, list[Question]] = {}
+    for question, evidence in zip(distinct, _evidence_of_all(distinct, alone=batch_size == 1), strict=True):
+        groups.setdefault(evidence, []).append(question)
     requests = []
-    for home, asked in groups.items():
-        asked.sort(key=lambda question: question.kind not in LEADING.get(home.label, ()))
-        requests += [Request(_shown(home, part), part) for part in _parts(asked, batch_size)]
+    for evidence, asked in groups.items():
+        asked.sort(key=lambda question: question.kind not in LEADING.get(evidence.label, ()))
+        requests += [Request(_shown(evidence, part), part) for part in _parts(asked, batch_size)]
     return requests
 
 
@@ -83,76 +83,67 @@ def _parts(asked: Sequence[Question], batch_size: int) -> Iterator[tuple[Questio
         start = end
 
 
-def _shown(home: Home, part: Sequence[Question]) -> Home:
-    """The home as a part of its questions needs it: a source without the query, if none of them is about the query."""
-    about_query = home.label != "source" or any(question.kind in ABOUT_THE_QUERY for question in part)
-    return home if about_query else Home(home.label, home.texts)
+def _shown(evidence: Evidence, part: Sequence[Question]) -> Evidence:
+    """The evidence as these questions need it: a source without the query, if none of them is about the query."""
+    about_query = evidence.label != "source" or any(question.kind in ABOUT_THE_QUERY for question in part)
+    return evidence if about_query else Evidence(evidence.label, evidence.texts)
 
 
-def _given(question: Question) -> Home | None:
+def _given(question: Question) -> Evidence | None:
     """The sources that a question names as its evidence; None if it names none."""
     match question.kind:
         case "facts":
-            return Home("source", (question.subject,))
+            return Evidence("source", (question.subject,))
         case "needed_sentences":
-            return Home("source", (question.subject,), question.query)
+            return Evidence("source", (question.subject,), question.query)
         case "supported":
-            return Home("source", in_order(question.evidence))
+            return Evidence("source", in_order(question.evidence))
         case "answered" | "holds" if not question.query:
-            return Home("source", in_order(question.evidence))
+            return Evidence("source", in_order(question.evidence))
         case _:
             return None
 
 
-def _homes(questions: Sequence[Question], *, alone: bool) -> list[Home]:
-    """Where each question is asked, beside the others: some go along with others to evidence that shows more.
-
-    Args:
-        questions: distinct.
-        alone: whether each is asked by itself, so that none goes along.
-    """
-    given = [] if alone else [home for home in map(_given, questions) if home]
-    homes = [_home(question, {home.texts[0] for home in given if len(home.texts) == 1}) for question in questions]
+def _evidence_of_all(questions: Sequence[Question], *, alone: bool) -> list[Evidence]:
+    """What each question is asked about, beside the others: some join others whose evidence shows more."""
+    given = () if alone else filter(None, map(_given, questions))
+    sources = {evidence.texts[0] for evidence in given if len(evidence.texts) == 1}
+    placed = [_evidence_of(question, sources) for question in questions]
     if alone:
-        return homes
-    roomier: dict[tuple[Label, tuple[str, ...]], Home] = {}
-    for home in homes:
-        if home.query and home.label == "source":
-            roomier.setdefault(("source", home.texts), home)
-        elif home.query and home.label == "response":
-            roomier.setdefault(("query", (home.query,)), home)
+        return placed
+    with_query: dict[tuple[Label, tuple[str, ...]], Evidence] = {}
+    for evidence in placed:
+        if evidence.query and evidence.label == "source":
+            with_query.setdefault(("source", evidence.texts), evidence)
+        elif evidence.query and evidence.label == "response":
+            with_query.setdefault(("query", (evidence.query,)), evidence)
     return [
         # what else is about the query alone stays there: a response beside it could only mislead
-        home if home.query or (home.label == "query" and question.kind != "questions")
-        else roomier.get((home.label, home.texts), home)
-        for question, home in zip(questions, homes, strict=True)
+        evidence if evidence.query or (evidence.label == "query" and question.kind != "questions")
+        else with_query.get((evidence.label, evidence.texts), evidence)
+        for question, evidence in zip(questions, placed, strict=True)
     ]  # fmt: skip
 
 
-def _home(question: Question, known: Collection[str]) -> Home:  # noqa: PLR0911  # one for each kind of evidence
-    """Where a question is asked.
-
-    Args:
-        question: which.
-        known: single sources that others are asked about.
-    """
+def _evidence_of(question: Question, sources: Collection[str]) -> Evidence:  # noqa: PLR0911  # one a kind of evidence
+    """What a question is asked about; `sources` are those that others are asked about alone."""
     given = _given(question)
     if given:
         return given
     match question.kind:
         case "essential" | "relevant":
             if question.context:
-                return Home("response", (question.context,), question.query)
-            if len(question.subject) >= LONG or (question.kind == "essential" and question.subject in known):
-                return Home("source", (question.subject,), question.query)
-            return Home("query", (question.query,))
+                return Evidence("response", (question.context,), question.query)
+            if len(question.subject) >= LONG or (question.kind == "essential" and question.subject in sources):
+                return Evidence("source", (question.subject,), question.query)
+            return Evidence("query", (question.query,))
         case "claims" | "declines" | "same_answer":
-            return Home("response", (question.subject,), question.query)
+            return Evidence("response", (question.subject,), question.query)
         case "answered" | "holds":
-            return Home("response", question.evidence, question.query)
+            return Evidence("response", question.evidence, question.query)
         case "questions_answered_by" | "reworded" | "altered":
-            return Home("response", (question.subject,))
+            return Evidence("response", (question.subject,))
         case "standalone":
-            return Home("conversation", question.evidence, question.subject)
+            return Evidence("conversation", question.evidence, question.subject)
         case _:
-            return Home("query", (question.subject,))
+            return Evidence("query", (question.subject,))

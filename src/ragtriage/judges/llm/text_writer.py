@@ -10,9 +10,9 @@ from typing import Any
 
 from ragtriage.core.verdicts import Component, Failure
 from ragtriage.judges.llm.channel import GaveUp
-from ragtriage.judges.llm.fencing import visible
-from ragtriage.judges.llm.judge import Asking
-from ragtriage.judges.llm.messages import Malformed, Prompt, Reply
+from ragtriage.judges.llm.judge import AskModel
+from ragtriage.judges.llm.messages import Prompt, Reply
+from ragtriage.judges.llm.reply_parsing import json_object, texts_in
 from ragtriage.judges.wrappers.memory import KEY_SIZE, AnswerMemory, Remembered
 
 Lists = Mapping[str, tuple[str, ...]]
@@ -35,7 +35,7 @@ class Writer:
         name: as given.
     """
 
-    def __init__(self, name: str, ask: Asking, memory: AnswerMemory, identity: str = "", guidance: str = "") -> None:
+    def __init__(self, name: str, ask: AskModel, memory: AnswerMemory, identity: str = "", guidance: str = "") -> None:
         self.name = name
         self._ask = ask
         self._memory = memory
@@ -43,11 +43,7 @@ class Writer:
         self._method = hashlib.blake2b(f"{name}\0{identity}".encode(), digest_size=6).hexdigest()
 
     async def lists(self, prompt: Prompt, members: tuple[str, ...]) -> Lists | Failure:
-        """The texts that the model writes to a prompt, each once, in its order.
-
-        Args:
-            prompt: made by `asking_for_lists`.
-            members: the members that the reply has.
+        """The texts that the model writes to a prompt of `asking_for_lists`, each once, in its order.
 
         Raises:
             JudgeError: every request would fail, or no further one may be made.
@@ -78,14 +74,7 @@ class Writer:
 
 
 def asking_for_lists(system: str, user: str, members: tuple[str, ...], largest_reply: int) -> Prompt:
-    """A prompt whose reply is an object of lists of texts.
-
-    Args:
-        system: the head.
-        user: what is asked.
-        members: of the reply.
-        largest_reply: in tokens.
-    """
+    """A prompt whose reply is an object of lists of texts."""
     properties: dict[str, Any] = {member: {"type": "array", "items": {"type": "string"}} for member in members}
     schema = {
         "type": "object",
@@ -97,24 +86,5 @@ def asking_for_lists(system: str, user: str, members: tuple[str, ...], largest_r
 
 
 def _read(text: str, members: tuple[str, ...]) -> Lists:
-    """The lists in a reply.
-
-    Raises:
-        Malformed: it isn't an object with all of them; says what is wrong.
-    """
-    for candidate in (text, text[text.find("{") : text.rfind("}") + 1]):
-        try:
-            said = json.loads(candidate, strict=False)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(said, dict):
-            break
-    else:
-        raise Malformed("the reply is not one JSON object" if text.strip() else "the reply is empty")
-    found = {}
-    for member in members:
-        items = said.get(member)
-        if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
-            raise Malformed(f"`{member}` is missing or not a list of texts")
-        found[member] = tuple(text for text in dict.fromkeys(visible(item).strip() for item in items) if text)
-    return found
+    said = json_object(text)
+    return {member: texts_in(said, member) for member in members}

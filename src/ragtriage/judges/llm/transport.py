@@ -1,50 +1,95 @@
-"""Carries prompts to models through pydantic-ai's clients, and brings back replies or what went wrong."""
+"""Carries prompts and texts to models through pydantic-ai's clients; brings back replies, or what went wrong."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from ragtriage.core.errors import ConfigError
-from ragtriage.judges.llm.loop_resources import PerLoop
-from ragtriage.judges.llm.messages import Prompt, Rejected, Reply, Transient, tokens_of
+from ragtriage.judges.llm.messages import Prompt, Reply, Transient, tokens_of
 from ragtriage.judges.llm.options import LLMOptions
-from ragtriage.judges.llm.pricing import price_of, price_of_reply
-from ragtriage.judges.llm.providers import fast_client, model_named
-from ragtriage.judges.llm.request_errors import Asked
-from ragtriage.judges.llm.request_format import conversation, first_manner, lasting_settings, parameters, settings_of
-from ragtriage.judges.llm.tracing import traced
+from ragtriage.judges.llm.pricing import price_of
+from ragtriage.judges.llm.providers import embedder_named, fast_client, model_named
+from ragtriage.judges.llm.request_errors import Endpoint
+from ragtriage.judges.llm.request_format import (
+    fixed_settings,
+    initial_format,
+    messages_of,
+    parameters_of,
+    reply_of,
+    settings_of,
+)
 
 if TYPE_CHECKING:
     import httpx2
+    from opentelemetry.trace import TracerProvider
+    from pydantic_ai.embeddings import EmbeddingModel, EmbeddingSettings
     from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import Model
+    from pydantic_ai.providers import Provider
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class _Open:
-    model: Model
+class _Open(Generic[T]):
+    """A model with its connections."""
+
+    model: T
+    holder: Model | Provider[Any]
+    """Closes what is its own when it is left."""
     client: httpx2.AsyncClient | None
     """What carries its requests, if the model's package didn't make it."""
 
     async def close(self) -> None:
-        async with self.model:  # which closes what is its own when it is left
+        async with self.holder:
             pass
         if self.client is not None:
             await self.client.aclose()
+
+
+class PerLoop(Generic[T]):
+    """One thing, such as open connections, for each running event loop, closed in its own loop when that ends."""
+
+    def __init__(self, make: Callable[[], T], close: Callable[[T], Awaitable[None]]) -> None:
+        self._make = make
+        self._close = close
+        self._kept: dict[asyncio.AbstractEventLoop, tuple[T, AsyncGenerator[None, None]]] = {}
+
+    def here(self) -> T:
+        """The running loop's, made when it is first asked for."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._kept:
+            for other in [other for other in self._kept if other.is_closed()]:
+                del self._kept[other]
+            thing = self._make()
+            end = self._until_the_end(loop, thing)
+            self._kept[loop] = thing, end
+            with suppress(StopIteration):
+                anext(end).send(None)  # nothing is awaited before the first yield
+        return self._kept[loop][0]
+
+    async def close(self) -> None:
+        """Close the running loop's, if there is one; the next use makes another."""
+        kept = self._kept.get(asyncio.get_running_loop())
+        if kept is not None:
+            await kept[1].aclose()
+
+    async def _until_the_end(self, loop: asyncio.AbstractEventLoop, thing: T) -> AsyncGenerator[None, None]:
+        """Waits: a loop closes the asynchronous generators that it began, as its last act."""
+        try:
+            yield
+        finally:
+            self._kept.pop(loop, None)
+            await self._close(thing)
 
 
 class ModelTransport:
     """A `Transport` to a model of any provider.
 
     It may be used in one event loop after another, and in several at once: in each it has a client of its own.
-
-    Args:
-        name: `PROVIDER:MODEL`.
-        options: the address, headers, timeout and the form of replies.
-        make: makes the model; see `model_named`.
 
     Raises:
         ConfigError: the name, its key or its address is wrong or missing.
@@ -61,67 +106,103 @@ class ModelTransport:
         self._options = options
         self._make = make
         model = make(name, options, None)
-        self._asked = Asked.of(name, options)
+        self._endpoint = Endpoint.of(name, options)
         self._price = price_of(name, options)
-        self._lasting = lasting_settings(model, options)
-        self._manner = first_manner(model, options)
-        if options.reply == "schema" and not self._manner.schema:
-            raise ConfigError(f"{name} has no schema mode: leave out --reply schema")
+        self._fixed = fixed_settings(model, options)
+        self._format = initial_format(name, model, options)
         self._here = PerLoop(self._open, _Open.close)
 
     async def send(self, prompt: Prompt) -> Reply:
         """See `ragtriage.judges.llm.messages.Transport.send`."""
-        try:
-            async with asyncio.timeout(self._options.timeout):
-                response = await self._ask(self._here.here().model, prompt)
-        except TimeoutError:
-            raise Transient(f"no reply within {self._options.timeout:g} s") from None
-        except Exception as error:  # noqa: BLE001  # whatever the package raises is one of four things
-            raise self._asked.explain(error) from None
-        return self.reply_of(response, prompt)
+        response = await _within(self._options.timeout, self._endpoint, self._ask(prompt))
+        return reply_of(response, prompt, self._price, own_price=self._options.price is not None)
 
     async def close(self) -> None:
         """Close the connections of the running event loop; the end of the loop does the same."""
         await self._here.close()
 
-    def reply_of(self, response: ModelResponse, prompt: Prompt) -> Reply:
-        """What a model said, as a reply.
-
-        Args:
-            response: what came back.
-            prompt: what was asked; its length counts where the server doesn't count.
-
-        Raises:
-            Rejected: the provider's filter stopped it.
-        """
-        from pydantic_ai.messages import TextPart  # noqa: PLC0415  # optional package
-
-        if response.finish_reason == "content_filter":
-            raise Rejected("the provider's content filter stopped the reply", alone=True)
-        text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
-        sent, back = response.usage.input_tokens, response.usage.output_tokens
-        if not sent and not back:
-            sent, back = prompt.tokens, tokens_of(text)
-        own = self._options.price is not None
-        cost = None if self._price is None else price_of_reply(response, self._price, sent, back, own=own)
-        return Reply(text, sent, back, cost, truncated=response.finish_reason == "length")
-
-    async def _ask(self, model: Model, prompt: Prompt) -> ModelResponse:
-        """Ask, and at once again without what the server refuses; the way that worked is kept."""
-        manner = self._manner
+    async def _ask(self, prompt: Prompt) -> ModelResponse:
+        """Ask, and at once again without what the server refuses; the format that worked is kept."""
+        model, form = self._here.here().model, self._format
         while True:
-            settings = settings_of(prompt, manner, self._lasting, self._options.temperature)
+            settings = settings_of(prompt, form, self._fixed, self._options.temperature)
             try:
-                response = await model.request(conversation(prompt, manner), settings, parameters(prompt, manner))
+                response = await model.request(messages_of(prompt, form), settings, parameters_of(prompt, form))
             except Exception as error:
-                other = manner.without_what_is_refused(error)
+                other = form.without_what_is_refused(error)
                 if other is None or (self._options.reply == "schema" and not other.schema):
                     raise
-                manner = other
+                form = other
             else:
-                self._manner = self._manner.and_(manner)
+                self._format = self._format & form
                 return response
 
-    def _open(self) -> _Open:
+    def _open(self) -> _Open[Model]:
         client = fast_client(self._name, self._options)
-        return _Open(traced(self._make(self._name, self._options, client)), client)
+        model = traced(self._make(self._name, self._options, client))
+        return _Open(model, model, client)
+
+
+class Embedder:
+    """Texts to vectors by one request: no retries, no limits, no memory.
+
+    Clients and errors are as those of `ModelTransport`.
+    """
+
+    def __init__(self, name: str, options: LLMOptions) -> None:
+        self._name = name
+        self._options = options
+        embedder_named(name, options)
+        self._endpoint = Endpoint.of(name, options)
+        self._price = price_of(name, options)
+        self._here = PerLoop(self._open, _Open.close)
+
+    async def __call__(self, texts: Sequence[str]) -> tuple[Sequence[Sequence[float]], Reply]:
+        """A vector for each text, and what that took."""
+        settings: EmbeddingSettings = {}
+        if self._options.headers:
+            settings["extra_headers"] = dict(self._options.headers)
+
+        async def embed() -> Any:
+            return await self._here.here().model.embed(texts, input_type="document", settings=settings)
+
+        result = await _within(self._options.timeout, self._endpoint, embed())
+        tokens = result.usage.input_tokens or sum(map(tokens_of, texts))
+        return result.embeddings, Reply("", tokens, 0, self._price.of(tokens, 0) if self._price else None)
+
+    async def close(self) -> None:
+        """Close the connections of the running event loop; the end of the loop does the same."""
+        await self._here.close()
+
+    def _open(self) -> _Open[EmbeddingModel]:
+        client = fast_client(self._name, self._options)
+        return _Open(*embedder_named(self._name, self._options, client), client)
+
+
+def traced(model: Model, provider: TracerProvider | None = None) -> Model:
+    """The model with an OpenTelemetry span for each request, or as it is where the user has set no tracer provider.
+
+    A span holds the names, settings, tokens, price and duration of a request, no text of it and no header.
+    """
+    from opentelemetry.trace import NoOpTracerProvider, ProxyTracerProvider, get_tracer_provider  # noqa: PLC0415  # lazy
+
+    provider = provider or get_tracer_provider()
+    if isinstance(provider, (ProxyTracerProvider, NoOpTracerProvider)):
+        return model
+    from pydantic_ai.models.instrumented import InstrumentationSettings, InstrumentedModel  # noqa: PLC0415  # lazy
+
+    settings = InstrumentationSettings(
+        tracer_provider=provider, include_content=False, include_model_request_parameters=False
+    )
+    return InstrumentedModel(model, settings)
+
+
+async def _within(seconds: float, endpoint: Endpoint, answer: Awaitable[T]) -> T:
+    """What is awaited; what the package raises, and a time-out, as an `ExchangeError`."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await answer
+    except TimeoutError:
+        raise Transient(f"no reply within {seconds:g} s") from None
+    except Exception as error:  # noqa: BLE001  # whatever the package raises is one of four things
+        raise endpoint.explain(error) from None

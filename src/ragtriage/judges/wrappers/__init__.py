@@ -5,16 +5,14 @@ around cached ones.
 """
 
 from ragtriage.judges.wrappers.cached import Cached
-from ragtriage.judges.wrappers.cascade import BANDS, Band, Cascade
+from ragtriage.judges.wrappers.cascade import Cascade
 from ragtriage.judges.wrappers.jury import Jury
 from ragtriage.judges.wrappers.memory import AnswerMemory, InMemory, Keys, Remembered
 from ragtriage.judges.wrappers.rethresholded import Rethresholded
 from ragtriage.judges.wrappers.routed import Routed
 
 __all__ = [
-    "BANDS",
     "AnswerMemory",
-    "Band",
     "Cached",
     "Cascade",
     "InMemory",

@@ -52,11 +52,7 @@ class Cached:
         return self._judge.unsupported_reason(kind, language)
 
     def estimate(self, questions: Sequence[Question]) -> Estimate:
-        """What the questions would take that aren't in memory.
-
-        Raises:
-            StoreError: the memory can't be read.
-        """
+        """What the questions would take that aren't in memory."""
         places = self._places(questions)
         known = self._memory.recall(list(places))
         return self._judge.estimate([questions[at[0]] for key, at in places.items() if key not in known])
@@ -66,12 +62,7 @@ class Cached:
         return self._batching.batch_of(question) if self._batching else ""
 
     async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
-        """See `Judge.ask`.
-
-        Raises:
-            JudgeError: the inner judge can't answer anything.
-            StoreError: the memory can't be read or written.
-        """
+        """See `Judge.ask`."""
         places = self._places(questions)
         left = list(places)
         while left:

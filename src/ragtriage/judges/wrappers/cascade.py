@@ -1,92 +1,31 @@
-"""A cheap judge decides what it is sure of, a dear one the rest."""
+"""A cheap judge decides what it is sure of, an expensive one the rest."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
 
-from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
-from ragtriage.core.verdicts import Answer, Verdict
+from ragtriage.core.verdicts import Answer
+from ragtriage.judges.decision_thresholds import BANDS, Band
 from ragtriage.judges.protocol import Estimate, Judge
 from ragtriage.judges.wrappers.streams import closing
 
-UNBANDED: tuple[Kind, ...] = (*DECOMPOSITIONS, "similarity")
+WITHOUT_BAND: tuple[Kind, ...] = (*DECOMPOSITIONS, "similarity")
 """Kinds that can have no band: their answers are texts and numbers."""
-NEVER_NO, NEVER_YES = -1.0, 2.0
-"""Ends of a band that no score reaches: on that side nothing is decided."""
-
 _MEASURED = "en"
 """The language by which it is told which kinds the first judge can do at all: a question doesn't say its language."""
 
 
-@dataclass(frozen=True, slots=True)
-class Band:
-    """The scores between which the first judge isn't sure enough."""
-
-    low: float
-    """Up to this score its no stands."""
-    high: float
-    """From this score on its yes stands."""
-    responses: bool = True
-    """Whether it decides `answered` of a response too; else those questions are passed on."""
-
-    @classmethod
-    def parse(cls, text: str) -> Band:
-        """A band as a user gives it, `LOW:HIGH`; a side that is left out decides nothing.
-
-        Raises:
-            ConfigError: it isn't two numbers with 0 ≤ LOW ≤ HIGH ≤ 1.
-        """
-        try:
-            low, high = (float(end) if end.strip() else None for end in text.split(":"))
-        except ValueError:
-            low = high = None
-        given = [end for end in (low, high) if end is not None]
-        if not given or given != sorted(given) or not all(0.0 <= end <= 1.0 for end in given):
-            raise ConfigError(f"the band {text!r} isn't LOW:HIGH with 0 ≤ LOW ≤ HIGH ≤ 1, for example 0.2:0.8")
-        return cls(NEVER_NO if low is None else low, NEVER_YES if high is None else high)
-
-    def may_decide(self, question: Question) -> bool:
-        """Whether the first judge's answer can stand at all."""
-        return self.responses or not (question.kind == "answered" and question.query)
-
-    def decides(self, question: Question, answer: Answer) -> bool:
-        """Whether the first judge's answer stands."""
-        if not isinstance(answer, Verdict) or answer.score is None or not self.may_decide(question):
-            return False
-        stands = {"yes": answer.score >= self.high, "no": answer.score <= self.low, "unknown": False}
-        return stands[answer.value]
-
-
-BANDS: Mapping[Kind, Band] = {
-    "supported": Band(0.3, 0.97),
-    "answered": Band(0.14, 0.92, responses=False),
-    "essential": Band(0.09, NEVER_YES),
-    "relevant": Band(0.07, NEVER_YES),
-    "same_answer": Band(0.19, 0.55),
-}
-"""For the embedded judge with its matcher, from scores of cases that neither was fitted on, by `bench/cascade.py`.
-
-What it decides is right at least .9 of the time at the shares that applications have, and of what deserves the other
-answer at most a tenth is decided wrongly. `supported`: no is right .91 [from .84] and decides 4 %, yes .99 and 54 %.
-`answered`, of a passage: no .96 and 57 %, yes .91 [from .85] and 4 %; of a response nothing. `essential`: no .97 to .99
-and 17 to 52 % (claims of a response least, facts most); yes is closed, since of facts it is right too seldom.
-`relevant`: no .90 and 11 %; yes is closed, since the rows that could tell are easier than what a search finds.
-`same_answer`: no .91 [from .86] and 12 %, yes .90 and 49 %.
-"""
-
-
 class Cascade:
-    """Asks a cheap judge first, and a dear one only what the first isn't sure of.
+    """Asks a cheap judge first, and an expensive one only what the first isn't sure of.
 
     Decompositions, similarities and kinds without a band are the first judge's alone; what it can't do at all is the
     second's.
 
     Args:
-        first: the cheap one; its scores are held against the bands.
-        then: the dear one.
+        first: its scores are held against the bands.
+        then: asked what the first isn't sure of.
         bands: kind → between which scores a question is passed on.
         at_best: estimate as if the first judge were sure of everything that it may decide; else as if of nothing.
 
@@ -100,7 +39,7 @@ class Cascade:
         self._at_best = at_best
         self._first = first
         self._then = then
-        self._bands = {kind: band for kind, band in bands.items() if kind not in UNBANDED}
+        self._bands = {kind: band for kind, band in bands.items() if kind not in WITHOUT_BAND}
         self.decided = 0
         self.passed_on = 0
         self.saved = Estimate()
@@ -132,11 +71,7 @@ class Cascade:
         return self._first.estimate(first) + self._then.estimate(then)
 
     async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
-        """See `Judge.ask`; what is passed on is asked together, after the first judge has answered everything.
-
-        Raises:
-            JudgeError: one of the judges can't answer anything.
-        """
+        """See `Judge.ask`; what is passed on is asked together, after the first judge has answered everything."""
         kinds = {question.kind for question in questions}
         beyond = {kind for kind in kinds if self._beyond(kind)}
         first = [position for position, question in enumerate(questions) if question.kind not in beyond]
@@ -174,6 +109,8 @@ class Cascade:
 
     def _count(self, questions: Sequence[Question], asked: Sequence[Question]) -> None:
         """Add up what this ask saves."""
-        every, some = ([question for question in each if question.kind not in UNBANDED] for each in (questions, asked))
+        every, some = (
+            [question for question in each if question.kind not in WITHOUT_BAND] for each in (questions, asked)
+        )
         if len(some) < len(every):
             self.saved += self._then.estimate(every) - self._then.estimate(some)

@@ -6,7 +6,6 @@ import hashlib
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
-from typing import Literal, get_args
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
@@ -14,9 +13,8 @@ from ragtriage.core.verdicts import Answer, Answered, Failure, Verdict
 from ragtriage.judges.protocol import Estimate, Judge
 from ragtriage.judges.wrappers.streams import merged
 
-Rule = Literal["majority"]
-RULES: tuple[Rule, ...] = get_args(Rule)
-
+RULE = "majority"
+"""How votes are counted; part of the fingerprint."""
 ALONE: tuple[Kind, ...] = (*DECOMPOSITIONS, "similarity")
 """Kinds that the first judge answers alone: texts and numbers can't be voted on."""
 
@@ -36,35 +34,30 @@ class Jury:
 
     Args:
         judges: at least one; the first one counts as above.
-        rule: how votes are counted.
 
     Raises:
-        ConfigError: there is no judge, or no such rule.
+        ConfigError: there is no judge.
     """
 
-    def __init__(self, judges: Sequence[Judge], rule: Rule = "majority") -> None:
+    def __init__(self, judges: Sequence[Judge]) -> None:
         if not judges:
             raise ConfigError("a jury needs at least one judge")
-        if rule not in RULES:
-            raise ConfigError(f"there is no rule {rule!r} for a jury: use {' or '.join(RULES)}")
         self._judges = tuple(judges)
-        self._rule = rule
 
     def name(self) -> str:
         """The judges' names."""
-        return f"{self._rule} of {', '.join(judge.name() for judge in self._judges)}"
+        return f"{RULE} of {', '.join(judge.name() for judge in self._judges)}"
 
     def fingerprint(self, kind: Kind) -> str:
         """A hash over the judges that are asked and the rule; the first judge's where it is asked alone."""
         if kind in ALONE:
             return self._judges[0].fingerprint(kind)
         own = [self._judges[place].fingerprint(kind) for place in self._voting(kind)]
-        return "jury-" + hashlib.blake2b(repr((self._rule, own)).encode(), digest_size=6).hexdigest()
+        return "jury-" + hashlib.blake2b(repr((RULE, own)).encode(), digest_size=6).hexdigest()
 
     def unsupported_reason(self, kind: Kind, language: str) -> str | None:
         """The reason of the first judge, or of one that votes on this kind but can't in this language."""
-        places = [0] if kind in ALONE else [0, *self._voting(kind)]
-        reasons = (self._judges[place].unsupported_reason(kind, language) for place in places)
+        reasons = (self._judges[place].unsupported_reason(kind, language) for place in [0, *self._voting(kind)])
         return next((reason for reason in reasons if reason), None)
 
     def estimate(self, questions: Sequence[Question]) -> Estimate:
@@ -77,12 +70,7 @@ class Jury:
         return sum(parts, Estimate())
 
     async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
-        """See `Judge.ask`; a verdict is yielded when all its votes are in.
-
-        Raises:
-            JudgeError: one of the judges can't answer anything; raised after the others' answers, so that they keep
-                what they were paid for.
-        """
+        """See `Judge.ask`; a verdict is yielded when all its votes are in."""
         shares = self._shares(questions)
         asked = [(place, positions) for place, positions in enumerate(shares) if positions]
         votes: list[dict[int, Answer]] = [{} for _ in questions]
@@ -100,14 +88,16 @@ class Jury:
                     yield position, self._verdict(votes[position])
 
     def _voting(self, kind: Kind) -> list[int]:
-        """The places of the judges that vote on this kind; the first one if nobody can."""
+        """The places of the judges that vote on this kind; the first one if nobody can, or if it answers alone."""
+        if kind in ALONE:
+            return [0]
         return [
             place for place, judge in enumerate(self._judges) if judge.unsupported_reason(kind, _MEASURED) is None
         ] or [0]
 
     def _shares(self, questions: Sequence[Question]) -> list[list[int]]:
         """The positions of each judge's questions."""
-        voting = {kind: [0] if kind in ALONE else self._voting(kind) for kind in {q.kind for q in questions}}
+        voting = {kind: self._voting(kind) for kind in {q.kind for q in questions}}
         shares: list[list[int]] = [[] for _ in self._judges]
         for position, question in enumerate(questions):
             for place in voting[question.kind]:

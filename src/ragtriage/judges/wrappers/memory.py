@@ -33,33 +33,21 @@ class Remembered:
 
 
 class AnswerMemory(Protocol):
-    """What keeps answers between evaluations."""
+    """What keeps answers between evaluations; every method may raise a `StoreError`."""
 
     def recall(self, keys: Sequence[bytes]) -> Mapping[bytes, Answer]:
-        """The answers that are known to these keys; keys without one are left out.
-
-        Raises:
-            StoreError: it can't be read.
-        """
+        """The answers that are known to these keys; keys without one are left out."""
         ...
 
     def remember(self, entries: Iterable[Remembered]) -> None:
-        """Keep answers; a key that is known stays as it is. They may wait for others for a moment, at most to `flush`.
+        """Keep answers, none of them a failure; a key that is known stays as it is.
 
-        Args:
-            entries: answers, none of them a failure.
-
-        Raises:
-            StoreError: they can't be kept.
+        They may wait for others for a moment, at most to `flush`.
         """
         ...
 
     def flush(self) -> None:
-        """Make safe what waits.
-
-        Raises:
-            StoreError: it can't be kept.
-        """
+        """Make safe what waits."""
         ...
 
 
@@ -87,10 +75,6 @@ class Keys:
 
     A key depends on the kind, the judge's fingerprint of that kind, every field of the question and the trial, and on
     nothing else. Make a new object for each batch, so that the texts that it remembers are bounded by the batch.
-
-    Args:
-        fingerprint: the judge's method.
-        trial: which repetition.
     """
 
     def __init__(self, fingerprint: Callable[[Kind], str], trial: int = 0) -> None:

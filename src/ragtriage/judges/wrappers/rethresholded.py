@@ -1,4 +1,4 @@
-"""Verdicts cut at other probabilities than the judge's own."""
+"""Verdicts by other decision thresholds than the judge's own."""
 
 from __future__ import annotations
 
@@ -14,38 +14,35 @@ from ragtriage.judges.wrappers.streams import closing
 
 
 class Rethresholded:
-    """Asks a judge and calls its probabilities yes, no or unknown by the user's cuts.
+    """Asks a judge and calls its probabilities yes, no or unknown by the user's decision thresholds.
 
-    It belongs around `Cached`: what was answered stays known whatever the cuts are. A verdict without a probability
-    stays as it is.
-
-    Args:
-        judge: what is asked.
-        cuts: kind → where its verdicts are cut.
+    It belongs around `Cached`: what was answered stays known whatever the thresholds are. A verdict without a
+    probability stays as it is.
 
     Raises:
-        ConfigError: a cut was fitted for another version of the judge.
+        ConfigError: a threshold was fitted for another version of the judge.
     """
 
-    def __init__(self, judge: Judge, cuts: Mapping[Kind, DecisionThreshold]) -> None:
-        for kind, cut in cuts.items():
+    def __init__(self, judge: Judge, thresholds: Mapping[Kind, DecisionThreshold]) -> None:
+        for kind, threshold in thresholds.items():
             own = judge.fingerprint(kind)
-            if cut.fingerprint and cut.fingerprint != own:
+            if threshold.fingerprint and threshold.fingerprint != own:
                 raise ConfigError(
-                    f"[cuts.{kind}] was fitted for {cut.judge} as {cut.fingerprint}, and it is {own} now: calibrate "
-                    f"again with `ragtriage trust calibrate`, or take the table out of the settings"
+                    f"[decision_thresholds.{kind}] was fitted for {threshold.judge} as {threshold.fingerprint}, and it "
+                    f"is {own} now: calibrate again with `ragtriage trust calibrate`, or take the table out of the "
+                    "settings"
                 )
         self._judge = judge
-        self._cuts = dict(cuts)
+        self._thresholds = dict(thresholds)
 
     def name(self) -> str:
         """The inner judge's."""
         return self._judge.name()
 
     def fingerprint(self, kind: Kind) -> str:
-        """The inner judge's, with the cut of this kind."""
+        """The inner judge's, with the threshold of this kind."""
         own = self._judge.fingerprint(kind)
-        return self._cuts[kind].marked(own) if kind in self._cuts else own
+        return self._thresholds[kind].marked(own) if kind in self._thresholds else own
 
     def unsupported_reason(self, kind: Kind, language: str) -> str | None:
         """The inner judge's."""
@@ -56,25 +53,21 @@ class Rethresholded:
         return self._judge.estimate(questions)
 
     async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
-        """See `Judge.ask`.
-
-        Raises:
-            JudgeError: the inner judge can't answer anything.
-        """
+        """See `Judge.ask`."""
         async with closing(self._judge.ask(questions)) as answers:
             async for position, answer in answers:
-                cut = self._cuts.get(questions[position].kind)
-                yield position, answer if cut is None else rethresholded(answer, cut)
+                threshold = self._thresholds.get(questions[position].kind)
+                yield position, rethresholded(answer, threshold) if threshold else answer
 
 
-def rethresholded(answer: Answer, cut: DecisionThreshold) -> Answer:
-    """One answer, cut there."""
+def rethresholded(answer: Answer, threshold: DecisionThreshold) -> Answer:
+    """One answer, decided there."""
     if not isinstance(answer, Verdict) or answer.score is None:
         return answer
     score = answer.score
-    value: Answered = "yes" if score >= cut.yes else "no" if score < cut.no else "unknown"
+    value: Answered = "yes" if score >= threshold.yes else "no" if score < threshold.no else "unknown"
     if value == answer.value:
         return answer
     confidence = {"yes": score, "no": 1.0 - score, "unknown": max(score, 1.0 - score)}[value]
-    # how often such a no is right was measured at the judge's own cut: it is shown as one to be checked
+    # how often such a no is right was measured at the judge's own threshold: it is shown as one to be checked
     return replace(answer, value=value, confidence=confidence, sure=answer.sure and value != "no")

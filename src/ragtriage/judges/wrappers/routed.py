@@ -12,17 +12,12 @@ from ragtriage.judges.wrappers.streams import closing, merged
 
 
 class Routed:
-    """Asks several judges at once, each its own kinds of questions.
-
-    Args:
-        judges: kind → who answers it; one judge may answer several.
-        name: what the whole is called.
-    """
+    """Asks several judges at once, each its own kinds of questions."""
 
     def __init__(self, judges: Mapping[Kind, Judge], name: str) -> None:
         self._judges = dict(judges)
         self._batching = {id(judge): judge for judge in judges.values() if isinstance(judge, Batching)}
-        self._travelled: dict[Question, str] = {}
+        self._batch_ids: dict[Question, str] = {}
         self._name = name
 
     def name(self) -> str:
@@ -45,35 +40,31 @@ class Routed:
         return sum(parts, Estimate())
 
     async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
-        """See `Judge.ask`.
-
-        Raises:
-            JudgeError: one of the judges can't answer anything; raised after the others' answers.
-        """
+        """See `Judge.ask`."""
         shares = list(self._shares(questions))
         for position, question in enumerate(questions):
             if question.kind not in self._judges:
                 yield position, Failure(self._nobody(question.kind))
-        streams = [self._told(judge, [questions[i] for i in positions]) for judge, positions in shares]
+        streams = [self._stream(judge, [questions[i] for i in positions]) for judge, positions in shares]
         try:
             async with aclosing(merged(streams)) as answers:
                 async for which, position, answer in answers:
                     yield shares[which][1][position], answer
         finally:
             for question in questions:
-                self._travelled.pop(question, None)
+                self._batch_ids.pop(question, None)
 
     def batch_of(self, question: Question) -> str:
         """See `Batching`; "" where the judge of this kind doesn't tell."""
-        return self._travelled.pop(question, "")
+        return self._batch_ids.pop(question, "")
 
-    async def _told(self, judge: Judge, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
-        """What the judge yields; it is asked at once in which request, since it may forget that when it goes on."""
+    async def _stream(self, judge: Judge, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
+        """What the judge yields; it is asked at once for the request of an answer, which it forgets when it goes on."""
         batching = self._batching.get(id(judge))
         async with closing(judge.ask(questions)) as answers:
             async for position, answer in answers:
                 if batching:
-                    self._travelled[questions[position]] = batching.batch_of(questions[position])
+                    self._batch_ids[questions[position]] = batching.batch_of(questions[position])
                 yield position, answer
 
     def _shares(self, questions: Sequence[Question]) -> Iterator[tuple[Judge, list[int]]]:

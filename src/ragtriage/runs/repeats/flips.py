@@ -10,7 +10,7 @@ from typing import get_args
 from ragtriage.core.record import Record
 from ragtriage.core.steps import Relation, Unit
 from ragtriage.core.verdicts import Cell, Component, Verdict, Verdicts
-from ragtriage.planning.levels import SEEN, UNASKED
+from ragtriage.planning.relations import RELATIONS, STANDALONE_QUERY, UNITS
 from ragtriage.runs.repeats.summary import KindRepeat, UnitRepeat
 
 _BITS = {"yes": 1, "no": 2, "unknown": 4}
@@ -71,7 +71,7 @@ class StepFlips:
 
     def kinds(self, trials: int) -> tuple[KindRepeat, ...]:
         """Every kind of question that was asked, in the order of the vocabulary."""
-        order = {kind: place for place, kind in enumerate(get_args(Relation)) if kind not in SEEN}
+        order = {kind: place for place, kind in enumerate(get_args(Relation)) if RELATIONS[kind].question}
         found = []
         for kind in sorted(self._kinds.keys() & order.keys(), key=order.__getitem__):
             differ = [changed for _, changed in self._kinds[kind].compared(trials)]
@@ -80,7 +80,8 @@ class StepFlips:
 
     def units(self, trials: int) -> tuple[UnitRepeat, ...]:
         """Every decomposition that a judge was asked for, in the order of the units."""
-        order = {unit: place for place, unit in enumerate(get_args(Unit)) if unit not in UNASKED}
+        asked = [unit for unit in get_args(Unit) if UNITS[unit].question and unit != STANDALONE_QUERY.into]
+        order = {unit: place for place, unit in enumerate(asked)}
         found = []
         for step in sorted(self._units, key=lambda s: (order.get(s.partition("(")[0], len(order)), s)):
             seen = self._units[step].found.values()

@@ -1,5 +1,5 @@
 """What a response cites, found without a judge.
 
 Its marks (`marks`), its list of references and what the marks name (`references`), its text without marks (`removal`),
-the segments between marks (`segments`), and what a segment is held against (`targets`).
+and the segments between marks (`segments`).
 """

@@ -1,0 +1,112 @@
+"""Which judge is wanted, as a value: its parts are checked against each other, nothing is built or asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from typing import Literal
+
+from ragtriage.core.errors import ConfigError
+from ragtriage.core.questions import Kind
+from ragtriage.judges.decision_thresholds import BANDS, Band, DecisionThreshold
+from ragtriage.judges.llm.model_names import split_name, suggested_name, takes_base_url
+from ragtriage.judges.llm.options import LLMOptions
+
+EMBEDDED = "embedded"
+FAST = "embedded:fast"
+LOCAL = (EMBEDDED, FAST)
+"""The judges that come with the package."""
+SHIPPED = "shipped"
+"""The cascade's bands that come with the package."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeConfig:
+    """Who judges, and how.
+
+    Raises:
+        ConfigError: the parts don't fit together; says what to do.
+    """
+
+    names: tuple[str, ...] = (EMBEDDED,)
+    """`embedded`, `embedded:fast` or `provider:model`, each once."""
+    jury: Literal["majority"] | None = None
+    """How several judges come to a verdict."""
+    cascade: str | None = None
+    """The embedded judge decides what it is sure of: `shipped`, or the band of scores that it passes on, LOW:HIGH."""
+    batch_api: bool = False
+    """Whether requests go through the provider's batch API."""
+    wait: bool = False
+    """Batch API: whether to wait until everything is answered."""
+    any_language: bool = False
+    """Whether to judge also in languages that the embedded judge wasn't measured on."""
+    options: LLMOptions = field(default_factory=LLMOptions)
+    decision_thresholds: Mapping[str, DecisionThreshold] = field(default_factory=dict)
+    """Kind → in place of the judges' own; each counts for the judge that it names alone."""
+    own_bands: Mapping[str, str] = field(default_factory=dict)
+    """Kind → the band instead of the shipped one, LOW:HIGH."""
+
+    def __post_init__(self) -> None:
+        for name in self.models:
+            if ":" not in name or name.startswith(f"{EMBEDDED}:"):
+                near = next(iter(get_close_matches(name, LOCAL)), "") or suggested_name(name)
+                hint = f"; did you mean {near}?" if near else ", for example openai:gpt-5-mini"
+                raise ConfigError(f"there is no judge {name!r}: use {EMBEDDED}, {FAST} or PROVIDER:MODEL{hint}")
+        for name in sorted(self.names):
+            if self.names.count(name) > 1:
+                raise ConfigError(f"--judge {name} is named twice: to ask a judge several times, use --repeat")
+        self._check_parts()
+        if self.models:  # else the options are those of a file, kept for when a model judges
+            self._check_options()
+
+    def _check_parts(self) -> None:
+        if len(self.names) > 1 and not self.jury:
+            raise ConfigError("several judges need --jury majority")
+        if self.jury and len(self.names) < 2:
+            raise ConfigError("a jury needs several judges: give --judge more than once")
+        if self.cascade is not None:
+            self.bands()
+            if self.models != self.names:
+                raise ConfigError("a cascade passes on from the embedded judge to a model: name the model with --judge")
+        if (self.batch_api or self.wait) and self.models != self.names:
+            raise ConfigError("--batch-api is for language models: name one with --judge provider:model")
+        if self.wait and not self.batch_api:
+            raise ConfigError("--wait belongs to --batch-api")
+
+    def _check_options(self) -> None:
+        options, asked = self.options, [*self.models]
+        if options.embeddings != EMBEDDED:
+            if self.cascade is not None or self.names[0] in LOCAL:
+                raise ConfigError(
+                    "--embeddings has no effect here, as the embedded judge compares sentences: leave it out"
+                )
+            asked.append(options.embeddings)
+        providers = {split_name(name)[0] for name in asked}
+        if options.base_url is not None and not any(takes_base_url(name) for name in asked):
+            raise ConfigError("--base-url is for judges and embeddings openai:NAME and ollama:NAME, and there is none")
+        if options.headers and options.base_url is None and len(providers) > 1:
+            raise ConfigError("--header would go to several providers: give --base-url too, and it goes there only")
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Those of the judges that are language models."""
+        return tuple(name for name in self.names if name not in LOCAL)
+
+    def bands(self) -> dict[Kind, Band]:
+        """The cascade's bands by kind.
+
+        Raises:
+            ConfigError: the band can't be read.
+        """
+        if self.cascade not in {None, SHIPPED}:
+            return dict.fromkeys(BANDS, Band.parse(str(self.cascade)))
+        for kind in self.own_bands:
+            if kind not in BANDS:
+                raise ConfigError(f"[bands]: a cascade has no band for {kind!r}: there are {', '.join(BANDS)}")
+        found = dict(BANDS)
+        for kind, band in BANDS.items():
+            if kind in self.own_bands:
+                # whether an answer of a response may stand wasn't asked when the band was fitted
+                found[kind] = replace(Band.parse(self.own_bands[kind]), responses=band.responses)
+        return found

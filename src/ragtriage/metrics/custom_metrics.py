@@ -1,0 +1,205 @@
+"""Custom metrics: loaded from a file, a module or an installed package, when they are named.
+
+    my_metrics.py:usefulness        a file, and the metric's name in it
+    my_package.metrics:usefulness   a module that can be imported, from the present folder too
+    usefulness                      an entry point of the group `ragtriage.metrics`
+
+Naming one runs its file's code. Nothing is loaded that wasn't named.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from traceback import extract_tb
+from types import ModuleType
+from typing import TypeVar
+
+from ragtriage.core.errors import ConfigError, RagtriageError
+from ragtriage.core.metric import Metric
+
+GROUP = "ragtriage.metrics"
+"""The group of entry points under which a package offers metrics; an entry point has its metric's name."""
+FILE = ".py"
+_HERE = str(Path(__file__).parents[1])
+_T = TypeVar("_T")
+
+
+def is_location(given: str) -> bool:
+    """Whether this is the location of a metric (`my_metrics.py:usefulness`) and not a name alone."""
+    return ":" in given
+
+
+def name_in(place: str) -> str:
+    """`my_metrics.py:usefulness` → `usefulness`; known without loading anything."""
+    return place.rpartition(":")[2].strip()
+
+
+def names_in(given: Iterable[str]) -> set[str]:
+    """The names in those that are locations; a leading `-` doesn't matter."""
+    return {name_in(one) for one in given if is_location(one)}
+
+
+def resolved_in(given: str, folder: Path) -> str:
+    """A location with its file's path resolved against a folder; everything else stays as it is."""
+    home, colon, name = given.rpartition(":")
+    minus = "-" if home.startswith("-") else ""
+    home = home.removeprefix("-").strip()
+    return f"{minus}{folder / home}{colon}{name}" if home.endswith(FILE) else given
+
+
+def installed() -> Mapping[str, EntryPoint]:
+    """The metrics that installed packages offer, by name; none of them is loaded.
+
+    Raises:
+        ConfigError: two packages offer one name.
+    """
+    found: dict[str, EntryPoint] = {}
+    for point in entry_points(group=GROUP):
+        other = found.setdefault(point.name, point)
+        if other.value != point.value:
+            raise ConfigError(
+                f"two installed packages offer a metric {point.name!r}: {other.value} and {point.value}; uninstall one"
+            )
+    return found
+
+
+def metric_at(place: str, taken: Collection[str]) -> Metric:
+    """The metric at a location.
+
+    Args:
+        place: `file.py:name` or `module:name`.
+        taken: the names of built-in metrics and groups, which no other metric may have.
+
+    Raises:
+        ConfigError: the file or module can't be loaded or holds no such metric; says what it holds.
+    """
+    home, _, name = place.rpartition(":")
+    home, name = home.strip(), name.strip()
+    if not home or not name:
+        raise ConfigError(f"{place!r} names no metric: write my_metrics.py:name or my_package.module:name")
+    if home.endswith(FILE):
+        module, shown = _file(Path(home).expanduser(), place), Path(home).name
+    else:
+        module, shown = _module(home, place), home
+    offered = {m.name: m for m in vars(module).values() if isinstance(m, Metric)}
+    found = offered.get(name)
+    if found is None:
+        raise ConfigError(_absent(name, shown, vars(module).get(name), [n for n in offered if n not in taken]))
+    return _accepted(found, f"{shown}:{name}", taken)
+
+
+def offered_by(point: EntryPoint, taken: Collection[str]) -> Metric:
+    """The metric of an installed package.
+
+    Raises:
+        ConfigError: it can't be loaded, is no metric, or has another name than its entry point.
+    """
+    said = f"the installed metric {point.name!r} ({point.value})"
+    found = _loaded(point.load, said)
+    if not isinstance(found, Metric):
+        raise ConfigError(f"{said} is {found!r:.60}, not a metric: its package must put @metric(title=…) above it")
+    if found.name != point.name:
+        raise ConfigError(f"{said} is called {found.name!r}: its package must give the entry point the metric's name")
+    return _accepted(found, point.value, taken)
+
+
+def _file(path: Path, place: str) -> ModuleType:
+    """The file, run as a module of its own; the same content isn't run twice."""
+    try:
+        source = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(
+            f"{place}: {path} can't be read: {error.strerror or error}; give the path from the present folder, or "
+            "in the settings from their folder"
+        ) from None
+    whole = str(path.resolve())
+    name = f"ragtriage_own_{hashlib.blake2b(whole.encode() + source, digest_size=8).hexdigest()}"
+    if name in sys.modules:
+        return sys.modules[name]
+    module = ModuleType(name)
+    module.__file__ = whole
+
+    def run() -> ModuleType:
+        exec(compile(source, whole, "exec", dont_inherit=True), vars(module))  # noqa: S102  # the user named this file to be run
+        return module
+
+    sys.modules[name] = module  # dataclasses and the like look their module up
+    try:
+        with _found_in(path.resolve().parent):
+            return _loaded(run, place, whole)
+    except ConfigError:
+        del sys.modules[name]
+        raise
+
+
+def _module(home: str, place: str) -> ModuleType:
+    def load() -> ModuleType:
+        return importlib.import_module(home)
+
+    try:
+        with _found_in(Path.cwd()):
+            return _loaded(load, place)
+    except ConfigError as error:
+        cause = error.__cause__
+        if isinstance(cause, ModuleNotFoundError) and f"{home}.".startswith(f"{cause.name}."):
+            raise ConfigError(
+                f"{place}: there is no module {cause.name!r}, installed or in the present folder; for a file write "
+                f"its path: my_metrics{FILE}:{name_in(place)}"
+            ) from None
+        raise
+
+
+def _loaded(load: Callable[[], _T], said: str, path: str = "") -> _T:
+    """What foreign code gives; an error in it is reported with its file and line."""
+    try:
+        return load()
+    except (Exception, SystemExit) as error:
+        what = str(error) if isinstance(error, RagtriageError) else f"{type(error).__name__}: {error}"
+        raise ConfigError(f"{said} can't be loaded: {_place(error, path)}{what}") from error
+
+
+def _place(error: BaseException, path: str) -> str:
+    """The file and line of foreign code at which loading failed; empty if there is none."""
+    if isinstance(error, SyntaxError) and error.filename and error.filename == path:
+        return f"{Path(path).name}, line {error.lineno}: "
+    frames = (f for f in extract_tb(error.__traceback__) if not f.filename.startswith((_HERE, "<frozen")))
+    theirs = next((f for f in frames if not f.filename.startswith(str(Path(importlib.__file__).parent))), None)
+    return f"{Path(theirs.filename).name}, line {theirs.lineno}: " if theirs else ""
+
+
+@contextmanager
+def _found_in(folder: Path) -> Iterator[None]:
+    """Modules of this folder can be imported too, after all others, so that none of them hides an installed one."""
+    sys.path.append(str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+
+
+def _accepted(found: Metric, origin: str, taken: Collection[str]) -> Metric:
+    if found.name in taken:
+        raise ConfigError(
+            f"{origin}: {found.name!r} is the name of a built-in metric or group: rename yours, or its name with "
+            f'@metric(name="my_{found.name}", …)'
+        )
+    if not found.name.isidentifier():
+        raise ConfigError(f"{origin}: {found.name!r} can't be a metric's name: use letters, digits and _ only")
+    return replace(found, origin=origin)
+
+
+def _absent(name: str, shown: str, instead: object, offered: Collection[str]) -> str:
+    """Why a location has no such metric."""
+    if isinstance(instead, Metric):
+        return f"{shown}: the metric {name!r} calls itself {instead.name!r}: write {shown}:{instead.name}"
+    if instead is not None:
+        return f"{shown}: {name!r} is {instead!r:.60}, not a metric: put @metric(title=…) above the function"
+    has = f"its metrics are: {', '.join(offered)}" if offered else "it has none: put @metric(title=…) above a function"
+    return f"{shown} has no metric {name!r}; {has}"

@@ -1,0 +1,310 @@
+"""What a step means: one row for every field, unit, relation, target and condition of `ragtriage.core.steps`.
+
+A row says what it needs of a case, how a judge is asked or what is read off the case without one, and when. The rest of
+this package reads these tables and names none of their rows. What may be asked of what is checked where a step is made,
+by the tables in `ragtriage.core.steps`: a new relation is a line there, a row here and a function in
+`ragtriage.core.questions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ragtriage.core import questions as ask
+from ragtriage.core.case import Case
+from ragtriage.core.questions import Question
+from ragtriage.core.steps import Condition, Decompose, Field, Match, Relation, Step, Target, Unit, conditions
+from ragtriage.core.verdicts import Cell, Component, Components, Known, Missing, Verdict, Verdicts, is_yes
+from ragtriage.planning.citation_targets import Against, Texts, cited_sources, each_citation, other_citations
+from ragtriage.planning.requirements import (
+    CITATIONS,
+    CONVERSATION,
+    REFERENCE,
+    RELEVANT_IDS,
+    RESPONSE,
+    RESPONSE_TEXT,
+    SAMPLES,
+    SOURCE_IDS,
+    SOURCES,
+    Requirement,
+    turns_of,
+)
+from ragtriage.text.citations.segments import segments_of
+
+STANDALONE_QUERY = Decompose("query", "standalone")
+"""The query as it is understood without the conversation before it. All other steps read it in place of the query."""
+QUESTIONS_OF_QUERY = Decompose("query", "questions")
+"""Whatever is held against the query is only asked if the query asks something."""
+
+NOTHING = Verdict("no", 0.0, 1.0, "there is no text to hold it against")
+_YES, _NO = Verdict("yes", 1.0, 1.0), Verdict("no", 0.0, 1.0)
+_ALONE = Verdict("no", 0.0, 1.0, "there is no other component to repeat")
+_NOT_CITED = Verdict("no", 0.0, 1.0, "no part of the response that cites a source was found true")
+
+NO_COMPONENTS: Mapping[tuple[Field, Unit], Missing] = {
+    ("response", "claims"): Missing("the response makes no claim", "response"),
+    ("reference", "claims"): Missing("the reference makes no claim", "reference"),
+    ("response", "sentences"): Missing("the response has no sentence", "response"),
+    ("response", "segments"): Missing("the response makes no claim", "response"),
+    ("query", "questions"): Missing("the query asks no question", "query"),
+    ("sources", "facts"): Missing("the sources state no fact", "sources"),
+    ("relevant ids", "ids"): Missing("no source is relevant to the query", "relevant ids"),
+}
+"""The outcome of a match where a text was broken into no component, so that there is nothing to hold against anything.
+Where no row is, it is an empty grid."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldRow:
+    """A field of a case."""
+
+    texts: Callable[[Case], Sequence[str]]
+    needs: tuple[Requirement, ...] = ()
+    several: bool = False
+    """Whether it holds several texts; a component then says by `Component.source` which of them it is from."""
+
+
+FIELDS: Mapping[Field, FieldRow] = {
+    "query": FieldRow(lambda case: (case.query,)),
+    "sources": FieldRow(lambda case: [source.text for source in case.sources], (SOURCES,), several=True),
+    "response": FieldRow(lambda case: (case.response or "",), (RESPONSE, RESPONSE_TEXT)),
+    "reference": FieldRow(lambda case: (case.reference or "",), (REFERENCE,)),
+    "samples": FieldRow(lambda case: case.samples, (SAMPLES,), several=True),
+    "relevant ids": FieldRow(lambda case: case.relevant_ids or (), (RELEVANT_IDS,), several=True),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class UnitRow:
+    """What the texts of a field are broken into."""
+
+    question: Callable[[str, Case, Decompose], Question] | None = None
+    """What a judge is asked about each text; None where none is asked."""
+    read: Callable[[Case, Field], Components] = lambda *_: ()
+    """What is found without a judge."""
+    needs: tuple[Requirement, ...] = ()
+    """Beside what the field needs."""
+    after: tuple[Decompose, ...] = ()
+    """Decompositions that must give at least one component first; else nothing is asked."""
+    asks_blank: bool = False
+    """Whether a judge is asked about a blank text too."""
+    task: str = "split the {}"
+    """What the judge was to do, for the message that it failed; the field stands in the braces."""
+    exactly_one: bool = False
+    """Whether a judge that gives no component has failed."""
+
+
+def _whole(case: Case, of: Field) -> Components:
+    texts = FIELDS[of].texts(case)
+    return tuple(Component(text, (0, len(text))) for text in texts if text.strip())
+
+
+def _sources(case: Case, _: Field) -> Components:
+    return tuple(Component(s.text, (0, len(s.text)), place) for place, s in enumerate(case.sources))
+
+
+UNITS: Mapping[Unit, UnitRow] = {
+    "claims": UnitRow(lambda text, case, _: ask.claims(text, case.query)),
+    "facts": UnitRow(lambda text, case, _: ask.facts(text, case.query), after=(QUESTIONS_OF_QUERY,)),
+    "questions": UnitRow(lambda text, *_: ask.questions(text)),
+    "sentences": UnitRow(lambda text, *_: ask.sentences(text)),
+    "segments": UnitRow(read=lambda case, _: segments_of(case) or (), needs=CITATIONS),
+    "sources": UnitRow(read=_sources),
+    "samples": UnitRow(read=lambda case, _: tuple(map(Component, case.samples))),
+    "ids": UnitRow(read=lambda case, _: tuple(map(Component, dict.fromkeys(case.relevant_ids or ())))),
+    "whole": UnitRow(read=_whole),
+    "questions_answered_by": UnitRow(lambda text, _, step: ask.questions_answered_by(text, step.count or 1)),
+    "needed_sentences": UnitRow(
+        lambda text, case, _: ask.needed_sentences(case.query, text), after=(QUESTIONS_OF_QUERY,)
+    ),
+    "standalone": UnitRow(
+        lambda text, case, _: ask.standalone(text, turns_of(case)),
+        needs=(CONVERSATION,),
+        asks_blank=True,
+        task="write the {} without its conversation",
+        exactly_one=True,
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """A match on one case."""
+
+    step: Match
+    case: Case
+    components: Components
+    steps: Mapping[str, Known]
+    """What the steps that it depends on have found out, by their text form."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One component and what it is held against."""
+
+    step: Match
+    case: Case
+    row: int
+    """The component's place among all."""
+    text: str
+    """The component's."""
+    against: Texts
+
+    @property
+    def context(self) -> str:
+        """What the component was taken from, where that is one text; also where it is the whole of it.
+
+        So a judge can tell a claim from a fact.
+        """
+        field = FIELDS[self.step.components.of]
+        return "" if field.several else field.texts(self.case)[0]
+
+    @property
+    def query(self) -> str:
+        """The case's."""
+        return self.case.query
+
+
+@dataclass(frozen=True, slots=True)
+class RelationRow:
+    """What is asked about a component."""
+
+    question: Callable[[Pair], Question] | None
+    """What a judge is asked about each component and target; None where none is asked."""
+    read: Callable[[Case, Components], tuple[tuple[Cell, ...], ...]] = lambda *_: ()
+    """The cells that are found without a judge."""
+    needs: tuple[Requirement, ...] = ()
+    """Beside what the target needs."""
+
+
+def _retrieved(case: Case, ids: Components) -> tuple[tuple[Cell, ...], ...]:
+    """Which source has which id; a source that repeats the id of an earlier one stands in no column twice."""
+    names = [source.id for source in case.sources]
+    columns = [(name, name in names[:place]) for place, name in enumerate(names)]
+    return tuple(
+        tuple(None if repeats else _YES if name == wanted.text else _NO for name, repeats in columns) for wanted in ids
+    )
+
+
+def _same_answer(pair: Pair) -> Question:
+    """A reference is the truth on whichever side it stands; samples beside the response are no truths."""
+    if pair.step.against == "reference":
+        return ask.same_answer(pair.query, pair.against, pair.text)
+    return ask.same_answer(pair.query, (pair.text,), pair.against[0], drawn=pair.step.components.of == "samples")
+
+
+RELATIONS: Mapping[Relation, RelationRow] = {
+    "essential": RelationRow(lambda pair: ask.essential(pair.query, pair.text, pair.context)),
+    "relevant": RelationRow(lambda pair: ask.relevant(pair.query, pair.text, pair.context)),
+    "answered": RelationRow(
+        lambda pair: ask.answered(
+            pair.text, pair.against, pair.context, pair.query if pair.step.against == "response" else ""
+        )
+    ),
+    "supported": RelationRow(lambda pair: ask.supported(pair.text, pair.against, pair.query, pair.context)),
+    "similar": RelationRow(
+        lambda pair: ask.similarity(
+            pair.text, pair.against, pair.row if pair.step.against == "other components" else None
+        )
+    ),
+    "declines": RelationRow(lambda pair: ask.declines(pair.query, pair.text)),
+    "same_answer": RelationRow(_same_answer),
+    "holds": RelationRow(
+        lambda pair: ask.holds(
+            pair.step.criterion, pair.text, pair.query if pair.step.components.of == "response" else ""
+        )
+    ),
+    "retrieved": RelationRow(None, _retrieved, SOURCE_IDS),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TargetRow:
+    """What components are held against."""
+
+    shared: Callable[[Matching], Sequence[Against]] | None = None
+    """What every component is held against; None where each has its own."""
+    own: Callable[[Case, Component], Sequence[Against]] = lambda *_: ()
+    """What one component is held against."""
+    needs: tuple[Requirement, ...] = ()
+    after: tuple[Decompose, ...] = ()
+    """Decompositions that must give at least one component first; else nothing is asked."""
+    many: bool = False
+    """Whether a component may be held against as many as there are sources."""
+    by_source: bool = False
+    """Whether each source is read by itself; a segment may cite a single one."""
+    only_cited: bool = False
+    """Whether only components that cite a source are asked about."""
+
+
+def _text_of(field: Field) -> Callable[[Matching], Sequence[Against]]:
+    return lambda m: [tuple(text for text in FIELDS[field].texts(m.case) if text.strip())]
+
+
+def _other_components(m: Matching) -> Sequence[Against]:
+    return [_ALONE if len(m.components) == 1 else tuple(c.text for c in m.components)]
+
+
+def _true_segments(m: Matching) -> Sequence[Against]:
+    """The segments that the step of the first condition found true."""
+    return [_found_true(m.steps[str(condition.step)]) or _NOT_CITED for condition in conditions(m.step)[:1]]
+
+
+def _found_true(known: Known) -> Texts:
+    if not isinstance(known, Verdicts):
+        return ()
+    return tuple(c.text for c, cell in zip(known.components, known.best(), strict=True) if is_yes(cell))
+
+
+TARGETS: Mapping[Target, TargetRow] = {
+    "query": TargetRow(_text_of("query"), after=(QUESTIONS_OF_QUERY,)),
+    "sources": TargetRow(_text_of("sources")),
+    "each source": TargetRow(
+        lambda m: [(source.text,) if source.text.strip() else () for source in m.case.sources],
+        many=True,
+        by_source=True,
+    ),
+    "response": TargetRow(_text_of("response"), needs=(RESPONSE,)),  # an empty one is: it supports nothing
+    "reference": TargetRow(_text_of("reference"), needs=(REFERENCE,)),
+    "conversation": TargetRow(lambda m: [("\n".join(turns_of(m.case)),)], needs=(CONVERSATION,)),
+    "other components": TargetRow(_other_components),
+    "criterion": TargetRow(lambda m: [(m.step.criterion,)]),
+    "cited sources": TargetRow(own=cited_sources, by_source=True, only_cited=True),
+    "each citation": TargetRow(own=each_citation, many=True, by_source=True, only_cited=True),
+    "other citations": TargetRow(own=other_citations, many=True, only_cited=True),
+    "true segments": TargetRow(_true_segments),
+}
+
+
+CONDITIONS: Mapping[Condition, Callable[[Component, Cell], bool]] = {
+    "lacks yes": lambda _, best: not is_yes(best),
+    "has yes": lambda _, best: is_yes(best),
+    "wasn't asked": lambda _, best: best is None,
+    "names sources": lambda component, _: all(citation.sources for citation in component.citations),
+}
+"""Whether a condition holds of a component whose best verdict at the condition's step is this."""
+
+
+def asks(step: Step) -> bool:
+    """Whether a judge is needed for it."""
+    return (UNITS[step.into].question if isinstance(step, Decompose) else RELATIONS[step.relation].question) is not None
+
+
+def requirements_of(step: Step) -> tuple[Requirement, ...]:
+    """What the step itself needs of a case, without the steps that it depends on."""
+    if isinstance(step, Decompose):
+        return FIELDS[step.of].needs + UNITS[step.into].needs
+    return TARGETS[step.against].needs + RELATIONS[step.relation].needs
+
+
+def must_give(step: Step) -> tuple[Decompose, ...]:
+    """The decompositions that must give a component before the step is asked."""
+    return (UNITS[step.into] if isinstance(step, Decompose) else TARGETS[step.against]).after
+
+
+def by_source(step: Step) -> bool:
+    """Whether every source is read by itself for it."""
+    if isinstance(step, Decompose):
+        return step.of == "sources" and asks(step)
+    return TARGETS[step.against].by_source or step.components == Decompose("sources", "sources")

@@ -1,0 +1,125 @@
+"""How far a judge and people agree, as documents: on files of other people's labels, and on your own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ragtriage.report.document import GAP, Block, Heading, document, left, line, note, right, table
+from ragtriage.report.sanitize import one_line
+from ragtriage.report.words import DASH, plural
+from ragtriage.trust.agreement import Agreement
+from ragtriage.trust.items import title_of
+from ragtriage.trust.labelling import Compared, compare
+from ragtriage.trust.labels import Label
+from ragtriage.trust.measures import Measured
+
+PICKED = "These were picked where trouble is likely: they say nothing about how often the judge is right."
+_COUNTED = ("pair accuracy", "of about the same length", "shown in red, right", "faults shown in red")
+"""Measures that say what they are a share of."""
+_SHORT = {"balanced accuracy at the best cut": "  at the best cut", "of about the same length": "  same length"}
+_MEANINGS = {
+    "AUC": "AUC: the chance that a row labelled 1 scores higher than one labelled 0; 0.5 is a coin",
+    "balanced accuracy at the best cut": "best cut: the one that suits these rows best, which flatters",
+    "balanced accuracy": "balanced accuracy, accuracy, kappa: of verdicts as they come; unknown counts as wrong",
+    "shown in red, right": "shown in red: where the judge is sure of a fault",
+    "pair accuracy": "pair accuracy: over pairs where people take a side; a tied score counts half",
+}
+
+
+@document
+def agreement_document(found: Sequence[Agreement], judge: str, file: str) -> Iterator[Block]:
+    """A table for all rows, and one for each part of them, with what words and length alone get beside it."""
+    yield line(f"Does {one_line(judge, 60)} agree with the people of {one_line(file, 120)}?", tone="strong")
+    for one in found:
+        labels = "" if one.scale == "preference" else f", mean label {one.mean_label:.2f}"
+        rows, groups = plural(one.rows, "row"), plural(one.groups, "group")
+        yield Heading(f"{one_line(one.name, 60)}: {rows} in {groups}{labels}")
+        yield table((*left("", "judge"), *right("words", "length")), _measures(one))
+        yield from (line(f"→ {said}") for said in _sentences(one))
+    shown = {name for one in found for name in one.judge}
+    yield GAP
+    yield from (note(meaning) for name, meaning in _MEANINGS.items() if name in shown)
+    yield note("in brackets: the 95 % interval, drawing groups of rows again (bootstrap)")
+
+
+def _measures(one: Agreement) -> Iterator[tuple[str, ...]]:
+    for name, measured in one.judge.items():
+        counted = f" of {measured.n:,}" if name in _COUNTED else ""
+        baselines = (_number(other.get(name)) for other in (one.overlap, one.length))
+        yield _SHORT.get(name, name), _interval(measured) + counted, *baselines
+
+
+def _sentences(one: Agreement) -> list[str]:
+    """What a reader has to know before believing the numbers."""
+    by = "" if one.ahead.value is None else f"{one.main} {one.ahead.value:+.2f}"
+    if one.ahead.low is not None and one.ahead.high is not None:
+        by += f" [{one.ahead.low:+.2f}, {one.ahead.high:+.2f}]"
+    said = {
+        "yes": f"The judge beats word overlap: {by}.",
+        "not shown": f"These rows don't show that the judge beats word overlap: {by}.",
+        "no": f"The judge doesn't beat word overlap ({by}): here it has measured nothing that counting words doesn't.",
+        "unknown": "There is no word overlap to compare the judge with: one kind of label only, or no such form.",
+    }
+    lines = [said[one.beats]]
+    length, main = one.length.get(one.main), one.judge.get(one.main)
+    if length and main and length.value is not None and main.value is not None and length.value >= main.value:
+        lines.append("Length alone does as well: look at rows of about the same length.")
+    if one.unsaid:
+        have = "has" if one.unsaid == 1 else "have"
+        lines.append(f"{plural(one.unsaid, 'row')} {have} no score and count{'s' * (one.unsaid == 1)} as wrong.")
+        if one.reason:
+            lines.append(f"Mostly because: {one_line(one.reason, 200)}")
+    if one.unknown:
+        lines.append(f"Of {plural(one.unknown, 'row')} the judge couldn't tell; they count as wrong.")
+    if one.groups < 20:
+        lines.append(f"Only {plural(one.groups, 'group')}: the intervals are rough, and too narrow.")
+    return lines
+
+
+def _interval(measured: Measured) -> str:
+    if measured.value is None:
+        return "undefined"
+    ends = "" if measured.low is None or measured.high is None else f" [{measured.low:.2f}, {measured.high:.2f}]"
+    return f"{measured.value:.2f}{ends}"
+
+
+def _number(measured: Measured | None) -> str:
+    if measured is None:
+        return ""
+    return "undef." if measured.value is None else f"{measured.value:.2f}"
+
+
+@document
+def labels_document(labels: Sequence[Label], path: str) -> Iterator[Block]:
+    """How often a person and the judge agree on the same items, and where they don't."""
+    whole = compare(labels)
+    yield line(f"You and the judge agree on {_agreed(whole)}.", tone="strong")
+    if any(one.pick != "random" for one in labels):
+        yield line(PICKED, tone="warning")
+    if whole.skipped:
+        yield line(f"You skipped {whole.skipped:,}.")
+    if whole.unknown:
+        yield line(f"Of {plural(whole.unknown, 'item')} the judge couldn't tell: they aren't counted.")
+    by_metric: dict[str, list[Label]] = {}
+    for one in labels:
+        by_metric.setdefault(one.metric, []).append(one)
+    if len(by_metric) > 1:
+        rows = ((title_of(name), _agreed(compare(own))) for name, own in by_metric.items())
+        yield table(left("", "", wrap=True), rows, heads=False)
+    if whole.disagreements:
+        yield Heading("Where you differ")
+    for one in whole.disagreements:
+        score = "" if one.score is None else f" ({one.score:.2f})"
+        verdict = f"you: {'yes' if one.label else 'no'}, the judge: {one.verdict}{score}"
+        yield line(f"{one_line(one.case, 40)} · {title_of(one.metric)}: {verdict}")
+        yield line(one_line(one.text, 300), tone="quiet", indent=2, hang=0)
+    yield GAP
+    yield note(f"labels: {path}")
+
+
+def _agreed(found: Compared) -> str:
+    """`17 of 20 (64–95 %)`."""
+    share = found.share
+    if share.low is None or share.high is None:
+        return "0 of 0"
+    return f"{found.agree} of {found.of} ({100 * share.low:.0f}{DASH}{100 * share.high:.0f} %)"

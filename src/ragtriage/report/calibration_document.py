@@ -1,0 +1,89 @@
+"""A calibration as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ragtriage.report.document import GAP, Block, Column, Heading, Line, document, left, line, note, right, table
+from ragtriage.report.sanitize import one_line
+from ragtriage.report.words import DASH, plural
+from ragtriage.trust.calibration import Calibration, OwnBand, VerdictCut
+from ragtriage.trust.fitting import FittedCut
+from ragtriage.trust.settings_text import as_toml
+
+
+@document
+def calibration_document(found: Calibration, run: str, labels: str, written: str | None) -> Iterator[Block]:
+    """What a file of labels says of a run's judge; `written` is the settings file that was changed, if one was."""
+    about = f"{run} · judged by {found.judge} · {plural(found.labels, 'labelled component')} of {labels}"
+    yield line(one_line(about, 400), tone="strong")
+    for reason, count in found.unused.items():
+        yield line(f"not used: {plural(count, 'label')} {reason}", tone="warning")
+    yield from _means(found)
+    yield Heading("Where a probability becomes yes or no")
+    if not found.cuts:
+        yield note("No labelled metric rests on one kind of question that has a probability.")
+    yield from map(_cut, found.cuts)
+    if found.thresholds:
+        yield Heading("From which score on a case is good")
+    for limit in found.thresholds:
+        about = f"{limit.metric} (good by people: {limit.target:g}): "
+        if limit.cut is None or limit.at is None:
+            yield line(about, (limit.why, "quiet"))
+        else:
+            yield line(f"{about}{limit.at:g} by the judge. {_how_sure(limit.cut).replace('labels', 'cases', 1)}")
+    if found.bands:
+        yield Heading("What a cascade may decide without a model")
+    for band in found.bands:
+        yield line(f"{band.kind}: ", (band.why, "quiet") if band.why else _band(band))
+    yield GAP
+    if not found.changes:
+        yield line("Nothing to change in the settings: nothing does surely better than things as they are.")
+        return
+    where = f"Written to {written}:" if written else "For the settings (--write ragtriage.toml puts it in):"
+    yield line(where, tone="strong")
+    yield line(as_toml(found.changes), indent=2, hang=0)
+
+
+def _means(found: Calibration) -> Iterator[Block]:
+    yield Heading("Means, corrected for the judge's errors")
+    rows = []
+    for mean in found.means:
+        one = mean.correction
+        cells = (f"{one.mean:.2f}", f"{one.low:.2f}{DASH}{one.high:.2f}") if one else (DASH, "")
+        rows.append((one_line(mean.title, 40), f"{mean.raw:.2f}", *cells, f"{mean.labels:,}"))
+    yield table((*left("metric"), *right("mean", "corrected"), Column("95 %"), *right("labels")), rows)
+    yield from (note(f"{mean.title}: {mean.why}") for mean in found.means if mean.why)
+    if found.corrections():
+        yield note("Kept with the run: show and report have them beside the means.")
+
+
+def _cut(one: VerdictCut) -> Line:
+    about = f"{one.kind} ({', '.join(one.metrics)}): "
+    if one.cut is None:
+        return line(about, (one.why, "quiet"))
+    no = f"below {one.cut.no:g} no, between them unknown" if one.cut.no < one.cut.yes else "below it no"
+    return line(f"{about}yes from {one.cut.yes:g}, {no}. {_how_sure(one.cut)}")
+
+
+def _how_sure(cut: FittedCut) -> str:
+    better = "" if cut.better else " Not surely better than things as they are: left alone."
+    return (
+        f"Interval {cut.low:g} to {cut.high:g}; balanced accuracy {cut.fitted:.2f} on these {cut.labels} labels, "
+        f"{cut.held_out:.2f} on cases left out, {cut.now:.2f} as things are: "
+        f"{cut.held_out - cut.now:+.2f} ({cut.gain_low:+.2f} to {cut.gain_high:+.2f}).{better}"
+    )
+
+
+def _band(one: OwnBand) -> str:
+    sides = []
+    for side, answer, where in ((one.no, "no", "up to"), (one.yes, "yes", "from")):
+        if side is None or not side.enough:
+            sides.append(f"{answer}: too few labels to tell")
+        elif not side.decided:
+            sides.append(f"{answer} nowhere: right too seldom")
+        else:
+            right = f"right {side.right:.2f} of the time (from {side.right_low:.2f})"
+            sides.append(f"{answer} {where} {side.at:g}, {right}, {side.decided} labels")
+    rest = "" if one.text else ". The shipped band stays"
+    return "; ".join(sides) + rest

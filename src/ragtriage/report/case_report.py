@@ -1,0 +1,236 @@
+"""One case as it is shown, in the terminal and in HTML alike: a pure reading of a record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from ragtriage.core.metric import Better, Metric
+from ragtriage.core.record import Record
+from ragtriage.core.verdicts import Component, Score, Undefined
+from ragtriage.diagnosis import Finding
+from ragtriage.metrics import metric_named
+from ragtriage.metrics.decompositions import SEGMENTS
+from ragtriage.metrics.source import fact_precision, source_precision
+from ragtriage.planning.relations import STANDALONE_QUERY
+from ragtriage.report.citations import SegmentReport, segment_reports
+from ragtriage.report.claims import MOST_CLAIMS, ClaimReport, claim_reports, repeats_of
+from ragtriage.report.coverage import Coverage, State, VerdictReport, coverage_of, judged, state_of, verdict_report
+from ragtriage.report.faults import FaultReport, fault_reports
+from ragtriage.report.marks import LOOKS, Look, Mark, Piece, pieces
+from ragtriage.report.sanitize import one_line, sanitize
+from ragtriage.report.words import bad_level, title_of
+from ragtriage.text.citations.segments import unread_marks
+
+MOST_RESPONSE = 8_000
+"""Characters of a response that are shown; a longer one is cut around its most pressing claims."""
+MOST_SOURCE = 3_000
+"""Characters of one source that are shown; a longer one is cut around its essential facts."""
+MOST_SOURCES = 24_000
+"""Characters of all sources of a case together."""
+LEAST_SOURCE = 400
+"""Characters that every listed source gets, however many there are."""
+LISTED_SOURCES = 20
+"""Sources that are listed; of more, the needed ones come first."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """One source."""
+
+    number: int
+    """From 1, in the retriever's order."""
+    name: str
+    """The application's own id; empty if it has none."""
+    needed: VerdictReport
+    facts: int
+    """How many facts were judged; 0 if none were asked about."""
+    essential: int
+    """How many of them were needed."""
+    pieces: tuple[Piece, ...]
+    unplaced: tuple[str, ...]
+    """Essential facts that have no place in the text."""
+    characters: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreReport:
+    """One score of the case."""
+
+    name: str
+    title: str
+    value: float | None
+    better: Better
+    range: tuple[float, float]
+    threshold: float | None
+    beyond: str = ""
+    """On which side of its threshold it lies, `▼ low, below 0.8`; empty for a good one."""
+    reason: str = ""
+    """Why it is undefined; empty if it isn't."""
+    failed: bool = False
+    unknown: int = 0
+
+    @property
+    def bad(self) -> bool:
+        """Whether it lies on the wrong side of its threshold."""
+        return bool(self.beyond)
+
+
+@dataclass(frozen=True, slots=True)
+class CaseReport:
+    """All that is shown of a case."""
+
+    id: str
+    query: str
+    understood: str
+    """The query as it was understood without the conversation before it; empty where that is the query itself."""
+    tags: tuple[tuple[str, str], ...]
+    response: tuple[Piece, ...]
+    response_note: str
+    """Why there is nothing to read in the response; empty if there is."""
+    claims: tuple[ClaimReport, ...]
+    claims_left_out: int
+    segments: tuple[SegmentReport, ...]
+    """By citation marks; empty where no citation metric was computed, or the response cites nothing."""
+    segments_left_out: int
+    unread: str
+    """What looks as if it might cite and wasn't read as a mark; empty if nothing does."""
+    cited_response: tuple[Piece, ...]
+    """The response with its segments marked."""
+    sources: tuple[SourceReport, ...]
+    sources_left_out: int
+    coverage: Coverage | None
+    scores: tuple[ScoreReport, ...]
+    findings: tuple[Finding, ...]
+    reference: str | None
+    faults: tuple[FaultReport, ...]
+    metrics: tuple[Metric, ...] = ()
+    """Where titles and directions of metrics of one's own stand."""
+
+    @property
+    def looks(self) -> dict[int, Look]:
+        """A claim's number → how it is shown."""
+        return {claim.number: claim.look for claim in self.claims}
+
+    @property
+    def segment_looks(self) -> dict[int, Look]:
+        """A segment's number → how it is shown."""
+        return {segment.number: segment.look for segment in self.segments}
+
+    @property
+    def segment_legend(self) -> list[Look]:
+        """The looks of segments that occur, the most pressing first."""
+        used = set(self.segment_looks.values())
+        return [look for look in LOOKS if look in used]
+
+    @property
+    def legend(self) -> list[Look]:
+        """The looks that occur, the most pressing first."""
+        used = {claim.look for claim in self.claims}
+        return [look for look in LOOKS if look in used and look != "plain"]
+
+    @property
+    def says_twice(self) -> bool:
+        """Whether a sentence of the response says again what another says."""
+        return any(piece.repeated for piece in self.response)
+
+    @property
+    def states(self) -> list[State]:
+        """The verdicts that occur in the coverage matrix."""
+        places = (place for row in self.coverage.places for place in row) if self.coverage else ()
+        return list(dict.fromkeys(place.state for place in places))
+
+
+def _understood(record: Record) -> str:
+    known = record.steps.get(str(STANDALONE_QUERY))
+    text = known[0].text if isinstance(known, tuple) and known else record.case.query
+    return "" if text == record.case.query else one_line(text, 1000)
+
+
+def case_report(
+    record: Record, findings: Sequence[Finding], thresholds: Mapping[str, float], metrics: Sequence[Metric] = ()
+) -> CaseReport:
+    """Read a record for showing; `metrics` say what those that aren't built in are called."""
+    case = record.case
+    claims = claim_reports(record)
+    kept = sorted(sorted(claims, key=lambda c: LOOKS.index(c.look))[:MOST_CLAIMS], key=lambda c: c.number)
+    marks = [mark for claim in kept if (mark := claim.mark)]
+    marks += [Mark(span, "plain", repeated=True) for span, _ in repeats_of(record)]
+    segments = segment_reports(record)
+    listed = segments[:MOST_CLAIMS]
+    sources = _sources(record)
+    return CaseReport(
+        one_line(case.id, 200),
+        sanitize(case.query[:4000]) + ("…" if len(case.query) > 4000 else ""),
+        _understood(record),
+        tuple((one_line(str(key), 40), one_line(str(value), 120)) for key, value in list(case.tags.items())[:20]),
+        pieces(case.response or "", marks, MOST_RESPONSE),
+        _response_note(case.response),
+        tuple(kept),
+        len(claims) - len(kept),
+        listed,
+        len(segments) - len(listed),
+        one_line(", ".join(dict.fromkeys(unread_marks(case))), 200) if str(SEGMENTS) in record.steps else "",
+        pieces(case.response or "", [mark for segment in listed if (mark := segment.mark)], MOST_RESPONSE)
+        if listed
+        else (),
+        sources,
+        len(case.sources) - len(sources),
+        coverage_of(record),
+        tuple(_scores(record, thresholds, metrics)),
+        tuple(findings),
+        sanitize(case.reference[:4000]) if case.reference else None,
+        fault_reports(record, metrics),
+        tuple(metrics),
+    )
+
+
+def _response_note(response: str | None) -> str:
+    if response is None:
+        return "no response was given"
+    return "" if response.strip() else "the response is empty"
+
+
+def _scores(record: Record, thresholds: Mapping[str, float], metrics: Sequence[Metric]) -> Iterator[ScoreReport]:
+    for name, outcome in record.outcomes.items():
+        metric, limit = metric_named(name, metrics), thresholds.get(name)
+        better, within = (metric.better, metric.range) if metric else ("higher", (0.0, 1.0))
+        shown = partial(
+            ScoreReport, name=name, title=title_of(name, metrics), better=better, range=within, threshold=limit
+        )
+        match outcome:
+            case Score(value=value, unknown=unknown):
+                bad = bad_level(value, limit, better)
+                beyond = f"{bad}, {'below' if better == 'higher' else 'above'} {limit:g}" if bad else ""
+                yield shown(value=value, beyond=beyond, unknown=unknown)
+            case Undefined(reason=reason, failed=failed):
+                yield shown(value=None, reason=one_line(reason, 300), failed=failed)
+
+
+def _sources(record: Record) -> tuple[SourceReport, ...]:
+    needed = {one.source: verdict_report(cell) for one, cell in judged(record, source_precision.needs["needed"])}
+    facts: dict[int | None, list[tuple[Component, bool]]] = {}
+    for fact, cell in judged(record, fact_precision.needs["needed"]):
+        facts.setdefault(fact.source, []).append((fact, state_of(cell) == "yes"))
+    unknown = VerdictReport("not asked")
+    everywhere = range(len(record.case.sources))
+    first = sorted(everywhere, key=lambda i: needed.get(i, unknown).state != "yes")[:LISTED_SOURCES]
+    most = max(LEAST_SOURCE, min(MOST_SOURCE, MOST_SOURCES // max(1, len(first))))
+    found = []
+    for i in sorted(first):
+        source, own = record.case.sources[i], facts.get(i, [])
+        essential = [fact for fact, yes in own if yes]
+        found.append(
+            SourceReport(
+                i + 1,
+                one_line(source.id or "", 80),
+                needed.get(i, unknown),
+                len(own),
+                len(essential),
+                pieces(source.text, [Mark(fact.span, "essential") for fact in essential if fact.span], most),
+                tuple(one_line(fact.text, 300) for fact in essential if not fact.span)[:20],
+                len(source.text),
+            )
+        )
+    return tuple(found)

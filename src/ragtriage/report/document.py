@@ -1,0 +1,143 @@
+"""A report as a value: headings, lines and tables that every renderer reads (`terminal`, `markdown`, HTML pages)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import wraps
+from typing import Literal, NamedTuple, ParamSpec
+
+from ragtriage.report.sanitize import one_line
+
+P = ParamSpec("P")
+
+Tone = str
+"""How a text is meant, not how it looks: words of `STYLES` in `terminal`, among them every kind of finding, every look
+of a mark and every state of a verdict. Several are separated by blanks."""
+Align = Literal["left", "right", "center"]
+
+
+class Span(NamedTuple):
+    """A stretch of text in one tone."""
+
+    text: str
+    tone: Tone = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A value as a bar, as long as its place within the range; empty if there is no value."""
+
+    value: float | None
+    range: tuple[float, float]
+    tone: Tone
+    width: int | None = None
+    """In characters; None for as much as the table leaves."""
+    beside: tuple[Span, ...] = ()
+    """What stands behind it."""
+
+
+Cell = str | Span | tuple[Span, ...] | Bar
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line or paragraph."""
+
+    spans: tuple[Span, ...]
+    indent: int = 0
+    hang: int = 2
+    """How much deeper its further lines are indented where it is too long for one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """The title of what follows."""
+
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table."""
+
+    head: str = ""
+    align: Align = "left"
+    wrap: bool = False
+    """Whether cells may take several lines; others are cut."""
+    width: int | None = None
+    most: int | None = None
+    """Characters at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns, and rows of cells; a row may be shorter than the columns."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    heads: bool = True
+    """Whether the columns' heads are shown."""
+    title: str = ""
+    notes: tuple[str, ...] = ()
+    """What the columns mean."""
+    gap: int = 2
+    """Blanks between columns."""
+    indent: int = 0
+    beside_bar: int = 0
+    """Characters that the columns between the first and a bar take; a bar gets what is left."""
+    names_give_way: bool = False
+    """Whether the first column alone is cut where the table is too wide."""
+
+
+Block = Line | Heading | Table
+GAP = Line(())
+"""An empty line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Blocks in the order in which they are read."""
+
+    blocks: tuple[Block, ...]
+
+
+def document(build: Callable[P, Iterator[Block]]) -> Callable[P, Document]:
+    """Make a generator of blocks a function that returns them as a document."""
+
+    @wraps(build)
+    def built(*args: P.args, **kwargs: P.kwargs) -> Document:
+        return Document(tuple(build(*args, **kwargs)))
+
+    return built
+
+
+def line(*parts: str | tuple[str, Tone], tone: Tone = "", indent: int = 0, hang: int = 2) -> Line:
+    """A line of texts, each in this tone or in its own."""
+    return Line(tuple(Span(part, tone) if isinstance(part, str) else Span(*part) for part in parts), indent, hang)
+
+
+def note(text: str) -> Line:
+    """A line that explains, set back."""
+    return line(text, tone="quiet")
+
+
+def left(*heads: str, wrap: bool = False, most: int | None = None) -> tuple[Column, ...]:
+    """Columns of texts."""
+    return tuple(Column(head, wrap=wrap, most=most) for head in heads)
+
+
+def right(*heads: str, wrap: bool = False) -> tuple[Column, ...]:
+    """Columns of numbers."""
+    return tuple(Column(head, "right", wrap) for head in heads)
+
+
+def table(columns: tuple[Column, ...], rows: Iterable[Iterable[Cell]], *, heads: bool = True, gap: int = 2) -> Table:
+    """A table of these rows."""
+    return Table(columns, tuple(tuple(row) for row in rows), heads, gap=gap)
+
+
+def title_line(*found: str) -> Line:
+    """The facts that head a report, on one line, the first of them strong; empty ones are left out."""
+    first, *others = (one_line(fact, 120) for fact in found if fact)
+    return line((first, "strong"), "".join(f" · {fact}" for fact in others))

@@ -1,0 +1,141 @@
+"""What an evaluation, or scoring pairs, would take, as documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from math import ceil
+
+from ragtriage.evaluation.estimate import EvaluationEstimate
+from ragtriage.judges.protocol import Estimate
+from ragtriage.report.document import GAP, Block, Cell, Column, Span, document, left, line, note, right, table
+from ragtriage.report.sanitize import one_line
+from ragtriage.report.words import DASH, plural
+from ragtriage.trust.effort import Effort
+
+UNPRICED = "not known: give --price IN:OUT"
+BY_RULES = (
+    "Numbers of claims and facts are counted by rules; a model may find more. Requests that fail and are sent again "
+    "come on top."
+)
+FREE = "No request is needed: this judge is free and asks nobody else."
+
+
+@document
+def plan_document(
+    estimate: EvaluationEstimate,
+    *,
+    input: str,  # noqa: A002  # as in Header
+    judge: str,
+    notes: Sequence[str] = (),
+) -> Iterator[Block]:
+    """Requests, tokens, price and time of an evaluation, and what would make it cheaper.
+
+    Args:
+        estimate: what was found out.
+        input: what would be evaluated: a file's name.
+        judge: who would judge.
+        notes: what else is to be known about the numbers.
+    """
+    facts = [f" of {one_line(input, 120)}", plural(estimate.cases, "case"), one_line(judge, 120)]
+    if estimate.trials > 1:
+        facts.append(f"{estimate.trials} times")
+    yield line(("plan", "strong"), " · ".join(facts))
+    yield GAP
+    if estimate.most.requests:
+        columns = (*left(""), *right("at least", "at most"), Column(wrap=True))
+        yield table(columns, _estimates(estimate))
+    else:
+        yield line(_without_requests(estimate))
+    if estimate.remembered:
+        before = "1 question was" if estimate.remembered == 1 else f"{estimate.remembered:,} questions were"
+        yield line(f"left out: {before} answered before")
+    if estimate.most_expensive:
+        name, saved = estimate.most_expensive
+        price = f", {money(saved.price)}" if saved.price else ""
+        tokens = f"{saved.tokens_in + saved.tokens_out:,} tokens"
+        yield line(f"without {name}: {plural(saved.requests, 'request')}, {tokens}{price} less")
+    for step, names in estimate.shared.items():
+        yield note(f"shared: {step} by {', '.join(names)}")
+    if estimate.most.requests:
+        yield from (replace(note(said), hang=0) for said in (BY_RULES, *notes))
+
+
+def _estimates(estimate: EvaluationEstimate) -> Iterator[tuple[Cell, ...]]:
+    least, most = estimate.least, estimate.most
+    counts: tuple[tuple[str, Callable[[Estimate], int]], ...] = (
+        ("requests", lambda one: one.requests),
+        ("prompt tokens", lambda one: one.tokens_in),
+        ("reply tokens", lambda one: one.tokens_out),
+    )
+    for label, count in counts:
+        yield label, f"{count(least):,}", f"{count(most):,}"
+    if most.price is None:
+        yield "price", DASH, DASH, Span(UNPRICED, "quiet")
+    else:
+        yield "price", money(least.price), money(most.price)
+    rate = f"at {estimate.concurrency:,} in flight, {estimate.seconds_per_request:g} s a request"
+    yield "time", *map(duration, estimate.seconds), Span(rate, "quiet")
+
+
+def _without_requests(estimate: EvaluationEstimate) -> str:
+    if estimate.remembered and not estimate.questions:
+        return "No request is needed: every question was answered before."
+    return f"{FREE} It would answer at most {plural(sum(estimate.questions.values()), 'question')}."
+
+
+@document
+def efforts_document(efforts: Sequence[Effort], judge: str) -> Iterator[Block]:
+    """What it would take this judge to score pairs, a line a metric."""
+    least = sum((one.least for one in efforts), Estimate())
+    most = sum((one.most for one in efforts), Estimate())
+    columns = (*left("pairs of", wrap=True), *right("pairs", "cases", "questions", "requests", wrap=True))
+    yield table(columns, map(_effort, efforts))
+    if not most.requests:
+        yield line(FREE)
+        return
+    tokens = f"{least.tokens_in + least.tokens_out:,} to {most.tokens_in + most.tokens_out:,} tokens"
+    requests = f"{least.requests:,} to {plural(most.requests, 'request')}"
+    unpriced = least.price is None or most.price is None
+    price = f"price {UNPRICED}" if unpriced else f"{money(least.price)} to {money(most.price)}"
+    yield line(f"{judge}: {requests}, {tokens}, {price}")
+    yield line("Metrics share answers, so it takes less than the sum.")
+
+
+def _effort(one: Effort) -> tuple[str, ...]:
+    low, high = one.least.requests, one.most.requests
+    requests = f"{low:,} to {high:,}" if low != high else f"{high:,}"
+    return one.metrics[0], f"{one.pairs:,}", f"{one.cases:,}", f"{one.questions:,}", requests
+
+
+def between(estimate: EvaluationEstimate) -> str:
+    """Requests and price on one line: `4,000 to 5,500 requests, $1.10 to $1.62`."""
+    least, most = estimate.least, estimate.most
+    if not most.requests:
+        return "no request"
+    requests = f"{least.requests:,} to " if least.requests != most.requests else ""
+    said = f"{requests}{plural(most.requests, 'request')}"
+    if not most.price:
+        return said
+    low, high = money(least.price), money(most.price)
+    return f"{said}, {high if low == high else f'{low} to {high}'}"
+
+
+def money(price: float | None) -> str:
+    """A price in US dollars, rounded up so that nothing costs more than it says."""
+    if price is None:
+        return UNPRICED
+    if price <= 0:
+        return "free"
+    digits = 2 if price >= 0.1 else 4
+    return f"${ceil(round(price * 10**digits, 6)) / 10**digits:,.{digits}f}"
+
+
+def duration(seconds: float) -> str:
+    """A time in words, rounded up: `9 s`, `8 min`, `1 h 20 min`."""
+    if seconds <= 90:
+        return f"{ceil(seconds)} s"
+    minutes = ceil(seconds / 60)
+    if minutes < 90:
+        return f"{minutes} min"
+    return f"{minutes // 60:,} h {minutes % 60} min"

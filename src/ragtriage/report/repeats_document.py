@@ -1,0 +1,147 @@
+"""A repeated evaluation as it is reported, on a page and as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ragtriage.report.document import GAP, Block, Table, document, left, line, right, title_line
+from ragtriage.report.sanitize import one_line
+from ragtriage.report.words import DASH, plural, titled
+from ragtriage.runs.repeats import CaseRepeat, MetricRepeat, RepeatSummary
+from ragtriage.runs.repeats.detectable import CORRELATION, LEVEL, POWER
+
+MOST_CASES = 10
+"""Cases that are listed, over all metrics."""
+ALWAYS = (
+    "The embedded judge always answers alike, so its trials are one and the same: a single evaluation says as much."
+)
+ALIKE = "The trials differ in nothing, no score and no verdict: on these cases the judge is deterministic."
+SEES = (
+    "sees: the smallest difference between two versions on these cases that is seen "
+    f"{100 * POWER:g} % of the time, at a level of {100 * LEVEL:g} % and a correlation of {CORRELATION:g}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatsReport:
+    """All that is shown of a repeated evaluation."""
+
+    trials: int
+    cases: int
+    same: str
+    """That the trials are all the same, and why; empty if they aren't."""
+    tables: tuple[Table, ...]
+    failed: str
+    """On which scores the judge failed; empty if on none."""
+
+
+def repeats_report(summary: RepeatSummary, judge: str = "") -> RepeatsReport:
+    """A repeated evaluation by this judge as it is reported.
+
+    Where the trials are all the same, only what still says something is shown: the means, and the smallest difference.
+    """
+    failed = ", ".join(f"{one_line(m.title, 40)} {m.failed:,}" for m in summary.metrics if m.failed)
+    same = ""
+    tables = [_metrics(summary)]
+    if summary.same:
+        same = ALWAYS if judge.startswith("embedded") else ALIKE
+    else:
+        tables += [_kinds(summary), _units(summary), _worst(summary)]
+    shown = tuple(table for table in tables if table.rows) if summary.cases else ()
+    return RepeatsReport(summary.trials, summary.cases, same, shown, failed)
+
+
+@document
+def repeats_document(summary: RepeatSummary, *, input: str = "", judge: str = "") -> Iterator[Block]:  # noqa: A002  # as in Header
+    """A line a metric, the verdicts by kind, the cases that are least alike.
+
+    Args:
+        summary: from `Repeats`.
+        input: what was evaluated: a file's name.
+        judge: who judged.
+    """
+    whole = f"{plural(summary.trials, 'trial')} of {plural(summary.cases, 'case')}"
+    yield title_line(whole, input, f"judged by {one_line(judge, 120)}" if judge else "")
+    yield GAP
+    if summary.cases == 0:
+        yield line("No case was evaluated, so there is nothing to show yet.", hang=0)
+        return
+    found = repeats_report(summary, judge)
+    if found.same:
+        yield line(found.same, tone="strong")
+        yield GAP
+    yield from found.tables
+    if found.failed:
+        said = f"Scores left out because they failed: {found.failed}. The same command tries these again."
+        yield line(said, tone="error")
+
+
+def _table(title: str, heads: Sequence[str], rows: tuple[tuple[str, ...], ...], *notes: str) -> Table:
+    texts = {"metric", ""}
+    columns = [left(head) if not place or head in texts else right(head) for place, head in enumerate(heads)]
+    return Table(sum(columns, ()), rows, title=title, notes=notes, names_give_way=True)
+
+
+def _metrics(summary: RepeatSummary) -> Table:
+    """A line a metric, the verdicts by kind, the cases that are least alike."""
+    heads, notes = ["metric", "mean", "sees"], [SEES]
+    if not summary.same:
+        heads = ["metric", "mean", "spread", "case", "flips", "ranks", "sees", "noise"]
+        notes = [
+            "spread: of the run's mean over trials; case: of one case's score (standard deviations)",
+            "flips: cases that are low in one trial and high in another; ranks: 1 if all trials rank the cases alike",
+            f"{SEES}; noise: what the judge alone would hide",
+        ]
+    left_out = any(m.undefined or m.failed for m in summary.metrics)
+    rows = tuple(_row(m, same=summary.same, left_out=left_out) for m in summary.metrics)
+    return _table("", [*heads, "left out"] if left_out else heads, rows, *notes)
+
+
+def _row(m: MetricRepeat, *, same: bool, left_out: bool) -> tuple[str, ...]:
+    cells = [titled(one_line(m.title, 40), m.better), _number(m.mean, 2)]
+    if not same:
+        cells += [_number(m.spread, 3), _number(m.case_spread, 3), _share(m.flips), _number(m.ranks, 2)]
+    cells.append(_number(m.smallest, 3))
+    if not same:
+        cells.append(_number(m.floor, 3))
+    if left_out:
+        cells.append(f"{m.undefined + m.failed:,}" if m.undefined or m.failed else "")
+    return tuple(cells)
+
+
+def _kinds(summary: RepeatSummary) -> Table:
+    rows = tuple((k.kind, f"{k.verdicts:,}", _share(k.flips)) for k in summary.kinds if k.verdicts)
+    note = "verdicts on components that every trial found; differ: not the same in all trials"
+    return _table("Verdicts", ("question", "verdicts", "differ"), rows, note)
+
+
+def _units(summary: RepeatSummary) -> Table:
+    rows = tuple((u.unit, f"{u.components:,}", _share(u.kept)) for u in summary.units)
+    note = "components: different ones, over all trials; in all: those that every trial found word for word"
+    return _table("Texts broken up", ("unit", "components", "in all"), rows, note)
+
+
+def _worst(summary: RepeatSummary) -> Table:
+    found = [(m, case) for m in summary.metrics for case in m.worst]
+    found.sort(key=lambda pair: (-pair[1].spread, -pair[1].verdict_flips))  # stable: metrics keep their order
+    rows = tuple(
+        (one_line(case.case, 60), one_line(m.title, 40), f"{case.mean:.2f}", f"{case.spread:.3f}", _what_flips(case))
+        for m, case in found[:MOST_CASES]
+    )
+    return _table("Least alike", ("case", "metric", "mean", "spread", ""), rows)
+
+
+def _what_flips(case: CaseRepeat) -> str:
+    said = ["flips"] if case.flipped else []
+    if case.verdict_flips:
+        said.append(f"{plural(case.verdict_flips, 'verdict')} differ{'s' if case.verdict_flips == 1 else ''}")
+    return ", ".join(said)
+
+
+def _number(value: float | None, digits: int) -> str:
+    return DASH if value is None else f"{value:.{digits}f}"
+
+
+def _share(value: float | None) -> str:
+    return DASH if value is None else f"{100 * value:.1f} %"

@@ -1,0 +1,215 @@
+"""A run, and a list of its cases, as documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from ragtriage.core.metric import Metric
+from ragtriage.report.case_rows import HEALTHY, CaseRow, worst_first
+from ragtriage.report.document import (
+    GAP,
+    Bar,
+    Block,
+    Cell,
+    Column,
+    Heading,
+    Line,
+    Span,
+    document,
+    left,
+    line,
+    note,
+    right,
+    table,
+    title_line,
+)
+from ragtriage.report.run_report import MetricReport, RunReport, SliceReport
+from ragtriage.report.sanitize import one_line
+from ragtriage.report.words import (
+    DASH,
+    KIND_WORDS,
+    SIGNS,
+    better_of,
+    full_title,
+    plural,
+    short_title,
+    titled,
+    two_places,
+)
+from ragtriage.runs.summary import Group
+
+MOST_READINGS = 4
+BESIDE_BAR = 46
+"""Characters that the other columns of the table of metrics take, but for the titles."""
+LEAST_FINDING = 14
+"""Characters of a finding that are shown, however many scores stand beside it."""
+MEDIUM, WIDE = 100, 130
+"""Characters of a line from which on heads are written out: of the metrics' numbers, and of everything."""
+
+
+@document
+def run_document(run: RunReport, width: int = MEDIUM) -> Iterator[Block]:
+    """A run's metrics, diagnosis and waste; a narrow document has shorter heads."""
+    header = run.header
+    judge = f"judged by {header.judge}" if header.judge else ""
+    yield title_line(f"Run {header.run}", header.input, judge, header.created, plural(run.cases, "case"))
+    yield GAP
+    if run.cases == 0:
+        yield line("No case was evaluated, so there is nothing to show yet.")
+    else:
+        yield from _metrics(run, width)
+        yield from _diagnosis(run)
+        if run.slices:
+            yield from _slices(run, width)
+    if header.spent:
+        yield GAP
+        yield replace(note(header.spent), hang=0)
+    if run.flagged:
+        yield line(run.flagged, tone="warning", hang=0)
+    if header.rejected:
+        yield GAP
+        yield line(f"{plural(header.rejected, 'row')} of the input could not be used:", tone="warning")
+        yield from (line(one_line(reason, 300), indent=2) for reason in header.rejections)
+        if run.rejected_left_out > 0:
+            yield line(f"and {run.rejected_left_out:,} more", tone="quiet", indent=2)
+    if not run.complete:
+        of = f" of {header.of:,}" if header.of is not None else ""
+        yield GAP
+        yield line(f"Not complete {DASH} {run.cases:,}{of} cases so far ({header.state}).", tone="warning")
+
+
+def _metrics(run: RunReport, width: int) -> Iterator[Block]:
+    wide = width >= MEDIUM
+    columns = (*left("metric"), *right("mean"), *left("", "95 % interval" if wide else "95 %", ""), *right("cases"))
+    if any(m.numbers.undefined or m.numbers.failed for m in run.metrics):
+        columns += right("undefined" if wide else "undef.")
+    yield replace(table(columns, (_metric(m)[: len(columns)] for m in run.metrics)), beside_bar=BESIDE_BAR)
+    for m in run.metrics:
+        if m.corrected:
+            yield line(f"{m.numbers.title}: {m.mean} ({m.corrected})")
+    yield from map(note, run.notes)
+    yield from (line(said, tone="error") for said in run.failures)
+    if run.failures:
+        yield line("The same command tries these again.", tone="error")
+
+
+def _metric(m: MetricReport) -> tuple[Cell, ...]:
+    tone = "beyond" if m.bad else ""
+    missing = sum(m.numbers.undefined.values()) + m.numbers.failed
+    return (
+        Span(m.title, tone),
+        Span(m.mean, tone),
+        Span(m.bad, tone),
+        DASH.join(m.interval or ()),
+        Bar(m.numbers.mean, m.numbers.range, tone or "bar"),
+        f"{m.numbers.n:,}",
+        f"{missing:,}" if missing else "",
+    )
+
+
+def _diagnosis(run: RunReport) -> Iterator[Block]:
+    yield Heading("Diagnosis")
+    said: list[str | tuple[str, str]] = [f"{run.healthy:,} {run.are_healthy}"]
+    if run.unread:
+        said = [f"{run.unread}: what to repair can't be told."]
+        said.append((" Cases are listed by how far bad scores lie beyond their thresholds.", "quiet"))
+    elif run.undetermined:
+        said.append((f"; {run.undetermined:,} undetermined", "undetermined"))
+        said.append((" (scores missing, or the judge can't tell)", "quiet"))
+    if run.failed:
+        said.append((f"{' S' if run.unread else '; s'}cores failed on {plural(run.failed, 'case')}", "error"))
+    yield line(*said, hang=0)
+    for group in (*run.repair, *run.waste):
+        yield from _group(group)
+
+
+def _group(group: Group) -> Iterator[Block]:
+    wasted = f" · about {group.tokens:,} tokens of sources that were not needed" if group.kind == "waste" else ""
+    yield GAP
+    yield line(
+        (f"{SIGNS[group.kind]} ", group.kind),
+        (one_line(group.component, 80), f"{group.kind} strong"),
+        (f" · {KIND_WORDS[group.kind]}", group.kind),
+        (f" · {plural(group.cases, 'case')}, {group.sure:,} sure{wasted}", group.kind),
+    )
+    for reading in group.readings[:MOST_READINGS]:
+        counted = f" ({reading.cases:,})" if len(group.readings) > 1 else ""
+        yield line(one_line(reading.text, 300) + counted, indent=2, hang=0)
+        if reading.advice:
+            yield line(f"→ {one_line(reading.advice, 300)}", tone="advice", indent=2)
+    if group.worst:
+        label = "most" if group.kind in ("waste", "right") else "worst"
+        yield line(f"{label}: {', '.join(one_line(case, 60) for case in group.worst)}", tone="quiet", indent=2)
+
+
+def _slices(run: RunReport, width: int) -> Iterator[Block]:
+    metrics = run.header.metrics
+    short = {name: titled(short_title(name), better_of(name, metrics)) for name in run.slice_metrics}
+    heads = [full_title(name, metrics) if width >= WIDE else head for name, head in short.items()]
+    yield Heading("By slice")
+    columns = (*left("slice", most=30), *right("cases"), *right(*heads, wrap=True))
+    yield table(columns, ((one.label, f"{one.cases:,}", *_means(one)) for one in run.slices))
+    if width < WIDE:
+        yield from _short_titles(run.slice_metrics, metrics)
+
+
+def _means(one: SliceReport) -> Iterator[Cell]:
+    for m in one.metrics:
+        yield Span(m.bad[:1] + m.mean, "beyond" if m.bad else "") if m else DASH
+
+
+@document
+def cases_document(
+    rows: Iterable[CaseRow], most: int | None = None, metrics: Sequence[Metric] = (), width: int = MEDIUM
+) -> Iterator[Block]:
+    """One line a case, worst first, with as many scores as the width allows.
+
+    Args:
+        rows: from `case_row(record, findings)`, in any order.
+        most: how many are listed; all without it.
+        metrics: where metrics that aren't built in have their titles.
+        width: characters of a line.
+    """
+    ordered = worst_first(rows)
+    shown = ordered[:most]
+    names = list(dict.fromkeys(name for row in shown for name in row.scores))
+    heads = {name: titled(short_title(name), better_of(name, metrics)) for name in names}
+    widths = {name: max(4, len(head)) for name, head in heads.items()}
+    longest = min(20, max((4, *(len(row.id) for row in shown))))
+    room = width - longest - LEAST_FINDING - 2
+    fitting = [name for place, name in enumerate(names) if sum(widths[n] + 1 for n in names[: place + 1]) <= room]
+    names, unlisted = fitting or names[:1], names[len(fitting) or 1 :]
+    rest = width - longest - sum(widths[name] + 1 for name in names) - 2
+    columns = (
+        Column("case", width=longest),
+        Column("finding", width=max(LEAST_FINDING, rest)),
+        *(Column(heads[name], "right", width=widths[name]) for name in names),
+    )
+    yield table(columns, (_case(row, names, width) for row in shown), gap=1)
+    yield from _short_titles(names, metrics)
+    if any(not row.sure and row.kind not in (HEALTHY, "undetermined") for row in shown):
+        yield _remark("?: not sure, a score lies near its threshold or on unsure verdicts")
+    if unlisted:
+        yield _remark(f"{plural(len(unlisted), 'metric')} more than fit here; a report shows all")
+    if len(ordered) > len(shown):
+        yield _remark(f"{plural(len(ordered) - len(shown), 'more case')} not listed")
+
+
+def _case(row: CaseRow, names: Sequence[str], width: int) -> tuple[Cell, ...]:
+    said = [Span(f"{SIGNS[row.kind]} {KIND_WORDS[row.kind]}{'' if row.sure else '?'}", row.kind)]
+    if row.kind not in (HEALTHY, "undetermined"):
+        said.append(Span(f" · {row.component}", row.kind))
+    if row.reading and width >= WIDE:
+        said.append(Span(f": {row.reading}", f"{row.kind} quiet"))
+    values = (row.scores.get(name) for name in names)
+    return Span(row.id, "strong"), tuple(said), *(DASH if v is None else two_places(v) for v in values)
+
+
+def _short_titles(names: Iterable[str], metrics: Sequence[Metric]) -> Iterator[Line]:
+    if words := "; ".join(f"{short_title(name)}: {full_title(name, metrics)}" for name in names):
+        yield note(words)
+
+
+def _remark(text: str) -> Line:
+    return line(text, tone="quiet", hang=0)

@@ -1,0 +1,223 @@
+"""A run as it is reported: what the terminal and the HTML page show, read once from its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ragtriage.core.metric import Metric
+from ragtriage.diagnosis import NONE, RULES, UNDETERMINED, Rule, any_reads
+from ragtriage.diagnosis.thresholds import BAD, is_bad
+from ragtriage.metrics import CITATIONS
+from ragtriage.planning.requirements import REASONS
+from ragtriage.report.case_rows import UNREAD
+from ragtriage.report.sanitize import one_line
+from ragtriage.report.words import (
+    DASH,
+    bad_level,
+    citing_of,
+    corrected_of,
+    flagged_of,
+    level_sign,
+    plural,
+    titled,
+    two_places,
+)
+from ragtriage.runs.summary import Group, MetricSummary, Summary
+from ragtriage.trust.correction import Correction
+
+MOST_REASONS = 8
+"""Reasons for undefined scores that are listed, beside what cases lack."""
+MOST_TITLES = 3
+"""Metrics that are named behind a reason; more are counted."""
+ABOUT_CITATIONS = frozenset(metric.name for metric in CITATIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """Which run it is, what it was made of and how far it got."""
+
+    run: str
+    """The run's number."""
+    input: str = ""
+    """What was evaluated: a file's name."""
+    judge: str = ""
+    """Who judged, for example `embedded`."""
+    created: str = ""
+    """When it began, as it is to be shown."""
+    state: str = "finished"
+    """`finished`, or how it stands else: `open`, `interrupted`."""
+    of: int | None = None
+    """How many cases there were to evaluate, where that is known; fewer were done if the run isn't finished."""
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    """Metric name → the value at which a score is just good enough."""
+    rules: Sequence[Rule] = RULES
+    """The diagnosis table that it was read with."""
+    rejected: int = 0
+    """Rows of the input that couldn't be used."""
+    rejections: tuple[str, ...] = ()
+    """The first of them, each with its place and reason: "row 7: the query is missing"."""
+    spent: str = ""
+    """What the judge took, in words; empty for one that sends no request."""
+    version: str = ""
+    """Of ragtriage."""
+    metrics: Sequence[Metric] = ()
+    """Those that were computed; the built-in ones may be left out, since their titles are known."""
+    corrections: Mapping[str, Correction] = field(default_factory=dict)
+    """Metric name → its mean corrected for the judge's errors, where people labelled some of its components."""
+    judge_card: Mapping[str, Any] | None = None
+    """What is known of the judge: see `ragtriage.trust.judge_card`."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricReport:
+    """One metric over the cases of a run, or of a slice of it."""
+
+    numbers: MetricSummary
+    title: str
+    """Marked if lower is better."""
+    mean: str
+    bad: str
+    """The sign and word of a mean on the wrong side of the threshold, `▼ low`; empty for another."""
+    threshold: float | None
+    interval: tuple[str, str] | None
+    """The ends of the mean's 95 % interval."""
+    corrected: str
+    """The mean as people's labels correct it; empty without labels."""
+    citing: str
+    """How many responses the mean of a citation metric is about; empty for another metric."""
+
+
+@dataclass(frozen=True, slots=True)
+class SliceReport:
+    """The cases with one value of a tag."""
+
+    label: str
+    cases: int
+    metrics: tuple[MetricReport | None, ...]
+    """One a metric of the table; None where the slice lacks it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """All that is shown of a run as a whole."""
+
+    header: Header
+    cases: int
+    complete: bool
+    """Whether this is the whole of the input."""
+    metrics: tuple[MetricReport, ...]
+    notes: tuple[str, ...]
+    """What the marks beside the means say, and why scores are missing."""
+    failures: tuple[str, ...]
+    """Which scores failed and why."""
+    unread: str
+    """That no rule reads these scores, so that nothing can be diagnosed; empty if one does."""
+    healthy: int
+    """Cases that need nothing."""
+    are_healthy: str
+    """The same as the end of a sentence: `of 3 cases are healthy`."""
+    undetermined: int
+    failed: int
+    """Cases with at least one failed score."""
+    flagged: str
+    """How many verdicts a check speaks against, in words; empty if none."""
+    repair: tuple[Group, ...]
+    """Findings on what to repair, by component and kind, the most pressing kind first."""
+    waste: tuple[Group, ...]
+    slices: tuple[SliceReport, ...]
+    slice_metrics: tuple[str, ...]
+    """The names of the metrics in the table of slices."""
+    rejected_left_out: int
+    """Rejected rows without a reason listed."""
+
+
+def run_report(header: Header, summary: Summary, slices: Mapping[str, Summary] | None = None) -> RunReport:
+    """A run as it is reported, with the numbers of slices of it: tag value → summary."""
+    names = tuple(dict.fromkeys(m.name for part in (slices or {}).values() for m in part.metrics))
+    healthy = summary.diagnosis.get(NONE, 0)
+    are = "is" if healthy == 1 or summary.cases == 1 else "are"
+    return RunReport(
+        header,
+        summary.cases,
+        header.state == "finished" and (header.of is None or summary.cases >= header.of),
+        tuple(_metric(m, header, summary) for m in summary.metrics),
+        (*_levels(summary, header), *_gaps(summary)),
+        _failures(summary),
+        "" if any_reads(header.rules, [m.name for m in summary.metrics]) else UNREAD.capitalize(),
+        healthy,
+        f"of {plural(summary.cases, 'case')} {are} healthy",
+        summary.diagnosis.get(UNDETERMINED, 0),
+        summary.failed,
+        flagged_of(summary) if summary.flagged else "",
+        tuple(group for group in summary.groups if group.kind != "waste"),
+        tuple(group for group in summary.groups if group.kind == "waste"),
+        tuple(_slice(label, part, names, header) for label, part in (slices or {}).items()),
+        names,
+        header.rejected - len(header.rejections) if header.rejections else 0,
+    )
+
+
+def _metric(m: MetricSummary, header: Header, summary: Summary) -> MetricReport:
+    threshold, correction = header.thresholds.get(m.name), header.corrections.get(m.name)
+    return MetricReport(
+        m,
+        one_line(titled(m.title, m.better), 60),
+        DASH if m.mean is None else two_places(m.mean),
+        bad_level(m.mean, threshold, m.better),
+        threshold,
+        None if m.low is None or m.high is None else (two_places(m.low), two_places(m.high)),
+        corrected_of(correction) if correction and m.mean is not None else "",
+        citing_of(summary) if m.name in ABOUT_CITATIONS else "",
+    )
+
+
+def _slice(label: str, part: Summary, names: Sequence[str], header: Header) -> SliceReport:
+    found = {m.name: _metric(m, header, part) for m in part.metrics}
+    return SliceReport(one_line(label, 80) or "(empty)", part.cases, tuple(found.get(name) for name in names))
+
+
+def _levels(summary: Summary, header: Header) -> list[str]:
+    said = []
+    for better, level in BAD.items():
+        own = (m for m in summary.metrics if m.better == better)
+        bad = [m for m in own if is_bad(m.mean, header.thresholds.get(m.name), better)]
+        if bad:
+            limits = ", ".join(f"{m.title} {header.thresholds[m.name]:g}" for m in bad)
+            said.append(f"{level_sign(better)} {level}: beyond its threshold ({limits})")
+    if summary.citing:
+        said.append(f"{citing_of(summary)}: the citation metrics are about these")
+    return said
+
+
+def _gaps(summary: Summary) -> list[str]:
+    """Why scores are missing, the reasons of most cases first; what cases lack is always said."""
+    reasons: dict[str, list[tuple[str, int]]] = {}
+    for m in summary.metrics:
+        for reason, count in m.undefined.items():
+            reasons.setdefault(reason, []).append((m.title, count))
+    ordered = sorted(reasons.items(), key=lambda item: -max(count for _, count in item[1]))
+    left_out = {reason for reason, _ in ordered if reason not in REASONS}
+    left_out -= set([reason for reason, _ in ordered if reason not in REASONS][:MOST_REASONS])
+    said = []
+    for reason, metrics in ordered:
+        if reason in left_out:
+            continue
+        whose = ", ".join(f"{title} {count:,}" for title, count in metrics)
+        if len(metrics) > MOST_TITLES:
+            whose = f"{len(metrics)} metrics, {plural(max(count for _, count in metrics), 'case')}"
+        said.append(f"Undefined, {one_line(reason, 160)}: {whose}")
+    if left_out:
+        said.append(f"Undefined for {plural(len(left_out), 'more reason')}")
+    if unknown := ", ".join(f"{m.title} {m.unknown:,}" for m in summary.metrics if m.unknown):
+        said.append(f"Components left out because the judge could not tell: {unknown}")
+    return said
+
+
+def _failures(summary: Summary) -> tuple[str, ...]:
+    causes: dict[str, list[str]] = {}
+    for m in summary.metrics:
+        if m.failed:
+            causes.setdefault(m.cause, []).append(f"{m.title} {plural(m.failed, 'case')}")
+    return tuple(f"Failed: {', '.join(failed)}: {one_line(cause, 200)}" for cause, failed in causes.items())

@@ -1,0 +1,214 @@
+"""One self-contained HTML file for a scored test set: a table like table 2 of GRAMMAR, and every group."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ragtriage.report.templating import environment, page_parts, pages, shares, write_page
+from ragtriage.report.testset_document import WORDS, cross_rows, kind_of, score_rows, terms_of
+from ragtriage.testset.beyond import Beyond
+from ragtriage.testset.both_blames import SIDES, Component
+from ragtriage.testset.corpus import GapFound
+from ragtriage.testset.correctness import Decision
+from ragtriage.testset.groups import Rule, Tag, Tagged
+from ragtriage.testset.matching import truths_for_judge
+from ragtriage.testset.rows import Row
+from ragtriage.testset.scoring import ModularScores
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+TAG_WORDS: Mapping[Tag, str] = WORDS["tag"]
+"""Tag → how it is written, in the order in which groups are shown."""
+REASONS: Mapping[Rule, tuple[str, str]] = WORDS["reasons"]
+"""Rule → why the language model is at fault, and why retrieval is."""
+MOST_IDS = 12
+"""Ids of retrieved documents that are shown."""
+LONGEST = 1500
+"""Characters of a response that are shown."""
+MOST_BYTES = 12_000_000
+"""Of all groups together, so that a browser can open the file."""
+
+
+def write_testset_page(
+    path: Path,
+    title: str,
+    scores: ModularScores,
+    even: ModularScores | None,
+    tagged: Sequence[Tagged],
+    decisions: Sequence[Decision],
+    beyond: Beyond,
+    *,
+    most_bytes: int = MOST_BYTES,
+) -> None:
+    """Write the page; it loads nothing, and an older file is replaced only when the new one is complete.
+
+    Args:
+        path: where to.
+        title: what was scored.
+        scores: of the rows as they are given.
+        even: of a balanced sample of them, if there is one.
+        tagged: all answers.
+        decisions: one an answer.
+        beyond: what was found out beyond the scores.
+        most_bytes: of all groups together; the rest is counted.
+
+    Raises:
+        OSError: the file can't be written.
+    """
+    groups = group_reports(tagged, decisions, beyond)
+    clusters, compared = list(scores.clusters.values()), scores.comparison
+    names = [compared.first, compared.second] if compared else list(scores.clusters)
+    stream = environment().get_template("testset.html.j2").generate(
+        title=title,
+        answers=len(tagged),
+        groups=groups,
+        body=_Body(groups, list(scores.clusters), most_bytes),
+        clusters=clusters,
+        shown=names,
+        compared=compared,
+        rows=list(score_rows(scores, even, names)),
+        terms=terms_of(scores.terms, decisions, clusters),
+        shares=shares(Counter(group.tag for group in groups), TAG_WORDS),
+        beyond=beyond,
+        gaps=Counter(map(kind_of, beyond.gaps or ())),
+        cross=list(cross_rows(beyond.blames)) if beyond.blames else [],
+        words=WORDS,
+        sides=SIDES,
+        **page_parts("testset.js", "report.css", "testset.css"),
+    )  # fmt: skip
+    write_page(path, stream)
+
+
+class _Body:
+    """The groups one by one, until the file is large enough."""
+
+    def __init__(self, groups: Sequence[GroupReport], clusters: list[str], most_bytes: int) -> None:
+        self._groups, self._clusters, self._most = groups, clusters, most_bytes
+        self.shown = 0
+
+    def html(self) -> Iterator[Markup]:
+        """Each as an element of its own."""
+        for html in pages(map(self._rendered, self._groups), self._most):
+            self.shown += 1
+            yield html
+
+    def _rendered(self, group: GroupReport) -> str:
+        places = sorted({self._clusters.index(one.row.cluster) for one in group.answers if one.look == "wrong"})
+        template = environment().get_template("testset_group.html.j2")
+        return template.render(group=group, places=places, tag=TAG_WORDS[group.tag], longest=LONGEST, most_ids=MOST_IDS)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerReport:
+    """One phrasing and its answer."""
+
+    row: Row
+    criterion: str
+    look: str
+    """`right`, `wrong` or `undecided`."""
+    decision: Decision
+    blame: str
+    rule: str
+    """Why it is blamed so."""
+    component: Component | None
+    """What THELMA finds."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupReport:
+    """All phrasings of one question."""
+
+    id: str
+    tag: Tag
+    look: str
+    question: str
+    """Its shortest phrasing."""
+    truth: str
+    right: int
+    answers: tuple[AnswerReport, ...]
+    blames: tuple[str, ...]
+    """Whom its wrong answers are blamed on, each once."""
+    presence: str
+    """Of a gap: what the corpus says of it; empty where the corpus wasn't searched."""
+    corpus: str
+    """The same in words, with the documents."""
+    sql: str
+    parameters: str
+
+
+def group_reports(tagged: Sequence[Tagged], decisions: Sequence[Decision], beyond: Beyond) -> list[GroupReport]:
+    """All groups, the most telling first: non-robust, gap, undecided, robust; in each those with most wrong answers.
+
+    With groups per cluster, a group of two clusters is shown once, under the tag that comes first.
+
+    Args:
+        tagged: all answers.
+        decisions: one an answer.
+        beyond: what was found out beyond the scores.
+    """
+    members: dict[str, list[tuple[Tagged, Decision]]] = defaultdict(list)
+    for one, decision in zip(tagged, decisions, strict=True):
+        members[one.row.group].append((one, decision))
+    gaps = {gap.group: gap for gap in beyond.gaps or ()}
+    order = list(TAG_WORDS)
+    return sorted(
+        (_group(name, answers, gaps.get(name), beyond) for name, answers in members.items()),
+        key=lambda one: (order.index(one.tag), one.right - len(one.answers), one.id),
+    )
+
+
+def _group(name: str, answers: Sequence[tuple[Tagged, Decision]], gap: GapFound | None, beyond: Beyond) -> GroupReport:
+    tag = min((one.tag for one, _ in answers), key=list(TAG_WORDS).index)
+    ordered = sorted(answers, key=lambda pair: (pair[0].row.cluster, pair[0].row.id))
+    reports = tuple(_answer(one, decision, beyond.components.get(one.row.id)) for one, decision in ordered)
+    rows = [one.row for one, _ in ordered]
+    known = next((row.answer for row in rows if row.answer is not None), None)
+    where = ", ".join(gap.documents[:MOST_IDS]) if gap else ""
+    first = {name: value for row in reversed(rows) for name, value in row.columns.items() if value is not None}
+    return GroupReport(
+        id=name,
+        tag=tag,
+        look=WORDS["tag_look"][tag],
+        question=min((row.query for row in rows if row.query), key=len, default=name),
+        truth="unknown" if known is None else truths_for_judge(known)[0] or "there is none",
+        right=sum(report.look == "right" for report in reports),
+        answers=reports,
+        blames=tuple(dict.fromkeys(report.blame for report in reports if report.blame)),
+        presence=kind_of(gap) if gap else "",
+        corpus=f"{WORDS['presence'][kind_of(gap)]} ({'; '.join(filter(None, (where, gap.why)))})" if gap else "",
+        sql=str(first.get("sql") or ""),
+        parameters=_shown(first.get("parameters")),
+    )
+
+
+def _answer(one: Tagged, decision: Decision, component: Component | None) -> AnswerReport:
+    return AnswerReport(
+        one.row,
+        _shown(one.row.columns.get("criterion")),
+        {True: "right", False: "wrong", None: "undecided"}[one.correct],
+        decision,
+        WORDS["blame"][one.blame] if one.blame else "",
+        _because(one),
+        component,
+    )
+
+
+def _because(one: Tagged) -> str:
+    """The rule behind a blame, as it applies here."""
+    if one.rule is None or one.blame is None:
+        return ""
+    if one.blame == "unknown":
+        return f"{one.rule}: there is nothing to compare"
+    return f"{one.rule}: {REASONS[one.rule][one.blame == 'retrieval']}"
+
+
+def _shown(value: Any) -> str:
+    if value is None or value == {}:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

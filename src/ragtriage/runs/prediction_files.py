@@ -1,0 +1,127 @@
+"""Files of labelled rows in, files of predictions or components out: what `ragtriage judge` does."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any, TextIO
+
+from ragtriage.core import questions as ask
+from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.core.questions import Question
+from ragtriage.core.verdicts import Failure
+from ragtriage.evaluation.predict import BATCH, TASKS, predict
+from ragtriage.judges.protocol import Judge
+from ragtriage.readers.files import open_bytes, records
+from ragtriage.readers.problems import Limits
+
+Row = dict[str, Any]
+
+UNITS: dict[str, tuple[str, Callable[[str], Question]]] = {
+    "claims": ("response", ask.claims),
+    "questions": ("query", ask.questions),
+    "sentences": ("response", ask.sentences),
+}
+"""What can be split → the field that is read where there is no `text`, and how to ask."""
+
+
+def ask_rows(task: str, rows: Path, out: Path, judge: Judge) -> None:
+    """Write one prediction for every row.
+
+    Raises:
+        ConfigError: the task isn't known.
+        InputError: the file can't be read, or the other one not be written.
+    """
+    known = next((name for name in TASKS if name == task), None)
+    if known is None:
+        raise ConfigError(f"there is no task {task!r}: use one of {', '.join(TASKS)}")
+    _batchwise(
+        rows, out, lambda batch: predict(judge, known, batch), {"verdict": None, "confidence": None, "score": None}
+    )
+
+
+def split_rows(unit: str, rows: Path, out: Path, judge: Judge) -> None:
+    """Write the components of every row's text.
+
+    Raises:
+        ConfigError: the unit isn't known.
+        InputError: the file can't be read.
+    """
+    if unit not in UNITS:
+        raise ConfigError(f"nothing is split into {unit!r}: use one of {', '.join(UNITS)}")
+    _batchwise(rows, out, lambda batch: _split(judge, unit, batch), {"components": None})
+
+
+async def _split(judge: Judge, unit: str, rows: list[Row]) -> list[Row]:
+    field, write = UNITS[unit]
+    out: list[Row] = [{"id": row.get("id")} for row in rows]
+    texts: dict[int, str] = {}
+    for i, row in enumerate(rows):
+        text = row.get("text", row.get(field))
+        if isinstance(text, str):
+            texts[i] = text
+        else:
+            out[i] |= {"components": None, "error": f"the row has no text under 'text' or {field!r}"}
+    places = list(texts)
+    async for position, answer in judge.ask([write(texts[i]) for i in places]):
+        if isinstance(answer, tuple):
+            spans = [(c.text, c.span or (None, None)) for c in answer if not c.remark]
+            found: Row = {"components": [{"text": text, "start": start, "end": end} for text, (start, end) in spans]}
+        else:
+            found = {
+                "components": None,
+                "error": answer.cause if isinstance(answer, Failure) else "the judge gave a verdict",
+            }
+        out[places[position]] |= found
+    return out
+
+
+def _batchwise(rows: Path, out: Path, work: Callable[[list[Row]], Any], unreadable: Row) -> None:
+    """Read rows, work on batches of them and write the results in order; `unreadable` is written for a broken row."""
+    with _writing(out, rows) as target, asyncio.Runner() as runner:
+        reading = _read(rows)
+        while batch := list(islice(reading, BATCH)):
+            done = iter(runner.run(work([row for row in batch if not isinstance(row, str)])))
+            for row in batch:
+                line = {"id": None, **unreadable, "error": row} if isinstance(row, str) else next(done)
+                target.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+@contextmanager
+def _writing(out: Path, rows: Path) -> Iterator[TextIO]:
+    # half a surrogate pair, which no UTF-8 can hold, becomes the escape that JSON has for it
+    if str(out) == "-":
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+        yield sys.stdout
+        return
+    if out.exists() and rows.exists() and out.samefile(rows):
+        raise InputError(f"{out} is the file that is read: name another one with -o")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        whole = out.is_file() or not out.exists()
+        part = out.with_name(out.name + ".part") if whole else out  # what was there stays until all is written
+        try:
+            with part.open("w", encoding="utf-8", errors="backslashreplace") as target:
+                yield target
+            if whole:
+                part.replace(out)
+        finally:
+            if whole:
+                part.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"{out} can't be written: {error.strerror or error}") from error
+
+
+def _read(path: Path) -> Iterator[Row | str]:
+    """The rows of a JSONL file; of one that can't be read, what is wrong with it."""
+    for record in records(str(path), open_bytes(str(path)), "jsonl", Limits()):
+        if record.ends:
+            raise InputError(f"{path}: {record.problem}")
+        yield dict(record.values) if record.values is not None else f"row {record.row}: {record.problem}"

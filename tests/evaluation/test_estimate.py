@@ -1,0 +1,331 @@
+"""What an evaluation would take: the same questions as the real one, without asking anything."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+
+from ragtriage import (
+    RULES,
+    Case,
+    Component,
+    ConfigError,
+    EmbeddedJudge,
+    FakeJudge,
+    Source,
+    StoreError,
+    Verdict,
+    evaluate_sync,
+    metrics_named,
+    needs_of,
+)
+from ragtriage.core.case import Turn
+from ragtriage.core.questions import DECOMPOSITIONS, Question
+from ragtriage.core.verdicts import Answer, Answered
+from ragtriage.evaluation.estimate import AT_ONCE, estimate_evaluation, sum_estimates
+from ragtriage.judges.protocol import Estimate
+from ragtriage.judges.wrappers import Cached, InMemory
+from ragtriage.metrics import CITATIONS, THELMA
+from ragtriage.text import split_claims, split_facts, split_questions, split_sentences
+
+ALSO = needs_of(RULES)
+SPLIT = {"claims": split_claims, "facts": split_facts, "questions": split_questions, "sentences": split_sentences}
+
+
+def case(i: int, *, sources: int = 3, history: tuple[Turn, ...] = ()) -> Case:
+    texts = (f"Ferry {i} leaves pier {j} at noon. It takes {j + 9} cars. The bar opens at one." for j in range(sources))
+    response = f"Ferry {i} leaves at noon. It takes 9 cars. You will find the pier easily."
+    return Case(f"c{i}", f"When does ferry {i} leave, and how many cars does it take?", tuple(map(Source, texts)),
+                response, history=history)  # fmt: skip
+
+
+CASES = (*(case(i) for i in range(4)), case(4, history=(Turn("user", "Hello."),)), case(5, sources=0))
+
+
+def by_rules(value: Answered, **further: object) -> FakeJudge:
+    """A real judge that happens to say what the estimate assumes."""
+
+    def answer(question: Question) -> Answer:
+        if question.kind in SPLIT:
+            return SPLIT[question.kind](question.subject)
+        if question.kind in DECOMPOSITIONS:
+            return (Component(question.subject),)
+        return Verdict(value, float(value == "yes"), 1.0)
+
+    return FakeJudge(answer, **further)  # type: ignore[arg-type]
+
+
+def by_word(question: Question) -> Answer:
+    """Components that no rule would make."""
+    if question.kind == "standalone":
+        return (Component(question.subject),)
+    if question.kind in DECOMPOSITIONS:
+        return tuple(Component(word) for word in question.subject.split()[:2])
+    return Verdict("no", 0.1, 0.9)
+
+
+class Priced(FakeJudge):
+    """Three questions a request, a cent each; it must never be asked."""
+
+    def estimate(self, questions: Sequence[Question]) -> Estimate:
+        """A third of them."""
+        count = -(-len(questions) // 3)
+        return Estimate(count, 100 * count, 10 * len(questions), 0.01 * count)
+
+    async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
+        """Not for an estimate."""
+        raise AssertionError("an estimate asked")
+        yield 0, Verdict("yes")
+
+
+@pytest.mark.parametrize("value", ["yes", "no"])
+def test_it_counts_what_an_evaluation_asks(value: Answered) -> None:
+    real = by_rules(value)
+    list(evaluate_sync(CASES, real, also=ALSO, window=1))
+
+    found = estimate_evaluation(CASES, by_rules("unknown"), also=ALSO)
+
+    assert found.cases == 6
+    assert found.remembered == 0
+    assert (found.least if value == "yes" else found.most) == sum(map(real.estimate, real.batches), Estimate())
+    if value == "no":
+        assert found.questions == Counter(question.kind for question in real.asked)
+    assert found.least.requests < found.most.requests
+
+
+def test_written_questions_are_counted_each() -> None:
+    found = estimate_evaluation(CASES, by_rules("yes"), metrics=metrics_named(["query_similarity(n=4)"]))
+
+    assert found.questions["questions_answered_by"] == len(CASES)
+    assert found.questions["similarity"] == 4 * len(CASES)
+
+
+def test_batches_are_estimated_as_they_would_be_asked() -> None:
+    real = by_rules("no")
+    list(evaluate_sync(CASES, real, also=ALSO))
+
+    found = estimate_evaluation(CASES, Priced({}), also=ALSO)
+
+    assert found.most.requests == sum(-(-len(batch) // 3) for batch in real.batches)
+    assert found.most.requests < len(real.asked)
+
+
+def test_the_evaluation_is_not_the_judges_to_answer() -> None:
+    judge = by_rules("yes")
+
+    estimate_evaluation(CASES, judge)
+
+    assert judge.asked == []
+
+
+@pytest.mark.parametrize("cannot", [{"facts": "it can't"}, {"en": "no English"}])
+def test_what_a_judge_can_not_do_is_not_counted(cannot: dict[str, str]) -> None:
+    real = by_rules("no", cannot=cannot)
+    list(evaluate_sync(CASES, real, also=ALSO, window=1))
+
+    found = estimate_evaluation(CASES, by_rules("no", cannot=cannot), also=ALSO)
+
+    assert found.questions == Counter(question.kind for question in real.asked)
+    assert "facts" not in found.questions
+
+
+def test_what_is_in_memory_is_left_out_with_all_that_follows_from_it() -> None:
+    memory, judge = InMemory(), FakeJudge(by_word)
+    list(evaluate_sync(CASES[:4], Cached(judge, memory), also=ALSO))
+
+    whole = estimate_evaluation(CASES, judge, also=ALSO, memory=memory)
+    rest = estimate_evaluation(CASES[4:], judge, also=ALSO, memory=memory)
+
+    assert whole.remembered == len(set(judge.asked))
+    assert rest.remembered == 0
+    assert (whole.least, whole.most, whole.questions) == (rest.least, rest.most, rest.questions)
+    assert rest.least.requests > 0
+
+
+def test_a_run_that_came_to_its_end_needs_nothing_more_but_in_another_trial_everything() -> None:
+    memory, judge = InMemory(), FakeJudge(by_word)
+    list(evaluate_sync(CASES, Cached(judge, memory), also=ALSO))
+
+    again = estimate_evaluation(CASES, judge, also=ALSO, memory=memory)
+    other = estimate_evaluation(CASES, judge, also=ALSO, memory=memory, trial=1)
+
+    assert again.least == again.most == Estimate()
+    assert again.questions == {}
+    assert again.seconds == (0, 0)
+    assert again.most_expensive is None
+    assert (other.remembered, other.most) == (0, estimate_evaluation(CASES, judge, also=ALSO, memory=InMemory()).most)
+
+
+def test_a_cached_judge_leaves_out_what_it_has() -> None:
+    memory, judge = InMemory(), by_rules("no")
+    list(evaluate_sync(CASES[:4], Cached(judge, memory), also=ALSO))
+
+    found = estimate_evaluation(CASES, Cached(judge, memory), also=ALSO)
+
+    assert found.most == estimate_evaluation(CASES[4:], judge, also=ALSO).most
+
+
+def test_what_cases_have_in_common_is_asked_once_where_it_is_remembered() -> None:
+    twins = [CASES[0], replace(CASES[0], id="twin")]
+    memory, judge = InMemory(), by_rules("no")
+    list(evaluate_sync(twins, Cached(judge, memory), also=ALSO))
+
+    once = estimate_evaluation(twins, judge, also=ALSO, memory=InMemory())
+    twice = estimate_evaluation(twins, judge, also=ALSO)
+
+    assert once.most.requests == len(judge.asked)
+    assert twice.most.requests == 2 * once.most.requests
+
+
+def test_the_most_expensive_metric_is_the_one_without_which_most_is_saved() -> None:
+    found = estimate_evaluation(CASES, by_rules("no"), also=ALSO)
+
+    saved = {}
+    for metric in THELMA:
+        others = [m for m in THELMA if m is not metric]
+        saved[metric.name] = found.most - estimate_evaluation(CASES, by_rules("no"), metrics=others, also=ALSO).most
+    name = max(saved, key=lambda one: saved[one].tokens_in + saved[one].tokens_out)
+    assert found.most_expensive == (name, saved[name])
+    assert saved[name].tokens_in > min(one.tokens_in for one in saved.values())
+
+
+def test_what_is_saved_is_found_on_a_sample_and_scaled() -> None:
+    alike = [case(i) for i in range(8)]
+
+    whole = estimate_evaluation(alike, Priced({}), also=ALSO, sample=8).most_expensive
+    scaled = estimate_evaluation(alike, Priced({}), also=ALSO, sample=2).most_expensive
+
+    assert whole is not None
+    assert scaled is not None
+    assert scaled[0] == whole[0] == "fact_precision"
+    assert scaled[1].requests == whole[1].requests > 0
+    assert scaled[1].price == pytest.approx(whole[1].price)
+    assert estimate_evaluation(alike, Priced({}), also=ALSO, sample=0).most_expensive is None
+
+
+def test_a_single_metric_can_not_be_left_out_and_a_free_judge_saves_nothing() -> None:
+    assert estimate_evaluation(CASES, Priced({}), metrics=metrics_named(["groundedness"])).most_expensive is None
+
+    free = estimate_evaluation(CASES, EmbeddedJudge(), also=ALSO)
+
+    assert free.most_expensive is None
+    assert (free.least, free.most, free.seconds) == (Estimate(), Estimate(), (0, 0))
+    assert free.questions["facts"] == 15
+
+
+def test_time_is_requests_by_concurrency_but_no_level_takes_less_than_a_request() -> None:
+    one = estimate_evaluation(CASES[:1], Priced({}), concurrency=1, seconds_per_request=3)
+    wide = estimate_evaluation(CASES[:1], Priced({}), concurrency=1000, seconds_per_request=3)
+
+    assert one.seconds == (3 * one.least.requests, 3 * one.most.requests)
+    # the query's questions; then the facts and the rest; then what hangs on facts or on a no
+    assert wide.seconds == (9, 9)
+
+
+def test_an_unknown_price_stays_unknown() -> None:
+    class Unpriced(Priced):
+        def estimate(self, questions: Sequence[Question]) -> Estimate:
+            return replace(super().estimate(questions), price=None)
+
+    found = estimate_evaluation(CASES, Unpriced({}), also=ALSO)
+
+    assert found.least.price is found.most.price is None
+    assert found.most_expensive is not None
+    assert (found.most_expensive[0], found.most_expensive[1].price) == ("fact_precision", None)
+
+
+def test_shared_steps_are_named() -> None:
+    found = estimate_evaluation(CASES, Priced({}), metrics=metrics_named(["groundedness", "response_precision"]))
+
+    assert found.shared == {"claims(response)": ("response_precision", "groundedness")}
+
+
+def test_cases_are_read_as_a_stream() -> None:
+    read = 0
+    ahead: list[int] = []
+
+    def cases() -> Iterator[Case]:
+        nonlocal read
+        for i in range(3 * AT_ONCE):
+            read += 1
+            yield case(i, sources=1)
+
+    class Watching(Priced):
+        def estimate(self, questions: Sequence[Question]) -> Estimate:
+            ahead.append(read)
+            return super().estimate(questions)
+
+    assert estimate_evaluation(cases(), Watching({}), metrics=metrics_named(["groundedness"])).cases == 3 * AT_ONCE
+    assert ahead[0] == AT_ONCE
+
+
+def test_no_case_takes_nothing() -> None:
+    found = estimate_evaluation([], Priced({}))
+
+    assert (found.cases, found.least, found.most, found.most_expensive) == (0, Estimate(), Estimate(), None)
+
+
+def test_repetitions_are_added() -> None:
+    memory, judge = InMemory(), by_rules("no")
+    list(evaluate_sync(CASES, Cached(judge, memory), also=ALSO))
+    done, left = (estimate_evaluation(CASES, judge, also=ALSO, memory=memory, trial=trial) for trial in range(2))
+
+    both, twice = sum_estimates([done, left]), sum_estimates([left, left])
+
+    assert (both.trials, both.cases, both.most, both.most_expensive) == (2, 6, left.most, left.most_expensive)
+    assert both.remembered == done.remembered > 0
+    assert both.questions == left.questions
+    assert twice.seconds == (2 * left.seconds[0], 2 * left.seconds[1])
+    assert left.most_expensive is not None
+    assert twice.most_expensive == (left.most_expensive[0], left.most_expensive[1] + left.most_expensive[1])
+
+
+def test_machines_get_numbers_in_a_stable_shape() -> None:
+    found = json.loads(json.dumps(estimate_evaluation(CASES, Priced({}), also=ALSO).as_json(), allow_nan=False))
+
+    assert list(found) == ["cases", "trials", "least", "most", "dearest", "shared", "questions", "remembered",
+                           "concurrency", "seconds_per_request"]  # fmt: skip
+    assert set(found["least"]) == {"requests", "tokens_in", "tokens_out", "price", "seconds"}
+    assert set(found["dearest"]) == {"metric", "requests", "tokens_in", "tokens_out", "price"}
+
+
+def test_nothing_goes_wrong_unnoticed() -> None:
+    class Broken(Priced):
+        def estimate(self, questions: Sequence[Question]) -> Estimate:
+            raise ValueError("no such number")
+
+    class Unreadable(InMemory):
+        def recall(self, keys: Sequence[bytes]) -> Mapping[bytes, Answer]:
+            raise StoreError("the disk is gone")
+
+    with pytest.raises(ValueError, match="no such number"):
+        estimate_evaluation(CASES, Broken({}))
+    with pytest.raises(StoreError):
+        estimate_evaluation(CASES, Priced({}), memory=Unreadable())
+    with pytest.raises(ConfigError, match="concurrency is 0"):
+        estimate_evaluation(CASES, Priced({}), concurrency=0)
+
+    async def in_a_loop() -> None:
+        estimate_evaluation(CASES, Priced({}))
+
+    with pytest.raises(ConfigError, match="event loop"):
+        asyncio.run(in_a_loop())
+
+
+@pytest.mark.parametrize("value", ["yes", "no"])
+def test_what_hangs_on_a_yes_is_in_at_most_too(value: Answered) -> None:
+    cited = "Ferry 1 leaves at noon [1]. It takes 9 cars [2][3]. It is blue [1].\n\nIn short, it is a ferry."
+    cases = [replace(case(1), response=cited)]
+    judge = by_rules(value)
+    list(evaluate_sync(cases, judge, metrics=CITATIONS))
+
+    found = estimate_evaluation(cases, by_rules("no"), metrics=CITATIONS)
+
+    # a request a question: three segments that cite, two citations one by one, one in round two; four elsewhere
+    assert (found.least.requests, found.most.requests) == (6, 10)
+    assert found.least.requests <= len(judge.asked) <= found.most.requests

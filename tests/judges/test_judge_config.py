@@ -1,0 +1,58 @@
+"""What a user may choose together, and what goes where."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ragtriage.core.errors import ConfigError
+from ragtriage.judges import config
+from ragtriage.judges.config import JudgeConfig
+from ragtriage.judges.llm.model_names import options_for
+from ragtriage.judges.llm.options import LLMOptions
+
+BUILDERS = re.compile(r"^from ragtriage\.judges\.(?!decision_thresholds|llm\.options|llm\.model_names)", re.MULTILINE)
+OWN = LLMOptions(base_url="http://127.0.0.1:1/v1", headers={"X-Gate": "secret"})
+
+
+@pytest.mark.parametrize("name", ["anthropic:claude-haiku-4-5", "bedrock:amazon.titan-embed-text-v1", "azure:m"])
+def test_another_provider_s_key_and_texts_never_go_to_an_address_of_ones_own(name: str) -> None:
+    options = options_for(name, OWN)
+
+    assert (options.base_url, dict(options.headers)) == (None, {})
+
+
+@pytest.mark.parametrize("name", ["openai:m", "openai-chat:m", "ollama:m"])
+def test_a_model_that_speaks_the_protocol_is_asked_there(name: str) -> None:
+    assert options_for(name, OWN) is OWN
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"names": ("anthropic:m",), "options": OWN}, "--base-url is for judges and embeddings openai:NAME"),
+        (
+            {"names": ("openai:m", "anthropic:m"), "jury": "majority", "options": LLMOptions(headers={"X": "y"})},
+            "--header would go to several providers",
+        ),
+        (
+            {"names": ("openai:m",), "cascade": "shipped", "options": LLMOptions(embeddings="openai:e")},
+            "--embeddings has no effect here",
+        ),
+        (
+            {"names": ("embedded", "openai:m"), "jury": "majority", "options": LLMOptions(embeddings="openai:e")},
+            "--embeddings has no effect here",
+        ),
+        ({"names": ("openai:m", "openai:n")}, "several judges need --jury majority"),
+        ({"names": ("openai:m",), "wait": True}, "--wait belongs to --batch-api"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(given, message) -> None:
+    with pytest.raises(ConfigError, match=message):
+        JudgeConfig(**given)
+
+
+def test_a_configuration_is_a_value_that_knows_nothing_of_what_builds() -> None:
+    assert BUILDERS.findall(Path(config.__file__).read_text(encoding="utf-8")) == []

@@ -1,0 +1,124 @@
+"""Plans: distinct steps in an order in which they can be taken, and how many questions they come to."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+
+from ragtriage import (
+    METRICS,
+    RULES,
+    Case,
+    Component,
+    FakeJudge,
+    Source,
+    Verdict,
+    evaluate_sync,
+    metrics_named,
+    needs_of,
+)
+from ragtriage.core.case import Turn
+from ragtriage.core.questions import DECOMPOSITIONS, Question
+from ragtriage.core.steps import Decompose, Unit
+from ragtriage.core.verdicts import Answer
+from ragtriage.metrics import GROUPS, THELMA
+from ragtriage.metrics.source import ANSWERED_BY_ONE, ANSWERED_TOGETHER
+from ragtriage.planning.levels import dependencies, plan
+from ragtriage.planning.relations import STANDALONE_QUERY, asks
+
+
+@pytest.mark.parametrize("size", [1, 2, len(METRICS)])
+def test_every_step_stands_behind_those_that_it_depends_on(size: int) -> None:
+    for chosen in combinations(METRICS, size):
+        planned = plan(chosen, needs_of(RULES))
+
+        assert len(planned.steps) == len(set(planned.steps))
+        assert tuple(step for level in planned.levels for step in level) == planned.steps
+        for i, step in enumerate(planned.steps):
+            assert set(dependencies(step)) <= set(planned.steps[:i])
+        for earlier, later in zip(planned.levels, planned.levels[1:], strict=False):
+            assert not any(set(dependencies(step)) & set(later) for step in (*earlier, *later))
+
+
+def test_a_condition_is_taken_behind_its_step() -> None:
+    planned = plan(metrics_named(["source_query_coverage"]))
+
+    assert planned.steps.index(ANSWERED_BY_ONE) < planned.steps.index(ANSWERED_TOGETHER)
+
+
+def test_shared_steps_are_named_with_their_metrics() -> None:
+    shared = plan(metrics_named(["groundedness", "response_precision", "response_query_coverage"])).shared()
+
+    assert shared == {
+        "claims(response)": ("response_precision", "groundedness"),
+        "questions(query)": ("response_precision", "response_query_coverage"),
+    }
+
+
+def test_one_metric_shares_with_nobody() -> None:
+    assert plan(metrics_named(["groundedness"])).shared() == {}
+
+
+@pytest.mark.parametrize("history", [(), (Turn("user", "Hello."),)])
+@pytest.mark.parametrize(("answered", "bound"), [("yes", 0), ("no", 1)])
+def test_the_number_of_questions_lies_between_at_least_and_at_most(
+    answered: str, bound: int, history: tuple[Turn, ...]
+) -> None:
+    def answer(question: Question) -> Answer:
+        if question.kind in DECOMPOSITIONS:
+            return tuple(Component(f"{question.subject} {i}") for i in range(2))
+        return Verdict(answered)  # type: ignore[arg-type]
+
+    judge = FakeJudge(answer)
+    sources = tuple(Source(f"Source {i}.") for i in range(3))
+    case = Case("c", "What?", sources, "It floats.", history=history)
+    list(evaluate_sync([case], judge, also=needs_of(RULES)))
+
+    sizes: dict[Unit, int] = {"claims": 2, "facts": 6, "questions": 2, "sentences": 2}
+    limits = plan(THELMA, needs_of(RULES)).questions(3, sizes, turns=len(history))
+
+    assert limits[0] < limits[1]
+    assert len(judge.asked) == limits[bound]
+
+
+def test_what_is_asked_about_single_sources_waits_for_the_last_of_it() -> None:
+    planned = plan(METRICS, needs_of(RULES))
+    by_source = {step for step in planned.steps if "each source" in str(step) and "together" not in str(step)}
+    by_source |= {Decompose("sources", "facts"), Decompose("sources", "needed_sentences")}
+    by_source = {step for step in by_source if "where answered" not in str(step)}
+
+    levels = {i for i, level in enumerate(planned.levels) for step in by_source if step in level}
+
+    assert len(by_source) == 6
+    assert len(levels) == 1
+
+
+def test_without_such_a_wait_every_step_stands_as_early_as_it_can() -> None:
+    planned = plan(THELMA, needs_of(RULES))
+    level = {step: i for i, steps in enumerate(planned.levels[1:]) for step in steps}
+
+    assert len(planned.levels[1:]) == 3
+    assert all(level[s] == 1 + max((level[e] for e in dependencies(s)), default=-1) for s in level)
+
+
+def test_the_query_is_understood_without_its_conversation_before_anything_else_is_asked() -> None:
+    planned = plan(THELMA)
+
+    assert planned.levels[0] == (STANDALONE_QUERY,)
+    assert str(STANDALONE_QUERY) not in planned.shared()
+    assert not any(map(asks, plan(GROUPS["retrieval"]).steps))
+    assert STANDALONE_QUERY not in plan(GROUPS["retrieval"]).steps
+
+
+def test_metrics_of_one_thing_share_it() -> None:
+    shared = plan(METRICS).shared()
+
+    assert set(shared["claims(response)"]) >= {"groundedness", "hallucination", "claim_relevancy", "answer_precision"}
+    assert shared["supported(claims(response), sources)"] == ("groundedness", "hallucination", "ragas_faithfulness")
+    assert set(shared["supported(claims(response), reference)"]) == {
+        "answer_precision", "answer_f1", "relevant_noise_sensitivity", "irrelevant_noise_sensitivity"
+    }  # fmt: skip
+    assert set(shared["questions_answered_by(response, 3)"]) == {
+        "query_similarity", "ragas_answer_relevance", "ragas_library_answer_relevance"
+    }  # fmt: skip

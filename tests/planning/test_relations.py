@@ -1,0 +1,158 @@
+"""The tables that say what a step means: complete, and enough for every step that can be written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+from typing import get_args
+
+import pytest
+
+from ragtriage import (
+    Case,
+    Component,
+    ConfigError,
+    Decompose,
+    FakeJudge,
+    Match,
+    Metric,
+    OnlyWhere,
+    Score,
+    Source,
+    Undefined,
+    Verdict,
+    evaluate_sync,
+)
+from ragtriage.core import questions as ask
+from ragtriage.core.case import Turn
+from ragtriage.core.metric import ORDER
+from ragtriage.core.questions import DECOMPOSITIONS, Question
+from ragtriage.core.steps import Condition, Field, Relation, Step, Target, Unit
+from ragtriage.core.verdicts import Answer, Missing
+from ragtriage.metrics.citations import ROUND_ONE
+from ragtriage.planning.relations import (
+    CONDITIONS,
+    FIELDS,
+    NO_COMPONENTS,
+    RELATIONS,
+    STANDALONE_QUERY,
+    TARGETS,
+    UNITS,
+    asks,
+    requirements_of,
+)
+from ragtriage.planning.requirements import REASONS
+
+CASE = Case(
+    "c",
+    "And what does it cost?",
+    (Source("It costs 5 euros.", "a"), Source("It floats.", "b")),
+    "It costs 5 euros [1].\n\nIt is cheap.",
+    "Five euros.",
+    (Turn("user", "I'd like to take the ferry."),),
+    samples=("5 euros.",),
+    relevant_ids=("a",),
+)
+
+
+def answer(question: Question) -> Answer:
+    if question.kind in DECOMPOSITIONS:
+        return (Component(question.subject, (0, len(question.subject))),)
+    return Verdict("yes", 0.9)
+
+
+def written() -> Iterator[Step]:
+    """Every step that can be written, without a condition of its own where it needs none."""
+    for of, into in product(get_args(Field), get_args(Unit)):
+        try:
+            own = Decompose(of, into)
+        except ConfigError:
+            continue
+        yield own
+        for relation, against in product(get_args(Relation), get_args(Target)):
+            criterion = "It is polite." if relation == "holds" else ""
+            where = OnlyWhere(ROUND_ONE, "wasn't asked") if against == "true segments" else None
+            try:
+                yield Match(own, relation, against, where, criterion)
+            except ConfigError:
+                continue
+
+
+STEPS = tuple(written())
+
+
+def test_every_word_has_a_row() -> None:
+    assert set(FIELDS) == set(get_args(Field))
+    assert set(UNITS) == set(get_args(Unit))
+    assert set(RELATIONS) == set(get_args(Relation))
+    assert set(TARGETS) == set(get_args(Target))
+    assert set(CONDITIONS) == set(get_args(Condition))
+
+
+def test_every_row_says_how_it_is_found_out() -> None:
+    unread = {name for name, row in UNITS.items() if row.question is None and not row.read(CASE, "response")}
+    targets = {name for name, row in TARGETS.items() if row.shared is None} - {
+        "cited sources", "each citation", "other citations"
+    }  # fmt: skip
+
+    assert unread == set()
+    assert [r for r, row in RELATIONS.items() if row.question is None and not row.read(CASE, (Component("a"),))] == []
+    assert targets == set()
+
+
+def test_every_reason_has_its_place_in_the_order_of_reasons() -> None:
+    rows = [*FIELDS.values(), *UNITS.values(), *RELATIONS.values(), *TARGETS.values()]
+    needs = {need for row in rows for need in row.needs}
+
+    assert {need.missing.reason for need in needs} == REASONS
+    assert {missing.field for missing in (*NO_COMPONENTS.values(), *(need.missing for need in needs))} <= set(ORDER)
+
+
+@pytest.mark.parametrize("step", STEPS, ids=str)
+def test_every_step_that_can_be_written_can_be_taken(step: Step) -> None:
+    judge = FakeJudge(answer)
+    (record,) = evaluate_sync([CASE], judge, metrics=(), also=[step])
+    kinds = {question.kind for question in judge.asked}
+
+    assert str(step) in record.steps
+    assert not isinstance(record.steps[str(step)], Missing)
+    alone = isinstance(step, Match) and step.against in {"other components", "other citations"}  # there is none
+    if asks(step) and not alone:
+        name = step.into if isinstance(step, Decompose) else step.relation
+        assert {"similar": "similarity"}.get(name, name) in kinds
+
+
+@pytest.mark.parametrize("step", [step for step in STEPS if requirements_of(step)], ids=str)
+def test_on_an_empty_case_a_step_is_missing_with_its_reason(step: Step) -> None:
+    if step == STANDALONE_QUERY:
+        return
+    (record,) = evaluate_sync([Case("c", "What?")], FakeJudge(answer), metrics=(), also=[step])
+
+    known = record.steps[str(step)]
+    assert isinstance(known, Missing)
+    assert known.reason in REASONS
+
+
+def test_a_metric_may_need_the_query_without_its_conversation() -> None:
+    same = Match(STANDALONE_QUERY, "similar", "response")
+    own = Metric("own", "Own", {"same": same}, lambda same: Score(1.0, len(same.components)))
+    judge = FakeJudge(answer)
+    spoken, plain = evaluate_sync([CASE, replace(CASE, id="d", history=())], judge, metrics=[own], window=1)
+
+    assert spoken.outcomes["own"] == Score(1.0, 1)
+    assert plain.outcomes["own"] == Undefined("no conversation went before the query")
+    assert judge.asked == [
+        ask.standalone(CASE.query, ("user: I'd like to take the ferry.",)),
+        ask.similarity(CASE.query, (CASE.response or "",)),
+    ]
+
+
+def test_a_conversation_that_says_nothing_is_none() -> None:
+    judge = FakeJudge(answer)
+    step = Match(Decompose("response", "claims"), "supported", "conversation")
+    silent = replace(CASE, history=(Turn("user", " "),))
+    (record,) = evaluate_sync([silent], judge, metrics=(), also=[step])
+
+    assert judge.asked == []
+    assert record.steps[str(step)] == Missing("no conversation went before the query", "query")

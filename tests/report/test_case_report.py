@@ -1,0 +1,149 @@
+"""What is shown of a case is read from its record in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+
+from ragtriage.core.case import Case, Source
+from ragtriage.core.record import Record
+from ragtriage.core.verdicts import Component, Undefined, Verdict, Verdicts
+from ragtriage.diagnosis import Finding
+from ragtriage.diagnosis.thresholds import is_bad
+from ragtriage.metrics.source import ANSWERED_BY_ONE
+from ragtriage.report.case_report import LISTED_SOURCES, case_report
+from ragtriage.report.case_rows import case_row, rank_of, worst_first
+from ragtriage.report.claims import look_of
+from ragtriage.report.coverage import MOST_COLUMNS, coverage_of
+from ragtriage.report.marks import Look
+from ragtriage.report.words import title_of
+
+Many = Callable[[int], Iterator[tuple[Record, tuple[Finding, ...]]]]
+
+
+def test_every_claim_is_shown_as_what_was_found_out_about_it(rich_record: Record, thresholds: dict[str, float]) -> None:
+    view = case_report(rich_record, (), thresholds)
+
+    assert [(c.number, c.look) for c in view.claims] == [
+        (1, "supported"),
+        (2, "unsupported"),
+        (3, "supported"),
+        (4, "check"),
+        (5, "extraneous"),
+        (6, "unknown"),
+        (7, "unsupported"),
+        (8, "remark"),
+    ]
+    assert [c.number for c in view.claims if c.repeated] == [3]
+    assert [c.number for c in view.claims if c.notable] == [2, 4, 6, 7]
+    assert view.legend == ["unsupported", "check", "unknown", "extraneous", "supported", "remark"]
+
+
+@pytest.mark.parametrize(
+    ("support", "needed", "look"),
+    [
+        ("no", "yes", "unsupported"),
+        ("no", "no", "unsupported"),
+        ("check", "no", "check"),
+        ("unknown", "yes", "unknown"),
+        ("failed", "yes", "unknown"),
+        ("yes", "no", "extraneous"),
+        ("yes", "not asked", "supported"),
+        ("not asked", "no", "extraneous"),
+        ("not asked", "not asked", "plain"),
+    ],
+)
+def test_red_is_only_for_a_sure_no(support: str, needed: str, look: Look) -> None:
+    assert look_of(support, needed) == look  # type: ignore[arg-type]
+
+
+def test_nested_claims_lie_over_each_other_in_the_response(rich_record: Record, thresholds: dict[str, float]) -> None:
+    view = case_report(rich_record, (), thresholds)
+
+    assert "".join(p.text for p in view.response) == rich_record.case.response
+    assert [(p.look, p.numbers) for p in view.response[:3]] == [
+        ("supported", (1,)),
+        ("unsupported", (1, 2)),
+        ("supported", (1,)),
+    ]
+
+
+def test_the_matrix_has_every_state(rich_record: Record) -> None:
+    coverage = coverage_of(rich_record)
+
+    assert coverage is not None
+    assert coverage.sources == (1, 2)
+    assert [[place.state for place in row] for row in coverage.places] == [
+        ["yes", "no", "not asked", "yes"],
+        ["no", "check", "no", "yes"],
+        ["unknown", "no", "failed", "no"],
+    ]
+    assert coverage.places[2][2].note == "the connection broke"
+
+
+def test_of_many_sources_those_that_answer_are_shown_first(rich_record: Record) -> None:
+    row = tuple(Verdict("yes" if j == 500 else "no") for j in range(1000))
+    single = Verdicts((Component("Where?"),), (row,))
+
+    coverage = coverage_of(replace(rich_record, steps={str(ANSWERED_BY_ONE): single}))
+
+    assert coverage is not None
+    assert 501 in coverage.sources
+    assert len(coverage.sources) == MOST_COLUMNS
+    assert coverage.left_out == 1000 - MOST_COLUMNS
+
+
+def test_sources_tell_whether_and_which_part_was_needed(rich_record: Record, thresholds: dict[str, float]) -> None:
+    first, second = case_report(rich_record, (), thresholds).sources
+
+    assert (first.name, first.needed.state, first.facts, first.essential) == ("fees-1", "yes", 2, 1)
+    assert [p.text for p in first.pieces if p.look == "essential"] == ["The fee is 20 euros."]
+    assert (second.name, second.needed.state, second.essential) == ("", "no", 0)
+
+
+def test_ten_thousand_sources_are_counted_and_not_shown(thresholds: dict[str, float]) -> None:
+    record = Record(Case("a", "Why?", tuple(Source("text " * 500) for _ in range(10_000)), "Because."))
+
+    view = case_report(record, (), thresholds)
+
+    assert len(view.sources) == LISTED_SOURCES
+    assert view.sources_left_out == 10_000 - LISTED_SOURCES
+    assert sum(len(p.text) for s in view.sources for p in s.pieces) <= 25_000
+
+
+def test_a_bare_case_shows_why_there_is_nothing(thresholds: dict[str, float]) -> None:
+    record = Record(Case("a", "Why?"), outcomes={"groundedness": Undefined("no response was given")})
+
+    view = case_report(record, (), thresholds)
+
+    assert view.response_note == "no response was given"
+    assert (view.claims, view.sources, view.coverage) == ((), (), None)
+    assert [(s.title, s.value, s.reason) for s in view.scores] == [("Grounded", None, "no response was given")]
+
+
+def test_names_and_thresholds() -> None:
+    assert title_of("groundedness") == "Grounded"
+    assert title_of("self_distinctness(threshold=0.9)") == "No repetition (0.9)"
+    assert title_of("my_own") == "my_own"
+    assert is_bad(0.79, 0.8)
+    assert not is_bad(0.8, 0.8)
+    assert is_bad(0.3, 0.2, "lower")
+    assert not is_bad(None, 0.2)
+    assert not is_bad(0.1, None)
+
+
+def test_the_worst_cases_come_first(many: Many, rich_record: Record) -> None:
+    failure = next(f for _, findings in many(40) for f in findings if f.kind == "failure")
+    slight = (replace(failure, severity=0.1, sure=True),)
+    severe = (replace(failure, severity=0.9, sure=True),)
+    unsure = (replace(failure, severity=0.9, sure=False),)
+    waste = (replace(failure, kind="waste"),)
+
+    ranks = [rank_of(f) for f in (severe, slight, unsure, (), waste)]
+
+    assert sorted(ranks) == [ranks[0], ranks[1], ranks[2], ranks[4], ranks[3]]
+    healthy, bad = case_row(rich_record, ()), case_row(rich_record, severe)
+    assert worst_first([healthy, bad]) == [bad, healthy]
+    assert (bad.kind, bad.component) == ("failure", failure.component)
