@@ -12,9 +12,10 @@ from typing import Literal
 
 from ragtriage.core.errors import InputError
 from ragtriage.readers.files import raw_rows
-from ragtriage.testset.clocks import clock_beside, clock_in, clocks
 from ragtriage.testset.rows import Row
-from ragtriage.testset.values import date_in, figures, moments, number_in
+from ragtriage.text.dates import date_in, moments
+from ragtriage.text.numbers import figures, number_in
+from ragtriage.text.times import clock_beside, clock_in, clocks
 from ragtriage.text.words import OPENERS, STOP, fold, tokens
 
 Presence = Literal["found", "absent", "unknown"]
