@@ -54,8 +54,8 @@ from ragtriage.judges.llm.prompts import read_prompts
 from ragtriage.judges.llm.request_grouping import group_questions
 from ragtriage.metrics import metrics_named
 from ragtriage.readers import open_cases
-from ragtriage.runs.execute import FileRun, Selection
-from ragtriage.runs.tally import Assessment, Criteria
+from ragtriage.runs.config import EvaluationConfig
+from ragtriage.runs.execute import evaluate_file
 from ragtriage.store import open_store
 
 PORT = 8931
@@ -78,15 +78,12 @@ def evaluate(path: str, folder: str, metrics: str, concurrency: int, deadline: f
     address = f"http://127.0.0.1:{PORT}/v1"
     options = LLMOptions(address, concurrency=concurrency, deadline=deadline, price=Price(0.25, 2))
     chosen = ConfiguredJudge(JudgeConfig(("openai:fake",), options=options))
-    criteria = Criteria(metrics_named(metrics.split(",")), thresholds_with({}))
+    config = EvaluationConfig(metrics_named(metrics.split(",")), thresholds_with({}))
     with open_store(folder) as store:
-        with FileRun(open_cases(path), chosen, store, criteria, Selection(), path) as run:
-            assessment = Assessment(criteria)
-            started, processor = time.perf_counter(), time.process_time()
-            for _ in run.records(assessment):
-                pass
-            seconds, processor = time.perf_counter() - started, time.process_time() - processor
-        ledger, summary = chosen.ledger, assessment.summary()
+        started, processor = time.perf_counter(), time.process_time()
+        result = evaluate_file(open_cases(path), chosen, store, config)
+        seconds, processor = time.perf_counter() - started, time.process_time() - processor
+        ledger, summary = chosen.ledger, result.first.tally.summary()
     found = {
         "cases": summary.cases,
         "failed": summary.failed,

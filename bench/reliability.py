@@ -19,12 +19,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ragtriage.judges.embedded.onnx_session import MODEL
+from ragtriage.judges.embedded.encoder import MODEL
 
 UNSUPPORTED = 0.1
 BINS = np.array([0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0])
 COLOURS = {"supported": "#1f6feb", "answered": "#bf5700", "essential": "#2da44e", "essential_part": "#8250df"}
-CUTS = json.loads((MODEL / "coefficients.json").read_text(encoding="utf-8"))["cuts"]
+CUTS = json.loads((MODEL / "coefficients.json").read_text(encoding="utf-8"))["thresholds"]
 MARKS = {"no": CUTS["unsure"], "red": CUTS["sure"]}
 SIZE, LEFT, TOP = 240, 50, 30
 

@@ -28,8 +28,8 @@ from ragtriage.diagnosis.thresholds import thresholds_with
 from ragtriage.judges.build import judge_named
 from ragtriage.metrics import THELMA
 from ragtriage.readers import open_cases
-from ragtriage.runs.execute import FileRun, Selection
-from ragtriage.runs.tally import Assessment, Criteria
+from ragtriage.runs.config import EvaluationConfig
+from ragtriage.runs.execute import evaluate_file
 from ragtriage.store import open_store
 
 WORD = re.compile(r"[A-Za-z]{5,}")
@@ -61,17 +61,15 @@ def varied(rows: list[dict[str, object]], count: int) -> Iterator[dict[str, obje
 
 def measure(path: str, judge: str) -> None:
     """Evaluate one file and print seconds and peak memory as JSON; runs in a process of its own."""
-    criteria = Criteria(THELMA, thresholds_with({}))
+    config = EvaluationConfig(THELMA, thresholds_with({}))
     with tempfile.TemporaryDirectory() as folder, open_store(folder) as store:
         started = time.perf_counter()
-        with FileRun(open_cases(path), judge_named(judge), store, criteria, Selection(), path) as run:
-            assessment = Assessment(criteria)
-            count = sum(1 for _ in run.records(assessment))
+        summary = evaluate_file(open_cases(path), judge_named(judge), store, config).first.tally.summary()
         seconds = time.perf_counter() - started
         size = sum(entry.stat().st_size for entry in Path(folder).iterdir())
-    failed = assessment.summary().failed
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"cases": count, "failed": failed, "seconds": seconds, "peak_mb": peak, "store_mb": size / 2**20}))
+    found = {"cases": summary.cases, "failed": summary.failed, "seconds": seconds}
+    print(json.dumps({**found, "peak_mb": peak, "store_mb": size / 2**20}))
 
 
 def main() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ragtriage import RULES, ConfigError
-from ragtriage.cli.judging_options import JudgeFlags, choice_from
-from ragtriage.cli.options import criteria_from, settings_from
+from ragtriage.cli.judge_flags import JudgeFlags, judge_config, settings_from
+from ragtriage.cli.metric_flags import evaluation_config
 from ragtriage.config import Settings, find_settings, named_numbers, read_settings
 from ragtriage.judges.config import JudgeConfig
 from ragtriage.judges.llm.options import LLMOptions, Price
@@ -139,7 +139,7 @@ def test_a_wrong_header_is_told_without_its_value(tmp_path: Path) -> None:
 
 
 def choice(settings: Settings, **flags: Any) -> JudgeConfig:
-    return choice_from(JudgeFlags(**flags), settings)
+    return judge_config(JudgeFlags(**flags), settings)
 
 
 def test_flags_about_judges_come_before_the_file(tmp_path: Path) -> None:
@@ -209,14 +209,14 @@ def test_flags_come_before_the_file_and_the_file_before_the_defaults(tmp_path: P
     assert settings.thresholds["groundedness"] == 0.95
     assert settings.thresholds["source_precision"] == 0.3
     assert settings.thresholds["self_distinctness"] == 0.75
-    assert [m.name for m in criteria_from(settings, None).metrics] == ["groundedness"]
-    assert [m.name for m in criteria_from(settings, "source_precision").metrics] == ["source_precision"]
+    assert [m.name for m in evaluation_config(settings, None).metrics] == ["groundedness"]
+    assert [m.name for m in evaluation_config(settings, "source_precision").metrics] == ["source_precision"]
 
 
 @pytest.mark.parametrize("given", [",", "", " , "])
 def test_a_flag_that_names_no_metric_is_refused(given: str) -> None:
     with pytest.raises(ConfigError, match="names no metric"):
-        criteria_from(find_settings(Path("/nonexistent")), given)
+        evaluation_config(find_settings(Path("/nonexistent")), given)
 
 
 def test_a_variant_may_have_a_threshold() -> None:

@@ -25,12 +25,12 @@ from natural import Columns, counted, fused, natural_rows, of
 from packed import Packed
 
 from ragtriage import text as decompose
-from ragtriage.judges.embedded.attribution import bare
+from ragtriage.judges.embedded.attribution import without_attribution
 from ragtriage.judges.embedded.contradictions import contradicting
 from ragtriage.judges.embedded.fitted_models import PIECEWISE, Model, fused_inputs
 from ragtriage.judges.embedded.readings import read, read_sentence
-from ragtriage.judges.embedded.unsupported_names import foreign_names
-from ragtriage.judges.embedded.unsupported_numbers import foreign_numbers
+from ragtriage.judges.embedded.unsupported_names import unsupported_names
+from ragtriage.judges.embedded.unsupported_numbers import unsupported_numbers
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
 import agreement
@@ -75,7 +75,7 @@ def applied(fusion: dict[str, Any], odds: np.ndarray, logits: np.ndarray) -> np.
 
 
 def never_yes(row: Mapping[str, Any]) -> bool:
-    """Whether a detail of a claim is foreign or contradicted, so that the judge doesn't say yes."""
+    """Whether a detail of a claim is unsupported or contradicted, so that the judge doesn't say yes."""
     texts = [source if isinstance(source, str) else source["text"] for source in row["sources"]]
     readings = [read(text) for text in texts]
     sentences = [sentence for reading in readings for sentence in reading.sentences]
@@ -83,10 +83,10 @@ def never_yes(row: Mapping[str, Any]) -> bool:
     claims = [part.text for part in decompose.split_claims(row["claim"]) if not part.remark] or [row["claim"]]
     beside = (*texts, row.get("query") or "")
     return any(
-        foreign_numbers(one.text, (), beside)
-        or foreign_names(one, sentences, known, beside)
+        unsupported_numbers(one.text, (), beside)
+        or unsupported_names(one, sentences, known, beside)
         or contradicting(one, sentences)
-        for one in map(read_sentence, map(bare, claims))
+        for one in map(read_sentence, map(without_attribution, claims))
     )
 
 

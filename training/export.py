@@ -20,8 +20,8 @@ import onnxruntime
 import torch
 from transformers import AutoModel
 
+from ragtriage.judges.embedded.encoder import MODEL
 from ragtriage.judges.embedded.matcher import LENGTH, pair_pieces
-from ragtriage.judges.embedded.onnx_session import MODEL
 from ragtriage.judges.embedded.wordpiece import WordPieces
 
 CHECK = (

@@ -34,10 +34,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 from sklearn.neural_network import MLPClassifier
 
-from ragtriage.judges.embedded.features import NAMES
+from ragtriage.judges.embedded.encoder import MODEL
+from ragtriage.judges.embedded.features import columns
 from ragtriage.judges.embedded.fitted_models import PIECEWISE, fused_inputs
 from ragtriage.judges.embedded.matcher import HEADS, Matcher, head_of
-from ragtriage.judges.embedded.onnx_session import MODEL
 from ragtriage.judges.embedded.wordpiece import WordPieces
 
 UNSUPPORTED = 0.1
@@ -227,15 +227,16 @@ def main() -> None:
         tasks[task], fusion, scores[task] = fitted(task, some)
         if fusion:
             fusions[task] = fusion
-    cuts = {"repeats": REPEATS, "sure": SURE, "unsure": UNSURE}
-    args.out.write_text(json.dumps({"tasks": tasks, "fusion": fusions, "cuts": cuts}) + "\n", encoding="utf-8")
+    thresholds = {"repeats": REPEATS, "sure": SURE, "unsure": UNSURE}
+    written = {"tasks": tasks, "fusion": fusions, "thresholds": thresholds}
+    args.out.write_text(json.dumps(written) + "\n", encoding="utf-8")
     (args.work / "runs" / args.run / "scores.pkl").write_bytes(pickle.dumps(scores))
     print(f"\nwrote {args.out} ({args.out.stat().st_size / 1e3:.0f} kB)")
 
 
 def similar_model() -> dict[str, Any]:
     """The coefficients of `similar`, which are set by hand."""
-    names = NAMES["similar"]
+    names = columns("similar")
     weights = [[SIMILAR.get(name, 0.0)] for name in names]
     return {"mean": [0.0] * len(names), "scale": [1.0] * len(names), "layers": [[weights, [-SIMILAR_AT]]]}
 
@@ -256,7 +257,7 @@ def fit_model(task: str, rows: Columns) -> tuple[dict[str, Any], np.ndarray]:
     out[seen] = crossed + shift
     if not seen.all():
         out[~seen] = logit(applied(model, np.stack(list(rows["x"][~seen]))))
-    return {"columns": NAMES[task], **model}, out
+    return {"columns": columns(task), **model}, out
 
 
 def fit_fusion(task: str, rows: Columns) -> tuple[dict[str, Any], np.ndarray]:

@@ -14,8 +14,7 @@ from rows import REORDERED, SHORT, plain
 from splits import GROUPS, split_of
 
 from ragtriage.judges.embedded.fitted_models import PIECEWISE
-from ragtriage.judges.embedded.matcher import HEADS, Matcher, head_of
-from ragtriage.judges.embedded.matcher_pairs import parts
+from ragtriage.judges.embedded.matcher import HEADS, Matcher, head_of, parts
 
 KEPT = ("kind", "x", "label", "group", "domain", "question", "split", "logits")
 """What is needed of a row."""

@@ -12,8 +12,8 @@ import numpy as np
 from rows import REORDERED
 from splits import AKIN, WHOLE, split_of
 
+from ragtriage.judges.embedded.encoder import MODEL
 from ragtriage.judges.embedded.matcher import HEADS, head_of, pair_pieces
-from ragtriage.judges.embedded.onnx_session import MODEL
 from ragtriage.judges.embedded.wordpiece import WordPieces
 
 UNASKED = -1

@@ -32,8 +32,8 @@ from rows import (
 from splits import GROUPS, PUBLIC
 
 from ragtriage.judges.embedded.encoder import Encoder
-from ragtriage.judges.embedded.scorer import Measurer
-from ragtriage.judges.embedded.text_memory import Library
+from ragtriage.judges.embedded.evidence import CachedReader
+from ragtriage.judges.embedded.featurizer import Featurizer
 
 AUTHORED = Path(__file__).parent / "authored"
 TURN = 400
@@ -57,7 +57,7 @@ def sets(train: Path, agreement: Path) -> Iterator[tuple[str, Iterable[Row]]]:
         yield f"public-{name.replace('/', '-')}", public_rows(train, name, most, kept)
 
 
-def measured(rows: Iterable[Row], measurer: Measurer) -> dict[str, list[Any]]:
+def measured(rows: Iterable[Row], featurizer: Featurizer) -> dict[str, list[Any]]:
     """Columns of `FIELDS`, one line an alternative of a question."""
     out: dict[str, list[Any]] = {field: [] for field in FIELDS}
     turn: list[Row] = []
@@ -66,10 +66,10 @@ def measured(rows: Iterable[Row], measurer: Measurer) -> dict[str, list[Any]]:
 
     def flush() -> None:
         nonlocal number
-        measurer.prepare([row.question for row in turn])
+        featurizer.prepare([row.question for row in turn])
         for row in turn:
             try:
-                one = measurer.measure(row.question)
+                one = featurizer.measure(row.question)
             except ValueError as error:
                 print(f"left out: {error}: {row.question.subject[:60]!r}")
                 continue
@@ -97,14 +97,14 @@ def main() -> None:
     parser.add_argument("train", type=Path)
     parser.add_argument("agreement", type=Path)
     args = parser.parse_args()
-    measurer = Measurer(Library(Encoder()))
+    featurizer = Featurizer(CachedReader(Encoder()))
     (args.work / "rows").mkdir(parents=True, exist_ok=True)
     for name, rows in sets(args.train, args.agreement):
         target = args.work / "rows" / f"{name}.pkl"
         if target.exists():
             continue
         started = time.perf_counter()
-        found = measured(rows, measurer)
+        found = measured(rows, featurizer)
         part = target.with_suffix(".part")
         part.write_bytes(pickle.dumps(found))
         part.replace(target)

@@ -120,7 +120,7 @@ class Wording:
         return odds / odds.sum(axis=1, keepdims=True)
 
     def write(self, path: Path) -> None:
-        """As `remark_wording` reads it."""
+        """As `remark_model` reads it."""
         lines = [(BIAS, *self.bias), *zip(self.runs, *self.weights, strict=True)]
         path.write_text("".join(f"{run}\t{lack:.2f}\t{other:.2f}\n" for run, lack, other in lines), encoding="utf-8")
 

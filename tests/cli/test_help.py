@@ -14,6 +14,8 @@ import typer
 
 from ragtriage import __version__
 from ragtriage.cli.app import COMMANDS
+from ragtriage.cli.flags import TABLES
+from ragtriage.testset.generation.phrasing import NAMES
 
 EXPECTED = ["evaluate", "collect", "plan", "demo", "report", "show", "export", "runs", "testset", "judge", "trust"]
 
@@ -68,3 +70,23 @@ def test_wrong_usage_exits_with_2_and_says_what_to_do(command, args: tuple[str, 
 
     assert said.code == 2
     assert "Usage:" in said.err + said.out
+
+
+def test_every_text_in_the_table_of_flags_is_used() -> None:
+    shown: dict[str, set[str]] = {}
+    for name, (module, _) in COMMANDS.items():
+        found = getattr(import_module(f"ragtriage.cli.{module}"), name)
+        if isinstance(found, typer.Typer):
+            for one in found.registered_commands:
+                assert one.callback
+                shown[f"{name} {one.name}"] = {*inspect.signature(one.callback).parameters}
+        else:
+            shown[name] = {*inspect.signature(found).parameters}
+
+    for place, texts in TABLES.items():
+        of = [flags for name, flags in shown.items() if place in {name, name.partition(" ")[0], "shared"}]
+        assert {text for text in texts if not any(text in flags for flags in of)} == set(), place
+
+
+def test_the_help_lists_all_linguistic_criteria() -> None:
+    assert ", ".join(NAMES) in TABLES["testset phrase"]["criteria"]

@@ -19,25 +19,30 @@ from cli_rows import row, written
 from ragtriage import Component, FakeJudge, JudgeError, Verdict, metrics_named, open_cases, open_store, thresholds_with
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
-from ragtriage.runs.execute import FileRun, Selection
-from ragtriage.runs.tally import Assessment, Criteria
+from ragtriage.runs.config import EvaluationConfig
+from ragtriage.runs.events import CaseDone, Event, RunResumed, RunStarted
+from ragtriage.runs.execute import evaluate_file
+from ragtriage.runs.selection import ALL_ROWS, RowSelection
 
 ROWS = 300
-ALL = Selection()
-CRITERIA = Criteria(metrics_named(["groundedness"]), thresholds_with({}), ())
+CONFIG = EvaluationConfig(metrics_named(["groundedness"]), thresholds_with({}), ())
 
 CHILD = """
 import sys
-from test_interruptions import CRITERIA, agreeable
+from test_interruptions import CONFIG, agreeable
 from ragtriage import FakeJudge, open_cases, open_store
-from ragtriage.runs.tally import Assessment
-from ragtriage.runs.execute import FileRun, Selection
+from ragtriage.runs.events import CaseDone, RunResumed, RunStarted
+from ragtriage.runs.execute import evaluate_file
+
+def follow(event):
+    if isinstance(event, RunStarted | RunResumed):
+        print(event, flush=True)
+    if isinstance(event, CaseDone):
+        print(event.record.case.id, flush=True)
+
 judge = FakeJudge(agreeable, delay=0.01)
-cases = open_cases(sys.argv[1])
-with open_store(sys.argv[2]) as store, FileRun(cases, judge, store, CRITERIA, Selection(), "rows") as run:
-    print(run.announcement, flush=True)
-    for record in run.records(Assessment(CRITERIA)):
-        print(record.case.id, flush=True)
+with open_store(sys.argv[2]) as store:
+    evaluate_file(open_cases(sys.argv[1]), judge, store, CONFIG, name="rows", notify=follow)
 """
 
 
@@ -49,7 +54,7 @@ def agreeable(question: Question) -> Answer:
 
 def cut_off(path: Path, store: Path, after: int, number: signal.Signals) -> str:
     """Evaluate in a process of its own, which gets the signal when so many records have come out."""
-    here = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    here = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
     start = [sys.executable, "-c", CHILD, str(path), str(store)]
     with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=here, text=True) as child:
         assert child.stdout
@@ -62,16 +67,15 @@ def cut_off(path: Path, store: Path, after: int, number: signal.Signals) -> str:
     return announcement
 
 
-def evaluated(path: Path, store: Path, judge: FakeJudge, selection: Selection = ALL) -> tuple[str, list[str]]:
+def evaluated(path: Path, store: Path, judge: FakeJudge, selection: RowSelection = ALL_ROWS) -> tuple[str, list[str]]:
     """What was announced, and the cases that were evaluated now."""
-    with (
-        open_store(store) as opened,
-        FileRun(open_cases(path), judge, opened, CRITERIA, selection, "rows") as run,
-    ):
-        assessment = Assessment(CRITERIA)
-        records = [record.case.id for record in run.records(assessment)]
-        assert assessment.summary().cases == run.survey.selected
-        return run.announcement, records
+    events: list[Event] = []
+    with open_store(store) as opened:
+        cases = open_cases(path)
+        result = evaluate_file(cases, judge, opened, CONFIG, selection=selection, name="rows", notify=events.append)
+        assert result.first.tally.summary().cases == result.first.rows.selected
+    (start,) = (str(event) for event in events if isinstance(event, RunStarted | RunResumed))
+    return start, [event.record.case.id for event in events if isinstance(event, CaseDone)]
 
 
 def test_after_a_kill_the_same_command_goes_on_where_it_stopped(tmp_path: Path) -> None:
@@ -156,9 +160,9 @@ def test_failed_cases_are_asked_again_by_the_next_run(tmp_path: Path) -> None:
 def test_a_sample_does_not_depend_on_the_order_of_the_rows(tmp_path: Path, seed: int) -> None:
     rows = [row(i) for i in range(50)]
     path = written(tmp_path / "rows.jsonl", rows)
-    _, one = evaluated(path, tmp_path / "one", FakeJudge(agreeable), Selection(sample=10, seed=seed))
+    _, one = evaluated(path, tmp_path / "one", FakeJudge(agreeable), RowSelection(sample=10, seed=seed))
     written(path, rows[::-1])
-    _, other = evaluated(path, tmp_path / "other", FakeJudge(agreeable), Selection(sample=10, seed=seed))
+    _, other = evaluated(path, tmp_path / "other", FakeJudge(agreeable), RowSelection(sample=10, seed=seed))
 
     assert len(one) == 10
     assert set(one) == set(other)

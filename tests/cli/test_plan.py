@@ -13,19 +13,20 @@ from cli_rows import row, written
 from rich.console import Console
 
 from ragtriage import Component, FakeJudge, InputError, Verdict, metrics_named, open_cases, open_store, thresholds_with
-from ragtriage.cli.plan import planned
 from ragtriage.core.errors import Stopped
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
 from ragtriage.evaluation.estimate import EvaluationEstimate
 from ragtriage.judges.protocol import Estimate
+from ragtriage.judges.wrappers import Cached
 from ragtriage.report.plan_document import between, duration, money, plan_document
 from ragtriage.report.terminal import print_document
-from ragtriage.runs.execute import FileRun, Selection
-from ragtriage.runs.tally import Assessment, Criteria
+from ragtriage.runs.config import EvaluationConfig
+from ragtriage.runs.estimate import estimate_file
+from ragtriage.runs.execute import evaluate_file
 
 LEAN = ("--metrics", "self_distinctness")
-CRITERIA = Criteria(metrics_named(["groundedness", "response_precision"]), thresholds_with({}), ())
+CONFIG = EvaluationConfig(metrics_named(["groundedness", "response_precision"]), thresholds_with({}), ())
 MODEL = ("--judge", "openai:some-model", "--base-url", "http://127.0.0.1:9/v1")
 """Nothing listens there."""
 
@@ -156,8 +157,10 @@ def test_no_usable_row_is_an_error_of_the_input(tmp_path: Path) -> None:
     cases = open_cases(str(written(tmp_path / "rows.jsonl", [row(0)])))
     written(tmp_path / "rows.jsonl", [row(0, question=3)])
 
+    _, counts = estimate_file(cases, FakeJudge({}), CONFIG)
+
     with pytest.raises(InputError, match="rows: none of its 1 rows can be used; the first: "):
-        planned(cases, FakeJudge({}), CRITERIA, Selection(), "rows")
+        counts.require_some("rows")
 
 
 def test_the_rest_of_a_run_that_stopped_is_what_is_asked_when_it_goes_on(tmp_path: Path, rows: Path) -> None:
@@ -169,17 +172,16 @@ def test_the_rest_of_a_run_that_stopped_is_what_is_asked_when_it_goes_on(tmp_pat
 
     cases = open_cases(str(rows))
     with open_store(tmp_path / "store") as store:
-        with FileRun(cases, Limited(agreeable), store, CRITERIA, Selection(), "rows") as run:
-            with pytest.raises(Stopped):
-                list(run.records(Assessment(CRITERIA)))
-            rest, survey = planned(cases, run.judge, CRITERIA, Selection(), "rows", memory=store.answers())
+        stopped = evaluate_file(cases, Limited(agreeable), store, CONFIG, name="rows").first
+        judge = Cached(FakeJudge(agreeable), store.answers())
+        rest, counts = estimate_file(cases, judge, CONFIG, memory=store.answers())
         whole = FakeJudge(agreeable)
-        with FileRun(cases, whole, store, CRITERIA, Selection(), "rows") as run:
-            list(run.records(Assessment(CRITERIA)))
-            nothing, _ = planned(cases, run.judge, CRITERIA, Selection(), "rows", memory=store.answers())
+        evaluate_file(cases, whole, store, CONFIG, name="rows")
+        nothing, _ = estimate_file(cases, judge, CONFIG, memory=store.answers())
 
+    assert stopped.stopped == "enough"
     assert 0 < len(whole.asked) < 16
-    assert (survey.selected, rest.least, rest.most) == (4, rest.most, whole.estimate(whole.asked))
+    assert (counts.selected, rest.least, rest.most) == (4, rest.most, whole.estimate(whole.asked))
     assert between(rest) == f"{len(whole.asked)} requests"
     assert between(nothing) == "no request"
 

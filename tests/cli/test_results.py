@@ -15,8 +15,8 @@ from ragtriage import Case, Component, FakeJudge, Source, Verdict, open_cases, o
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
 from ragtriage.metrics import THELMA
-from ragtriage.runs.execute import FileRun, Selection
-from ragtriage.runs.tally import Assessment, Criteria
+from ragtriage.runs.config import EvaluationConfig
+from ragtriage.runs.execute import evaluate_file
 
 NAMES = [m.name for m in THELMA]
 
@@ -37,12 +37,9 @@ def stored(tmp_path: Path) -> str:
     """A store with one run of four rows, the last of them without a response."""
     odd = {"amount": 1.5, "nested": {"a": [1]}, "a,b": 'x "quoted", ü'}
     path = written(tmp_path / "rows.jsonl", [row(0), row(1, **odd), row(2), row(3, answer=None)])
-    criteria = Criteria(THELMA, thresholds_with({}))
-    with (
-        open_store(tmp_path / "store") as store,
-        FileRun(open_cases(path), FakeJudge(answer), store, criteria, Selection(), "rows.jsonl") as run,
-    ):
-        list(run.records(Assessment(criteria)))
+    config = EvaluationConfig(THELMA, thresholds_with({}))
+    with open_store(tmp_path / "store") as store:
+        evaluate_file(open_cases(path), FakeJudge(answer), store, config, name="rows.jsonl")
     return str(tmp_path / "store")
 
 
@@ -170,14 +167,11 @@ def test_without_a_store_every_reading_command_says_so_and_makes_none(command, a
 
 
 def test_a_case_needs_no_plain_id_to_be_shown(command, tmp_path: Path) -> None:
-    criteria = Criteria(THELMA, thresholds_with({}))
+    config = EvaluationConfig(THELMA, thresholds_with({}))
     case = Case("a b/ü [red]", "What?", (Source("x"),), "Ticket 1 is [bold]x[/bold].")
     path = written(tmp_path / "rows.jsonl", [row(0, id=case.id, answer=case.response)])
-    with (
-        open_store(tmp_path / "store") as store,
-        FileRun(open_cases(path), FakeJudge(answer), store, criteria, Selection(), "[x].jsonl") as run,
-    ):
-        list(run.records(Assessment(criteria)))
+    with open_store(tmp_path / "store") as store:
+        evaluate_file(open_cases(path), FakeJudge(answer), store, config, name="[x].jsonl")
 
     assert "'a b/ü [red]'" in command("show", "--store", tmp_path / "store").out
     assert "[bold]x[/bold]" in command("show", "last", case.id, "--store", tmp_path / "store").out

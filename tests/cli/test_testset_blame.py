@@ -152,7 +152,7 @@ def test_the_database_s_row_is_given_where_that_is_asked_for(command) -> None:
         (["--given", "gold"], "name the application with --app"),
         (["--second-run", "x.jsonl"], "name the application with --app"),
         (["--app-timeout", "3"], "name one with --app"),
-        (["--app", "app.py:answer", "--given", "all"], "use sibling or gold"),
+        (["--app", "app.py:answer", "--given", "all"], "--given all: use sibling or gold"),
         (["--corpus", "nowhere"], "nowhere"),
         (["--corpus", "app.py"], "holds no document"),
         (["--run", "7"], "run"),

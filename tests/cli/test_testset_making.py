@@ -246,7 +246,7 @@ def test_a_template_written_by_hand_is_filled(command, url):
         (("fill", "{url}", "nowhere"), "nowhere/schema.yaml"),
         (("build", "{url}", "--several", "most"), "--several most: use drop or list"),
         (("build", "{url}", "--criteria", "rude"), "no criterion 'rude'"),
-        (("build", "{url}", "--quota", "book"), "--quota book: write it as in"),
+        (("build", "{url}", "--quota", "book"), "--quota 'book': write it as NAME=NUMBER"),
         (("build", "nowhere.sqlite"), "no such database file"),
         (("sample", "nowhere"), "nowhere/schema.yaml"),
     ],

@@ -17,8 +17,8 @@ from ragtriage.core.errors import StoreError
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
 from ragtriage.metrics import metrics_named
-from ragtriage.runs.execute import FileRun, Selection
-from ragtriage.runs.tally import Assessment, Criteria
+from ragtriage.runs.config import EvaluationConfig
+from ragtriage.runs.execute import evaluate_file
 from ragtriage.store import RunIdentity
 
 CASES = 60
@@ -43,13 +43,10 @@ def labelled(tmp_path: Path) -> Callable[..., Path]:
         for i in range(CASES)
     ]
     rows.write_text("".join(json.dumps(row) + "\n" for row in texts), encoding="utf-8")
-    criteria = Criteria(metrics_named(["groundedness", "answer_f1", "response_precision"]), thresholds_with({}))
+    config = EvaluationConfig(metrics_named(["groundedness", "answer_f1", "response_precision"]), thresholds_with({}))
     judge = FakeJudge(answer, name="embedded")
-    with (
-        open_store(tmp_path / ".ragtriage") as store,
-        FileRun(open_cases(rows), judge, store, criteria, Selection(), "rows.jsonl") as run,
-    ):
-        list(run.records(Assessment(criteria)))
+    with open_store(tmp_path / ".ragtriage") as store:
+        evaluate_file(open_cases(rows), judge, store, config, name="rows.jsonl")
 
     def write(change: Callable[[dict[str, Any]], dict[str, Any] | None] = lambda row: row) -> Path:
         found = []
@@ -226,4 +223,4 @@ def test_a_run_that_is_not_finished_keeps_nothing(tmp_path: Path) -> None:
         store.begin(identity, input="rows.jsonl", rows=1, judge="embedded")
 
         with pytest.raises(StoreError, match="run 1 isn't finished"):
-            store.keep_beside(1, "corrections", {})
+            store.add_to_configuration(1, "corrections", {})

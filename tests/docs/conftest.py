@@ -10,8 +10,8 @@ from ragtriage import FakeJudge, Verdict, open_cases, open_store, thresholds_wit
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer, Component
 from ragtriage.metrics import THELMA
-from ragtriage.runs.execute import FileRun, Selection
-from ragtriage.runs.tally import Assessment, Criteria
+from ragtriage.runs.config import EvaluationConfig
+from ragtriage.runs.execute import evaluate_file
 
 DOCS = Path(__file__).parents[2] / "docs"
 QUICKSTART = DOCS / "quickstart.md"
@@ -38,11 +38,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     rows = jsonl(QUICKSTART)
     Path("answers.jsonl").write_text(rows, encoding="utf-8")
     Path("rows.jsonl").write_text(jsonl(DOCS / "testsets.md"), encoding="utf-8")
-    criteria = Criteria(THELMA, thresholds_with({}))
+    config = EvaluationConfig(THELMA, thresholds_with({}))
     with open_store() as store:
-        selection = Selection()
-        with FileRun(
-            open_cases("answers.jsonl"), FakeJudge(answer), store, criteria, selection, "answers.jsonl"
-        ) as run:
-            assert len(list(run.records(Assessment(criteria)))) == len(rows.splitlines())
+        result = evaluate_file(open_cases("answers.jsonl"), FakeJudge(answer), store, config)
+        assert result.first.tally.summary().cases == len(rows.splitlines())
     return tmp_path

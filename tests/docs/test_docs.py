@@ -16,8 +16,9 @@ import pytest
 import quickstart_output
 
 import ragtriage
-from ragtriage.cli import app, exits
+from ragtriage.cli import app
 from ragtriage.cli.app import COMMANDS
+from ragtriage.cli.console import ExitCode
 from ragtriage.config import Settings, read_settings
 from ragtriage.core.options import WINDOW
 from ragtriage.core.statistics import RESAMPLES
@@ -162,7 +163,7 @@ def test_help_in_the_docs_is_the_help() -> None:
 
 
 def test_every_exit_code_is_explained() -> None:
-    codes = [value for name, value in vars(exits).items() if name.isupper()]
+    codes = [code.value for code in ExitCode]
 
     assert [row[0] for row in rows(text("commands.md").split("## evaluate")[0])[2:]] == ["0", *map(str, sorted(codes))]
 

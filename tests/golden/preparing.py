@@ -13,8 +13,8 @@ from ragtriage import Component, FakeJudge, Verdict, open_cases, open_store, thr
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
 from ragtriage.metrics import metrics_named
-from ragtriage.runs.execute import FileRun, Selection
-from ragtriage.runs.tally import Assessment, Criteria
+from ragtriage.runs.config import EvaluationConfig
+from ragtriage.runs.execute import evaluate_file
 
 
 def _parts(question: Question) -> Answer:
@@ -38,13 +38,10 @@ def _drawn(question: Question) -> Answer:
 def _stored(rows: list[dict[str, object]], names: list[str]) -> None:
     """A run by the fake judge in the default store."""
     path = written(Path("rows.jsonl"), rows)
-    criteria = Criteria(metrics_named(names), thresholds_with({}))
+    config = EvaluationConfig(metrics_named(names), thresholds_with({}))
     judge = FakeJudge(_drawn, name="embedded")
-    with (
-        open_store(Path(".ragtriage")) as store,
-        FileRun(open_cases(path), judge, store, criteria, Selection(), "rows.jsonl") as run,
-    ):
-        list(run.records(Assessment(criteria)))
+    with open_store(Path(".ragtriage")) as store:
+        evaluate_file(open_cases(path), judge, store, config, name="rows.jsonl")
 
 
 def fake_judge() -> None:

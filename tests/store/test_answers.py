@@ -75,7 +75,7 @@ def writes_of(store) -> list[int]:
         if "INSERT INTO answers" in statement:
             rows.append(len(parameters))
 
-    event.listen(store._engine, "before_cursor_execute", seen)
+    event.listen(store._database.engine, "before_cursor_execute", seen)
     return rows
 
 
@@ -91,7 +91,7 @@ def test_they_stay_one_transaction_when_nothing_was_kept_for_a_while(store):
     def passes():
         hour[0] += 3600.0
 
-    memory = StoredAnswers(store._engine, store.where, clock=lambda: hour[0])
+    memory = StoredAnswers(store._database, clock=lambda: hour[0])
     asyncio.run(gathered(Cached(ByRequests(passes), memory, durable=True), asked(8)))
     assert writes == [4, 4]
 

@@ -15,7 +15,7 @@ from ragtriage.core.errors import StoreError
 from ragtriage.core.questions import declines
 from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.wrappers import Keys, Remembered
-from ragtriage.store import Store, connection, open_store
+from ragtriage.store import Store, database, open_store
 
 CASES = [case(i) for i in range(10)]
 
@@ -35,11 +35,11 @@ def limited(store: Store, pages: int | None) -> None:
     def limit(dbapi, _record=None, _proxy=None):
         dbapi.execute(f"PRAGMA max_page_count={pages or 1_000_000_000}")
 
-    event.listen(store._engine, "checkout", limit)
+    event.listen(store._database.engine, "checkout", limit)
 
 
 def pages_of(store: Store) -> int:
-    with store._engine.connect() as opened:
+    with store._database.engine.connect() as opened:
         return opened.exec_driver_sql("PRAGMA page_count").scalar_one()
 
 
@@ -108,7 +108,7 @@ def read_only(tmp_path):
         for record in evaluated(run.todo(CASES)):
             run.keep(record)
         run.finish()
-    return Store(connection.connect(connection.place(tmp_path), create=False, fixed=True), str(tmp_path))
+    return Store(database.open_database(database.store_address(tmp_path), create=False, read_only=True))
 
 
 def test_a_read_only_store_can_be_read(read_only):
@@ -152,8 +152,8 @@ def test_somebody_elses_database_is_left_alone(tmp_path):
 
 def test_a_locked_store_is_waited_for_and_then_named(tmp_path):
     open_store(tmp_path).close()
-    place = connection.place(tmp_path)
-    with Store(connection.connect(place, create=False, wait=0.1), place) as store:
+    place = database.store_address(tmp_path)
+    with Store(database.open_database(place, create=False, timeout=0.1)) as store:
         other = sqlite3.connect(place, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match="was locked by another program for too long"):
@@ -199,7 +199,7 @@ def test_where_the_store_is(tmp_path, monkeypatch):
 
 def test_nothing_of_a_database_driver_comes_through(tmp_path):
     with open_store(tmp_path) as store:
-        with store._engine.begin() as opened:
+        with store._database.engine.begin() as opened:
             opened.exec_driver_sql("drop table rejected")
         with pytest.raises(StoreError, match="failed: no such table: rejected"):
             store.runs()
@@ -209,11 +209,11 @@ def test_nothing_of_a_database_driver_comes_through(tmp_path):
 def test_errors_of_the_file_system_are_told_too(number):
     with (
         pytest.raises(StoreError, match=r"the (disk of the )?store /here"),
-        connection.speaking("/here"),
+        database.store_errors("/here"),
     ):
         raise OSError(number, os.strerror(number))
 
 
 def test_other_errors_of_the_driver_are_told_in_a_line():
-    with pytest.raises(StoreError, match=r"^the store x failed: something$"), connection.speaking("x"):
+    with pytest.raises(StoreError, match=r"^the store x failed: something$"), database.store_errors("x"):
         raise SQLAlchemyError("something\nelse")

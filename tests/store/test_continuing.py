@@ -19,7 +19,7 @@ from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics import THELMA
 from ragtriage.store import Store, open_store
-from ragtriage.store.lease import STALE, Heart, Lease, LeaseLostError
+from ragtriage.store.lease import STALE, Heartbeat, Lease, LeaseLostError
 
 CASES = [case(i) for i in range(150)]
 
@@ -35,7 +35,7 @@ def begun(store: Store, cases=CASES):
 
 
 def surveyed(store, cases, file="a.jsonl"):
-    survey = store.survey(file)
+    survey = store.scan(file)
     for one in cases:
         survey.add(one)
     return survey
@@ -237,7 +237,7 @@ def test_a_dead_process_of_this_host_is_replaced_at_once(store):
 
 def test_a_heart_beats_until_it_is_stopped_and_tells_of_an_error():
     beats: list[float] = []
-    heart = Heart(lambda: beats.append(time.monotonic()), seconds=0.01)
+    heart = Heartbeat(lambda: beats.append(time.monotonic()), seconds=0.01)
     while len(beats) < 3:
         time.sleep(0.01)
     heart.check()
@@ -251,7 +251,7 @@ def test_a_heart_beats_until_it_is_stopped_and_tells_of_an_error():
     def disturbed() -> None:
         raise errors.pop()
 
-    heart = Heart(disturbed, seconds=0.01)
+    heart = Heartbeat(disturbed, seconds=0.01)
     while errors:
         heart.check()
         time.sleep(0.01)

@@ -7,7 +7,7 @@ from sqlalchemy import event
 
 from ragtriage.core.errors import StoreError
 from ragtriage.store import open_store
-from ragtriage.store.tickets import TOGETHER
+from ragtriage.store.database import IN_ONE_STATEMENT
 
 
 def key(i: int) -> bytes:
@@ -36,7 +36,7 @@ def test_what_was_put_again_is_replaced_and_what_was_dropped_is_gone(store):
 
 def test_nothing_is_asked_of_the_database_for_nothing(store):
     statements = []
-    event.listen(store._engine, "before_cursor_execute", lambda *told: statements.append(told[2]))
+    event.listen(store._database.engine, "before_cursor_execute", lambda *told: statements.append(told[2]))
     tickets = store.tickets()
     tickets.put({})
     tickets.drop([])
@@ -45,7 +45,7 @@ def test_nothing_is_asked_of_the_database_for_nothing(store):
 
 
 def test_there_may_be_many(store):
-    many = {key(i): str(i // 10) for i in range(2 * TOGETHER + 3)}
+    many = {key(i): str(i // 10) for i in range(2 * IN_ONE_STATEMENT + 3)}
     tickets = store.tickets()
     tickets.put(many)
     assert tickets.get(list(many)) == many

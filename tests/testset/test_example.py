@@ -20,7 +20,8 @@ from ragtriage.testset.example import write_example
 from ragtriage.testset.example.company import facts_of, make_company
 from ragtriage.testset.example.documents import day, documents_of, money
 from ragtriage.testset.rows import Row
-from ragtriage.testset.values import date_in, number_in
+from ragtriage.text.dates import date_in
+from ragtriage.text.numbers import number_in
 from servers import Said, Server
 
 FOUND = 0.97

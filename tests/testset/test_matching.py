@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from ragtriage.testset.matching import truths_for_judge, typed_match
-from ragtriage.testset.values import date_in, figures, moments, number_in
+from ragtriage.text.dates import date_in, moments
+from ragtriage.text.numbers import figures, number_in
 
 YES, NO, OPEN = "yes", "no", "unknown"
 WHEN, MANY, WHO, LIST = "When was it issued?", "How many tracks are there?", "Who is the agent?", "Who are the clients?"

@@ -7,7 +7,7 @@ import os
 import sys
 
 from ragtriage.cli.app import app
-from ragtriage.cli.exits import INCOMPLETE, USAGE
+from ragtriage.cli.console import ExitCode, tell
 from ragtriage.core.errors import ApplicationError, JudgeError, NotStoredError, RagtriageError, StoreError
 
 CTRL_C = 130
@@ -16,6 +16,8 @@ CTRL_C = 130
 
 def main() -> None:
     """The console script: run the command; an expected error is one sentence on stderr, never a traceback.
+
+    Commands let errors pass: only this function tells them.
 
     Exit codes: 0 all is well; 1 a gate failed; 2 usage or input; 3 incomplete (failures, too many unusable rows, a
     judge or an application that can't work, a store that can't be written, interrupted).
@@ -30,23 +32,23 @@ def main() -> None:
         finally:
             sys.stdout.flush()
     except RagtriageError as error:
-        sys.stderr.write(f"ragtriage: {error}\n")
+        tell(f"ragtriage: {error}")
         later = isinstance(error, StoreError | JudgeError | ApplicationError) and not isinstance(error, NotStoredError)
-        sys.exit(INCOMPLETE if later else USAGE)
+        sys.exit(ExitCode.INCOMPLETE if later else ExitCode.USAGE)
     except (BrokenPipeError, SystemExit) as end:
         # The reader of a pipe (`| head`) has gone: nothing is wrong, and nothing more may be written. Where typer sees
         # it first it exits with 1, which would say that a gate failed.
         if isinstance(end, SystemExit) and end.code == CTRL_C:
-            sys.stderr.write("ragtriage: interrupted: give the same command again\n")
-            sys.exit(INCOMPLETE)
+            tell("ragtriage: interrupted: give the same command again")
+            sys.exit(ExitCode.INCOMPLETE)
         if isinstance(end, SystemExit) and not isinstance(end.__context__, BrokenPipeError):
             raise
         _discard_output()
         sys.exit(0)
     except OSError as error:
-        sys.stderr.write(f"ragtriage: {error.filename or 'the output'} failed: {error.strerror or error}\n")
+        tell(f"ragtriage: {error.filename or 'the output'} failed: {error.strerror or error}")
         _discard_output()
-        sys.exit(INCOMPLETE)
+        sys.exit(ExitCode.INCOMPLETE)
 
 
 def _discard_output() -> None:

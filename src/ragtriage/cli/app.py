@@ -13,14 +13,14 @@ from ragtriage import __version__
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "evaluate": ("evaluate", "Evaluate the answers in FILE, tell which component to repair, and store the run."),
-    "collect": ("collect", "Ask your own application every one of QUESTIONS, and write its answers as cases."),
-    "plan": ("plan", "Tell what evaluating FILE would take: requests, tokens, price and time."),
-    "demo": ("demo", "Evaluate the example cases and say which of their known faults were found."),
+    "collect": ("collect", "Ask your own application all QUESTIONS and write its answers as cases."),
+    "plan": ("plan", "Show what evaluating FILE would take: requests, tokens, price and time."),
+    "demo": ("demo", "Evaluate the example cases and show which of their known faults were found."),
     "report": ("results", "Write a run as one self-contained HTML file."),
     "show": ("results", "Show a run in the terminal: its numbers and worst cases, or one case in full."),
-    "export": ("results", "Write a run as rows for other programs, one row a case."),
+    "export": ("results", "Write a run as rows for other programs, one row per case."),
     "runs": ("results", "List the stored runs, the newest first."),
-    "testset": ("testset", "Test sets whose answers are known: what they reveal of an application."),
+    "testset": ("testset", "Test sets with known answers: what they reveal about an application."),
     "judge": ("judge", "Ask the judge directly, to measure it from outside."),
     "trust": ("trust", "Can the judge be trusted? Measure it on pairs, labels and your own cases."),
 }

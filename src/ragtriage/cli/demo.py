@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from ragtriage.cli.evaluate import evaluate
-from ragtriage.cli.options import Where, place_of
-from ragtriage.cli.results import diagnosed, opened, program, report_path
+from ragtriage.cli.flags import command, store_address
+from ragtriage.cli.results import default_report, open_run, program
 from ragtriage.demo import CASES, known_faults, mark, shares
+from ragtriage.runs.tally import diagnosed
 from ragtriage.store import open_store
 
 
-def demo(
-    *,
-    report: Annotated[Path | None, typer.Option(help="Where the HTML report goes [default: into the store].")] = None,
-    store: Where = None,
-) -> None:
-    """Evaluate the example cases and say which of their known faults were found."""
+@command("demo")
+def demo(*, report: Path | None = None, store: str | None = None) -> None:
+    """Evaluate the example cases and show which of their known faults were found."""
     incomplete: typer.Exit | None = None
     try:
         evaluate(str(CASES), report=report, store=store)
@@ -33,10 +30,10 @@ def demo(
 
 def _compare(store: str | None, report: Path | None) -> None:
     """What is known about the example cases beside what was found; read only now, after everything was judged."""
-    with open_store(place_of(store), create=False) as there:
-        stored, criteria = opened(there, "last", None)
-        written = report or report_path(there, stored)
-        found = ((record.case.id, findings) for record, findings in diagnosed(stored, criteria))
+    with open_store(store_address(store), create=False) as there:
+        stored, config = open_run(there, "last")
+        written = report or default_report(there, stored)
+        found = ((record.case.id, findings) for record, findings in diagnosed(stored, config))
         marked = mark(known_faults(), found)
     named, faults, blamed, sound = shares(marked)
     console = Console()

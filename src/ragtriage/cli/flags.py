@@ -1,40 +1,127 @@
-"""Flags that several commands share: written once, as the fields of a value."""
+"""The flags of every command: types and defaults from its signature, texts and bounds from flags.toml."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
-from dataclasses import fields
-from typing import Any, get_type_hints
+import math
+import os
+import tomllib
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+import typer
+
+from ragtriage.config import Settings, find_settings
+from ragtriage.core.errors import ConfigError
+from ragtriage.store.database import VARIABLE
+
+TABLES = tomllib.loads(Path(__file__).with_name("flags.toml").read_text(encoding="utf-8"))
+"""A command, a group of commands or `shared` → name of a parameter → help text, or a table with it."""
+
+Command = Callable[..., None]
+N = TypeVar("N", int, float)
 
 
-def with_flags(command: Callable[..., None], parameter: str, flags: type[Any]) -> Callable[..., None]:
-    """Give a command a flag for every field of a data class; it gets them as one value.
+def command(name: str) -> Callable[[Command], Command]:
+    """Make a function a command: parameters before the `*` are arguments, those after it are flags.
+
+    A parameter whose type is a data class stands for a flag for each of its fields; the function gets them as one
+    value. A value that isn't one of a `Literal`'s is told in one sentence, without a usage text.
 
     Args:
-        command: what is to have them.
-        parameter: its parameter that gets the value.
-        flags: a data class; each field annotated as typer wants it, with a default.
-
-    Returns:
-        The command as typer is to see it.
+        name: as it is typed, for example "trust test".
     """
-    names = [one.name for one in fields(flags)]
-    hints = get_type_hints(flags, include_extras=True)
-    own = get_type_hints(command, include_extras=True)
-    signature = inspect.signature(command)
-    kept = [p.replace(annotation=own[p.name]) for p in signature.parameters.values() if p.name != parameter]
-    added = [
-        inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
-        for one in fields(flags)
-    ]
+    return functools.partial(_command, name)
 
-    @functools.wraps(command)
+
+def _command(name: str, function: Command) -> Command:
+    hints = get_type_hints(function)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    signature = inspect.signature(function)
+    shown: dict[str, inspect.Parameter] = {}
+    choices: dict[str, tuple[str, ...]] = {}
+    for parameter in signature.parameters.values():
+        if group := groups.get(parameter.name):
+            hints |= get_type_hints(group)
+            shown |= {f.name: parameter.replace(name=f.name, default=f.default) for f in fields(group)}
+        else:
+            shown[parameter.name] = parameter
+    for key, parameter in shown.items():
+        choices[key] = _choices(hints[key])
+        kind: Any = str | None if choices[key] else hints[key]
+        typed: Any = Annotated[kind, _typer_info(name, parameter, hints[key])]
+        shown[key] = parameter.replace(annotation=typed)
+
+    @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> None:
-        given = flags(**{name: kwargs.pop(name) for name in names if name in kwargs})
-        command(*args, **{parameter: given}, **kwargs)
+        for key, known in choices.items():
+            if known and kwargs.get(key) not in {None, *known}:
+                raise ConfigError(f"--{key.replace('_', '-')} {kwargs[key]}: use {_or(known)}")
+        given = {
+            key: group(**{f.name: kwargs.pop(f.name) for f in fields(group) if f.name in kwargs})
+            for key, group in groups.items()
+        }
+        function(*args, **given, **kwargs)
 
-    run.__signature__ = signature.replace(parameters=[*kept, *added])  # type: ignore[attr-defined]  # read by typer
-    run.__annotations__ = {p.name: p.annotation for p in (*kept, *added)}
+    run.__signature__ = signature.replace(parameters=[*shown.values()])  # type: ignore[attr-defined]  # read by typer
+    run.__annotations__ = {p.name: p.annotation for p in shown.values()}
     return run
+
+
+def _typer_info(command: str, parameter: inspect.Parameter, hint: Any) -> Any:
+    """What typer is to know of a parameter beside its type: the nearest entry of flags.toml."""
+    tables = (TABLES.get(place, {}) for place in (command, command.partition(" ")[0], "shared"))
+    found = next(table[parameter.name] for table in tables if parameter.name in table)
+    entry: dict[str, Any] = {"help": found} if isinstance(found, str) else dict(found)
+    if parameter.kind is not parameter.KEYWORD_ONLY:
+        return typer.Argument(**entry)
+    names = entry.pop("names", ["--" + parameter.name.replace("_", "-")] if hint is bool else [])
+    return typer.Option(*names, **entry)
+
+
+def _choices(hint: Any) -> tuple[str, ...]:
+    """The values of `Literal[…]` or `Literal[…] | None`; none for any other type."""
+    return next((get_args(part) for part in (hint, *get_args(hint)) if get_origin(part) is Literal), ())
+
+
+def _or(names: Sequence[str]) -> str:
+    """`a`, `a or b`, `a, b or c`."""
+    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def store_address(store: str | None, settings: Settings | None = None) -> str | None:
+    """Where the store is: by the flag, else the environment (None), else the settings (the nearest if None)."""
+    if store or os.environ.get(VARIABLE):
+        return store
+    return (settings or find_settings(Path.cwd())).store
+
+
+def names_in(given: str | None) -> tuple[str, ...]:
+    """`"a, b"` → its names."""
+    return tuple(name.strip() for name in (given or "").split(",") if name.strip())
+
+
+def pairs(items: Collection[str] | None, flag: str) -> dict[str, str]:
+    """`["query=question"]` → `{"query": "question"}`."""
+    split = [(item, *item.partition("=")) for item in items or ()]
+    for item, name, sign, _ in split:
+        if not sign or not name.strip():
+            raise ConfigError(f"{flag} {item!r}: write it as field=column, for example query=question")
+    return {name.strip(): value.strip() for _, name, _, value in split}
+
+
+def numbers(items: Collection[str] | None, flag: str, example: str, read: Callable[[str], N]) -> dict[str, N]:
+    """`["short=2"]` → `{"short": 2}`; names may contain `=`."""
+    found: dict[str, N] = {}
+    for item in items or ():
+        name, _, value = item.rpartition("=")
+        try:
+            found[name.strip()] = read(value)
+        except ValueError:
+            name = ""
+        if not name.strip() or not math.isfinite(found[name.strip()]):
+            raise ConfigError(f"{flag} {item!r}: write it as NAME=NUMBER, for example {flag} {example}")
+    return found

@@ -6,18 +6,15 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol, TextIO
+
+from ragtriage.cli.console import tell
 
 EVERY = 10.0
 """Seconds between two lines where there is no terminal."""
 
 
-class Advance(Protocol):
-    """Tell that one more case is done."""
-
-    def __call__(self) -> None:
-        """One more."""
-        ...
+Advance = Callable[[], None]
+"""To be called for each case that is done."""
 
 
 @contextmanager
@@ -39,7 +36,7 @@ def progress(
         with _bar(total, done, note, word) as advance:
             yield advance
     else:
-        yield _Lines(total, done, note, unit, sys.stderr)
+        yield _lines(total, done, note, unit)
 
 
 @contextmanager
@@ -68,22 +65,20 @@ def _bar(total: int, done: int, note: Callable[[], str], word: str) -> Iterator[
         yield advance
 
 
-class _Lines:
-    def __init__(self, total: int, done: int, note: Callable[[], str], unit: str, out: TextIO) -> None:
-        self._total, self._done, self._before, self._note, self._out = total, done, done, note, out
-        self._unit = unit
-        self._started = self._last = time.monotonic()
+def _lines(total: int, before: int, note: Callable[[], str], unit: str) -> Advance:
+    done = before
+    started = last = time.monotonic()
 
-    def __call__(self) -> None:
-        self._done += 1
+    def advance() -> None:
+        nonlocal done, last
+        done += 1
         now = time.monotonic()
-        if now - self._last < EVERY:
+        if now - last < EVERY:
             return
-        self._last = now
-        rate = (self._done - self._before) / (now - self._started)
-        left = (self._total - self._done) / rate
-        note = f", {self._note()}" if self._note() else ""
-        self._out.write(
-            f"{self._done} of {self._total} {self._unit}, {rate:.1f} a second, about {left:.0f} s left{note}\n"
-        )
-        self._out.flush()
+        last = now
+        rate = (done - before) / (now - started)
+        further = f", {note()}" if note() else ""
+        tell(f"{done} of {total} {unit}, {rate:.1f} a second, about {(total - done) / rate:.0f} s left{further}")
+        sys.stderr.flush()
+
+    return advance

@@ -6,20 +6,17 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 from rich.console import Console
 
-from ragtriage.cli.exits import INCOMPLETE
-from ragtriage.cli.flags import with_flags
+from ragtriage.cli.console import ExitCode, print_json
+from ragtriage.cli.flags import command, names_in, numbers
 from ragtriage.cli.progress import progress
-from ragtriage.core.errors import ConfigError
 from ragtriage.report.making_document import counted_document, steps_document
 from ragtriage.report.terminal import print_document
 
@@ -28,62 +25,55 @@ if TYPE_CHECKING:
     from ragtriage.testset.generation.database import Database
     from ragtriage.testset.generation.sampling import SamplingPlan
     from ragtriage.testset.generation.true_answers import Policies
-    from ragtriage.testset.generation.value_combinations import Kind
 
 SECONDS = 30.0
-
-Url = Annotated[
-    str, typer.Argument(help="The database: sqlite:///FILE, postgresql://…, duckdb:///FILE, or the path of a file.")
-]
-Folder = Annotated[Path, typer.Argument(help="The folder of the test set's files.")]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
-Again = Annotated[bool, typer.Option("--again", help="Make it anew, also what was edited by hand.")]
-Seconds = Annotated[float, typer.Option(help="The longest that one query may take.", min=0.1)]
-Seed = Annotated[int, typer.Option(help="Of all draws.", min=0)]
-Tables = Annotated[str | None, typer.Option(help="Only these tables, by commas.")]
-Exclude = Annotated[str | None, typer.Option(help="Tables, and columns as table.column, to leave out, by commas.")]
-Aggregates = Annotated[bool, typer.Option("--aggregates", help="Also ask how many there are.")]
-Most = Annotated[int, typer.Option(help="Templates at most; the least useful are left out.", min=1)]
 
 
 @dataclasses.dataclass(frozen=True)
 class FillFlags:
     """How templates are filled and answered."""
 
-    combinations: Annotated[
-        str, typer.Option(help="occurring: values that occur together in the joined rows; product: the blind product.")
-    ] = "occurring"
-    none: Annotated[str, typer.Option(help="Where a query gives no row: drop, or no-answer.")] = "drop"
-    several: Annotated[str, typer.Option(help="Where it gives several rows: drop, or list.")] = "drop"
-    null: Annotated[str, typer.Option(help="Where it gives an empty value: drop, or no-answer.")] = "drop"
+    combinations: Literal["occurring", "product"] = "occurring"
+    none: Literal["drop", "no-answer"] = "drop"
+    several: Literal["drop", "list"] = "drop"
+    null: Literal["drop", "no-answer"] = "drop"
+
+    def policies(self) -> Policies:
+        """As a value."""
+        from ragtriage.testset.generation.true_answers import Policies
+
+        return Policies(self.none, self.several, self.null)
 
 
 @dataclasses.dataclass(frozen=True)
 class PlanFlags:
     """Which questions are taken."""
 
-    size: Annotated[int, typer.Option(help="Questions, at most.", min=1)] = 1_000
-    criterion: Annotated[
-        list[str] | None,
-        typer.Option(help="NAME=COUNT: phrasings of it in every group; may be repeated [default: one of each]."),
-    ] = None
-    max_share: Annotated[float, typer.Option(help="The largest share of the questions for one template.")] = 0.1
-    quota: Annotated[
-        list[str] | None,
-        typer.Option(help="TABLE=SHARE or TEMPLATE=SHARE: the largest share of the groups; may be repeated."),
-    ] = None
-    seed: Seed = 0
+    size: int = 1_000
+    criterion: list[str] | None = None
+    max_share: float = 0.1
+    quota: list[str] | None = None
+    seed: int = 0
+
+    def plan(self) -> SamplingPlan:
+        """As a value."""
+        from ragtriage.testset.generation.sampling import SamplingPlan
+
+        counts = numbers(self.criterion, "--criterion", "short=2", int)
+        quotas = numbers(self.quota, "--quota", "album=0.2", float)
+        return SamplingPlan(self.size, counts, self.max_share, quotas, self.seed)
 
 
+@command("testset schema")
 def schema(
-    url: Url,
+    url: str,
     *,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")] = Path("testset/schema.yaml"),
-    tables: Tables = None,
-    exclude: Exclude = None,
-    seconds: Seconds = SECONDS,
-    again: Again = False,
-    as_json: AsJson = False,
+    out: Path = Path("testset/schema.yaml"),
+    tables: str | None = None,
+    exclude: str | None = None,
+    seconds: float = SECONDS,
+    again: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Write the structure of a database, with the words that a person would use for it, as a file to edit.
 
@@ -92,19 +82,18 @@ def schema(
     from ragtriage.testset.generation.build_steps import make_schema
 
     with _opened(url, seconds) as database:
-        _show([make_schema(database, out, _names(tables), _names(exclude), again=again)], as_json=as_json)
+        _show([make_schema(database, out, names_in(tables), names_in(exclude), again=again)], as_json=as_json)
 
 
+@command("testset templates")
 def templates(
-    schema_file: Annotated[Path, typer.Argument(help="What `testset schema` wrote.")] = Path("testset/schema.yaml"),
+    schema_file: Path = Path("testset/schema.yaml"),
     *,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The file to write [default: templates.yaml beside it].")
-    ] = None,
-    aggregates: Aggregates = False,
-    most: Most = 1_000,
-    again: Again = False,
-    as_json: AsJson = False,
+    out: Path | None = None,
+    aggregates: bool = False,
+    most: int = 1_000,
+    again: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Write query templates for a schema as a file to edit: SQL with placeholders, the most useful first.
 
@@ -116,92 +105,94 @@ def templates(
     _show([make_templates(schema_file, path, aggregates=aggregates, most=most, again=again)], as_json=as_json)
 
 
+@command("testset fill")
 def fill(  # a command's flags are its arguments
-    url: Url,
-    folder: Folder = Path("testset"),
+    url: str,
+    folder: Path = Path("testset"),
     *,
-    filling: FillFlags,
-    per_template: Annotated[int, typer.Option(help="Fillings of one template, at most.", min=1)] = 100,
-    seed: Seed = 0,
-    seconds: Seconds = SECONDS,
-    again: Again = False,
-    as_json: AsJson = False,
+    fill_flags: FillFlags,
+    per_template: int = 100,
+    seed: int = 0,
+    seconds: float = SECONDS,
+    again: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Fill the templates of FOLDER with values that occur together in a database, and have it answer each.
 
-    Writes fillings.jsonl. Interrupted, it goes on where it was. Exit codes: 0; 2 usage or input; 3 incomplete (a
+    Writes fillings.jsonl. After an interruption it continues. Exit codes: 0; 2 usage or input; 3 incomplete (a
     template couldn't be filled).
     """
     from ragtriage.testset.generation.build_steps import make_fillings
     from ragtriage.testset.generation.fillings import FillTerms
 
-    terms = FillTerms(per_template, _kind(filling), _policies(filling), seed)
+    terms = FillTerms(per_template, fill_flags.combinations, fill_flags.policies(), seed)
     with _opened(url, seconds) as database, _filling() as advance:
         step = make_fillings(database, folder, terms, again=again, progress=advance)
     _show([step], as_json=as_json)
 
 
+@command("testset sample")
 def sample(
-    folder: Folder = Path("testset"),
-    *,
-    plan: PlanFlags,
-    again: Again = False,
-    as_json: AsJson = False,
+    folder: Path = Path("testset"), *, plan_flags: PlanFlags, again: bool = False, as_json: bool = False
 ) -> None:
-    """Draw the questions of a test set out of the phrasings and fillings of FOLDER, balanced over criteria.
+    """Draw the questions of a test set from the phrasings and fillings of FOLDER, balanced over criteria.
 
     Writes questions.jsonl, which `ragtriage collect` asks. Exit codes: 0; 2 usage or input.
     """
     from ragtriage.testset.generation.build_steps import make_questions
 
-    _show([make_questions(folder, _plan(plan), again=again)], as_json=as_json)
+    _show([make_questions(folder, plan_flags.plan(), again=again)], as_json=as_json)
 
 
+@command("testset build")
 def build(  # noqa: PLR0913  # a command's flags are its arguments
-    url: Url,
+    url: str,
     *,
-    filling: FillFlags,
-    plan: PlanFlags,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write to.")] = Path("testset"),
-    tables: Tables = None,
-    exclude: Exclude = None,
-    aggregates: Aggregates = False,
-    most: Most = 1_000,
-    criteria: Annotated[str | None, typer.Option(help="Linguistic criteria, by commas [default: all].")] = None,
-    per_criterion: Annotated[int, typer.Option(help="Phrasings of a template under each criterion.", min=1)] = 3,
-    seconds: Seconds = SECONDS,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Write nothing: count templates × phrasings × fillings.")
-    ] = False,
-    again: Again = False,
-    as_json: AsJson = False,
+    fill_flags: FillFlags,
+    plan_flags: PlanFlags,
+    out: Path = Path("testset"),
+    tables: str | None = None,
+    exclude: str | None = None,
+    aggregates: bool = False,
+    most: int = 1_000,
+    criteria: str | None = None,
+    per_criterion: int = 3,
+    seconds: float = SECONDS,
+    dry_run: bool = False,
+    again: bool = False,
+    as_json: bool = False,
 ) -> None:
     """Do all steps: from a database to questions with true answers, in several phrasings each, without a model.
 
-    What is in the folder already, and made from the same, is kept; files that you edited are used as they stand. Exit
-    codes: 0; 2 usage or input; 3 incomplete (a template couldn't be filled).
+    What the folder has from the same input is kept; files that you edited are used as they are. Exit codes: 0; 2 usage
+    or input; 3 incomplete (a template couldn't be filled).
     """
     from ragtriage.testset.generation.build import BuildTerms, build, count, width_of
 
     terms = BuildTerms(
-        tables=_names(tables),
-        exclude=_names(exclude),
+        tables=names_in(tables),
+        exclude=names_in(exclude),
         aggregates=aggregates,
         most=most,
-        criteria=_names(criteria),
+        criteria=names_in(criteria),
         per_criterion=per_criterion,
-        combinations=_kind(filling),
-        policies=_policies(filling),
-        plan=_plan(plan),
+        combinations=fill_flags.combinations,
+        policies=fill_flags.policies(),
+        plan=plan_flags.plan(),
     )
     with _opened(url, seconds) as database:
         if dry_run:
             counted = count(database, terms)
             if as_json:
                 whole = sum(one.phrasings * one.combinations for one in counted)
-                values = {"templates": [dataclasses.asdict(one) for one in counted], "questions": whole,
-                          "size": terms.plan.size, "half_width": width_of(terms)}  # fmt: skip
-                _write_json(values)
+                print_json(
+                    {
+                        "templates": [dataclasses.asdict(one) for one in counted],
+                        "questions": whole,
+                        "size": terms.plan.size,
+                        "half_width": width_of(terms),
+                    }
+                )
             else:
                 print_document(Console(), counted_document(counted, terms.plan.size, width_of(terms)))
             return
@@ -210,12 +201,12 @@ def build(  # noqa: PLR0913  # a command's flags are its arguments
     _show(steps, as_json=as_json)
 
 
-MAKING: dict[str, Callable[..., None]] = {
+COMMANDS: dict[str, Callable[..., None]] = {
     "schema": schema,
     "templates": templates,
-    "fill": with_flags(fill, "filling", FillFlags),
-    "sample": with_flags(sample, "plan", PlanFlags),
-    "build": with_flags(with_flags(build, "filling", FillFlags), "plan", PlanFlags),
+    "fill": fill,
+    "sample": sample,
+    "build": build,
 }
 """The commands by their names."""
 
@@ -230,9 +221,7 @@ def _opened(url: str, seconds: float) -> Iterator[Database]:
 
 @contextmanager
 def _filling() -> Iterator[Any]:
-    """Tells how many templates are filled, from the first one that takes a while."""
-    from contextlib import ExitStack
-
+    """Shows how many templates are filled."""
     with ExitStack() as stack:
         advance: Any = None
 
@@ -249,7 +238,7 @@ def _filling() -> Iterator[Any]:
 def _show(steps: Sequence[Step], *, as_json: bool) -> None:
     """Print what the steps came to; exit with 3 if a template couldn't be filled."""
     if as_json:
-        _write_json(
+        print_json(
             {
                 step.path.stem: {
                     "path": str(step.path),
@@ -264,57 +253,4 @@ def _show(steps: Sequence[Step], *, as_json: bool) -> None:
     else:
         print_document(Console(), steps_document(steps))
     if any(step.numbers.get("problems") for step in steps):
-        raise typer.Exit(INCOMPLETE)
-
-
-def _write_json(values: Any) -> None:
-    sys.stdout.write(json.dumps(values, ensure_ascii=False) + "\n")
-
-
-def _names(given: str | None) -> tuple[str, ...]:
-    return tuple(name.strip() for name in (given or "").split(",") if name.strip())
-
-
-def _one_of(flag: str, value: str, known: Sequence[str]) -> Any:
-    if value not in known:
-        raise ConfigError(f"{flag} {value}: use {' or '.join(known)}")
-    return value
-
-
-def _kind(flags: FillFlags) -> Kind:
-    kind: Kind = _one_of("--combinations", flags.combinations, ("occurring", "product"))
-    return kind
-
-
-def _policies(flags: FillFlags) -> Policies:
-    from ragtriage.testset.generation.true_answers import Policies
-
-    return Policies(
-        _one_of("--none", flags.none, ("drop", "no-answer")),
-        _one_of("--several", flags.several, ("drop", "list")),
-        _one_of("--null", flags.null, ("drop", "no-answer")),
-    )
-
-
-def _plan(flags: PlanFlags) -> SamplingPlan:
-    from ragtriage.testset.generation.sampling import SamplingPlan
-
-    counts = {name: int(value) for name, value in _pairs("--criterion", flags.criterion, "short=2", str.isdigit)}
-    quotas = {name: float(value) for name, value in _pairs("--quota", flags.quota, "album=0.2", _is_number)}
-    return SamplingPlan(flags.size, counts, flags.max_share, quotas, flags.seed)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _pairs(flag: str, given: Sequence[str] | None, example: str, fits: Any) -> Iterator[tuple[str, str]]:
-    for item in given or ():
-        name, _, value = item.rpartition("=")
-        if not name or not fits(value):
-            raise ConfigError(f"{flag} {item}: write it as in {flag} {example}")
-        yield name, value
+        raise typer.Exit(ExitCode.INCOMPLETE)

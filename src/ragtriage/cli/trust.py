@@ -1,16 +1,24 @@
 """`ragtriage trust`: can the judge be trusted?"""
 
-from ragtriage.cli import (  # isort: skip  # in the order of the help
-    trust_test,
-    trust_table1,
-    trust_agreement,
-    trust_label,
-    trust_calibrate,
-    trust_card,
-)
-from ragtriage.cli.trust_app import trust
+from __future__ import annotations
 
-COMMAND_MODULES = (trust_test, trust_table1, trust_agreement, trust_label, trust_calibrate, trust_card)
-"""Importing them registers their commands, in this order."""
+from collections.abc import Callable
 
-__all__ = ["COMMAND_MODULES", "trust"]
+from ragtriage.cli.console import new_typer
+from ragtriage.cli.trust_agreement import agreement
+from ragtriage.cli.trust_calibrate import calibrate
+from ragtriage.cli.trust_card import card
+from ragtriage.cli.trust_label import label
+from ragtriage.cli.trust_pairs import self_test, table1
+
+trust = new_typer(help="Can the judge be trusted? Measure it on pairs, labels and your own cases.")
+COMMANDS: dict[str, Callable[..., None]] = {
+    "test": self_test,
+    "table1": table1,
+    "agreement": agreement,
+    "label": label,
+    "calibrate": calibrate,
+    "card": card,
+}
+for _name, _command in COMMANDS.items():
+    trust.command(_name)(_command)

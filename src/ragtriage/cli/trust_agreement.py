@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from ragtriage.cli.exits import INCOMPLETE
-from ragtriage.cli.judging_options import JudgeFlags, choice_from, judge_from, with_judge_flags
-from ragtriage.cli.opening import readable
-from ragtriage.cli.options import Config, Thresholds, Where, pairs, settings_from
+from ragtriage.cli.console import ExitCode, print_json
+from ragtriage.cli.flags import command, pairs
+from ragtriage.cli.input_files import print_rejected, readable, too_many
+from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.progress import progress
-from ragtriage.cli.trust_app import say_unusable, too_many, trust
 from ragtriage.config import Settings
 from ragtriage.core.errors import ConfigError
 from ragtriage.evaluation.engine import evaluate_sync
-from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.readers import open_cases
 from ragtriage.readers.json_objects import first_line, write_lines
 from ragtriage.readers.problems import Rejected
@@ -45,75 +40,57 @@ Found = tuple[list[Agreement], Sequence[Rejected], int]
 """What was measured, the rows that can't be used, and how many can."""
 
 
-@trust.command("agreement")
-@with_judge_flags
+@command("trust agreement")
 def agreement(  # noqa: PLR0913  # a command's flags are its arguments
-    file: Annotated[str, typer.Argument(help="Labelled rows (JSONL), or cases with labels; - is standard input.")],
+    file: str,
     *,
-    judging: JudgeFlags,
-    task: Annotated[
-        str | None,
-        typer.Option(
-            help="What the rows are: supported, essential, relevant, answered, similar, same-answer or preference "
-            "[default: told by their fields]."
-        ),
-    ] = None,
-    label: Annotated[
-        list[str] | None,
-        typer.Option(help="COLUMN=METRIC: a column of cases that labels a metric [default: label_METRIC]."),
-    ] = None,
-    predictions: Annotated[
-        Path | None, typer.Option(help="JSONL with id and score, as `judge ask` writes: ask no judge.")
-    ] = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="Where the judge's predictions go (JSONL).")] = None,
-    by: Annotated[str | None, typer.Option(help="A column of rows: measure each of its values, too.")] = None,
-    group: Annotated[str, typer.Option(help="The column of cases that says which belong together.")] = "group",
-    threshold: Thresholds = None,
-    seed: Annotated[int, typer.Option(help="Of the resamples.", min=0)] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
-    store: Where = None,
-    config: Config = None,
+    task: str | None = None,
+    label: list[str] | None = None,
+    predictions: Path | None = None,
+    out: Path | None = None,
+    by: str | None = None,
+    group: str = "group",
+    threshold: list[str] | None = None,
+    seed: int = 0,
+    as_json: bool = False,
+    judge_flags: JudgeFlags,
 ) -> None:
-    """Hold the judge against labels or preferences of people, beside what word overlap and length alone get.
+    """Compare the judge with labels or preferences of people, and with what word overlap and length alone reach.
 
     Exit codes: 0; 2 usage or input; 3 incomplete (the judge failed on a row, or too many unusable rows).
     """
     kind = task_named(task)
-    given = pairs(label or (), "--label")
-    if predictions is not None and (judging.judge or out):
+    given = pairs(label, "--label")
+    if predictions is not None and (judge_flags.judge or out):
         raise ConfigError("--predictions asks no judge: leave out --judge and -o")
-    name = predictions.name if predictions else " + ".join(judging.judge or ["the embedded judge"])
-    settings = settings_from(config, threshold)
+    name = predictions.name if predictions else " + ".join(judge_flags.judge or ["the embedded judge"])
+    settings = judge_flags.settings(threshold)
     with readable(file) as path:
         if given or (kind is None and _are_cases(path)):
             if predictions is not None or out is not None:
                 raise ConfigError("--predictions and -o go with rows of a task, not with cases that label a metric")
-            found, rejected, usable = _of_cases(path, given, group, seed, judging, settings, store, config)
+            found, rejected, usable = _of_cases(path, given, group, seed, judge_flags, settings)
         else:
             labelled = read_labelled_rows(path, kind)
             if predictions is not None:
                 known = read_predictions(predictions)
             else:
-                with (
-                    judge_from(judging, config, store) as judge,
-                    progress(steps_of(labelled), 0, word="asking") as step,
-                ):
+                with judge_flags.opened(settings) as judge, progress(steps_of(labelled), 0, word="asking") as step:
                     lines = predict_rows(labelled, judge, step)
                 if out is not None:
                     write_lines(lines, out)
                 known = predictions_of(lines)
             found = list(agreements(labelled, compared_rows(labelled, known), by=by, seed=seed))
             rejected, usable = labelled.rejected, len(labelled.rows)
-    say_unusable(rejected, usable)
+    print_rejected(rejected, len(rejected) + usable)
     if as_json:
         numbers = {one.name: one.as_json() for one in found}
-        marks = None if predictions else fingerprints_of(ConfiguredJudge(choice_from(judging, settings)).judge())
-        whole = {"judge": name, "fingerprints": marks, "agreement": numbers, "rejected": len(rejected)}
-        sys.stdout.write(json.dumps(whole) + "\n")
+        marks = None if predictions else fingerprints_of(judge_flags.configured(settings).judge())
+        print_json({"judge": name, "fingerprints": marks, "agreement": numbers, "rejected": len(rejected)})
     else:
         print_document(Console(), agreement_document(found, name, file))
     if any(one.failed for one in found) or too_many(rejected, usable):
-        raise typer.Exit(INCOMPLETE)
+        raise typer.Exit(ExitCode.INCOMPLETE)
 
 
 def _are_cases(path: str) -> bool:
@@ -124,14 +101,7 @@ def _are_cases(path: str) -> bool:
 
 
 def _of_cases(  # what the command was given
-    path: str,
-    given: dict[str, str],
-    group: str,
-    seed: int,
-    judging: JudgeFlags,
-    settings: Settings,
-    store: str | None,
-    config: Path | None,
+    path: str, given: dict[str, str], group: str, seed: int, judge_flags: JudgeFlags, settings: Settings
 ) -> Found:
     file = open_cases(path)
     columns = label_columns(file.tags, given)
@@ -143,7 +113,7 @@ def _of_cases(  # what the command was given
     cases = read_labelled_cases(file, columns)
     metrics = tuple({metric.name: metric for metric in columns.values()}.values())
     collected = []
-    with judge_from(judging, config, store) as judge, progress(len(cases.cases), 0) as advance:
+    with judge_flags.opened(settings) as judge, progress(len(cases.cases), 0) as advance:
         for record in evaluate_sync(cases.cases, judge, metrics=metrics):
             collected.append(record)
             advance()

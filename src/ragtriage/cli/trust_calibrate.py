@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from ragtriage.cli.console import ExitCode, print_json, tell
 from ragtriage.cli.corrections import KEPT, joined_with
-from ragtriage.cli.exits import INCOMPLETE
-from ragtriage.cli.options import Thresholds, Where, place_of
-from ragtriage.cli.results import opened
-from ragtriage.cli.trust_app import say_unusable, too_many, trust
+from ragtriage.cli.flags import command, store_address
+from ragtriage.cli.input_files import print_rejected, too_many
+from ragtriage.cli.results import open_run
 from ragtriage.core.errors import InputError
 from ragtriage.core.validation import as_builtins
 from ragtriage.report.calibration_document import calibration_document
@@ -27,54 +24,48 @@ from ragtriage.trust.labels.label_files import Label, read_labels
 from ragtriage.trust.settings_text import write_settings
 
 
-@trust.command("calibrate")
+@command("trust calibrate")
 def calibrate(
-    labels: Annotated[Path, typer.Argument(help="Labels, as `ragtriage trust label` writes them; JSONL.")],
+    labels: Path,
     *,
-    run: Annotated[
-        str | None, typer.Option(help="The run that they are about [default: the one that most of them name].")
-    ] = None,
-    write: Annotated[
-        Path | None,
-        typer.Option(help="Put what does better into this settings file, for example ragtriage.toml."),
-    ] = None,
-    threshold: Thresholds = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
-    store: Where = None,
+    run: str | None = None,
+    write: Path | None = None,
+    threshold: list[str] | None = None,
+    as_json: bool = False,
+    store: str | None = None,
 ) -> None:
     """Correct a run's means by labels, and fit cuts, thresholds and a cascade's bands to them.
 
     Exit codes: 0; 2 usage or input; 3 incomplete (too many unusable rows).
     """
     usable, rejected = read_labels(labels)
-    say_unusable(rejected, len(usable))
+    print_rejected(rejected, len(rejected) + len(usable))
     if not usable:
         raise InputError(f"{labels}: holds no label: make some with `ragtriage trust label`")
-    with open_store(place_of(store), create=False) as there:
-        stored, criteria = opened(there, run or _named(usable), threshold)
-        joined = joined_with(stored, criteria, usable)
+    with open_store(store_address(store), create=False) as there:
+        stored, config = open_run(there, run or _named(usable), threshold)
+        joined = joined_with(stored, config, usable)
         if not joined.metrics:
             reasons = "; ".join(f"{count} {reason}" for reason, count in joined.unused.items())
             raise InputError(
                 f"{labels}: none of its {len(usable)} labels can be used for run {stored.number}: {reasons}"
             )
-        found = calibrated(joined, criteria.metrics, stored.info.judge, stored.info.fingerprints, criteria.thresholds)
+        found = calibrated(joined, config.metrics, stored.info.judge, stored.info.fingerprints, config.thresholds)
         if write is not None and found.settings:
             write_settings(write, found.settings)
         corrections = {name: as_builtins(one) for name, one in found.corrections().items()}
         before = stored.info.configuration.get(KEPT, {})
-        there.keep_beside(stored.number, KEPT, {**before, **corrections})
+        there.add_to_configuration(stored.number, KEPT, {**before, **corrections})
     earlier = [name for name in before if name not in corrections]
     if earlier:
-        sys.stderr.write(f"note: kept with the run by other labels, and left as it was: {', '.join(earlier)}\n")
+        tell(f"note: kept with the run by other labels, and left as it was: {', '.join(earlier)}")
     if as_json:
-        more = {**found.as_json(), "earlier": earlier}
-        sys.stdout.write(json.dumps({"run": stored.number, **more}, ensure_ascii=False) + "\n")
+        print_json({"run": stored.number, **found.as_json(), "earlier": earlier})
     else:
         written = None if write is None else str(write)
         print_document(Console(), calibration_document(found, f"run {stored.number}", str(labels), written))
     if too_many(rejected, len(usable)):
-        raise typer.Exit(INCOMPLETE)
+        raise typer.Exit(ExitCode.INCOMPLETE)
 
 
 def _named(labels: Sequence[Label]) -> str:

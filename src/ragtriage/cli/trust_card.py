@@ -6,40 +6,30 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from ragtriage import __version__
-from ragtriage.cli.judging_options import JudgeFlags, choice_from, with_judge_flags
-from ragtriage.cli.options import Config, Where, place_of, settings_from
-from ragtriage.cli.trust_app import trust
+from ragtriage.cli.console import print_json, tell
+from ragtriage.cli.flags import command
+from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.report.judge_card import card_document, card_title
 from ragtriage.report.markdown import markdown
-from ragtriage.runs.execute import criteria_of
+from ragtriage.runs.config import config_of
 from ragtriage.runs.repeats import RepeatSummary, repeats_of, trials_of
 from ragtriage.store import RunInfo, Store, open_store
-from ragtriage.store.connection import place
-from ragtriage.store.run_info import now
+from ragtriage.store.database import store_address
+from ragtriage.store.run_writer import now
 from ragtriage.trust.judge_card import card_of, read_figures, same_judge
 
 
-@trust.command("card")
-@with_judge_flags
+@command("trust card")
 def card(
     *,
-    judging: JudgeFlags,
-    out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", help="A .md file; a .json file is written beside it [default: standard output]."),
-    ] = None,
-    agreement: Annotated[Path | None, typer.Option(help="What `ragtriage trust agreement --json` printed.")] = None,
-    self_test: Annotated[Path | None, typer.Option(help="What `ragtriage trust test --json` printed.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
-    store: Where = None,
-    config: Config = None,
+    out: Path | None = None,
+    agreement: Path | None = None,
+    self_test: Path | None = None,
+    as_json: bool = False,
+    judge_flags: JudgeFlags,
 ) -> None:
     """Write a judge's card: what it is, what it was measured on, what it costs, and what isn't known.
 
@@ -49,37 +39,32 @@ def card(
     """
     if out is not None and out.suffix != ".md":
         raise ConfigError(f"-o {out}: name a .md file; the .json file is written beside it")
-    settings = settings_from(config, None)
-    chosen = ConfiguredJudge(choice_from(judging, settings))
-    judge = chosen.judge()
+    settings = judge_flags.settings()
+    judge = judge_flags.configured(settings).judge()
     given = [read_figures(path) if path else None for path in (agreement, self_test)]
-    where = place_of(store, settings)
+    where = judge_flags.store_address(settings)
     runs: list[RunInfo] = []
     repeats = None
-    if "://" in place(where) or Path(place(where)).exists():
+    if "://" in store_address(where) or Path(store_address(where)).exists():
         with open_store(where, create=False) as there:
             runs = [info for info in there.runs() if same_judge(info, judge)]
             repeats = _repeated(there, runs)
     found = card_of(
-        judge,
-        version=__version__,
-        made=now(),
-        runs=runs,
-        repeats=repeats,
-        agreement=given[0],
-        self_test=given[1],
+        judge, version=__version__, made=now(), runs=runs, repeats=repeats, agreement=given[0], self_test=given[1]
     )
-    text = json.dumps(found, ensure_ascii=False, indent=None if out is None else 2) + "\n"
+    indent = None if out is None else 2
     if out is not None:
         try:
             out.parent.mkdir(parents=True, exist_ok=True)
             out.write_text(markdown(card_document(found), card_title(found)), encoding="utf-8")
-            out.with_suffix(".json").write_text(text, encoding="utf-8")
+            out.with_suffix(".json").write_text(
+                json.dumps(found, ensure_ascii=False, indent=indent) + "\n", encoding="utf-8"
+            )
         except OSError as error:
             raise InputError(f"{out} can't be written: {error.strerror or error}") from error
-        sys.stderr.write(f"{out} and {out.with_suffix('.json').name}\n")
+        tell(f"{out} and {out.with_suffix('.json').name}")
     if as_json:
-        sys.stdout.write(text)
+        print_json(found, indent=indent)
     elif out is None:
         sys.stdout.write(markdown(card_document(found), card_title(found)))
 
@@ -89,7 +74,7 @@ def _repeated(store: Store, runs: Sequence[RunInfo]) -> tuple[int, RepeatSummary
     for info in runs:
         if info.repeats is None and any(later.repeats == info.number for later in runs):
             first = store.run(info.number)
-            found = repeats_of(trials_of(store, first), criteria_of(info, {}))
+            found = repeats_of(trials_of(store, first), config_of(info))
             if found:
                 return info.number, found
     return None

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 import textwrap
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Literal, TextIO
 
 import typer
 from rich.console import Console
 
-from ragtriage.cli.exits import INCOMPLETE
-from ragtriage.cli.options import Run, Where, place_of
-from ragtriage.cli.trust_app import say_unusable, trust
+from ragtriage.cli.console import ExitCode, print_json
+from ragtriage.cli.flags import command, store_address
+from ragtriage.cli.input_files import print_rejected
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.record import Record
 from ragtriage.report.agreement_document import PICKED, labels_document
@@ -39,42 +38,33 @@ _CLEAR = "\x1b[2J\x1b[H"
 _WORDS = {"yes": "y", "no": "n", "skip": "s", "back": "b", "everything": "e", "quit": "q"}
 
 
-@trust.command("label")
+@command("trust label")
 def label(  # noqa: PLR0913  # a command's flags are its arguments
-    run: Run = "last",
+    run: str = "last",
     *,
-    n: Annotated[int, typer.Option("--n", help="How many items are drawn.", min=1)] = 20,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(help="Which metric's components, or all; may be repeated [default: groundedness]."),
-    ] = None,
-    pick: Annotated[str, typer.Option(help="random, or disagreements: where trouble is likely.")] = "random",
-    against: Annotated[
-        str | None, typer.Option(help="With --pick disagreements: another run of the same cases.")
-    ] = None,
-    by: Annotated[str, typer.Option(help="Your name, kept with your labels.")] = "",
-    out: Annotated[Path, typer.Option("-o", "--out", help="Where labels go; what is there is gone on with.")] = Path(
-        "labels.jsonl"
-    ),
-    seed: Annotated[int, typer.Option(help="Of the draw.", min=0)] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output, at the end.")] = False,
-    store: Where = None,
+    n: int = 20,
+    metric: list[str] | None = None,
+    pick: Literal["random", "disagreements"] = "random",
+    against: str | None = None,
+    by: str = "",
+    out: Path = Path("labels.jsonl"),
+    seed: int = 0,
+    as_json: bool = False,
+    store: str | None = None,
 ) -> None:
-    """Label components of a run yourself, blind: the judge's verdicts are shown at the end, beside yours.
+    """Label components of a run yourself, blind: the judge's verdicts are shown at the end, next to yours.
 
-    Every label is kept at once; the same command goes on where you stopped. Keys, each with Enter: y, n, s (skip), b
-    (back), e (everything that the item is held against), q (quit).
+    Every label is stored at once; the same command continues where you stopped. Keys, each with Enter: y, n, s (skip),
+    b (back), e (everything that the item is held against), q (quit).
 
     Exit codes: 0 all are labelled; 2 usage or input; 3 there is more to label.
     """
-    if pick not in {"random", "disagreements"}:
-        raise ConfigError(f"--pick {pick}: use random or disagreements")
     if against is not None and pick == "random":
         raise ConfigError("--against goes with --pick disagreements")
     shown = sys.stderr if as_json else sys.stdout
-    with open_store(place_of(store), create=False) as there, LabelFile(out) as file:
+    with open_store(store_address(store), create=False) as there, LabelFile(out) as file:
         stored = there.run(run)
-        say_unusable(file.rejected, len(file.labels))
+        print_rejected(file.rejected, len(file.rejected) + len(file.labels))
         metrics = metrics_to_label(metric or ["groundedness"], stored.info.metrics)
         items = _items(stored, metrics)
         if not items:
@@ -94,11 +84,11 @@ def label(  # noqa: PLR0913  # a command's flags are its arguments
         if not finished:
             left = len(sample) - len(session.labels)
             shown.write(f"\n{left} of {len(sample)} are left; the same command goes on. Labels are in {out}\n")
-            raise typer.Exit(INCOMPLETE)
+            raise typer.Exit(ExitCode.INCOMPLETE)
     if as_json:
         found = compare_with_judge(session.labels)
         more = {"pick": pick, "file": str(out), "disagreements": [asdict(one) for one in found.disagreements]}
-        sys.stdout.write(json.dumps({"run": stored.number, **found.as_json(), **more}, ensure_ascii=False) + "\n")
+        print_json({"run": stored.number, **found.as_json(), **more})
     else:
         sys.stdout.write("\n")
         print_document(Console(), labels_document(session.labels, str(out)))

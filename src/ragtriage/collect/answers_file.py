@@ -17,7 +17,7 @@ import numpy as np
 from ragtriage.collect.application import TIMED_OUT
 from ragtriage.core.case import Case
 from ragtriage.core.errors import InputError
-from ragtriage.readers.append_only import append, open_to_append
+from ragtriage.readers.json_objects import append, open_to_append
 
 
 class CollectedLines:

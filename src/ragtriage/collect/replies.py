@@ -12,7 +12,7 @@ from ragtriage.collect.application import Reply, Unanswered
 from ragtriage.core.case import Source
 from ragtriage.core.errors import ConfigError
 from ragtriage.readers.field_names import ALIASES, field_named
-from ragtriage.readers.problems import Limits, RowProblem
+from ragtriage.readers.problems import Limits, RowContext, RowProblem
 from ragtriage.readers.source_values import sources_of
 from ragtriage.readers.text_values import clean, shortened, shown, text_of
 
@@ -48,7 +48,7 @@ def read_reply(value: Any, places: Places = Places()) -> Reply:
     """
     try:
         if isinstance(value, str) and places.response is None:
-            return Reply(text_of("response", value, _LIMITS, []))
+            return Reply(text_of("response", value, RowContext(_LIMITS)))
         response = _response(value, places.response)
         ids = _ids(_value(value, places.ids, _named(value, _IDS)))
         return Reply(response, *_retrieved(_value(value, places.sources, _aliased(value, "sources")), ids))
@@ -73,7 +73,7 @@ def _response(value: Any, path: Path | None) -> str:
         found = "".join(found)  # a text in pieces, as some interfaces return it
     if found is None:
         raise Unanswered(NO_ANSWER, f"the reply has null at {path.text if path else key!r}", broken=False)
-    return text_of("response", found, _LIMITS, [])
+    return text_of("response", found, RowContext(_LIMITS))
 
 
 def _value(value: Any, path: Path | None, key: str | None) -> Any:
@@ -106,7 +106,7 @@ def _ids(value: Any) -> tuple[str, ...]:
 
 def _retrieved(value: Any, ids: tuple[str, ...]) -> tuple[tuple[Source, ...], tuple[str, ...]]:
     """Sources and ids, each with the other where both are known."""
-    sources = () if value is None else sources_of(value, _LIMITS, None, [])
+    sources = () if value is None else sources_of(value, RowContext(_LIMITS))
     if not sources:
         return (), ids
     if not ids:

@@ -1,62 +1,50 @@
-"""One record of a file becomes a case, or is rejected with the reason."""
+"""One row of a file becomes a case, or is rejected with the reason."""
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
 from ragtriage.core.case import Case, Source, Turn
 from ragtriage.readers.columns import MISSING, Layout, is_missing, value_at
-from ragtriage.readers.conversation import is_message_list, messages_of, turns_of
 from ragtriage.readers.field_names import field_named
-from ragtriage.readers.optional_fields import (
-    id_of,
-    reference_of,
-    relevant_ids_of,
-    samples_of,
-    source_ids_of,
-    time_of,
-    weight_of,
+from ragtriage.readers.field_values import (
+    NO_TIME,
+    PARSERS,
+    SEVERAL_REFERENCES,
+    Messages,
+    is_message_list,
+    messages_of,
 )
-from ragtriage.readers.problems import Limits, Rejected, RowProblem, Tally
-from ragtriage.readers.records import Record
-from ragtriage.readers.source_values import named, sources_of
-from ragtriage.readers.text_values import clean, content_key, plain, shown, text_of
+from ragtriage.readers.problems import RawRow, Rejected, RowContext, RowProblem
+from ragtriage.readers.source_values import sources_of, with_ids
+from ragtriage.readers.text_values import clean, plain, shown, text_of
 
 NO_RESPONSE = "{rows} without a response (not given, which is not the same as an empty one)"
 REPLY = "{rows}: the response is the message after the user's last one"
-NO_TIME = "{rows}: the time can't be read as ISO 8601 or as a number; it is kept as a tag"
 WHOLE_CONVERSATION = "{rows}: the history ends with the query itself, which was left out of it"
 EMPTY_CELL = "{rows}: the response cell is empty, taken as no response given (CSV can't tell it from an empty response)"
 
 
 class RowReader:
-    """Turns the records of one pass over a file into cases.
+    """Turns the rows of one pass over a file into cases.
 
     Args:
         layout: where the fields are.
-        limits: how much a row may hold.
-        split: what stands between the sources in one text, or None.
+        context: how much a row may hold, and how one text is split into sources.
         name: the file, for messages.
         empty_is_missing: a text file's empty cells are missing values.
         citation_mark: see `Case.citation_mark`.
     """
 
     def __init__(
-        self,
-        layout: Layout,
-        limits: Limits,
-        split: str | None,
-        name: str,
-        *,
-        empty_is_missing: bool,
-        citation_mark: str | None = None,
+        self, layout: Layout, context: RowContext, name: str, *, empty_is_missing: bool, citation_mark: str | None
     ) -> None:
-        self.tally = Tally()
         self._layout = layout
-        self._limits = limits
-        self._split = split
+        self._context = context
         self._name = name
         self._empty_is_missing = empty_is_missing
         self._citation_mark = citation_mark
@@ -64,54 +52,59 @@ class RowReader:
         self._whole = frozenset(layout.mapping.values())
         # 16 bytes of a hash for each id, so that a million rows cost some hundred MB less than their ids
         self._first_row: dict[bytes, int] = {}
+        self._remarks: Counter[str] = Counter()
 
-    def read(self, record: Record) -> Case | Rejected:
-        """The record's case; never raises for what a file can hold."""
-        remarks: list[str] = []
-        if record.values is None:
-            return Rejected(record.row, None, record.problem or "unreadable", record.line, self._name, record.ends)
+    def read(self, row: RawRow) -> Case | Rejected:
+        """The row's case; never raises for what a file can hold."""
+        context = RowContext(self._context.limits, self._context.split)
+        if row.values is None:
+            return row.rejected(None, row.problem or "unreadable", self._name)
         try:
-            case = self._case(record.values, remarks)
-            self._check_first(case, record)
+            case = self._case(row.values, context)
+            self._check_first(case, row.row)
         except RowProblem as problem:
-            return Rejected(record.row, problem.field, problem.reason, record.line, self._name, record.ends)
+            return row.rejected(problem.field, problem.reason, self._name)
         except RecursionError:
-            reason = "is nested too deeply: flatten it"
-            return Rejected(record.row, None, reason, record.line, self._name, record.ends)
-        self.tally.add(remarks)
+            return row.rejected(None, "is nested too deeply: flatten it", self._name)
+        self._remarks.update(dict.fromkeys(context.remarks, 1))
         return case
 
-    def _case(self, values: Mapping[str, Any], remarks: list[str]) -> Case:
+    def notes(self) -> list[str]:
+        """What was done to rows that the user should know, with their numbers, in the order in which it came up."""
+        return [
+            sentence.replace("{rows}", f"{count:,} row{'s' if count != 1 else ''}")
+            for sentence, count in self._remarks.items()
+        ]
+
+    def _case(self, values: Mapping[str, Any], context: RowContext) -> Case:
         columns = {**self._late(values), **self._layout.mapping}
         at = {field: self._value(values, field, column) for field, column in columns.items()}
-        query, history, reply = self._query(at, remarks)
-        sources = self._sources(at.get("sources", MISSING), remarks)
-        sources = named(sources, source_ids_of(at.get("source_ids"), remarks))
-        response = self._response(at.get("response"), reply, "response" in columns, remarks)
+        messages = self._query(at.get("query", MISSING), context)
+        query, history = messages.query, messages.history
+        sources = self._sources(at.get("sources", MISSING), context)
+        sources = with_ids(sources, PARSERS["source_ids"](at.get("source_ids"), context))
+        response = self._response(at.get("response"), messages.reply, "response" in columns, context)
+        found = {field: parser(at.get(field), context) for field, parser in PARSERS.items() if field != "source_ids"}
         if at.get("history") is not None:
-            turns = turns_of(at["history"], "history", self._limits, remarks)
-            history = _before(turns, query, response, remarks)
-        reference, several = reference_of(at.get("reference"), self._limits, remarks)
-        time = time_of(at["time"]) if at.get("time") is not None else None
-        untaken = {columns["reference"]} if several else set()
-        if time is None and at.get("time") is not None:
-            remarks.append(NO_TIME)
-            untaken.add(columns["time"])
-        name = id_of(at.get("id"), "id", remarks)
-        whole = (self._whole | set(columns.values())) - untaken
+            history = _before(found["history"], query, response, context.remarks)
+        not_taken = {"reference": SEVERAL_REFERENCES, "time": NO_TIME}
+        whole = (self._whole | set(columns.values())) - {
+            columns[field] for field, remark in not_taken.items() if remark in context.remarks
+        }
+        tags = {key: value for key, value in values.items() if key not in whole}
         return Case(
-            id=made_up_id(query, sources, response, history) if name is None else name,
+            id=made_up_id(query, sources, response, history) if found["id"] is None else found["id"],
             query=query,
             sources=sources,
             response=response,
-            reference=reference,
+            reference=found["reference"],
             history=history,
-            samples=samples_of(at.get("samples"), self._limits, remarks),
-            relevant_ids=relevant_ids_of(at.get("relevant_ids"), remarks),
-            tags={clean(key, remarks): plain(value, remarks) for key, value in values.items() if key not in whole},
-            weight=weight_of(at.get("weight")),
-            time=time,
-            trace_id=id_of(at.get("trace_id"), "trace_id", remarks),
+            samples=found["samples"],
+            relevant_ids=found["relevant_ids"],
+            tags={clean(key, context.remarks): plain(value, context.remarks) for key, value in tags.items()},
+            weight=found["weight"],
+            time=found["time"],
+            trace_id=found["trace_id"],
             citation_mark=self._citation_mark,
         )
 
@@ -141,54 +134,50 @@ class RowReader:
                 reason = f"has no {column!r} but {other!r}: name the {field} alike in all rows"
                 raise RowProblem(field, reason)
 
-    def _query(self, at: Mapping[str, Any], remarks: list[str]) -> tuple[str, tuple[Turn, ...], str | None]:
-        value = at.get("query", MISSING)
+    def _query(self, value: Any, context: RowContext) -> Messages:
         if value is MISSING or value is None:
-            column = self._layout.mapping["query"]
-            how = "is missing" if value is MISSING else "is null or empty"
-            raise RowProblem("query", f"column {column!r} {how}: write what the user asked")
+            raise RowProblem("query", f"{self._nothing_in('query', value)}: write what the user asked")
         # in a file of texts, one that happens to look like messages is a text
         if isinstance(value, list | tuple) or (self._layout.query_is_messages and is_message_list(value)):
-            messages = messages_of(value, self._limits, remarks)
-            return messages.query, messages.history, messages.reply
-        return text_of("query", value, self._limits, remarks), (), None
+            return messages_of(value, context)
+        return Messages(text_of("query", value, context), (), None)
 
-    def _sources(self, value: Any, remarks: list[str]) -> tuple[Source, ...]:
+    def _sources(self, value: Any, context: RowContext) -> tuple[Source, ...]:
         if "sources" in self._layout.switched_off:
             return ()
         if value is MISSING or value is None:
-            column = self._layout.mapping["sources"]
-            how = "is missing" if value is MISSING else "is null or empty"
-            raise RowProblem("sources", f"column {column!r} {how}: write [] if nothing was retrieved")
-        return sources_of(value, self._limits, self._split, remarks)
+            raise RowProblem("sources", f"{self._nothing_in('sources', value)}: write [] if nothing was retrieved")
+        return sources_of(value, context)
 
-    def _response(self, value: Any, reply: str | None, has_column: bool, remarks: list[str]) -> str | None:  # noqa: FBT001
+    def _nothing_in(self, field: str, value: Any) -> str:
+        how = "is missing" if value is MISSING else "is null or empty"
+        return f"column {self._layout.mapping[field]!r} {how}"
+
+    def _response(self, value: Any, reply: str | None, has_column: bool, context: RowContext) -> str | None:  # noqa: FBT001
         if value is None:
             if not has_column and reply is not None:
-                remarks.append(REPLY)
+                context.remarks.append(REPLY)
                 return reply
             if has_column:
-                remarks.append(EMPTY_CELL if self._empty_is_missing else NO_RESPONSE)
+                context.remarks.append(EMPTY_CELL if self._empty_is_missing else NO_RESPONSE)
             return None
         if isinstance(value, Mapping):
             column = self._layout.mapping.get("response", "response")
-            keys = [key for key, inner in value.items() if isinstance(inner, str)]
-            path = f"{column}.{keys[0]}" if keys else f"{column}.KEY"
-            reason = f"is {shown(value)}, not a text: --map response={path} takes a part, --map response= none"
+            key = next((key for key, inner in value.items() if isinstance(inner, str)), "KEY")
+            reason = f"is {shown(value)}, not a text: --map response={column}.{key} takes a part, --map response= none"
             raise RowProblem("response", reason)
-        return text_of("response", value, self._limits, remarks)
+        return text_of("response", value, context)
 
-    def _check_first(self, case: Case, record: Record) -> None:
-        digest = sha256(case.id.encode()).digest()[:16]
-        first = self._first_row.setdefault(digest, record.row)
-        if first != record.row:
-            column = self._layout.mapping.get("id")
-            if column is None or case.id == made_up_id(case.query, case.sources, case.response, case.history):
-                raise RowProblem(None, f"same content as row {first}: give the rows ids if both are to count")
-            reason = (
-                f"{case.id!r} is the id of row {first} too: make ids unique (--map id= makes them from the content)"
-            )
-            raise RowProblem("id", reason)
+    def _check_first(self, case: Case, row: int) -> None:
+        """Reject a row with the id of an earlier one."""
+        first = self._first_row.setdefault(sha256(case.id.encode()).digest()[:16], row)
+        if first == row:
+            return
+        made_up = case.id == made_up_id(case.query, case.sources, case.response, case.history)
+        if made_up or "id" not in self._layout.mapping:
+            raise RowProblem(None, f"same content as row {first}: give the rows ids if both are to count")
+        reason = f"{case.id!r} is the id of row {first} too: make ids unique (--map id= makes them from the content)"
+        raise RowProblem("id", reason)
 
 
 def _before(turns: tuple[Turn, ...], query: str, response: str | None, remarks: list[str]) -> tuple[Turn, ...]:
@@ -204,4 +193,5 @@ def made_up_id(query: str, sources: tuple[Source, ...], response: str | None, hi
     """An id made from the content: rows with the same content get the same one, wherever they stand."""
     texts = [[source.text, source.id] for source in sources]
     turns = [[turn.role, turn.text] for turn in history]
-    return sha256(content_key(query, texts, response, turns).encode()).hexdigest()[:16]
+    content = json.dumps([query, texts, response, turns], ensure_ascii=True, separators=(",", ":"))
+    return sha256(content.encode()).hexdigest()[:16]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,8 @@ from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.readers.case_rows import RowReader
 from ragtriage.readers.columns import Layout, find_layout, value_at
 from ragtriage.readers.field_names import ALIASES
-from ragtriage.readers.files import Format, can_be_read_again, open_bytes, records, tell_format
-from ragtriage.readers.problems import Limits, Rejected
-from ragtriage.readers.records import Record
+from ragtriage.readers.files import Format, can_be_read_again, open_bytes, raw_rows, tell_format
+from ragtriage.readers.problems import Limits, RawRow, Rejected, RowContext
 from ragtriage.readers.source_values import kind_of
 from ragtriage.readers.text_values import shortened
 from ragtriage.text.citations.marks import pattern_of
@@ -58,7 +58,7 @@ def open_cases(
         MissingExtraError: it is Parquet, and the extra isn't installed.
     """
     name = str(path)
-    separator = _unescaped(split_sources)
+    context = RowContext(limits, _unescaped(split_sources))
     if citation_mark is not None:
         pattern_of(citation_mark)
     again = can_be_read_again(name)
@@ -68,35 +68,43 @@ def open_cases(
     except BaseException:
         stream.close()
         raise
-    rest = records(name, stream, form, limits)
-    head = _read_head(rest)
+    rest = raw_rows(name, form, limits, stream)
+    head, is_all = _read_head(rest)
     if again:
         rest.close()
-    layout = find_layout(_usable(head.records, name), mapping or {}, name, questions=questions)
-    if head.records[0].within is not None:
-        layout = replace(layout, notes=(head.records[0].within, *layout.notes))
-    return CaseFile(name, form, layout, head, limits, separator, None if again else rest, citation_mark)
+    layout = find_layout(_usable(head, name), mapping or {}, name, questions=questions)
+    if head[0].within is not None:
+        layout = replace(layout, notes=(head[0].within, *layout.notes))
+
+    def new_reader() -> RowReader:
+        return RowReader(layout, context, name, empty_is_missing=form == "csv", citation_mark=citation_mark)
+
+    rows = partial(raw_rows, name, form, limits) if again else _once(name, chain(head, rest))
+    return CaseFile(name, form, layout, _Head(head, layout, new_reader(), is_all=is_all), new_reader, rows)
 
 
-@dataclass(frozen=True, slots=True)
-class _Head:
-    """The first rows of a file."""
-
-    records: list[Record]
-    is_all: bool
-    """The file has no more."""
-
-
-def _read_head(rest: Iterator[Record]) -> _Head:
-    head: list[Record] = []
+def _read_head(rest: Iterator[RawRow]) -> tuple[list[RawRow], bool]:
+    """The first rows, and whether there are no more."""
+    head: list[RawRow] = []
     size = 0
     while len(head) < HEAD and size < _HEAD_BYTES:
-        record = next(rest, None)
-        if record is None:
-            return _Head(head, is_all=True)
-        head.append(record)
-        size += record.size
-    return _Head(head, is_all=False)
+        row = next(rest, None)
+        if row is None:
+            return head, True
+        head.append(row)
+        size += row.size
+    return head, False
+
+
+def _once(name: str, rows: Iterator[RawRow]) -> Callable[[], Iterator[RawRow]]:
+    left = [rows]
+
+    def take() -> Iterator[RawRow]:
+        if not left:
+            raise InputError(f"{name}: a pipe can be read only once: save it to a file")
+        return left.pop()
+
+    return take
 
 
 def _unescaped(separator: str | None) -> str | None:
@@ -107,15 +115,15 @@ def _unescaped(separator: str | None) -> str | None:
     return separator.replace("\\n", "\n").replace("\\t", "\t").replace("\\r", "\r")
 
 
-def _usable(head: list[Record], name: str) -> list[Mapping[str, Any]]:
-    usable = [record.values for record in head if record.values is not None]
+def _usable(head: Sequence[RawRow], name: str) -> list[Mapping[str, Any]]:
+    usable = [row.values for row in head if row.values is not None]
     if usable:
         return usable
     if not head:
         raise InputError(f"{name}: holds no rows")
     first = head[0]
     where = f"row {first.row}" if first.line is None else f"line {first.line}"
-    if all(record.undecodable for record in head):
+    if all(row.undecodable for row in head):
         raise InputError(f"{name}: is not UTF-8: {where}: {first.problem}")
     many = f"none of the first {len(head)} rows can be read" if len(head) > 1 else "its only row can't be read"
     raise InputError(f"{name}: {many}: {where}: {first.problem}")
@@ -130,10 +138,8 @@ class CaseFile:
         form: Format,
         layout: Layout,
         head: _Head,
-        limits: Limits,
-        separator: str | None,
-        rest: Iterator[Record] | None,
-        citation_mark: str | None,
+        new_reader: Callable[[], RowReader],
+        raw: Callable[[], Iterator[RawRow]],
     ) -> None:
         self.path = path
         """The file, as it was named; `-` is the standard input."""
@@ -143,38 +149,19 @@ class CaseFile:
         """Our field to the column that it was found under."""
         self.tags: tuple[str, ...] = layout.tags
         """The other columns of the head; every column is kept."""
-        self._form: Format = form
-        self._layout = layout
-        self._limits = limits
-        self._separator = separator
-        self._citation_mark = citation_mark
-        self._pipe = None if rest is None else chain(head.records, rest)
-        self._read_again = rest is None
-        self._reader = self._new_reader()
-        self._look = _Look(head, layout, self._reader)
-        self._reading = False
-
-    def _new_reader(self) -> RowReader:
-        empty_is_missing = self.format == "csv"
-        return RowReader(
-            self._layout,
-            self._limits,
-            self._separator,
-            self.path,
-            empty_is_missing=empty_is_missing,
-            citation_mark=self._citation_mark,
-        )
+        self.first: Mapping[str, Any] | None = head.first
+        """The first usable row's mapped values, shortened; None if the head holds none."""
+        self._layout_notes = layout.notes
+        self._head = head
+        self._new_reader = new_reader
+        self._raw = raw
+        self._reader: RowReader | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Warnings in plain words; with the counts of the head, once rows are read with those of the rows read."""
-        where = "" if self._reading or self._look.is_all else f"in {self._look.span}, "
-        return (*self._layout.notes, *(where + note for note in self._reader.tally.notes()))
-
-    @property
-    def first(self) -> Mapping[str, Any] | None:
-        """The first usable row's mapped values, shortened; None if the head holds none."""
-        return self._look.first
+        found = self._head.notes if self._reader is None else self._reader.notes()
+        return (*self._layout_notes, *found)
 
     def rows(self) -> Iterator[Case | Rejected]:
         """Every row of the file, as a case or rejected with the reason, streamed from the start.
@@ -184,81 +171,71 @@ class CaseFile:
         Raises:
             InputError: the file is gone, or the standard input was read already.
         """
-        if self._read_again:
-            source: Iterator[Record] = records(self.path, open_bytes(self.path), self._form, self._limits)
-        elif self._pipe is not None:
-            source, self._pipe = self._pipe, None
-        else:
-            raise InputError(f"{self.path}: a pipe can be read only once: save it to a file")
+        raw = self._raw()
         reader = self._reader = self._new_reader()
-        self._reading = True
-        for record in source:
-            yield reader.read(record)
+        yield from map(reader.read, raw)
 
     def describe(self) -> list[str]:
         """What was found, in lines for people, to be shown before anything is judged."""
-        lines = [self._found(field) for field in ALIASES if field in self.mapping]
+        lines = [
+            f"{field} ← {shortened(self.mapping[field], 60)}{self._head.sources if field == 'sources' else ''}"
+            for field in ALIASES
+            if field in self.mapping
+        ]
         names = [shortened(tag, 60) for tag in self.tags]
         more = f" and {len(names) - 40} more" if len(names) > 40 else ""
         lines.append(f"tags: {', '.join(names[:40])}{more}" if names else "tags: none")
         lines += [f"note: {note}" for note in self.notes]
-        if self._look.rejected:
-            count = f"{self._look.rejected} of " if self._look.rows > 1 else ""
-            lines.append(f"unusable: {count}{self._look.span}, the first: {self._look.first_rejected}")
+        if self._head.unusable:
+            lines.append(self._head.unusable)
         if self.first is not None:
             lines.append("first row:")
             lines += [f"  {field}: {value}" for field, value in self.first.items()]
         return lines
 
-    def _found(self, field: str) -> str:
-        line = f"{field} ← {shortened(self.mapping[field], 60)}"
-        if field != "sources" or self._look.sources is None:
-            return line
-        low, high = self._look.sources
-        count = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-        return f"{line} ({self._look.kind}, {count} a row in {self._look.span})"
 
-
-class _Look:
+class _Head:
     """What the head of a file shows, without keeping its texts.
 
     Args:
         head: its rows.
         layout: where the fields are.
         reader: what turns them into cases.
+        is_all: the file has no more.
     """
 
-    def __init__(self, head: _Head, layout: Layout, reader: RowReader) -> None:
+    def __init__(self, head: Sequence[RawRow], layout: Layout, reader: RowReader, *, is_all: bool) -> None:
+        rows = "row" if len(head) == 1 else f"{len(head)} rows"
+        span = f"the first {rows}" if not is_all else "the only row" if len(head) == 1 else f"all {rows}"
         self.first: Mapping[str, Any] | None = None
-        self.sources: tuple[int, int] | None = None
-        self.rejected = 0
-        self.first_rejected: Rejected | None = None
-        self.rows = len(head.records)
-        self.is_all = head.is_all
-        rows = "row" if self.rows == 1 else f"{self.rows} rows"
-        self.span = f"the first {rows}" if not self.is_all else "the only row" if self.rows == 1 else f"all {rows}"
+        rejected: list[Rejected] = []
+        counts: list[int] = []
         kinds: Counter[str] = Counter()
-        for record in head.records:
-            row = reader.read(record)
+        column = layout.mapping.get("sources")
+        for raw in head:
+            row = reader.read(raw)
             if isinstance(row, Rejected):
-                self.rejected += 1
-                self.first_rejected = self.first_rejected or row
+                rejected.append(row)
                 continue
             self.first = self.first or _shown(row, layout.mapping)
-            if "sources" not in layout.mapping:
-                continue
-            low, high = self.sources or (len(row.sources), len(row.sources))
-            self.sources = min(low, len(row.sources)), max(high, len(row.sources))
-            kinds[kind_of(value_at(record.values or {}, layout.mapping["sources"]))] += bool(row.sources)
-        self.kind = kinds.most_common(1)[0][0] if kinds else ""
+            if column is not None:
+                counts.append(len(row.sources))
+                kinds[kind_of(value_at(raw.values or {}, column))] += bool(row.sources)
+        self.notes = tuple(("" if is_all else f"in {span}, ") + note for note in reader.notes())
+        self.sources = self.unusable = ""
+        if counts:
+            low, high = min(counts), max(counts)
+            count = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+            self.sources = f" ({kinds.most_common(1)[0][0]}, {count} a row in {span})"
+        if rejected:
+            count = f"{len(rejected)} of " if len(head) > 1 else ""
+            self.unusable = f"unusable: {count}{span}, the first: {rejected[0]}"
 
 
-def _shown(case: Case, mapping: Mapping[str, str]) -> dict[str, Any]:
-    shown: dict[str, Any] = {}
+def _shown(case: Case, mapping: Mapping[str, str]) -> dict[str, str]:
+    shown: dict[str, str] = {}
     for field in mapping:
         value: Any = getattr(case, field, None)
-        if field == "source_ids":
-            value = [source.id or "none" for source in case.sources]
         match field:
             case "sources":
                 texts = [f"“{shortened(source.text, 60)}”" for source in value[:2]]
@@ -267,9 +244,12 @@ def _shown(case: Case, mapping: Mapping[str, str]) -> dict[str, Any]:
             case "history":
                 shown[field] = f"{len(value)} turns"
             case "samples" | "relevant_ids" | "source_ids":
-                shown[field] = ", ".join(shortened(str(item), 40) for item in (value or ())[:3]) or "none"
+                items = value or [source.id or "none" for source in case.sources if field == "source_ids"]
+                shown[field] = ", ".join(shortened(str(item), 40) for item in items[:3]) or "none"
+            case _ if value is None:
+                shown[field] = "not given"
             case "query" | "response" | "reference":
-                shown[field] = "not given" if value is None else f"“{shortened(value, 100)}”"
+                shown[field] = f"“{shortened(value, 100)}”"
             case _:
-                shown[field] = "not given" if value is None else shortened(str(value), 60)
+                shown[field] = shortened(str(value), 60)
     return shown

@@ -9,36 +9,13 @@ from difflib import get_close_matches
 from typing import Any
 
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.readers.conversation import is_message_list, turns_of
-from ragtriage.readers.field_names import ALIASES, field_named, normalized
-from ragtriage.readers.optional_fields import (
-    id_of,
-    reference_of,
-    relevant_ids_of,
-    samples_of,
-    source_ids_of,
-    time_of,
-    weight_of,
-)
-from ragtriage.readers.problems import Limits, RowProblem
+from ragtriage.readers.field_names import ALIASES, HOLDS, NOT_SOURCES, field_named, normalized
+from ragtriage.readers.field_values import PARSERS, is_message_list
+from ragtriage.readers.problems import RowContext, RowProblem
 
 MISSING = object()
 """What a row gives for a column that it doesn't have."""
 
-_KINDS = {
-    "query": "a text",
-    "response": "a text",
-    "sources": "a list or a text",
-    "reference": "a text",
-    "id": "a text or a whole number",
-    "history": "a list of messages",
-    "samples": "a list of texts",
-    "relevant_ids": "a list of ids",
-    "source_ids": "a list of ids",
-    "time": "a time",
-    "trace_id": "a text",
-    "weight": "a positive number",
-}
 _JUDGED = ("query", "response", "sources")
 
 
@@ -89,28 +66,22 @@ def is_missing(value: Any) -> bool:
 def find_layout(
     rows: Sequence[Mapping[str, Any]], wanted: Mapping[str, str], name: str, *, questions: bool = False
 ) -> Layout:
-    """Find our fields in the head of a file.
+    """Find our fields in the readable rows of the head of a file, of which there is one at least.
 
-    Args:
-        rows: the readable rows of the head, at least one.
-        wanted: our field to a column or a dotted path, as the user said; "" keeps a field from being found.
-        name: the file, for messages.
-        questions: the file is to be asked: only the query is needed, and neither sources nor a response are looked
-            for, so that columns of these names stay tags.
-
-    Raises:
-        ConfigError: `wanted` names a field that doesn't exist, or with `questions` the sources or the response.
-        InputError: a wanted column doesn't exist, or no column holds the query or the sources.
+    `wanted` and `questions` are the `mapping` and the `questions` of `open_cases`, which raises what this raises.
     """
     columns = tuple(dict.fromkeys(column for row in rows for column in row))
+    needed = ("query",) if questions else ("query", "sources")
     if questions:
-        wanted = {**_only_asked(wanted), "sources": "", "response": ""}
+        for field in ("sources", "response"):
+            if column := wanted.get(field):
+                raise ConfigError(f"--map {field}={column}: the {field} comes from the application that is asked")
+        wanted = {**wanted, "sources": "", "response": ""}
     mapping = _wanted(rows, columns, wanted, name)
     notes: list[str] = []
     for field in ALIASES:
         if field not in wanted:
-            free = [column for column in columns if column not in mapping.values()]
-            column = _choose(field, _candidates(field, free), rows, notes)
+            column = _choose(field, [one for one in columns if one not in mapping.values()], rows, notes)
             if column is not None:
                 mapping[field] = column
     if "query" not in mapping and "query" not in wanted and "history" in mapping and "history" not in wanted:
@@ -118,10 +89,9 @@ def find_layout(
         notes.append(
             f"the query is the user's last message in {mapping['query']!r}, the messages before it the history"
         )
-    for field in ("query",) if questions else ("query", "sources"):
-        if field not in mapping:
-            raise InputError(_nothing_found(field, columns, name))
-    notes += [] if questions else _traps(columns, mapping)
+    if lacking := next((field for field in needed if field not in mapping), None):
+        raise InputError(_nothing_found(lacking, columns, name))
+    notes += [] if questions else _pitfalls(columns, mapping)
     return Layout(
         {field: mapping[field] for field in ALIASES if field in mapping},
         columns,
@@ -130,13 +100,6 @@ def find_layout(
         any(is_message_list(value_at(row, mapping["query"])) for row in rows),
         frozenset(_beside(rows, columns, mapping, wanted)),
     )
-
-
-def _only_asked(wanted: Mapping[str, str]) -> Mapping[str, str]:
-    for field in ("sources", "response"):
-        if wanted.get(field):
-            raise ConfigError(f"--map {field}={wanted[field]}: the {field} comes from the application that is asked")
-    return wanted
 
 
 def _wanted(
@@ -156,26 +119,25 @@ def _wanted(
     return {field: column for field, column in wanted.items() if column}
 
 
-def _candidates(field: str, columns: Iterable[str]) -> list[str]:
+def _choose(field: str, free: Iterable[str], rows: Sequence[Mapping[str, Any]], notes: list[str]) -> str | None:
+    """The column that a field is taken from, by its name and by what it holds."""
     names = ALIASES[field]
-    found = [column for column in columns if field_named(column) == field]
     # among spellings of one name, the exact one first
-    return sorted(found, key=lambda column: (names.index(normalized(column)), column not in names))
-
-
-def _choose(field: str, candidates: list[str], rows: Sequence[Mapping[str, Any]], notes: list[str]) -> str | None:
+    candidates = sorted(
+        (column for column in free if field_named(column) == field),
+        key=lambda column: (names.index(normalized(column)), column not in names),
+    )
     fitting = [column for column in candidates if _fits(field, column, rows)]
     notes += [
-        f"{column!r} is named like the {field} but doesn't hold {_KINDS[field]}; it became a tag"
+        f"{column!r} is named like the {field} but doesn't hold {HOLDS[field]}; it became a tag"
         for column in candidates
         if column not in fitting and (fitting or field not in _JUDGED)
     ]
     chosen = next(iter(fitting or (candidates if field in _JUDGED else [])), None)
-    for column in fitting:
-        if column != chosen:
-            other = f"; if it is the true answer: --map reference={column}" if field == "response" else ""
-            how = f"--map {field}={column} takes it{other}"
-            notes.append(f"the {field} is taken from {chosen!r}; {column!r} became a tag ({how})")
+    for column in fitting[1:]:
+        other = f"; if it is the true answer: --map reference={column}" if field == "response" else ""
+        how = f"--map {field}={column} takes it{other}"
+        notes.append(f"the {field} is taken from {chosen!r}; {column!r} became a tag ({how})")
     return chosen
 
 
@@ -186,32 +148,16 @@ def _fits(field: str, column: str, rows: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _is_usable(field: str, value: Any) -> bool:
-    if field == "sources":
-        return isinstance(value, str | list | tuple | dict)
-    if field in {"query", "response"}:
-        return isinstance(value, str) or (field == "query" and is_message_list(value))
-    limits = Limits()
+    if field in _JUDGED:
+        shapes = str | list | tuple | dict if field == "sources" else str
+        return isinstance(value, shapes) or (field == "query" and is_message_list(value))
+    if field == "history" and isinstance(value, str) and not is_message_list(value):
+        return False  # one text may be anything, an id for example
     try:
-        match field:
-            case "history":
-                return (not isinstance(value, str) or is_message_list(value)) and bool(
-                    turns_of(value, field, limits, [])
-                )
-            case "reference":
-                reference_of(value, limits, [])
-            case "samples":
-                samples_of(value, limits, [])
-            case "relevant_ids" | "source_ids":
-                (relevant_ids_of if field == "relevant_ids" else source_ids_of)(value, [])
-            case "time":
-                return time_of(value) is not None
-            case "weight":
-                weight_of(value)
-            case _:
-                id_of(value, field, [])
+        found = PARSERS[field](value, RowContext())
     except RowProblem:
         return False
-    return True
+    return bool(found) or field not in {"history", "time"}
 
 
 def _beside(
@@ -225,23 +171,11 @@ def _beside(
 
 
 def _nothing_found(field: str, columns: Sequence[str], name: str) -> str:
-    hint = ""
-    by_name = {normalized(column): column for column in columns}
-    if field == "sources" and (context := by_name.get("context")):
-        hint = (
-            f" {context!r} may be the ideal context that people wrote (DeepEval); "
-            f"if it is what was retrieved: --map sources={context}."
-        )
-    elif field == "sources" and (source := by_name.get("source")):
-        hint = f" {source!r} mostly tells where a row comes from; if it holds the texts: --map sources={source}."
-    elif field == "sources" and (ids := next((c for c in columns if field_named(c) == "source_ids"), None)):
-        hint = (
-            f" {ids!r} holds only their ids; without the texts write objects with 'id' and an empty 'text', "
-            "which are enough for the metrics of the group retrieval."
-        )
+    there = {field_named(column) or normalized(column): column for column in reversed(columns)}
+    near = (f" {hint.format(column=there[other])}" for other, hint in NOT_SOURCES.items() if other in there)
     return (
-        f"{name}: no column holds the {field}. {_listed(columns)} Looked for: {', '.join(ALIASES[field])}.{hint} "
-        f"Say which one it is: --map {field}=COLUMN"
+        f"{name}: no column holds the {field}. {_listed(columns)} Looked for: {', '.join(ALIASES[field])}."
+        f"{next(near, '') if field == 'sources' else ''} Say which one it is: --map {field}=COLUMN"
     )
 
 
@@ -250,7 +184,7 @@ def _listed(columns: Sequence[str]) -> str:
     return f"Columns: {', '.join(columns[:40])}{more}."
 
 
-def _traps(columns: Sequence[str], mapping: Mapping[str, str]) -> list[str]:
+def _pitfalls(columns: Sequence[str], mapping: Mapping[str, str]) -> list[str]:
     notes = [
         f"{column!r} became a tag: in DeepEval's files it is the ideal context, not what was retrieved "
         f"(--map sources={column} takes it)"

@@ -1,41 +1,26 @@
-"""The names under which other tools' files hold our fields."""
+"""The names under which other tools' files hold our fields: `fields.toml`, read."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
+from importlib.resources import files
 
-ALIASES: Mapping[str, tuple[str, ...]] = {
-    "query": ("query", "question", "user_input", "input", "prompt", "user_query"),
-    "response": ("response", "answer", "actual_output", "output", "result", "generated_answer", "completion"),
-    "sources": (
-        "sources",
-        "contexts",
-        "retrieved_contexts",
-        "retrieval_context",
-        "retrieved_context",
-        "documents",
-        "chunks",
-        "passages",
-        "retrieved_documents",
-        "retrieved_chunks",
-    ),
-    "source_ids": ("source_ids", "retrieved_context_ids", "context_ids"),
-    "reference": ("reference", "ground_truth", "ground_truths", "expected_output", "gt_answer", "reference_answer"),
-    "id": ("id", "case_id", "question_id", "qid", "sample_id", "row_id"),
-    "history": ("history", "conversation", "messages", "chat_history"),
-    "samples": ("samples",),
-    "relevant_ids": ("relevant_ids", "relevant_sources", "gold_ids", "reference_context_ids"),
-    "time": ("time", "timestamp", "created_at"),
-    "trace_id": ("trace_id",),
-    "weight": ("weight",),
-}
-"""Our field to its names, the one that is preferred first.
+_TABLE = tomllib.loads(files(__package__).joinpath("fields.toml").read_text("utf-8"))
 
-`context` is missing on purpose: in DeepEval's files it is the ideal context that people wrote, not what was retrieved.
-`source` is missing too: it mostly tells where a row comes from.
-"""
+ALIASES: Mapping[str, tuple[str, ...]] = {field: tuple(row["names"]) for field, row in _TABLE["fields"].items()}
+"""Our field to its names, the one that is preferred first."""
+
+HOLDS: Mapping[str, str] = {field: row["holds"] for field, row in _TABLE["fields"].items()}
+"""Our field to the kind of value that it holds, in words."""
+
+KEYS: Mapping[str, tuple[str, ...]] = {of: tuple(keys) for of, keys in _TABLE["keys"].items()}
+"""What is looked for in an object to the keys under which it may stand there."""
+
+NOT_SOURCES: Mapping[str, str] = _TABLE["not_sources"]
+"""A column near the sources, by its normalized name or our field, to what is said where nothing else holds them."""
 
 _FIELDS = {alias: field for field, aliases in ALIASES.items() for alias in aliases}
 

@@ -1,4 +1,4 @@
-"""Finding a file, telling its format, and reading its records."""
+"""Finding a file, telling its format, and reading its rows as they stand there."""
 
 from __future__ import annotations
 
@@ -10,17 +10,15 @@ import zlib
 from collections.abc import Generator
 from contextlib import closing, nullcontext
 from difflib import get_close_matches
+from json import JSONDecodeError
 from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.core.json_values import BrokenJson, parse
-from ragtriage.readers.csv_tables import table
-from ragtriage.readers.json_document import json_document
-from ragtriage.readers.json_lines import json_lines
-from ragtriage.readers.parquet import parquet
-from ragtriage.readers.problems import Limits
-from ragtriage.readers.records import Record
+from ragtriage.readers.json_files import json_document, json_lines
+from ragtriage.readers.json_values import parse
+from ragtriage.readers.problems import Limits, RawRow
+from ragtriage.readers.table_files import csv_table, parquet_table
 
 Format = Literal["jsonl", "json", "csv", "parquet"]
 FORMATS: tuple[Format, ...] = ("jsonl", "json", "csv", "parquet")
@@ -45,7 +43,7 @@ def open_bytes(path: str) -> io.BufferedReader:
     """
     raw: BinaryIO | None = None
     try:
-        # closed by `records`, or by who finds the format unusable
+        # closed by `raw_rows`, or by who finds the format unusable
         raw = sys.stdin.buffer if path == STDIN else Path(path).open("rb", buffering=_LOOK_AHEAD)  # noqa: SIM115
         stream = _looking_ahead(raw)
         if stream.peek(2)[:2] == b"\x1f\x8b":
@@ -131,12 +129,12 @@ def tell_format(path: str, stream: io.BufferedReader, asked: str | None) -> Form
 
 def _tell_json(path: str, head: bytes, named: Format | None) -> Format:
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if re.match(rb"\[\s*[\[{\]]", text):
-        return "json"
-    if text.split(b"\n", 1)[0].strip() == b"{":
+    first, _, rest = text.partition(b"\n")
+    if re.match(rb"\[\s*[\[{\]]", text) or first.strip() == b"{":
         return "json"
     if text[:1] == b"{":
-        return "jsonl" if _first_line_is_whole(text) and (named != "json" or _second_line(text)) else named or "json"
+        lines = _is_object(first) and (named != "json" or rest.lstrip()[:1] == b"{")
+        return "jsonl" if lines else named or "json"
     if named is None and path != STDIN:
         raise InputError(
             f"{path}: its format can't be told: use the ending .jsonl, .json, .csv or .parquet, or --format"
@@ -144,23 +142,15 @@ def _tell_json(path: str, head: bytes, named: Format | None) -> Format:
     return named or "jsonl"
 
 
-def _first_line_is_whole(text: bytes) -> bool:
+def _is_object(line: bytes) -> bool:
     try:
-        return isinstance(parse(text.split(b"\n", 1)[0].decode()), dict)
-    except (BrokenJson, UnicodeDecodeError):
+        return isinstance(parse(line.decode()), dict)
+    except (JSONDecodeError, UnicodeDecodeError):
         return False
 
 
-def _second_line(text: bytes) -> bool:
-    return text.partition(b"\n")[2].lstrip()[:1] == b"{"
-
-
 def _check_text(path: str, head: bytes) -> None:
-    """Refuse what isn't a text in UTF-8 at all.
-
-    Raises:
-        InputError: it is UTF-16 or UTF-32, or another kind of file.
-    """
+    """Raise an InputError for what isn't a text in UTF-8 at all: UTF-16, UTF-32 or another kind of file."""
     if head[:2] in {b"\xff\xfe", b"\xfe\xff"} or _every_other_is_nul(head):
         raise InputError(f"{path}: is UTF-16 or UTF-32: save as UTF-8")
     if head[:4] == b"PK\x03\x04":
@@ -174,34 +164,47 @@ def _every_other_is_nul(head: bytes) -> bool:
     return len(start) >= 4 and (start[::2].count(0) > len(start) // 3 or start[1::2].count(0) > len(start) // 3)
 
 
-def records(path: str, stream: io.BufferedReader, form: Format, limits: Limits) -> Generator[Record, None, None]:
-    """The records of an opened file; closes it at the end.
+def raw_rows(
+    path: str,
+    form: Format = "jsonl",
+    limits: Limits = Limits(),  # noqa: B008  # frozen
+    stream: io.BufferedReader | None = None,
+) -> Generator[RawRow, None, None]:
+    """The rows of a file as they stand there; the file is closed at the end.
 
-    A file that breaks off (a damaged archive, a disk error) gives a last record that says so.
+    A file that breaks off (a damaged archive, a disk error) gives a last row that says so.
+
+    Args:
+        path: the file; `-` is the standard input.
+        form: its format.
+        limits: how much a row may hold.
+        stream: the opened file; opened here if None.
 
     Raises:
-        InputError: the header of a table is unusable, or a Parquet file isn't one.
+        InputError: the file can't be read, the header of a table is unusable, or a Parquet file isn't one.
         MissingExtraError: Parquet, and pyarrow isn't installed.
     """
+    opened = open_bytes(path) if stream is None else stream
     row = 0
-    with nullcontext() if path == STDIN else stream, closing(_parsed(path, stream, form, limits)) as parsed:
+    with nullcontext() if path == STDIN else opened, closing(_parsed(path, opened, form, limits)) as parsed:
         try:
-            for record in parsed:
-                row = record.row
-                yield record
+            for found in parsed:
+                row = found.row
+                yield found
         except (OSError, EOFError, zlib.error) as error:
             problem = f"the file can't be read any further ({str(error) or 'it ends early'}): nothing after was read"
-            yield Record(row + 1, problem=problem, ends=True)
+            yield RawRow(row + 1, problem=problem, ends=True)
 
 
-def _parsed(path: str, stream: io.BufferedReader, form: Format, limits: Limits) -> Generator[Record, None, None]:
-    if form == "jsonl":
-        yield from json_lines(stream, limits)
-    elif form == "json":
-        yield from json_document(stream, limits)
-    elif form == "csv":
-        yield from table(stream, limits, path)
-    elif can_be_read_again(path):
-        yield from parquet(Path(path))
-    else:
+def _parsed(path: str, stream: io.BufferedReader, form: Format, limits: Limits) -> Generator[RawRow, None, None]:
+    if form == "parquet" and not can_be_read_again(path):
         raise InputError(f"{path}: Parquet can't be read from a pipe: give a file")
+    match form:
+        case "jsonl":
+            yield from json_lines(stream, limits)
+        case "json":
+            yield from json_document(stream, limits)
+        case "csv":
+            yield from csv_table(stream, limits, path)
+        case "parquet":
+            yield from parquet_table(Path(path))

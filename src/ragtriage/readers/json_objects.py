@@ -1,17 +1,20 @@
-"""JSONL files whose lines are something else than cases: made into values, or rejected with the reason."""
+"""JSONL files whose lines are something else than cases: read, and appended to so that a kill takes away no line."""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ragtriage.core.errors import InputError
+from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.validation import Invalid, validated
-from ragtriage.readers.files import STDIN, open_bytes, records
-from ragtriage.readers.problems import Limits, Rejected, RowProblem
+from ragtriage.readers.files import STDIN, raw_rows
+from ragtriage.readers.problems import Rejected, RowProblem
 from ragtriage.readers.text_values import plain
+
+_SUFFIXES = frozenset({".jsonl", ".ndjson"})
 
 Value = TypeVar("Value")
 
@@ -29,15 +32,14 @@ def values_in(path: str, make: Callable[[Mapping[str, Any], str], Value]) -> tup
     made: list[Value] = []
     rejected: list[Rejected] = []
     name = "standard input" if path == STDIN else path
-    for record in records(path, open_bytes(path), "jsonl", Limits()):
-        problem = RowProblem(None, record.problem or "can't be read")
-        if record.values is not None:
-            try:
-                made.append(make(record.values, str(record.row)))
-                continue
-            except RowProblem as found:
-                problem = found
-        rejected.append(Rejected(record.row, problem.field, problem.reason, record.line, name, record.ends))
+    for row in raw_rows(path):
+        if row.values is None:
+            rejected.append(row.rejected(None, row.problem or "can't be read", name))
+            continue
+        try:
+            made.append(make(row.values, str(row.row)))
+        except RowProblem as problem:
+            rejected.append(row.rejected(problem.field, problem.reason, name))
     if not made:
         first = f" The first: {rejected[0]}" if rejected else " It is empty."
         raise InputError(f"{name}: no row can be used.{first}")
@@ -80,23 +82,75 @@ def lines_by_id(path: Path) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
         InputError: the file can't be read, a line is broken or has no id, or an id comes twice.
     """
     seen: set[str] = set()
-    for record in records(str(path), open_bytes(str(path)), "jsonl", Limits()):
-        place = f"{path}, row {record.row}"
-        if record.values is None:
-            raise InputError(f"{place}: {record.problem}")
-        key = record.values.get("id")
+    for row in raw_rows(str(path)):
+        place = f"{path}, row {row.row}"
+        if row.values is None:
+            raise InputError(f"{place}: {row.problem}")
+        key = row.values.get("id")
         if key is None or isinstance(key, dict | list):
             raise InputError(f"{place}, field 'id': is missing: give every line the id of its row")
         if str(key) in seen:
             raise InputError(f"{place}, field 'id': {str(key)!r} comes twice: take one of the lines out")
         seen.add(str(key))
-        yield place, str(key), record.values
+        yield place, str(key), row.values
 
 
 def first_line(path: str) -> Mapping[str, Any] | None:
     """The columns of a file's first line, to tell what the file holds; None where it can't be read."""
     try:
-        record = next(records(path, open_bytes(path), "jsonl", Limits()), None)
-    except (InputError, UnicodeDecodeError):
+        row = next(raw_rows(path), None)
+    except InputError:
         return None
-    return record.values if record else None
+    return row.values if row else None
+
+
+def open_to_append(path: Path, what: str) -> int:
+    """The descriptor of a file to read and append to; it and its folders are made if they aren't there.
+
+    Args:
+        path: the file.
+        what: what it holds, for the error.
+
+    Raises:
+        ConfigError: its name isn't that of a JSONL file.
+        InputError: it can't be written.
+    """
+    if path.suffix.lower() not in _SUFFIXES:
+        raise ConfigError(f"{path}: {what} are JSON Lines: give the file a name that ends in .jsonl")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o644)
+        _mend_end(file)
+    except OSError as error:
+        raise InputError(f"{path}: can't be written: {error.strerror or error}") from None
+    return file
+
+
+def _mend_end(file: int) -> None:
+    """Remove a last line that was cut off (it is no JSON); end a whole one that lacks its end."""
+    size = start = os.fstat(file).st_size
+    end = b""
+    while start and b"\n" not in end:
+        start = max(0, start - 65536)
+        os.lseek(file, start, os.SEEK_SET)
+        end = os.read(file, size - start)
+    last = end.rpartition(b"\n")[2]
+    if not last:
+        return
+    try:
+        json.loads(last)
+    except (ValueError, RecursionError):
+        os.ftruncate(file, size - len(last))
+    else:
+        os.write(file, b"\n")
+
+
+def append(file: int, row: Mapping[str, Any]) -> None:
+    """Write one row as a line; when this returns, the operating system has it.
+
+    Raises:
+        OSError: the disk is full, or gone.
+    """
+    line = (json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8", "replace")
+    while line:
+        line = line[os.write(file, line) :]

@@ -1,10 +1,10 @@
-"""What can be wrong with a row, how much a row may hold, and how what was done to rows is counted."""
+"""A row as it stands in a file, how much it may hold, and what can be wrong with it."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +20,37 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class RawRow:
+    """One row as it stands in the file, whatever its format: its columns, or what is wrong with it."""
+
+    row: int
+    """Its number, from 1; blank lines and a header aren't rows."""
+    line: int | None = None
+    """The line on which it starts, from 1, where the format has lines."""
+    values: Mapping[str, Any] | None = None
+    """Column to value; None if the row can't be read."""
+    problem: str | None = None
+    """Why it can't be read."""
+    undecodable: bool = False
+    """The problem is bytes that aren't UTF-8."""
+    size: int = 0
+    """About how many bytes it took, where that is known."""
+    within: str | None = None
+    """Which part of the document the rows are, in words, where they aren't the whole."""
+    ends: bool = False
+    """Nothing after this row could be read."""
+
+    def rejected(self, field: str | None, reason: str, file: str) -> Rejected:
+        """This row as one that can't be used."""
+        return Rejected(self.row, field, reason, self.line, file, self.ends)
+
+
+@dataclass(frozen=True, slots=True)
 class Rejected:
     """A row that can't be evaluated. `str()` gives the whole sentence."""
 
     row: int
-    """The how-manieth row of the file, from 1; blank lines and a header aren't rows."""
+    """Its number in the file, from 1; blank lines and a header aren't rows."""
     field: str | None
     """The field that is wrong, under our name; None if it is the row as a whole."""
     reason: str
@@ -58,21 +84,12 @@ class RowProblem(Exception):
         self.reason = reason
 
 
-class Tally:
-    """Counts the rows in which something was done that the user should know of."""
+@dataclass(frozen=True, slots=True)
+class RowContext:
+    """How one row is read."""
 
-    def __init__(self) -> None:
-        self.rows = 0
-        self._counts: Counter[str] = Counter()
-
-    def add(self, remarks: Iterable[str]) -> None:
-        """Count one usable row with its remarks, each a sentence with `{rows}` in it."""
-        self.rows += 1
-        self._counts.update(set(remarks))
-
-    def notes(self) -> list[str]:
-        """The remarks with their numbers, in the order in which they first came up."""
-        return [
-            sentence.replace("{rows}", f"{count:,} row{'s' if count != 1 else ''}")
-            for sentence, count in self._counts.items()
-        ]
+    limits: Limits = Limits()
+    split: str | None = None
+    """What stands between the sources in one text; None takes it as one source."""
+    remarks: list[str] = field(default_factory=list)
+    """Sentences about what was done to the row that the user should know, each with `{rows}` for how many rows."""

@@ -1,4 +1,4 @@
-"""The retrieved texts of a row, in the many shapes in which tools write them."""
+"""The retrieved texts of a row, in the many shapes in which tools write them; what can't be read is a RowProblem."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ragtriage.core.case import Source
-from ragtriage.readers.literals import NotALiteral, literal, looks_like_list
-from ragtriage.readers.problems import Limits, RowProblem
-from ragtriage.readers.text_values import clean, shown, text_of
+from ragtriage.readers.field_names import KEYS
+from ragtriage.readers.problems import RowContext, RowProblem
+from ragtriage.readers.text_values import NotALiteral, clean, literal, looks_like_list, shown, text_of
 
-TEXT_KEYS = ("text", "page_content", "content", "document", "body")
-ID_KEYS = ("id", "doc_id", "chunk_id", "source")
-_WRAPPERS = ("node", "document")  # LlamaIndex's NodeWithScore, a retriever's hit
+_TEXT_KEYS, _ID_KEYS, _WRAPPERS = KEYS["source_text"], KEYS["source_id"], KEYS["source_wrapper"]
 
 ONE_TEXT = (
     "{rows}: the sources are one text, taken as one source; "
@@ -36,36 +34,31 @@ def kind_of(value: Any) -> str:
     return f"list of {kinds.pop()}" if len(kinds) == 1 and "" not in kinds else "list"
 
 
-def sources_of(value: Any, limits: Limits, split: str | None, remarks: list[str]) -> tuple[Source, ...]:
+def sources_of(value: Any, context: RowContext) -> tuple[Source, ...]:
     """The sources that a value holds.
 
     Args:
         value: a list of texts or objects, an object of id to text, one object, one text, or a list as text.
-        limits: how many and how long they may be.
-        split: what stands between the sources in one text; None takes it as one source.
-        remarks: gets a sentence for each liberty taken.
+        context: how many and how long they may be, and how one text is split; gets a remark for each liberty taken.
 
     Raises:
         RowProblem: it holds no sources; says which one is wrong and why.
     """
-    if isinstance(value, str):
-        if not looks_like_list(value):
-            return _from_text(value, limits, split, remarks)
-        try:
-            value = literal(value)
-        except NotALiteral as error:
-            reason = f"looks like a list in a text but can't be read as JSON or Python ({error}): was it cut off?"
-            raise RowProblem("sources", reason) from None
-    items = _items(value, remarks)
-    if len(items) > limits.max_sources:
-        reason = f"has {len(items):,} sources, more than {limits.max_sources:,}: raise the limit by --max-sources"
-        raise RowProblem("sources", reason)
-    if split is not None:
-        remarks.append(NOT_SPLIT)
-    return tuple(_source(item, index, limits, remarks) for index, item in enumerate(items, 1))
+    most = f"{context.limits.max_sources:,}"
+    if isinstance(value, str) and not looks_like_list(value):
+        items: list[Any] = _parts(value, context)
+        too_many = f"splits into {len(items):,} sources, more than {most}: another separator, or --max-sources?"
+    else:
+        items = _items(_unpacked(value), context.remarks)
+        too_many = f"has {len(items):,} sources, more than {most}: raise the limit by --max-sources"
+        if context.split is not None:
+            context.remarks.append(NOT_SPLIT)
+    if len(items) > context.limits.max_sources:
+        raise RowProblem("sources", too_many)
+    return tuple(_source(item, f"source {index} ", context) for index, item in enumerate(items, 1))
 
 
-def named(sources: tuple[Source, ...], ids: Sequence[str | None] | None) -> tuple[Source, ...]:
+def with_ids(sources: tuple[Source, ...], ids: Sequence[str | None] | None) -> tuple[Source, ...]:
     """The sources with ids that stand in a column of their own, by position; one without an id there keeps its own.
 
     Raises:
@@ -84,22 +77,22 @@ def named(sources: tuple[Source, ...], ids: Sequence[str | None] | None) -> tupl
     )
 
 
-def _from_text(text: str, limits: Limits, split: str | None, remarks: list[str]) -> tuple[Source, ...]:
+def _parts(text: str, context: RowContext) -> list[str]:
     if not text.strip():
         raise RowProblem("sources", f"is an empty text: {_TEACH}")
-    if split is None:
-        remarks.append(ONE_TEXT)
-        return (Source(text_of("sources", text, limits, remarks)),)
-    remarks.append(SPLIT)
-    parts = [part.strip() for part in text.split(split)]
-    parts = [part for part in parts if part]
-    if len(parts) > limits.max_sources:
-        count, most = f"{len(parts):,}", f"{limits.max_sources:,}"
-        reason = f"splits into {count} sources, more than {most}: another separator, or --max-sources?"
-        raise RowProblem("sources", reason)
-    return tuple(
-        Source(text_of("sources", part, limits, remarks, f"source {index} ")) for index, part in enumerate(parts, 1)
-    )
+    if context.split is None:
+        context.remarks.append(ONE_TEXT)
+        return [text]
+    context.remarks.append(SPLIT)
+    return [part.strip() for part in text.split(context.split) if part.strip()]
+
+
+def _unpacked(value: Any) -> Any:
+    try:
+        return literal(value) if isinstance(value, str) else value
+    except NotALiteral as error:
+        reason = f"looks like a list in a text but can't be read as JSON or Python ({error}): was it cut off?"
+        raise RowProblem("sources", reason) from None
 
 
 def _items(value: Any, remarks: list[str]) -> list[Any]:
@@ -120,25 +113,21 @@ def _is_list_of_sources(item: Any) -> bool:
     return isinstance(item, list | tuple) and all(isinstance(inner, str | Mapping) for inner in item)
 
 
-def _source(item: Any, index: int, limits: Limits, remarks: list[str]) -> Source:
-    where = f"source {index} "
+def _source(item: Any, where: str, context: RowContext) -> Source:
     if isinstance(item, str):
-        return Source(text_of("sources", item, limits, remarks, where))
+        return Source(text_of("sources", item, context, where))
     if not isinstance(item, Mapping):
         raise RowProblem("sources", f"{where}is {shown(item)}, not a text: {_TEACH}")
     text = _text(item)
     if text is None:
-        keys = ", ".join(TEXT_KEYS)
+        keys = ", ".join(_TEXT_KEYS)
         raise RowProblem("sources", f"{where}is {shown(item)}; its text was looked for under {keys}: rename it")
     name = _id(item)
-    return Source(
-        text_of("sources", text, limits, remarks, where),
-        None if name is None else clean(name, remarks),
-    )
+    return Source(text_of("sources", text, context, where), None if name is None else clean(name, context.remarks))
 
 
 def _text(item: Mapping[str, Any]) -> str | None:
-    for key in TEXT_KEYS:
+    for key in _TEXT_KEYS:
         if isinstance(text := item.get(key), str):
             return text
     for key in _WRAPPERS:
@@ -148,7 +137,7 @@ def _text(item: Mapping[str, Any]) -> str | None:
 
 
 def _id(item: Mapping[str, Any], depth: int = 0) -> str | None:
-    for key in ID_KEYS:
+    for key in _ID_KEYS:
         name = item.get(key)
         if (isinstance(name, str) and name) or (isinstance(name, int) and not isinstance(name, bool)):
             return str(name)

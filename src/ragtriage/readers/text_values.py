@@ -1,19 +1,32 @@
-"""Texts as they are kept, and values as they are shown in messages."""
+"""Texts as they are kept, lists that a text holds, and values as they are shown in messages."""
 
 from __future__ import annotations
 
-import json
+import ast
+import io
 import math
 import re
+import tokenize
+import warnings
+from collections.abc import Sequence
 from datetime import date, datetime, time
+from itertools import pairwise
+from json import JSONDecodeError
 from typing import Any
 
-from ragtriage.readers.problems import Limits, RowProblem
+from ragtriage.readers.json_values import parse
+from ragtriage.readers.problems import RowContext, RowProblem
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _BAD_BYTE = re.compile("[\udc80-\udcff]")  # what `surrogateescape` makes of bytes that aren't UTF-8
 _DEEPEST = 64
 REPLACED = "{rows}: NUL characters or halves of surrogate pairs, which no UTF-8 text can hold, were replaced by U+FFFD"
+
+_LONGEST_LITERAL = 8_000_000  # characters; Python's parser needs some hundred bytes for each
+_LIST_START = re.compile(r"""\s*(\[\s*(["'\]{\[]|None\b|null\b)|\{\s*["'}]|array\(\[)""")
+_ARRAY = re.compile(r"array\((?P<list>\[.*\])\s*(,\s*dtype=[^()]*)?\)", re.DOTALL)
+_SIDE_BY_SIDE = re.compile(r"""['"]\s*['"]""")
+_LAYOUT = frozenset({tokenize.NL, tokenize.NEWLINE, tokenize.ENDMARKER, tokenize.INDENT, tokenize.DEDENT})
 
 
 def clean(text: str, remarks: list[str]) -> str:
@@ -33,14 +46,13 @@ def bad_byte(text: str) -> str | None:
     return f"0x{ord(match[0]) - 0xDC00:02x}"
 
 
-def text_of(field: str, value: Any, limits: Limits, remarks: list[str], where: str = "") -> str:
+def text_of(field: str, value: Any, context: RowContext, where: str = "") -> str:
     """A field's text.
 
     Args:
         field: our name of the field.
         value: what the file holds.
-        limits: how long it may be.
-        remarks: gets a sentence if characters were replaced.
+        context: how long it may be; gets a remark if characters were replaced.
         where: which part of the field it is, for the message, for example `"source 3 "`.
 
     Raises:
@@ -48,13 +60,81 @@ def text_of(field: str, value: Any, limits: Limits, remarks: list[str], where: s
     """
     if not isinstance(value, str):
         raise RowProblem(field, f"{where}is {shown(value)}, not a text: write it as a text in quotes")
-    if len(value) > limits.max_text:
+    if len(value) > context.limits.max_text:
         raise RowProblem(
             field,
-            f"{where}has {len(value):,} characters, more than {limits.max_text:,}: "
+            f"{where}has {len(value):,} characters, more than {context.limits.max_text:,}: "
             f"shorten it, or raise the limit with --max-text {len(value)}",
         )
-    return clean(value, remarks)
+    return clean(value, context.remarks)
+
+
+class NotALiteral(ValueError):
+    """A text that begins like a list or an object can't be read as one."""
+
+
+def looks_like_list(value: Any) -> bool:
+    """Whether a value is a text that begins as a list of texts or objects, or an object, in JSON, Python or numpy."""
+    return isinstance(value, str) and _LIST_START.match(value) is not None
+
+
+def literal(text: str) -> Any:
+    """What a text holds that looks like a list or an object: JSON, Python's notation, or a printed numpy array.
+
+    Raises:
+        NotALiteral: it can't be read.
+    """
+    stripped = text.strip()
+    try:
+        return parse(stripped)
+    except JSONDecodeError as error:
+        first = f"{error.msg} at character {error.pos + 1}"
+    if len(stripped) > _LONGEST_LITERAL:
+        raise NotALiteral(first)
+    if match := _ARRAY.fullmatch(stripped):
+        stripped = match["list"]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            # Python joins neighbouring strings, so that a printed array of three texts would be read as one
+            printed = _printed_array(stripped) if _SIDE_BY_SIDE.search(stripped) else None
+            return ast.literal_eval(stripped) if printed is None else printed
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        raise NotALiteral(first) from None
+
+
+def unpacked(value: Any) -> Any:
+    """The list or object that a text holds; any other value as it is."""
+    try:
+        return literal(value) if looks_like_list(value) else value
+    except NotALiteral:
+        return value
+
+
+def list_in(value: Any) -> Sequence[Any] | None:
+    """A value that is a list, or the list that a text holds; else None."""
+    held = unpacked(value)
+    return held if isinstance(held, list | tuple) else None
+
+
+def _printed_array(text: str) -> list[str] | None:
+    """The texts of `['a' 'b']` as numpy prints it; None if no two strings stand side by side.
+
+    Raises:
+        SyntaxError: strings stand side by side in something else.
+    """
+    try:
+        tokens = [t for t in tokenize.generate_tokens(io.StringIO(text).readline) if t.type not in _LAYOUT]
+    except (tokenize.TokenError, IndentationError) as error:
+        raise SyntaxError(str(error)) from None
+    beside = [(a, b) for a, b in pairwise(tokens) if a.type == b.type == tokenize.STRING]
+    if not beside:
+        return None
+    strings = tokens[1:-1]
+    is_list = [tokens[0].string, tokens[-1].string] == ["[", "]"] and all(t.type == tokenize.STRING for t in strings)
+    if not is_list or any(a.end == b.start for a, b in beside):
+        raise SyntaxError("texts stand side by side without a comma")
+    return [str(ast.literal_eval(token.string)) for token in strings]
 
 
 def shown(value: Any) -> str:  # noqa: PLR0911 - one branch a kind of value
@@ -94,8 +174,6 @@ def plain(value: Any, remarks: list[str], depth: int = 0) -> Any:  # noqa: PLR09
     match value:
         case None | bool() | int():
             return value
-        case str():
-            return clean(value, remarks)
         case float():
             return value if math.isfinite(value) else None
         case dict():
@@ -108,8 +186,3 @@ def plain(value: Any, remarks: list[str], depth: int = 0) -> Any:  # noqa: PLR09
             return clean(value.decode("utf-8", "replace"), remarks)
         case _:
             return clean(str(value), remarks)
-
-
-def content_key(*parts: Any) -> str:
-    """The parts as one text that differs where they differ, to be hashed."""
-    return json.dumps(parts, ensure_ascii=True, separators=(",", ":"))

@@ -9,7 +9,7 @@ from ragtriage.report.document import GAP, Block, Table, document, left, line, r
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import DASH, plural, titled
 from ragtriage.runs.repeats import CaseRepeat, MetricRepeat, RepeatSummary
-from ragtriage.runs.repeats.detectable import CORRELATION, LEVEL, POWER
+from ragtriage.runs.repeats.statistics import CORRELATION, LEVEL, POWER
 
 MOST_CASES = 10
 """Cases that are listed, over all metrics."""

@@ -1,318 +1,225 @@
-"""A file of cases becomes a stored run: one pass to know the file, then the evaluation, continued if it was cut off."""
+"""A file of cases becomes a stored run: prepared, executed, counted."""
 
 from __future__ import annotations
 
 import gc
-import hashlib
-import heapq
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from ragtriage.core.case import Case
-from ragtriage.core.errors import InputError
+from ragtriage.core.errors import Stopped
 from ragtriage.core.options import WINDOW
-from ragtriage.core.questions import KINDS
-from ragtriage.core.record import Record
-from ragtriage.core.steps import Step
 from ragtriage.core.verdicts import Undefined
-from ragtriage.diagnosis import RULES, Rule, needs_of
 from ragtriage.evaluation.engine import evaluate_sync
+from ragtriage.evaluation.estimate import EvaluationEstimate, sum_estimates
 from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.protocol import Judge
-from ragtriage.judges.wrappers import Cached
-from ragtriage.metrics import metric_named
-from ragtriage.metrics.definitions import definition_of, metric_from, named_only, version_of
-from ragtriage.metrics.optional import optional_data_of
-from ragtriage.readers import CaseFile, Rejected
-from ragtriage.runs.tally import Assessment, Criteria
-from ragtriage.store import RunIdentity, RunInfo, Store
+from ragtriage.readers import CaseFile
+from ragtriage.runs.config import EvaluationConfig
+from ragtriage.runs.estimate import estimate_file
+from ragtriage.runs.events import INTERRUPTED, CaseDone, Listener, RowsRead, RunFinished, RunResumed, RunStopped
+from ragtriage.runs.prepare import Job, PreparedRun, prepare
+from ragtriage.runs.repeats import RepeatSummary, repeats_of
+from ragtriage.runs.selection import ALL_ROWS, RowCounts, RowSelection
+from ragtriage.runs.tally import SlicedTally, tally_of
+from ragtriage.store import Run, RunInfo, Store, StoredRun
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-UNKNOWN_LANGUAGE = "und"
-"""ISO 639-2 for a language that nobody could tell."""
 
-REMEMBERED = 10
-"""Rejected rows that are kept to be shown; all are counted and stored."""
+@dataclass(frozen=True, slots=True)
+class TrialResult:
+    """One evaluation of a file, and how it ended."""
 
-TOO_MANY_REJECTED = 0.1
-"""Share of unusable rows from which on a run counts as incomplete."""
+    stored: StoredRun
+    tally: SlicedTally
+    rows: RowCounts
+    stopped: str | None = None
+    """Why it ended early; None if all cases were evaluated."""
+    remaining: EvaluationEstimate | None = None
+    """What the rest would take, further trials included; None unless a paid judge stopped on its own."""
+    cascade: tuple[int, int, int] | None = None
+    """Of a cascade: verdicts that the embedded judge decided, verdicts passed on, requests saved."""
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
-    """Which of a file's usable rows are evaluated."""
+class FileResult:
+    """A file, evaluated once or several times, each a run of its own."""
 
-    limit: int | None = None
-    """The first so many."""
-    sample: int | None = None
-    """So many at random, the same ones for the same seed."""
-    seed: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Repetition:
-    """Which one of several evaluations of the same cases."""
-
-    trial: int = 0
-    """From 0; each has answers of its own."""
-    times: int = 1
-    """How many there are to be."""
-    first: int | None = None
-    """The number of the first one's run; None in the first."""
-
-
-class SelectedRows:
-    """The rows of a file that are evaluated; read as often as needed, in the file's order.
-
-    Args:
-        file: the cases.
-        selection: which of them.
-    """
-
-    def __init__(self, file: CaseFile, selection: Selection) -> None:
-        self._file, self._selection = file, selection
-        self._sampled: frozenset[bytes] | None = None
-        if selection.sample is not None:
-            # the smallest lots, so that the rows' order doesn't matter
-            cases = (row for row in file.rows() if isinstance(row, Case))
-            self._sampled = frozenset(heapq.nsmallest(selection.sample, map(self._lot, cases)))
-
-    def cases(self, reject: Callable[[Rejected], None]) -> Iterator[Case]:
-        """The cases, streamed; rows that can't be used are handed to `reject` as they come."""
-        count = 0
-        for row in self._file.rows():
-            if isinstance(row, Rejected):
-                reject(row)
-            elif self._sampled is None or self._lot(row) in self._sampled:
-                yield row
-                count += 1
-                if count == self._selection.limit:
-                    return
-
-    def _lot(self, case: Case) -> bytes:
-        named = f"{self._selection.seed}:{case.id}".encode("utf-8", "surrogatepass")
-        return hashlib.blake2b(named, digest_size=16).digest()
-
-
-@dataclass(slots=True)
-class Survey:
-    """What one pass over the file found out, before anything is judged."""
-
-    selected: int = 0
-    """Usable rows that are to be evaluated."""
-    rejected: int = 0
-    """Rows that can't be used, as far as the file was read."""
-    first_rejected: list[Rejected] = field(default_factory=list)
-    conversations: int = 0
-    """Selected rows with a conversation before the query."""
-    carried: Counter[str] = field(default_factory=Counter)
-    """What selected rows carry that only some metrics need → how many do; see `ragtriage.metrics.optional`."""
-    cut_off: bool = False
-    """Whether the file couldn't be read to its end."""
+    trials: tuple[TrialResult, ...]
+    """At least one; fewer than asked for if one of them stopped."""
+    repeats: RepeatSummary | None
+    """How far the trials agree; None for a single one."""
 
     @property
-    def incomplete(self) -> bool:
-        """Whether so many rows are unusable, or unread, that the numbers don't stand for the file."""
-        return self.cut_off or self.rejected > TOO_MANY_REJECTED * (self.selected + self.rejected)
+    def first(self) -> TrialResult:
+        """The one whose numbers are shown."""
+        return self.trials[0]
 
-    def select(self, case: Case) -> None:
-        """Count a usable row."""
-        self.selected += 1
-        self.conversations += bool(case.history)
-        self.carried.update(optional_data_of(case))
+    @property
+    def unfinished(self) -> bool:
+        """Whether a trial stopped early, or the judge failed on a case."""
+        return any(trial.stopped or trial.stored.info.failed for trial in self.trials)
 
-    def reject(self, row: Rejected) -> None:
-        """Count an unusable row."""
-        self.rejected += 1
-        self.cut_off = self.cut_off or row.ends
-        if len(self.first_rejected) < REMEMBERED:
-            self.first_rejected.append(row)
+    @property
+    def total(self) -> RunInfo:
+        """The first run, with what all of them took."""
+        infos = [trial.stored.info for trial in self.trials]
+        return replace(infos[0], **{name: sum(getattr(info, name) for info in infos) for name in _Spending.FIELDS})
 
 
-class FileRun:
-    """One evaluation of one file in a store; use it as a context manager.
+def evaluate_file(  # noqa: PLR0913  # what, by whom, into what, and how
+    file: CaseFile,
+    judge: Judge | ConfiguredJudge,
+    store: Store,
+    config: EvaluationConfig,
+    *,
+    selection: RowSelection = ALL_ROWS,
+    name: str | None = None,
+    by: str | None = None,
+    trials: int = 1,
+    notify: Listener = lambda _: None,
+) -> FileResult:
+    """Evaluate a file into a store, once or several times; a run that was cut off is continued.
 
-    Opening it reads the file once without judging anything, and begins a run or goes on with the one that was cut off.
+    After Ctrl-C, or where the judge stops (a budget, a batch that isn't answered yet), what is done is kept, and the
+    result says why it stopped.
 
     Args:
-        file: the cases.
-        judge: who judges: what a command chose, or any judge, around which a cache is put.
-        store: where the run is kept.
-        criteria: what to compute, and by what it is read.
+        file: the cases; see `ragtriage.readers.open_cases`.
+        judge: configured, or any judge. Its answers are kept in the store.
+        store: where the runs are kept.
+        config: metrics, thresholds and rules.
         selection: which rows.
-        name: the file as the user named it.
-        repetition: which one it is, where the same is evaluated several times.
+        name: the file as it is to be called; its path by default.
+        by: a tag: count also each of its values.
+        trials: how many times to evaluate it; what stops one stops those that would follow.
+        notify: called with every event, in this thread.
 
     Raises:
         InputError: no row can be used.
+        JudgeError: the judge can't work at all. What was kept before stays; so with a StoreError.
         StoreError: the store can't be written.
     """
+    job = Job(file, judge, store, config, selection, name or file.path, by, trials, notify)
+    results: list[TrialResult] = []
+    while len(results) < trials and not (results and results[-1].stopped):
+        results.append(_run_trial(job, len(results), results[0].stored.number if results else None))
+    return FileResult(tuple(results), repeats_of([trial.stored for trial in results], config))
 
-    def __init__(
-        self,
-        file: CaseFile,
-        judge: Judge | ConfiguredJudge,
-        store: Store,
-        criteria: Criteria,
-        selection: Selection,
-        name: str,
-        *,
-        repetition: Repetition = Repetition(),
-    ) -> None:
-        self._file, self._store = file, store
-        trial = repetition.trial
-        self._chosen_judge = judge if isinstance(judge, ConfiguredJudge) else None
-        self.judge: Judge = (
-            judge.judge(store.answers(), tickets=store.tickets(), trial=trial)
-            if isinstance(judge, ConfiguredJudge)
-            else Cached(judge, store.answers(), trial=trial)
-        )
-        self._criteria, self._selection = criteria, selection
-        self._rows = SelectedRows(file, selection)
-        self._exit = ExitStack()
-        self.survey = Survey()
-        rows = store.survey(name)
-        for case in self._rows.cases(self.survey.reject):
-            rows.add(case)
-            self.survey.select(case)
-        if not self.survey.selected:
-            first = f"; the first: {self.survey.first_rejected[0]}" if self.survey.first_rejected else ""
-            raise InputError(f"{name}: none of its {self.survey.rejected} rows can be used{first}")
-        fingerprints: dict[str, str] = {kind: self.judge.fingerprint(kind) for kind in KINDS}
-        # which languages are judged changes no answer, but which scores are undefined
-        fingerprints |= {f"metric {m.name}": version_of(m) for m in criteria.metrics if not metric_named(m.name)}
-        fingerprints["any language"] = str(self.judge.unsupported_reason("supported", UNKNOWN_LANGUAGE) is None)
-        names = tuple(m.name for m in criteria.metrics)
-        identity = RunIdentity(rows.hexdigest(), names, fingerprints, trial)
-        unfinished = self._cut_off(identity, repetition)
-        self.done = 0
-        """How many cases were evaluated before."""
-        self.announcement: str
-        """What a person is told: whether a run is continued, and how much is new."""
-        settings = configuration_of(criteria, selection, file.mapping)
-        if unfinished is not None:
-            self.run = self._exit.enter_context(store.resume(unfinished, configuration=settings))
-            self.done = store.run(unfinished).info.done
-            self.announcement = f"continuing run {unfinished}: {self.done} of {self.survey.selected}"
-        else:
-            begun = store.begin(
-                identity,
-                input=name,
-                rows=self.survey.selected,
-                judge=self.judge.name(),
-                configuration=settings,
-                trial=trial,
-                repeats=repetition.first,
-            )
-            self.run = self._exit.enter_context(begun)
-            changed = rows.changed_since_last()
-            many = "1 row" if changed == 1 else f"{changed} rows"
-            news = "" if changed is None else f": {many} changed since run {rows.last_run}"
-            self.announcement = f"new run {self.run.number}{news}"
 
-        self._before = (self.run.cost, self.run.requests, self.run.tokens_in, self.run.tokens_out)
-        self._ledger = self._chosen_judge.ledger if self._chosen_judge else Ledger()
-        self._ledger.spent_before += self.run.cost
-        self._start = (
-            self._ledger.cost, self._ledger.requests, self._ledger.tokens_in, self._ledger.tokens_out
-        )  # fmt: skip
+def _run_trial(job: Job, trial: int, first: int | None) -> TrialResult:
+    """Prepare, execute and count one run; `first` is the number of the first trial's."""
+    ready = prepare(job, trial, first)
+    with ready.run as run:
+        if trial == 0:
+            ignored = ready.judge.unsupported_reason("standalone", "en") is not None
+            job.notify(RowsRead(ready.rows, ignored))
+        job.notify(ready.start)
+        tally = SlicedTally(job.config, job.by)
+        reason = _execute(job, ready, tally)
+        job.notify(RunStopped(run.number, reason) if reason else RunFinished(run.number))
+    stored = job.store.run(run.number)
+    cascade = job.configured.saved if job.configured else None
+    if reason is None:
+        return TrialResult(stored, tally, ready.rows, cascade=cascade)
+    remaining = _remaining(job, ready.judge, trial) if reason != INTERRUPTED else None
+    # it may have stopped between keeping a case and counting it: the store is right
+    return TrialResult(stored, tally_of(stored, job.config, job.by), ready.rows, reason, remaining, cascade)
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(self, *error: object) -> None:
-        self._exit.__exit__(*error)  # type: ignore[arg-type]  # handed on as it came
+def _execute(job: Job, ready: PreparedRun, tally: SlicedTally) -> str | None:
+    """Evaluate what is left, counting every record, those of an earlier start first.
 
-    def records(self, assessment: Assessment) -> Iterator[Record]:
-        """Evaluate what is left, counting every record; those from before are counted first, without being yielded.
-
-        Raises:
-            JudgeError: the judge can't work at all.
-            StoreError: a record can't be kept. What was kept before stays.
-        """
-        if self.done:
-            for record in self._store.run(self.run.number).records():
+    Returns:
+        None if it came to its end; else why it stopped.
+    """
+    run, configured = ready.run, job.configured
+    answers = job.store.answers()
+    spending = _Spending(run, configured.ledger if configured else Ledger())
+    try:
+        if isinstance(ready.start, RunResumed) and ready.start.done:
+            for record in job.store.run(run.number).records():
                 if not any(isinstance(o, Undefined) and o.failed for o in record.outcomes.values()):
-                    assessment.add(record)
-        flights = self._chosen_judge.window if self._chosen_judge else WINDOW
-        answers = self._store.answers()
-        if self._chosen_judge and self._chosen_judge.paid:
-            answers.beside = self._keep_spending  # a kill must not lose what the answers that are kept have cost
+                    tally.add(record)
+        if configured and configured.paid:
+            answers.on_flush = spending.keep  # a kill must not lose what the answers that are kept have cost
+        records = evaluate_sync(
+            run.todo(ready.cases.read(run.reject)),
+            ready.judge,
+            metrics=job.config.metrics,
+            also=job.config.diagnosis_steps,
+            sink=run,
+            window=configured.window if configured else WINDOW,
+        )
         try:
-            with _settled():
-                for record in evaluate_sync(
-                    self.left(),
-                    self.judge,
-                    metrics=self._criteria.metrics,
-                    also=self.also,
-                    sink=self.run,
-                    window=flights,
-                ):
-                    self._count_spending()
-                    assessment.add(record)
-                    yield record
+            with _frozen_garbage_collector(), closing(records):  # type: ignore[type-var]  # a generator
+                for record in records:
+                    spending.count()
+                    job.notify(CaseDone(record, tally.add(record)))
         finally:
-            answers.beside = None
-            self._count_spending()
+            answers.on_flush = None
+            spending.count()
             answers.flush()
-            if self._chosen_judge:
-                self._chosen_judge.settle()
-        self.run.finish()
+            if configured:
+                configured.settle()
+        run.finish()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Stopped as stop:
+        return str(stop)
+    return None
 
-    @property
-    def also(self) -> tuple[Step, ...]:
-        """The steps that the diagnosis needs beside the metrics' own."""
-        names = {m.name for m in self._criteria.metrics}
-        return needs_of(rule for rule in self._criteria.rules if names >= set(rule.when))
 
-    def left(self) -> Iterator[Case]:
-        """The cases that aren't evaluated yet, or failed."""
-        return self.run.todo(self._rows.cases(self.run.reject))
-
-    def _cut_off(self, identity: RunIdentity, repetition: Repetition) -> int | None:
-        """The run to go on with: one that was cut off, or, where a later repetition was, the one that stands for this.
-
-        Raises:
-            StoreError: the store can't be read.
-        """
-        found = self._store.unfinished(identity)
-        if found is not None:
-            return found
-        if repetition.first is not None:
-            own = identity.hexdigest()
-            runs = (info for info in self._store.runs() if info.repeats == repetition.first)
-            return next((info.number for info in runs if info.identity == own), None)
-        for trial in range(1, repetition.times):
-            later = self._store.unfinished(replace(identity, trial=trial))
-            if later is not None:
-                return self._store.run(later).info.repeats
+def _remaining(job: Job, judge: Judge, trial: int) -> EvaluationEstimate | None:
+    """What the rest of this trial and all later ones would take; None where nobody waits for sums."""
+    configured, memory = job.configured, job.store.answers()
+    if configured is None or not configured.paid or configured.config.batch_api:
         return None
+    left = [
+        estimate_file(
+            job.file,
+            judge if number == trial else configured.judge(memory, trial=number),
+            job.config,
+            job.selection,
+            concurrency=configured.concurrency,
+            memory=memory,
+            trial=number,
+            sample=0,
+        )[0]
+        for number in range(trial, job.trials)
+    ]
+    return sum_estimates(left)
 
-    def _keep_spending(self, connection: Connection) -> None:
-        self._count_spending()
-        self.run.keep_spending(connection)
 
-    def _count_spending(self) -> None:
-        """What this command spent goes on top of what earlier continuations of the run did."""
-        run, ledger, before, start = self.run, self._ledger, self._before, self._start
-        run.cost = before[0] + ledger.cost - start[0]
-        run.requests = before[1] + ledger.requests - start[1]
-        run.tokens_in = before[2] + ledger.tokens_in - start[2]
-        run.tokens_out = before[3] + ledger.tokens_out - start[3]
+class _Spending:
+    """Adds what this command spends on a run to what earlier starts of the same run did."""
+
+    FIELDS = ("cost", "requests", "tokens_in", "tokens_out")
+
+    def __init__(self, run: Run, ledger: Ledger) -> None:
+        self._run, self._ledger = run, ledger
+        ledger.spent_before += run.cost
+        self._before = {name: getattr(run, name) - getattr(ledger, name) for name in self.FIELDS}
+
+    def count(self) -> None:
+        for name, before in self._before.items():
+            setattr(self._run, name, before + getattr(self._ledger, name))
+
+    def keep(self, connection: Connection) -> None:
+        self.count()
+        self._run.keep_spending(connection)
 
 
 @contextmanager
-def _settled() -> Iterator[None]:
-    """Spare the garbage collector what lives already: it would go through all packages again and again for nothing.
+def _frozen_garbage_collector() -> Iterator[None]:
+    """Keep the garbage collector from going through all loaded packages again and again.
 
     That took a twentieth of the processor time of an evaluation by a language model, a sixth of a second at a time.
-    Whoever has frozen objects of their own keeps them so.
+    Objects that the caller has frozen stay frozen.
     """
     own = gc.get_freeze_count() == 0
     if own:
@@ -322,26 +229,3 @@ def _settled() -> Iterator[None]:
     finally:
         if own:
             gc.unfreeze()
-
-
-def configuration_of(criteria: Criteria, selection: Selection, mapping: Mapping[str, str]) -> dict[str, Any]:
-    """What is stored with a run so that it can be shown as it was judged."""
-    return {
-        "thresholds": dict(criteria.thresholds),
-        "rules": [asdict(rule) for rule in criteria.rules if rule.origin == "yours"],
-        "metrics": [definition_of(m) for m in criteria.metrics if not metric_named(m.name)],
-        "selection": asdict(selection),
-        "mapping": dict(mapping),
-    }
-
-
-def criteria_of(info: RunInfo, thresholds: Mapping[str, float]) -> Criteria:
-    """The criteria that a stored run was judged by, with thresholds of one's own instead where they are given.
-
-    Metrics of one's own are shown as they were defined then; their files aren't loaded.
-    """
-    mine = {definition["name"]: metric_from(definition) for definition in info.configuration.get("metrics", ())}
-    metrics = tuple(metric_named(name) or mine.get(name) or named_only(name) for name in info.metrics)
-    own = tuple(Rule(**rule) for rule in info.configuration.get("rules", ()))
-    stored = info.configuration.get("thresholds", {})
-    return Criteria(metrics, {**stored, **thresholds}, RULES + own)

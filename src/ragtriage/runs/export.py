@@ -14,8 +14,9 @@ from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Failure, Score, Undefined, Verdict
 from ragtriage.diagnosis import Finding, Rule, headline
 from ragtriage.diagnosis.citations import CheckedSegment, checked_segments
+from ragtriage.runs.tally import Diagnosed
 
-Diagnosed = tuple[Record, tuple[Finding, ...]]
+EVIDENCE = ("metric", "text", "fault", "explanation", "sure")
 BATCH = 1000
 """Rows written together to a Parquet file."""
 
@@ -72,19 +73,11 @@ def json_row(record: Record, findings: Sequence[Finding], metrics: Sequence[str]
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    evidence = [
-        {"metric": e.metric, "text": e.text, "fault": e.fault, "explanation": e.explanation, "sure": e.sure}
-        for e in finding.evidence
-    ]
+    names = ("rule", "kind", "component", "reading", "sure", "doubt")
     return {
-        "rule": finding.rule,
-        "kind": finding.kind,
-        "component": finding.component,
-        "reading": finding.reading,
-        "sure": finding.sure,
-        "doubt": finding.doubt,
+        **{name: getattr(finding, name) for name in names},
         "scores": dict(finding.scores),
-        "evidence": evidence,
+        "evidence": [{name: getattr(one, name) for name in EVIDENCE} for one in finding.evidence],
     }
 
 

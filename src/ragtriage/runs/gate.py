@@ -1,4 +1,4 @@
-"""Whether a run is good enough: means held against lowest allowed values, or highest where lower is better."""
+"""Quality gates: whether the means of a run are good enough."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ FLAGS: Mapping[Better, Literal["--fail-below", "--fail-above"]] = {"higher": "--
 
 @dataclass(frozen=True, slots=True)
 class Gates:
-    """What the means of a run must keep to."""
+    """Limits on the means of a run."""
 
-    under: Mapping[str, float]
+    fail_below: Mapping[str, float]
     """Metric name → its lowest allowed mean."""
-    over: Mapping[str, float]
-    """The same for metrics of which lower is better: the highest allowed mean."""
+    fail_above: Mapping[str, float]
+    """The highest allowed mean of a metric of which lower is better."""
 
     def check(self, metrics: Sequence[Metric]) -> None:
         """Refuse a gate on a metric that isn't computed, or in its wrong direction, before anything is judged.
@@ -31,7 +31,7 @@ class Gates:
         """
         directions = {m.name: m.better for m in metrics}
         for better, flag in FLAGS.items():
-            limits = self.under if better == "higher" else self.over
+            limits = self.fail_below if better == "higher" else self.fail_above
             for name, limit in limits.items():
                 if name not in directions:
                     raise ConfigError(f"{flag} {name}: it isn't computed here; add it to --metrics")
@@ -43,7 +43,7 @@ class Gates:
         """One sentence for every gate that fails; a mean that can't be computed fails its gate."""
         means = {m.name: m.mean for m in summary.metrics}
         lines = []
-        for limits, side, word in ((self.under, 1, "least"), (self.over, -1, "most")):
+        for limits, side, word in ((self.fail_below, 1, "least"), (self.fail_above, -1, "most")):
             for name, limit in limits.items():
                 mean = means[name]
                 if mean is None:

@@ -18,8 +18,7 @@ from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Failure
 from ragtriage.evaluation.predict import BATCH, TASKS, predict
 from ragtriage.judges.protocol import Judge
-from ragtriage.readers.files import open_bytes, records
-from ragtriage.readers.problems import Limits
+from ragtriage.readers.files import raw_rows
 
 Row = dict[str, Any]
 
@@ -121,7 +120,7 @@ def _writing(out: Path, rows: Path) -> Iterator[TextIO]:
 
 def _read(path: Path) -> Iterator[Row | str]:
     """The rows of a JSONL file; of one that can't be read, what is wrong with it."""
-    for record in records(str(path), open_bytes(str(path)), "jsonl", Limits()):
+    for record in raw_rows(str(path)):
         if record.ends:
             raise InputError(f"{path}: {record.problem}")
         yield dict(record.values) if record.values is not None else f"row {record.row}: {record.problem}"

@@ -100,18 +100,8 @@ class Summary:
 
     def as_json(self) -> dict[str, Any]:
         """The stable form for machines: metrics and diagnosis, without the run's number."""
-        metrics = {
-            m.name: {
-                "better": m.better,
-                "mean": m.mean,
-                "low": m.low,
-                "high": m.high,
-                "n": m.n,
-                "undefined": dict(m.undefined),
-                "failed": m.failed,
-            }
-            for m in self.metrics
-        }
+        names = ("better", "mean", "low", "high", "n", "undefined", "failed")
+        metrics = {m.name: {name: getattr(m, name) for name in names} for m in self.metrics}
         found: dict[str, Any] = {"cases": self.cases, "metrics": metrics, "diagnosis": dict(self.diagnosis)}
         if self.citing:
             found["citing"] = {"responses": self.citing[1], "cite": self.citing[0]}

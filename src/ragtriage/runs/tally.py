@@ -1,35 +1,32 @@
-"""What records amount to under given thresholds and rules: the whole, and slices by a tag."""
+"""The records of a run, diagnosed and counted: as a whole, and by the values of a tag."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
-from ragtriage.core.case import Case
-from ragtriage.core.metric import Metric
 from ragtriage.core.record import Record
-from ragtriage.diagnosis import RULES, Finding, Rule
+from ragtriage.diagnosis import Finding
+from ragtriage.runs.config import EvaluationConfig
 from ragtriage.runs.summary import Summary, Tally
+from ragtriage.store import StoredRun
 
-MOST = 50
-"""Slices that are kept apart; what comes after them is counted together."""
+MAX_SLICES = 50
+"""Tag values that are counted apart; all later ones are counted together."""
 OTHERS = "others"
 
-
-@dataclass(frozen=True, slots=True)
-class Criteria:
-    """By what records are judged good or bad; changing them costs nothing."""
-
-    metrics: tuple[Metric, ...]
-    thresholds: Mapping[str, float]
-    rules: Sequence[Rule] = RULES
+Diagnosed = tuple[Record, tuple[Finding, ...]]
 
 
-class Assessment:
-    """Counts records as they come, as a whole and by the values of a tag."""
+class SlicedTally:
+    """Counts records as they come, as a whole and by the values of a tag.
 
-    def __init__(self, criteria: Criteria, by: str | None = None) -> None:
-        self._criteria = criteria
+    Args:
+        config: the metrics, thresholds and rules.
+        by: the tag; None for the whole only.
+    """
+
+    def __init__(self, config: EvaluationConfig, by: str | None = None) -> None:
+        self._config = config
         self._by = by
         self._whole = self._tally()
         self._slices: dict[str, Tally] = {}
@@ -37,8 +34,9 @@ class Assessment:
     def add(self, record: Record) -> tuple[Finding, ...]:
         """Count one record and return its findings."""
         if self._by is not None:
-            label = _label(record.case, self._by)
-            if label not in self._slices and len(self._slices) >= MOST:
+            value = record.case.tags.get(self._by)
+            label = "(none)" if value is None or value == "" else str(value)
+            if label not in self._slices and len(self._slices) >= MAX_SLICES:
                 label = OTHERS
             self._slices.setdefault(label, self._tally()).add(record)
         return self._whole.add(record)
@@ -55,9 +53,17 @@ class Assessment:
         return dict(sorted(found.items(), key=lambda item: -item[1].cases))
 
     def _tally(self) -> Tally:
-        return Tally(self._criteria.metrics, self._criteria.thresholds, self._criteria.rules)
+        return Tally(self._config.metrics, self._config.thresholds, self._config.rules)
 
 
-def _label(case: Case, tag: str) -> str:
-    value = case.tags.get(tag)
-    return "(none)" if value is None or value == "" else str(value)
+def tally_of(stored: StoredRun, config: EvaluationConfig, by: str | None = None) -> SlicedTally:
+    """Count the records of a stored run."""
+    tally = SlicedTally(config, by)
+    for record in stored.records():
+        tally.add(record)
+    return tally
+
+
+def diagnosed(stored: StoredRun, config: EvaluationConfig) -> Iterator[Diagnosed]:
+    """Every case of a stored run with its findings, streamed in the order of the input."""
+    return ((record, config.diagnose(record)) for record in stored.records())

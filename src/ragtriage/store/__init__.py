@@ -1,12 +1,12 @@
 """Where runs are kept: every record as it comes, every answer that was paid for, read back as they were.
 
 with open_store() as store:
-    survey = store.survey("answers.jsonl")
+    scan = store.scan("answers.jsonl")
     for case in read("answers.jsonl"):
-        survey.add(case)
-    identity = RunIdentity(survey.hexdigest(), ("groundedness",), {"supported": judge.fingerprint("supported")})
+        scan.add(case)
+    identity = RunIdentity(scan.hexdigest(), ("groundedness",), {"supported": judge.fingerprint("supported")})
     number = store.unfinished(identity)
-    run = store.resume(number) if number else store.begin(identity, input="answers.jsonl", rows=survey.rows, …)
+    run = store.resume(number) if number else store.begin(identity, input="answers.jsonl", rows=scan.rows, …)
     with run:
         for record in evaluate_sync(run.todo(read("answers.jsonl")), Cached(judge, store.answers()), sink=run):
             …
@@ -16,15 +16,14 @@ with open_store() as store:
 """
 
 from ragtriage.store.codec import DELETED
-from ragtriage.store.identity import RowsHash, RunIdentity, content_hash
-from ragtriage.store.input_survey import Survey
-from ragtriage.store.run_info import RejectedRow, Rejection, RunInfo
-from ragtriage.store.run_reader import StoredRow, StoredRun
+from ragtriage.store.identity import InputScan, RowsHash, RunIdentity
+from ragtriage.store.run_reader import RejectedRow, Rejection, RunInfo, StoredRow, StoredRun
 from ragtriage.store.run_writer import Run
 from ragtriage.store.store import Store, open_store
 
 __all__ = [
     "DELETED",
+    "InputScan",
     "RejectedRow",
     "Rejection",
     "RowsHash",
@@ -34,7 +33,5 @@ __all__ = [
     "Store",
     "StoredRow",
     "StoredRun",
-    "Survey",
-    "content_hash",
     "open_store",
 ]

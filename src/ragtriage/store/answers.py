@@ -1,19 +1,17 @@
-"""The memory of answers: what was asked once isn't asked, or paid, again."""
+"""What judges remember: answers, so that nothing is asked or paid twice, and tickets of requests that run elsewhere."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
-from typing import Any
 
-from sqlalchemy import Connection, Engine, Result, bindparam, select
+from sqlalchemy import BindParameter, Connection, bindparam, delete, select
 
 from ragtriage.core.verdicts import Answer
 from ragtriage.judges.wrappers import Remembered
 from ragtriage.store.codec import decode_answer, encode_answer
-from ragtriage.store.connection import reading, unless_there, writing
-from ragtriage.store.schema import answers
+from ragtriage.store.database import Database, in_portions
+from ragtriage.store.schema import answers, tickets
 
 BATCH = 500
 """Answers that wait for a transaction at most."""
@@ -21,56 +19,42 @@ BATCH = 500
 SECONDS = 0.5
 """The longest that an answer waits while others follow."""
 
-LOOKED_UP = 500
-"""Keys in one query."""
-
-
-_NAMES = [column.name for column in answers.columns]
-_SELECTION = f"SELECT {answers.c.key.name}, {answers.c.body.name} FROM {answers.name} WHERE {answers.c.key.name} IN"  # noqa: S608  # our own names
-_RECALL = select(answers.c.key, answers.c.body).where(answers.c.key.in_(bindparam("wanted", expanding=True)))
+_WANTED: BindParameter[list[bytes]] = bindparam("wanted", expanding=True)
+_RECALL = select(answers.c.key, answers.c.body).where(answers.c.key.in_(_WANTED))
+_GET_TICKETS = select(tickets.c.key, tickets.c.batch).where(tickets.c.key.in_(_WANTED))
+_DROP_TICKETS = delete(tickets).where(tickets.c.key.in_(_WANTED))
 
 
 class StoredAnswers:
     """Answers in a store; see `ragtriage.judges.wrappers.AnswerMemory`.
 
-    Args:
-        engine: the database.
-        where: its address for messages.
-        clock: tells seconds.
+    Every method raises a `StoreError` where the store can't be read or written.
     """
 
-    def __init__(self, engine: Engine, where: str, clock: Callable[[], float] = time.monotonic) -> None:
-        self._engine = engine
-        self._where = where
-        self.beside: Callable[[Connection], None] | None = None
+    def __init__(self, database: Database, clock: Callable[[], float] = time.monotonic) -> None:
+        self._database = database
+        self.on_flush: Callable[[Connection], None] | None = None
         """Writes what belongs to the same transaction, for example what the answers cost."""
         self._waiting: dict[bytes, Remembered] = {}
         self._clock = clock
         self._since = clock()
+        self._insertion = database.insert_or_ignore(answers)
 
     def recall(self, keys: Sequence[bytes]) -> Mapping[bytes, Answer]:
-        """The answers that are known to these keys.
-
-        Raises:
-            StoreError: the store can't be read.
-        """
+        """The answers that are known to these keys."""
         found = {key: self._waiting[key].answer for key in keys if key in self._waiting}
         wanted = [key for key in keys if key not in found]
         if wanted:
-            with reading(self._engine, self._where) as connection:
-                for start in range(0, len(wanted), LOOKED_UP):
-                    rows = self._look_up(connection, wanted[start : start + LOOKED_UP])
+            with self._database.reading() as connection:
+                for some in in_portions(wanted):
+                    rows = connection.execute(_RECALL, {"wanted": some})
                     found |= {key: decode_answer(body) for key, body in rows}
         return found
 
     def remember(self, entries: Iterable[Remembered]) -> None:
-        """Keep answers; a key that is known stays as it is. They are safe after `flush`, or a moment later.
+        """Keep answers, none of them a failure; a key that is known stays as it is.
 
-        Args:
-            entries: answers, none of them a failure.
-
-        Raises:
-            StoreError: they can't be stored.
+        They are safe after `flush`, or a moment later.
         """
         if not self._waiting:
             self._since = self._clock()
@@ -80,11 +64,7 @@ class StoredAnswers:
             self.flush()
 
     def flush(self) -> None:
-        """Commit what waits.
-
-        Raises:
-            StoreError: it can't be stored; it goes on waiting.
-        """
+        """Commit what waits; what can't be stored goes on waiting."""
         if self._waiting:
             moment = time.time()
             rows = [
@@ -99,29 +79,46 @@ class StoredAnswers:
                 }
                 for entry in self._waiting.values()
             ]
-            with writing(self._engine, self._where) as connection:
-                self._insert(connection, rows)
-                if self.beside:
-                    self.beside(connection)
+            with self._database.writing() as connection:
+                connection.execute(self._insertion, rows)
+                if self.on_flush:
+                    self.on_flush(connection)
             self._waiting.clear()
 
-    def _look_up(self, connection: Connection, keys: Sequence[bytes]) -> Result[bytes, str]:
-        """The rows of these keys; see `_insert` for why SQLite's driver gets its own words."""
-        if self._engine.dialect.name == "sqlite":
-            return connection.exec_driver_sql(f"{_SELECTION} ({','.join('?' * len(keys))})", tuple(keys))
-        return connection.execute(_RECALL, {"wanted": keys})
 
-    def _insert(self, connection: Connection, rows: list[dict[str, Any]]) -> None:
-        """Insert answers that aren't there yet.
+class StoredTickets:
+    """Tickets of requests that a provider answers later, kept so that the next command can collect their replies.
 
-        Paid answers are committed a request at a time, where compiling and binding a statement takes longer than
-        writing the rows: SQLite's driver gets the compiled one as it is.
-        """
-        if self._engine.dialect.name == "sqlite":
-            connection.exec_driver_sql(self._insertion, [tuple(row[name] for name in _NAMES) for row in rows])
-        else:
-            connection.execute(unless_there(self._engine, answers), rows)
+    A `ragtriage.judges.llm.pending_requests.Tickets`. Several keys may share one batch. Every method raises a
+    `StoreError` where the store can't be read or written.
+    """
 
-    @cached_property
-    def _insertion(self) -> str:
-        return str(unless_there(self._engine, answers).compile(self._engine, column_keys=_NAMES))
+    def __init__(self, database: Database, fingerprint: str = "") -> None:
+        self._database = database
+        self._fingerprint = fingerprint
+
+    def get(self, keys: Sequence[bytes]) -> Mapping[bytes, str]:
+        """The texts that are kept under these keys (16 bytes each); keys without one are left out."""
+        found: dict[bytes, str] = {}
+        with self._database.reading() as connection:
+            for some in in_portions(keys):
+                found |= {key: batch for key, batch in connection.execute(_GET_TICKETS, {"wanted": some})}  # noqa: C416  # rows, no pairs
+        return found
+
+    def put(self, entries: Mapping[bytes, str]) -> None:
+        """Keep texts, all or none, committed before this returns; what a key had is replaced."""
+        moment = time.time()
+        rows = [
+            {"key": key, "fingerprint": self._fingerprint, "batch": batch, "submitted": moment}
+            for key, batch in entries.items()
+        ]
+        if rows:
+            with self._database.writing() as connection:
+                connection.execute(self._database.upsert(tickets), rows)
+
+    def drop(self, keys: Sequence[bytes]) -> None:
+        """Keep nothing under these keys any more."""
+        if keys:
+            with self._database.writing() as connection:
+                for some in in_portions(keys):
+                    connection.execute(_DROP_TICKETS, {"wanted": some})

@@ -7,12 +7,28 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ragtriage.core.case import Case
 from ragtriage.core.errors import StoreError
-from ragtriage.core.verdicts import Answer, Cell, Citation, Component, Failure, Known, Missing, Verdict, Verdicts
+from ragtriage.core.verdicts import (
+    Answer,
+    Answered,
+    Cell,
+    Citation,
+    Component,
+    Failure,
+    Known,
+    Missing,
+    Outcome,
+    Part,
+    Score,
+    Verdict,
+    Verdicts,
+)
+from ragtriage.metrics import metric_named
 
 FORMAT = 1
 """The first member of every blob of steps; a reader refuses one that it doesn't know."""
@@ -20,42 +36,32 @@ FORMAT = 1
 DELETED = "[text deleted]"
 """What is read where a text was deleted."""
 
-_LETTERS: dict[str, str] = {"yes": "y", "no": "n", "unknown": "u"}
-_VALUES: dict[str, Any] = {letter: value for value, letter in _LETTERS.items()}
 _NOT_ASKED, _FAILED = "-", "!"
+_LETTERS: Mapping[Answered, str] = {"yes": "y", "no": "n", "unknown": "u"}
+_VALUES: Mapping[str, Answered] = {letter: value for value, letter in _LETTERS.items()}
 
-
-def _number(value: Any) -> float:
-    return float(value)  # a numpy scalar: judges compute with them
-
-
-_dumps = json.JSONEncoder(separators=(",", ":"), default=_number).encode
+_dumps = json.JSONEncoder(separators=(",", ":"), default=float).encode  # judges compute with numpy's scalars
 
 
 def encode_steps(case: Case, steps: Mapping[str, Known]) -> bytes:
     """The steps of one case, compressed; equal components are written once."""
     table: dict[Component, int] = {}
-    written = {name: _known(known, table) for name, known in steps.items()}
-    components = [_component(case, component) for component in table]
-    return zlib.compress(_dumps([FORMAT, components, written]).encode(), 1)
+    written = {name: _encode_known(known, table) for name, known in steps.items()}
+    return _packed([_encode_component(case, component) for component in table], written)
 
 
 def decode_steps(case: Case, blob: bytes) -> dict[str, Known]:
-    """Undo `encode_steps`.
-
-    Args:
-        case: as it was stored; a text that was deleted since is `DELETED`.
-        blob: what was written.
+    """Undo `encode_steps`, for the case as it was stored; a text that was deleted since is `DELETED`.
 
     Raises:
         StoreError: the blob is damaged or was written by a newer version.
     """
     try:
-        read = json.loads(zlib.decompress(blob))
-        if read[0] != FORMAT:
+        version, components, steps = json.loads(zlib.decompress(blob))
+        if version != FORMAT:
             raise StoreError(f"the steps of case {case.id!r} were written by a newer version: update ragtriage")
-        components = [_component_back(case, c) for c in read[1]]
-        return {name: _known_back(known, components) for name, known in read[2].items()}
+        table = [_decode_component(case, component) for component in components]
+        return {name: _decode_known(known, table) for name, known in steps.items()}
     except (zlib.error, ValueError, LookupError, TypeError) as error:
         raise StoreError(f"the stored steps of case {case.id!r} are damaged: {error}") from error
 
@@ -65,7 +71,7 @@ def without_texts(blob: bytes) -> bytes:
 
     A verdict that was flagged stays flagged, so that counts of them stay.
     """
-    version, components, steps = json.loads(zlib.decompress(blob))
+    _, components, steps = json.loads(zlib.decompress(blob))
     for component in components:
         component[4] = DELETED
         for citation in component[5] if len(component) > 5 else ():
@@ -74,22 +80,21 @@ def without_texts(blob: bytes) -> bytes:
         if isinstance(known, dict) and "verdicts" in known:
             known["why"] = {}
             for told in ("causes", "flags"):
-                known[told] = dict.fromkeys(known.get(told, ()), DELETED)
-    return zlib.compress(_dumps([version, components, steps]).encode(), 1)
+                known[told] = dict.fromkeys(known[told], DELETED)
+    return _packed(components, steps)
+
+
+def _packed(components: list[Any], steps: Mapping[str, Any]) -> bytes:
+    return zlib.compress(_dumps([FORMAT, components, steps]).encode(), 1)
 
 
 def encode_answer(answer: Answer) -> str:
-    """One answer for the cache.
-
-    Raises:
-        ValueError: it is a failure, which is never kept.
-    """
+    """One answer for the cache; a failure, which is never kept, raises a ValueError."""
     match answer:
         case Failure():
             raise ValueError("a failure is never kept: the next run asks again")
-        case Verdict():
-            flag = [answer.flag] if answer.flag else []
-            return _dumps([answer.value, answer.score, answer.confidence, answer.explanation, answer.sure, *flag])
+        case Verdict(value, score, confidence, explanation, sure, flag):
+            return _dumps([value, score, confidence, explanation, sure, *([flag] if flag else [])])
         case _:
             return _dumps([[[c.text, c.span, c.source, c.remark] for c in answer]])
 
@@ -102,25 +107,27 @@ def decode_answer(body: str) -> Answer:
     return Verdict(*read)
 
 
-def _known(known: Known, table: dict[Component, int]) -> Any:
+def _encode_known(known: Known, table: dict[Component, int]) -> Any:
     match known:
         case Missing(reason, field, failed):
             return {"missing": [reason, field, failed]}
         case Verdicts(components, cells):
-            return _grid(cells) | {"of": [table.setdefault(c, len(table)) for c in components]}
+            return _encode_grid(cells) | {"of": [table.setdefault(c, len(table)) for c in components]}
         case _:
             return [table.setdefault(c, len(table)) for c in known]
 
 
-def _known_back(read: Any, table: list[Component]) -> Known:
+def _decode_known(read: Any, table: list[Component]) -> Known:
     if isinstance(read, list):
         return tuple(table[i] for i in read)
     if "missing" in read:
         return Missing(*read["missing"])
-    return Verdicts(tuple(table[i] for i in read["of"]), _grid_back(read))
+    flat, width = list(_decode_cells(read)), read["width"]
+    rows = (tuple(flat[row * width : (row + 1) * width]) for row in range(len(read["of"])))
+    return Verdicts(tuple(table[i] for i in read["of"]), tuple(rows))
 
 
-def _grid(cells: tuple[tuple[Cell, ...], ...]) -> dict[str, Any]:
+def _encode_grid(cells: tuple[tuple[Cell, ...], ...]) -> dict[str, Any]:
     """A grid by columns of the same kind, which is quicker to write and packs better than a list of verdicts."""
     flat = [cell for row in cells for cell in row]
     verdicts = [cell for cell in flat if isinstance(cell, Verdict)]
@@ -139,22 +146,18 @@ def _grid(cells: tuple[tuple[Cell, ...], ...]) -> dict[str, Any]:
     }
 
 
-def _grid_back(read: dict[str, Any]) -> tuple[tuple[Cell, ...], ...]:
-    unsure, flags = set(read["unsure"]), read.get("flags", {})  # stores of version 1 have no flags
-    flat: list[Cell] = []
-    nth = 0
+def _decode_cells(read: dict[str, Any]) -> Iterator[Cell]:
+    unsure = set(read["unsure"])
+    verdicts = enumerate(zip(read["scores"], read["confidences"], strict=True))
     for i, letter in enumerate(read["verdicts"]):
         if letter == _NOT_ASKED:
-            flat.append(None)
+            yield None
         elif letter == _FAILED:
-            flat.append(Failure(read["causes"][str(i)]))
+            yield Failure(read["causes"][str(i)])
         else:
-            why = read["why"].get(str(nth), "")
-            score, confidence = read["scores"][nth], read["confidences"][nth]
-            flat.append(Verdict(_VALUES[letter], score, confidence, why, nth not in unsure, flags.get(str(nth), "")))
-            nth += 1
-    width = read["width"]
-    return tuple(tuple(flat[row * width : (row + 1) * width]) for row in range(len(read["of"])))
+            nth, (score, confidence) = next(verdicts)
+            explanation, flag = (read[told].get(str(nth), "") for told in ("why", "flags"))
+            yield Verdict(_VALUES[letter], score, confidence, explanation, nth not in unsure, flag)
 
 
 def _origins(case: Case, source: int | None) -> tuple[str | None, ...]:
@@ -163,7 +166,7 @@ def _origins(case: Case, source: int | None) -> tuple[str | None, ...]:
     return case.response, case.query, case.reference
 
 
-def _component(case: Case, component: Component) -> list[Any]:
+def _encode_component(case: Case, component: Component) -> list[Any]:
     """[source, start, end, remark, text], where a number in place of the text says where it stands verbatim.
 
     A segment that cites something has a sixth member: [[name, sources], …].
@@ -179,10 +182,50 @@ def _component(case: Case, component: Component) -> list[Any]:
     return [component.source, start, end, component.remark, text, *cited]
 
 
-def _component_back(case: Case, read: list[Any]) -> Component:
+def _decode_component(case: Case, read: list[Any]) -> Component:
     source, start, end, remark, text, *cited = read
     if isinstance(text, int):
         origin = _origins(case, source)[text]
         text = DELETED if origin is None or origin == DELETED else origin[start:end]
     citations = tuple(Citation(name, tuple(sources)) for name, sources in (cited[0] if cited else ()))
     return Component(text, None if start is None else (start, end), source, remark, citations)
+
+
+# The parts of a built-in metric's score are found again from the steps. Those of a user's own metric are not, since its
+# code isn't run to show a run, so they are written beside the steps as verdicts of two columns: the deciding cell, and
+# whether it speaks for the answer, explained by the kind of bad component that it is (gone where texts are deleted).
+
+_GOOD: Mapping[bool | None, Answered] = {True: "yes", False: "no", None: "unknown"}
+_GOOD_BACK: Mapping[Answered, bool | None] = {word: good for good, word in _GOOD.items()}
+
+
+def custom_parts(outcomes: Mapping[str, Outcome]) -> dict[str, Known]:
+    """The parts of the scores of a user's own metrics, as further steps."""
+    return {
+        _parts_key(name): Verdicts(
+            tuple(part.component for part in outcome.parts),
+            tuple((part.cell, Verdict(_GOOD[part.good], explanation=part.kind)) for part in outcome.parts),
+        )
+        for name, outcome in outcomes.items()
+        if isinstance(outcome, Score) and outcome.parts and not metric_named(name)
+    }
+
+
+def with_custom_parts(outcomes: Mapping[str, Outcome], steps: dict[str, Known]) -> dict[str, Outcome]:
+    """Undo `custom_parts`: the outcomes with their parts, which are taken out of the steps."""
+    found = dict(outcomes)
+    for name, outcome in outcomes.items():
+        kept = steps.pop(_parts_key(name), None)
+        if isinstance(outcome, Score) and isinstance(kept, Verdicts):
+            rows = zip(kept.components, kept.cells, strict=True)
+            parts = (Part(component, cell, *_good_and_kind(good)) for component, (cell, good) in rows)
+            found[name] = replace(outcome, parts=tuple(parts))
+    return found
+
+
+def _good_and_kind(cell: Cell) -> tuple[bool | None, str]:
+    return (_GOOD_BACK[cell.value], cell.explanation) if isinstance(cell, Verdict) else (None, "")
+
+
+def _parts_key(name: str) -> str:
+    return f"parts of {name}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from sqlalchemy import Connection, Engine, delete, select, update
+from sqlalchemy import Connection, delete, select, update
 
 from ragtriage.core.questions import Question
 from ragtriage.core.record import Record
@@ -15,33 +15,19 @@ from ragtriage.metrics.definitions import needs_in
 from ragtriage.planning.levels import plan
 from ragtriage.planning.questions import StepQuestions, questions_for
 from ragtriage.store.codec import without_texts
-from ragtriage.store.connection import writing
+from ragtriage.store.database import Database, in_portions
 from ragtriage.store.identity import digest
 from ragtriage.store.run_reader import StoredRun
 from ragtriage.store.schema import answers, case_texts, cases, texts
 
-TOGETHER = 500
-"""Digests in one statement."""
 
-
-def forget_texts(engine: Engine, where: str, run: StoredRun, case_ids: Iterable[str], also: Sequence[Step] = ()) -> int:
+def forget_texts(database: Database, run: StoredRun, case_ids: Iterable[str], also: Sequence[Step] = ()) -> int:
     """Delete what these cases say; their ids, tags, verdicts and scores stay.
 
     A text that another case holds too (a document that was retrieved for both, the same case in another run) is kept
     for that one. Components, explanations and the remembered answers to the cases' questions are deleted.
 
-    Args:
-        engine: the database.
-        where: its address for messages.
-        run: which run.
-        case_ids: which of its cases.
-        also: steps that were taken besides those of the metrics, so that their remembered answers are found too.
-
-    Returns:
-        How many cases were forgotten.
-
-    Raises:
-        StoreError: the run holds no such case, or the store can't be written.
+    See `Store.forget_texts` for the rest.
     """
     chosen = filter(None, map(metric_named, run.info.metrics))
     own = [step for known in run.info.configuration.get("metrics", ()) for step in needs_in(known).values()]
@@ -49,12 +35,12 @@ def forget_texts(engine: Engine, where: str, run: StoredRun, case_ids: Iterable[
     count = 0
     for case_id in case_ids:
         questions = list(_questions(run.record(case_id), steps))
-        with writing(engine, where) as connection:
+        with database.writing() as connection:
             _forget_case(connection, run.number, case_id)
             _forget_answers(connection, questions)
         count += 1
-    if engine.dialect.name == "sqlite":
-        with engine.connect() as connection:
+    if database.is_sqlite:
+        with database.engine.connect() as connection:
             raw = connection.connection.driver_connection
             if raw is not None:
                 raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # else the log would go on holding the texts
@@ -66,13 +52,11 @@ def _forget_case(connection: Connection, run: int, case_id: str) -> None:
     position, blob = connection.execute(select(cases.c.position, cases.c.steps).where(here)).one()
     connection.execute(update(cases).where(here).values(steps=without_texts(blob)))
     mine = (case_texts.c.run == run) & (case_texts.c.position == position)
-    hashes = {h for h in connection.execute(select(case_texts.c.hash).where(mine)).scalars() if h is not None}
+    hashes = set(connection.execute(select(case_texts.c.hash).where(mine)).scalars()) - {None}
     connection.execute(update(case_texts).where(mine).values(hash=None))
-    for some in _portions(list(hashes)):
+    for some in in_portions(hashes):
         held = connection.execute(select(case_texts.c.hash).where(case_texts.c.hash.in_(some)).distinct()).scalars()
-        unheld = set(some) - set(held)
-        if unheld:
-            connection.execute(delete(texts).where(texts.c.hash.in_(unheld)))
+        connection.execute(delete(texts).where(texts.c.hash.in_(set(some) - set(held))))
 
 
 def _questions(record: Record, steps: Iterable[Step]) -> Iterator[Question]:
@@ -91,9 +75,5 @@ def _forget_answers(connection: Connection, questions: Sequence[Question]) -> No
     columns = (answers.c.kind, answers.c.fingerprint, answers.c.trial)
     for kind, fingerprint, trial in connection.execute(select(*columns).distinct()).all():
         keys = Keys(lambda _, own=fingerprint: own, trial)  # type: ignore[misc]  # bound now, not when it is called
-        for some in _portions([keys.key(question) for question in questions if question.kind == kind]):
+        for some in in_portions(keys.key(question) for question in questions if question.kind == kind):
             connection.execute(delete(answers).where(answers.c.key.in_(some)))
-
-
-def _portions(items: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-    return (items[start : start + TOGETHER] for start in range(0, len(items), TOGETHER))

@@ -1,4 +1,4 @@
-"""Who may write a run: one process at a time, known by a sign of life."""
+"""Who may write a run: one process at a time, known by its heartbeat."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ragtriage.core.errors import StoreError
 from ragtriage.store.schema import runs
 
 STALE = 60.0
-"""Seconds without a sign of life after which a run may be taken over."""
+"""Seconds without a heartbeat after which a run may be taken over."""
 
 BEAT = 15.0
-"""Seconds between two signs of life."""
+"""Seconds between two heartbeats."""
 
 
 class LeaseLostError(StoreError):
@@ -39,25 +39,27 @@ class Lease:
     def take(self, connection: Connection) -> None:
         """Take the run, inside a writing transaction.
 
-        A run whose writer gave no sign of life for a minute, or whose process on this host is dead, is taken over.
+        A run whose writer gave no heartbeat for a minute, or whose process on this host is dead, is taken over.
 
         Raises:
             StoreError: there is no such run, or another process is writing it.
         """
-        who = select(runs.c.state, runs.c.owner, runs.c.owner_host, runs.c.owner_pid, runs.c.heartbeat)
-        row = connection.execute(who.where(runs.c.number == self.run)).one_or_none()
+        here = runs.c.number == self.run
+        row = connection.execute(select(runs).where(here)).one_or_none()
         if row is None:
             raise StoreError(f"there is no run {self.run}")
-        if row.owner and row.owner != self.owner and not self._dead(row.owner_host, row.owner_pid, row.heartbeat):
-            ago = max(0.0, time.time() - row.heartbeat)
+        since = time.time() - (row.heartbeat or 0.0)
+        dead = since > STALE or (row.owner_host == self.host and not _alive(row.owner_pid))
+        if row.owner and row.owner != self.owner and not dead:
             raise StoreError(
                 f"run {self.run} is being written by process {row.owner_pid} on {row.owner_host} (last sign of life "
-                f"{ago:.0f} seconds ago): wait until it ends, or stop it"
+                f"{max(0.0, since):.0f} seconds ago): wait until it ends, or stop it"
             )
-        self._set(connection, owner=self.owner, owner_host=self.host, owner_pid=self.pid, heartbeat=time.time())
+        mine = {"owner": self.owner, "owner_host": self.host, "owner_pid": self.pid, "heartbeat": time.time()}
+        connection.execute(update(runs).where(here).values(**mine))
 
     def renew(self, connection: Connection, **values: Any) -> None:
-        """Give a sign of life, and set further columns of the run with it.
+        """Give a heartbeat, and set further columns of the run with it.
 
         Raises:
             LeaseLostError: another process took the run over in the meantime.
@@ -70,23 +72,13 @@ class Lease:
             )
 
     def release(self, connection: Connection, **values: Any) -> None:
-        """Give the run back, setting further columns with it.
-
-        Raises:
-            LeaseLostError: another process took the run over in the meantime.
-        """
+        """Give the run back, setting further columns with it; raises as `renew` does."""
         self.renew(connection, owner=None, owner_host=None, owner_pid=None, **values)
 
-    def _set(self, connection: Connection, **values: Any) -> None:
-        connection.execute(update(runs).where(runs.c.number == self.run).values(**values))
 
-    def _dead(self, host: str, pid: int, heartbeat: float) -> bool:
-        return time.time() - heartbeat > STALE or (host == self.host and not _alive(pid))
-
-
-def _alive(pid: int) -> bool:
-    if os.name == "nt":
-        return True  # there is no harmless way to ask; the sign of life decides
+def _alive(pid: int | None) -> bool:
+    if os.name == "nt" or pid is None:
+        return True  # on Windows there is no harmless way to ask; the heartbeat decides
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -96,12 +88,12 @@ def _alive(pid: int) -> bool:
     return True
 
 
-class Heart:
+class Heartbeat:
     """Calls `beat` every few seconds from a thread of its own, while the judge is busy for longer.
 
     Args:
-        beat: may raise a LeaseLostError, which ends the heart and is raised by `check` in the writer's thread; after
-            another StoreError (a disk that is full, a lock) it is tried again, since writing tells of it anyway.
+        beat: may raise a LeaseLostError, which ends the thread and is raised by `check` in the writer's; after another
+            StoreError (a disk that is full, a lock) it is tried again, since writing tells of it anyway.
         seconds: between two calls.
     """
 
@@ -114,11 +106,7 @@ class Heart:
         self._thread.start()
 
     def check(self) -> None:
-        """Raise what the last beat met.
-
-        Raises:
-            LeaseLostError: the run was taken over.
-        """
+        """Raise the LeaseLostError that the last call met, if it did."""
         if self._error:
             raise self._error
 

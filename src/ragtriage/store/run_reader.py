@@ -1,31 +1,141 @@
-"""Reading a run back: records in the order of the input, scores, tags, in bounded memory."""
+"""Runs as they are stored: what is known of each as a whole, and its records in bounded memory."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Protocol, TypeVar
 
-from sqlalchemy import Connection, Engine, Row, select
+from sqlalchemy import Connection, Label, Row, Select, Table, func, select
 
 from ragtriage.core.case import Case, Source, Turn
 from ragtriage.core.errors import NotStoredError
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Known, Outcome, Score, Undefined
 from ragtriage.metrics import metric_named
-from ragtriage.store.codec import DELETED, decode_steps
-from ragtriage.store.connection import reading
-from ragtriage.store.custom_parts import with_own_parts
+from ragtriage.store.codec import DELETED, decode_steps, with_custom_parts
+from ragtriage.store.database import Database
 from ragtriage.store.identity import digest
-from ragtriage.store.run_info import RejectedRow, RunInfo, read_run
-from ragtriage.store.schema import case_texts, cases, rejected, scores, texts
+from ragtriage.store.schema import FINISHED, State, case_texts, cases, rejected, runs, scores, texts
 
 CHUNK = 64
 """Records that are read together."""
 
 LIGHT_CHUNK = 1000
 """Rows without their texts that are read together."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """A run in a line."""
+
+    number: int
+    identity: str
+    """`RunIdentity.hexdigest()`."""
+    state: State
+    """`running` also after a kill -9: nobody was left to say so."""
+    created: str
+    """UTC, ISO 8601."""
+    finished: str | None
+    """When it was finished or interrupted."""
+    input: str
+    """The file that it was read from, as it was given."""
+    rows_hash: str
+    rows: int
+    """How many usable rows the file has."""
+    metrics: tuple[str, ...]
+    judge: str
+    fingerprints: Mapping[str, str]
+    """By kind of question."""
+    configuration: Mapping[str, Any]
+    """Thresholds and flags."""
+    versions: Mapping[str, str]
+    """Of the programs that computed it."""
+    seconds: float
+    """Spent evaluating, over all continuations."""
+    cost: float
+    """In US dollars."""
+    done: int
+    """Rows that are evaluated and didn't fail."""
+    failed: int
+    """Rows with at least one score that failed."""
+    rejected: int
+    """Complaints about rows that can't be used."""
+    requests: int = 0
+    """Paid requests, repeated ones included, over all continuations; so are the tokens."""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    trial: int = 0
+    """Which repetition of the same evaluation it is; 0 for the first, and where nothing is repeated."""
+    repeats: int | None = None
+    """The number of the first run of a repeated evaluation; None in the first one, and where nothing is repeated."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether it was finished with every row evaluated and no failure."""
+        return self.state == FINISHED and self.done == self.rows
+
+
+class Rejection(Protocol):
+    """A row that can't be used, as a reader tells it."""
+
+    @property
+    def row(self) -> int:
+        """Its number in the file, from 1."""
+
+    @property
+    def field(self) -> str | None:
+        """Which field is to blame; None if it is the row as a whole."""
+
+    @property
+    def reason(self) -> str:
+        """Why, in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedRow:
+    """A row that couldn't be used, as it was stored."""
+
+    row: int
+    field: str | None
+    reason: str
+
+
+def read_runs(connection: Connection, number: int | None = None) -> list[RunInfo]:
+    """All runs, the newest first, or the one with this number."""
+    found = connection.execute(_RUNS if number is None else _RUNS.where(runs.c.number == number)).mappings()
+    return [RunInfo(**{**row, "metrics": tuple(row["metrics"])}) for row in found]
+
+
+def _counted(label: str, table: Table, *conditions: Any) -> Label[int]:
+    counting = select(func.count()).select_from(table).where(table.c.run == runs.c.number, *conditions)
+    return counting.correlate(runs).scalar_subquery().label(label)
+
+
+_RUNS = select(
+    *(runs.c[one.name] for one in fields(RunInfo) if one.name in runs.c),
+    _counted("done", cases, ~cases.c.failed),
+    _counted("failed", cases, cases.c.failed),
+    _counted("rejected", rejected),
+).order_by(runs.c.number.desc())
+
+
+def read_run(connection: Connection, which: int | str) -> RunInfo:
+    """The run with a number, also as a text, or the `last`: the newest, or the first of the newest repeated evaluation.
+
+    Raises:
+        NotStoredError: there is no such run; says which there are.
+    """
+    text = str(which).strip()
+    if text != "last" and not text.isdecimal():
+        raise NotStoredError(f"{text!r} is no run: give its number, or last")
+    newest = connection.execute(select(runs.c.number, runs.c.repeats).order_by(runs.c.number.desc()).limit(10)).all()
+    if not newest:
+        raise NotStoredError("the store holds no run yet: evaluate a file first")
+    number = newest[0].repeats or newest[0].number if text == "last" else int(text)
+    if found := read_runs(connection, number):
+        return found[0]
+    raise NotStoredError(f"there is no run {text}; the newest are {', '.join(str(row.number) for row in newest)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +150,19 @@ class StoredRow:
     """By metric; scores without their parts."""
 
 
-class StoredRun:
-    """One run as it is stored; everything is read when it is asked for.
+T = TypeVar("T")
 
-    Args:
-        engine: the database.
-        where: its address for messages.
-        info: the run.
+_Reader = Callable[[Connection, RunInfo, Sequence[Row[Any]]], list[T]]
+
+
+class StoredRun:
+    """One run as it is stored.
+
+    Everything is read when it is asked for; every method raises a `StoreError` where the store can't be read.
     """
 
-    def __init__(self, engine: Engine, where: str, info: RunInfo) -> None:
-        self._engine = engine
-        self._where = where
+    def __init__(self, database: Database, info: RunInfo) -> None:
+        self._database = database
         self.info = info
 
     @property
@@ -59,35 +170,17 @@ class StoredRun:
         """The run's number."""
         return self.info.number
 
-    @property
-    def count(self) -> int:
-        """How many records it holds."""
-        return self.info.done + self.info.failed
-
     def records(self) -> Iterator[Record]:
-        """All records in the order of the input; a text that was deleted reads as `DELETED`.
-
-        Raises:
-            StoreError: the store can't be read.
-        """
-        after = -1
-        while True:
-            with reading(self._engine, self._where) as connection:
-                rows = self._rows(connection, after, CHUNK)
-                if not rows:
-                    return
-                found = _records(connection, self.info, rows)
-            yield from found
-            after = rows[-1].position
+        """All records in the order of the input; a text that was deleted reads as `DELETED`."""
+        return self._in_portions(CHUNK, select(cases), _records)
 
     def record(self, case_id: str) -> Record:
         """One case's record.
 
         Raises:
             NotStoredError: the run holds no such case.
-            StoreError: the store can't be read.
         """
-        with reading(self._engine, self._where) as connection:
+        with self._database.reading() as connection:
             here = (cases.c.run == self.number) & (cases.c.id_digest == digest(case_id))
             rows = connection.execute(select(cases).where(here)).all()
             if not rows:
@@ -95,59 +188,33 @@ class StoredRun:
             return _records(connection, self.info, rows)[0]
 
     def rows(self) -> Iterator[StoredRow]:
-        """All cases with their scores, without texts and verdicts, in the order of the input.
-
-        Raises:
-            StoreError: the store can't be read.
-        """
-        light = (cases.c.position, cases.c.id, cases.c.tags, cases.c.weight, cases.c.language)
-        after = -1
-        while True:
-            with reading(self._engine, self._where) as connection:
-                rows = self._rows(connection, after, LIGHT_CHUNK, *light)
-                if not rows:
-                    return
-                found = _outcomes(connection, self.info, rows[0].position, rows[-1].position)
-            for row in rows:
-                yield StoredRow(row.id, json.loads(row.tags), row.weight, row.language, found.get(row.position, {}))
-            after = rows[-1].position
-
-    def scores(self, metric: str) -> Iterator[tuple[str, Outcome]]:
-        """One metric's outcome on every case as (case id, outcome without parts), in the order of the input.
-
-        Raises:
-            NotStoredError: the run doesn't have the metric.
-            StoreError: the store can't be read.
-        """
-        if metric not in self.info.metrics:
-            raise NotStoredError(f"run {self.number} has no metric {metric!r}; it has {', '.join(self.info.metrics)}")
-        return ((row.id, row.outcomes[metric]) for row in self.rows() if metric in row.outcomes)
+        """All cases with their scores, without texts and verdicts, in the order of the input."""
+        columns = (cases.c.position, cases.c.id, cases.c.tags, cases.c.weight, cases.c.language)
+        return self._in_portions(LIGHT_CHUNK, select(*columns), _light_rows)
 
     def rejected(self) -> list[RejectedRow]:
-        """The rows of the input that couldn't be used, in their order.
-
-        Raises:
-            StoreError: the store can't be read.
-        """
+        """The rows of the input that couldn't be used, in their order."""
         query = select(rejected).where(rejected.c.run == self.number).order_by(rejected.c.row, rejected.c.field)
-        with reading(self._engine, self._where) as connection:
+        with self._database.reading() as connection:
             return [RejectedRow(row.row, row.field or None, row.reason) for row in connection.execute(query)]
 
-    def _rows(self, connection: Connection, after: int, limit: int, *columns: Any) -> list[Row[Any]]:
-        query = select(*columns) if columns else select(cases)
-        here = (cases.c.run == self.number) & (cases.c.position > after)
-        return list(connection.execute(query.where(here).order_by(cases.c.position).limit(limit)).all())
+    def _in_portions(self, size: int, query: Select[Any], read: _Reader[T]) -> Iterator[T]:
+        """What is read from each case; no transaction is open while the caller works on it."""
+        query = query.where(cases.c.run == self.number).order_by(cases.c.position).limit(size)
+        after = -1
+        while True:
+            with self._database.reading() as connection:
+                rows = connection.execute(query.where(cases.c.position > after)).all()
+                if not rows:
+                    return
+                found = read(connection, self.info, rows)
+            yield from found
+            after = rows[-1].position
 
 
-def read_run_at(engine: Engine, where: str, which: int | str) -> StoredRun:
-    """The run with this number, or the `last`.
-
-    Raises:
-        NotStoredError: there is no such run.
-        StoreError: the store can't be read.
-    """
-    with reading(engine, where) as connection:
-        return StoredRun(engine, where, read_run(connection, which))
+def _light_rows(connection: Connection, info: RunInfo, rows: Sequence[Row[Any]]) -> list[StoredRow]:
+    found = _outcomes(connection, info, rows[0].position, rows[-1].position)
+    return [StoredRow(row.id, row.tags, row.weight, row.language, found.get(row.position, {})) for row in rows]
 
 
 def _records(connection: Connection, info: RunInfo, rows: Sequence[Row[Any]]) -> list[Record]:
@@ -173,15 +240,15 @@ def _record(row: Row[Any], written: list[Any], outcomes: dict[str, Outcome]) -> 
         reference=only("reference"),
         history=tuple(Turn(label or "", text) for label, text in by_role.get("history", ())),
         samples=tuple(text for _, text in by_role.get("sample", ())),
-        relevant_ids=None if row.relevant_ids is None else tuple(json.loads(row.relevant_ids)),
-        tags=json.loads(row.tags),
+        relevant_ids=None if row.relevant_ids is None else tuple(row.relevant_ids),
+        tags=row.tags,
         weight=row.weight,
         time=row.time,
         trace_id=row.trace_id,
         citation_mark=only("citation mark"),
     )
     steps = decode_steps(case, row.steps)
-    outcomes = with_own_parts(outcomes, steps)
+    outcomes = with_custom_parts(outcomes, steps)
     whole = {name: _with_parts(name, outcome, steps) for name, outcome in outcomes.items()}
     return Record(case, steps, whole, row.language, row.seconds)
 

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from itertools import islice
 from types import TracebackType
 from typing import Any, Self
 
-from sqlalchemy import Connection, Engine, delete, func, select
+from sqlalchemy import Connection, delete, func, select
 
 from ragtriage.core.case import Case
 from ragtriage.core.errors import StoreError
 from ragtriage.core.record import Record
-from ragtriage.core.verdicts import Outcome, Score, Undefined
-from ragtriage.store.codec import encode_steps
-from ragtriage.store.connection import reading, replacing, unless_there, writing
-from ragtriage.store.custom_parts import own_parts
+from ragtriage.core.verdicts import Outcome
+from ragtriage.store.codec import custom_parts, encode_steps
+from ragtriage.store.database import Database
 from ragtriage.store.identity import content_hash, digest
-from ragtriage.store.lease import Heart, Lease
-from ragtriage.store.run_info import FINISHED, INTERRUPTED, RUNNING, Rejection, RunInfo, now, read_run
-from ragtriage.store.schema import case_texts, cases, rejected, scores, texts
+from ragtriage.store.lease import Heartbeat, Lease
+from ragtriage.store.run_reader import Rejection, read_run
+from ragtriage.store.schema import FINISHED, INTERRUPTED, RUNNING, State, case_texts, cases, rejected, scores, texts
 
 BATCH = 50
 """Records in a transaction."""
@@ -60,15 +59,16 @@ class Run:
     """One run, being written by this process.
 
     Use it as a context manager: leaving it without `finish` marks the run as interrupted, so that it can be continued.
+    Every method that writes raises a `StoreError` where the store can't be written, or another process took the run
+    over; what waits goes on waiting then.
     """
 
-    def __init__(self, engine: Engine, where: str, lease: Lease) -> None:
-        self._engine = engine
-        self._where = where
+    def __init__(self, database: Database, lease: Lease) -> None:
+        self._database = database
         self._lease = lease
         self.number = lease.run
         self._open = True
-        with writing(engine, where) as connection:
+        with database.writing() as connection:
             lease.take(connection)
             info = read_run(connection, lease.run)
             last = connection.execute(select(func.max(cases.c.position)).where(cases.c.run == lease.run)).scalar()
@@ -83,13 +83,7 @@ class Run:
         """What was spent so far, in US dollars; the judge's owner counts it up, and it is stored with every flush. So
         are the requests that were paid for, and the tokens of both directions."""
         self.requests, self.tokens_in, self.tokens_out = info.requests, info.tokens_in, info.tokens_out
-        self._heart = Heart(self._beat)
-
-    @property
-    def info(self) -> RunInfo:
-        """The run as it stands in the store, without what waits for the next transaction."""
-        with reading(self._engine, self._where) as connection:
-            return read_run(connection, self.number)
+        self._heartbeat = Heartbeat(self._beat)
 
     def todo(self, rows: Iterable[Case]) -> Iterator[Case]:
         """Those of the run's cases that aren't evaluated yet, or failed; they are read lazily.
@@ -100,29 +94,18 @@ class Run:
         Args:
             rows: all cases of the run, in the order of the input.
         """
-        if not self._continued:
-            for position, case in enumerate(rows):
-                self._next = position + 1
-                self._places[case.id] = position
-                yield case
-            return
         numbered = enumerate(rows)
-        while batch := list(islice(numbered, LOOKED_UP)):
-            done = self._done([case for _, case in batch])
+        while batch := list(islice(numbered, LOOKED_UP if self._continued else 1)):
+            done = self._done([case for _, case in batch]) if self._continued else set()
             for position, case in batch:
+                self._next = max(self._next, position + 1)
                 if case.id not in done:
                     self._places[case.id] = position
                     yield case
 
     def keep(self, record: Record) -> None:
-        """Store one record; keeping the same case again replaces it. See `ragtriage.core.record.Sink`.
-
-        Records are written in transactions of `BATCH`, or every `SECONDS`.
-
-        Raises:
-            StoreError: it can't be stored, or another process took the run over.
-        """
-        self._heart.check()
+        """Store one record within `SECONDS`; the same case again replaces it. See `ragtriage.core.record.Sink`."""
+        self._heartbeat.check()
         position = self._places.pop(record.case.id, None)
         self._add(record, self._place(record.case) if position is None else position)
         if self._waiting.due():
@@ -138,13 +121,9 @@ class Run:
             self.flush()
 
     def flush(self) -> None:
-        """Commit everything that waits.
-
-        Raises:
-            StoreError: it can't be stored; what waits goes on waiting.
-        """
-        with writing(self._engine, self._where) as connection:
-            self._lease.renew(connection, **self._spent())
+        """Commit everything that waits."""
+        with self._database.writing() as connection:
+            self.keep_spending(connection)
             self._write(connection)
         self._waiting = _Waiting()
 
@@ -153,19 +132,11 @@ class Run:
         self._lease.renew(connection, **self._spent())
 
     def finish(self) -> None:
-        """Commit everything and mark the run as finished.
-
-        Raises:
-            StoreError: it can't be stored.
-        """
+        """Commit everything and mark the run as finished."""
         self._close(FINISHED)
 
     def interrupt(self) -> None:
-        """Commit everything and mark the run as interrupted: it can be continued.
-
-        Raises:
-            StoreError: it can't be stored.
-        """
+        """Commit everything and mark the run as interrupted: it can be continued."""
         self._close(INTERRUPTED)
 
     def __enter__(self) -> Self:
@@ -180,12 +151,12 @@ class Run:
             if error is None:
                 raise
 
-    def _close(self, state: str) -> None:
+    def _close(self, state: State) -> None:
         if not self._open:
             return
         self._open = False
-        self._heart.stop()
-        with writing(self._engine, self._where) as connection:
+        self._heartbeat.stop()
+        with self._database.writing() as connection:
             self._lease.renew(connection)
             self._write(connection)
             self._lease.release(connection, state=state, finished=now(), **self._spent())
@@ -201,13 +172,13 @@ class Run:
         }
 
     def _beat(self) -> None:
-        with writing(self._engine, self._where) as connection:
+        with self._database.writing() as connection:
             self._lease.renew(connection)
 
     def _done(self, batch: list[Case]) -> set[str]:
         by_digest = {digest(case.id): case.id for case in batch}
         mine = (cases.c.run == self.number) & cases.c.id_digest.in_(list(by_digest)) & ~cases.c.failed
-        with reading(self._engine, self._where) as connection:
+        with self._database.reading() as connection:
             return {by_digest[found] for found in connection.execute(select(cases.c.id_digest).where(mine)).scalars()}
 
     def _place(self, case: Case) -> int:
@@ -217,7 +188,7 @@ class Run:
             if row["id_digest"] == own:
                 return int(row["position"])
         mine = (cases.c.run == self.number) & (cases.c.id_digest == own)
-        with reading(self._engine, self._where) as connection:
+        with self._database.reading() as connection:
             found = connection.execute(select(cases.c.position).where(mine)).scalar()
         if found is not None:
             self._waiting.again.append(found)
@@ -241,9 +212,9 @@ class Run:
                 "weight": case.weight,
                 "time": case.time,
                 "trace_id": case.trace_id,
-                "relevant_ids": None if case.relevant_ids is None else json.dumps(case.relevant_ids),
-                "tags": json.dumps(dict(case.tags), default=str),
-                "steps": encode_steps(case, {**record.steps, **own_parts(record.outcomes)}),
+                "relevant_ids": case.relevant_ids,
+                "tags": dict(case.tags),
+                "steps": encode_steps(case, {**record.steps, **custom_parts(record.outcomes)}),
             }
         )
         waiting.scores += outcomes
@@ -257,49 +228,44 @@ class Run:
             waiting.again.append(position)
 
     def _write(self, connection: Connection) -> None:
-        waiting, engine = self._waiting, self._engine
+        waiting, database = self._waiting, self._database
         if waiting.again:
             for table in (case_texts, scores):
                 here = (table.c.run == self.number) & table.c.position.in_(waiting.again)
                 connection.execute(delete(table).where(here))
         for insert, rows in (
-            (unless_there(engine, texts), [{"hash": own, "text": text} for own, text in waiting.texts.items()]),
-            (replacing(engine, cases), waiting.cases),
-            (replacing(engine, case_texts), waiting.case_texts),
-            (replacing(engine, scores), waiting.scores),
-            (replacing(engine, rejected), waiting.rejected),
+            (database.insert_or_ignore(texts), [{"hash": own, "text": text} for own, text in waiting.texts.items()]),
+            (database.upsert(cases), waiting.cases),
+            (database.upsert(case_texts), waiting.case_texts),
+            (database.upsert(scores), waiting.scores),
+            (database.upsert(rejected), waiting.rejected),
         ):
             if rows:
                 connection.execute(insert, rows)
 
 
 def _outcome(key: dict[str, int], name: str, outcome: Outcome) -> dict[str, Any]:
-    match outcome:
-        case Score(value, judged, unknown):
-            known: dict[str, Any] = {
-                "value": value,
-                "reason": None,
-                "failed": False,
-                "judged": judged,
-                "unknown": unknown,
-            }
-        case Undefined(reason, failed):
-            known = {"value": None, "reason": reason, "failed": failed, "judged": None, "unknown": None}
-    return key | {"metric": name} | known
+    empty = {"value": None, "reason": None, "failed": False, "judged": None, "unknown": None}
+    return key | {"metric": name} | {column: getattr(outcome, column, none) for column, none in empty.items()}
 
 
 def _texts(case: Case) -> Iterator[tuple[str, int, str | None, str]]:
     """Every text of a case: role, place, label, text."""
-    yield "query", 0, None, case.query
-    if case.response is not None:
-        yield "response", 0, None, case.response
-    if case.reference is not None:
-        yield "reference", 0, None, case.reference
-    for i, source in enumerate(case.sources):
-        yield "source", i, source.id, source.text
-    for i, turn in enumerate(case.history):
-        yield "history", i, turn.role, turn.text
-    for i, sample in enumerate(case.samples):
-        yield "sample", i, None, sample
-    if case.citation_mark is not None:
-        yield "citation mark", 0, None, case.citation_mark
+    by_role: dict[str, Sequence[tuple[str | None, str | None]]] = {
+        "query": [(None, case.query)],
+        "response": [(None, case.response)],
+        "reference": [(None, case.reference)],
+        "source": [(source.id, source.text) for source in case.sources],
+        "history": [(turn.role, turn.text) for turn in case.history],
+        "sample": [(None, sample) for sample in case.samples],
+        "citation mark": [(None, case.citation_mark)],
+    }
+    for role, labelled in by_role.items():
+        for i, (label, text) in enumerate(labelled):
+            if text is not None:
+                yield role, i, label, text
+
+
+def now() -> str:
+    """The time, UTC, ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

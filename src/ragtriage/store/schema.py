@@ -7,45 +7,41 @@ plain SQL can aggregate them; its texts are rows of `case_texts` that point into
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, Literal
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    Float,
-    ForeignKey,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    Table,
-    Text,
-    TypeDecorator,
-    UniqueConstraint,
-)
+import sqlalchemy as sa
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Dialect
 
-VERSION_KEY = "schema version"
+SCHEMA_VERSION = "1"
+"""A store of another version is refused: raise it whenever a table or what stands in one changes."""
+
+VERSION_KEY = "version"
+"""Where `meta` holds it; stores from before the first version have another key."""
 
 
-class Exact(TypeDecorator[str]):
+State = Literal["running", "finished", "interrupted"]
+
+RUNNING: State = "running"
+FINISHED: State = "finished"
+INTERRUPTED: State = "interrupted"
+
+
+class Exact(sa.TypeDecorator[str]):
     """A text that comes back as it was, though it holds NUL (PostgreSQL refuses it) or a lone surrogate (both do).
 
     Such a text, and one that starts with a backslash, is written as a backslash and its JSON form; all others stand as
     they are.
     """
 
-    impl = Text
+    impl = sa.Text
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002  # SQLAlchemy's
         """Python → database."""
-        if value is None or _plain(value):
-            return value
-        return "\\" + json.dumps(value)
+        return value if value is None or _plain(value) else "\\" + json.dumps(value)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002  # SQLAlchemy's
         """Database → Python."""
@@ -54,149 +50,143 @@ class Exact(TypeDecorator[str]):
         return json.loads(value[1:])  # type: ignore[no-any-return]  # written above, a text
 
 
-class Bytes(LargeBinary):
-    """Bytes as the drivers (sqlite3, psycopg 3) take and give them, without a copy for each value."""
+class Json(sa.TypeDecorator[Any]):
+    """A value as JSON in a plain text, so that both databases hold the same; None is NULL."""
 
-    def bind_processor(self, dialect: Dialect) -> None:
-        """Nothing to do."""
+    impl = sa.Text
+    cache_ok = True
 
-    def result_processor(self, dialect: Dialect, coltype: object) -> None:
-        """Nothing to do."""
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002  # SQLAlchemy's
+        """Python → database."""
+        return None if value is None else json.dumps(value, default=str)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Any:  # noqa: ARG002  # SQLAlchemy's
+        """Database → Python."""
+        return None if value is None else json.loads(value)
 
 
 def _plain(value: str) -> bool:
-    if value.startswith("\\") or "\0" in value:
-        return False
-    if value.isascii():
-        return True
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return not (value.startswith("\\") or "\0" in value) and (value.isascii() or _SURROGATE.search(value) is None)
 
 
-metadata = MetaData()
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
-meta = Table(
-    "meta",
-    metadata,
-    Column("key", Text, primary_key=True),
-    Column("value", Text, nullable=False),
+
+metadata = sa.MetaData()
+
+meta = sa.Table(
+    "meta", metadata, sa.Column("key", sa.Text, primary_key=True), sa.Column("value", sa.Text, nullable=False)
 )
 
-runs = Table(
+runs = sa.Table(
     "runs",
     metadata,
-    Column("number", Integer, primary_key=True, autoincrement=True),
-    Column("identity", Text, nullable=False, index=True),
-    Column("state", Text, nullable=False),
-    Column("created", Text, nullable=False),
-    Column("finished", Text),
-    Column("input", Exact, nullable=False),
-    Column("rows_hash", Text, nullable=False),
-    Column("rows", Integer, nullable=False),
-    Column("metrics", Text, nullable=False),
-    Column("judge", Exact, nullable=False),
-    Column("fingerprints", Text, nullable=False),
-    Column("configuration", Text, nullable=False),
-    Column("versions", Text, nullable=False),
-    Column("seconds", Float, nullable=False, default=0.0),
-    Column("cost", Float, nullable=False, default=0.0),
-    Column("owner", Text),
-    Column("owner_host", Text),
-    Column("owner_pid", BigInteger),
-    Column("heartbeat", Float),
-    Column("requests", Integer, nullable=False, default=0, server_default="0"),
-    Column("tokens_in", Integer, nullable=False, default=0, server_default="0"),
-    Column("tokens_out", Integer, nullable=False, default=0, server_default="0"),
-    Column("trial", Integer, nullable=False, default=0, server_default="0"),
-    Column("repeats", Integer),  # the number of the first run, in a further one of a repeated evaluation
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("identity", sa.Text, nullable=False, index=True),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("created", sa.Text, nullable=False),
+    sa.Column("finished", sa.Text),
+    sa.Column("input", Exact, nullable=False),
+    sa.Column("rows_hash", sa.Text, nullable=False),
+    sa.Column("rows", sa.Integer, nullable=False),
+    sa.Column("metrics", Json, nullable=False),
+    sa.Column("judge", Exact, nullable=False),
+    sa.Column("fingerprints", Json, nullable=False),
+    sa.Column("configuration", Json, nullable=False),
+    sa.Column("versions", Json, nullable=False),
+    sa.Column("seconds", sa.Float, nullable=False, default=0.0),
+    sa.Column("cost", sa.Float, nullable=False, default=0.0),
+    sa.Column("owner", sa.Text),
+    sa.Column("owner_host", sa.Text),
+    sa.Column("owner_pid", sa.BigInteger),
+    sa.Column("heartbeat", sa.Float),
+    sa.Column("requests", sa.Integer, nullable=False, default=0),
+    sa.Column("tokens_in", sa.Integer, nullable=False, default=0),
+    sa.Column("tokens_out", sa.Integer, nullable=False, default=0),
+    sa.Column("trial", sa.Integer, nullable=False, default=0),
+    sa.Column("repeats", sa.Integer),  # the number of the first run, in a further one of a repeated evaluation
     sqlite_autoincrement=True,  # a number is never given twice, also after a run was deleted
 )
 
-cases = Table(
+cases = sa.Table(
     "cases",
     metadata,
-    Column("run", ForeignKey("runs.number", ondelete="CASCADE"), primary_key=True),
-    Column("position", Integer, primary_key=True),
-    Column("id", Exact, nullable=False),
-    Column("id_digest", Bytes(16), nullable=False),
-    Column("content", Bytes(16), nullable=False),
-    Column("failed", Boolean, nullable=False),
-    Column("language", Text, nullable=False),
-    Column("seconds", Float, nullable=False),
-    Column("weight", Float, nullable=False),
-    Column("time", Exact),
-    Column("trace_id", Exact),
-    Column("relevant_ids", Text),
-    Column("tags", Text, nullable=False),
-    Column("steps", Bytes, nullable=False),
-    UniqueConstraint("run", "id_digest"),
-    Index("cases_failed", "run", "failed"),  # counts are read from it alone
+    sa.Column("run", sa.ForeignKey("runs.number", ondelete="CASCADE"), primary_key=True),
+    sa.Column("position", sa.Integer, primary_key=True),
+    sa.Column("id", Exact, nullable=False),
+    sa.Column("id_digest", sa.LargeBinary(16), nullable=False),
+    sa.Column("content", sa.LargeBinary(16), nullable=False),
+    sa.Column("failed", sa.Boolean, nullable=False),
+    sa.Column("language", sa.Text, nullable=False),
+    sa.Column("seconds", sa.Float, nullable=False),
+    sa.Column("weight", sa.Float, nullable=False),
+    sa.Column("time", Exact),
+    sa.Column("trace_id", Exact),
+    sa.Column("relevant_ids", Json),
+    sa.Column("tags", Json, nullable=False),
+    sa.Column("steps", sa.LargeBinary, nullable=False),
+    sa.UniqueConstraint("run", "id_digest"),
+    sa.Index("cases_failed", "run", "failed"),  # counts are read from it alone
 )
 
-texts = Table(
-    "texts",
-    metadata,
-    Column("hash", Bytes(16), primary_key=True),
-    Column("text", Exact, nullable=False),
+texts = sa.Table(
+    "texts", metadata, sa.Column("hash", sa.LargeBinary(16), primary_key=True), sa.Column("text", Exact, nullable=False)
 )
 
-case_texts = Table(
+case_texts = sa.Table(
     "case_texts",
     metadata,
-    Column("run", ForeignKey("runs.number", ondelete="CASCADE"), primary_key=True),
-    Column("position", Integer, primary_key=True),
-    Column("role", Text, primary_key=True),  # query, response, reference, source, history, sample, citation mark
-    Column("ordinal", Integer, primary_key=True),
-    Column("label", Exact),  # a source's id, a turn's role
-    Column("hash", Bytes(16)),  # NULL: the text was deleted
+    sa.Column("run", sa.ForeignKey("runs.number", ondelete="CASCADE"), primary_key=True),
+    sa.Column("position", sa.Integer, primary_key=True),
+    sa.Column("role", sa.Text, primary_key=True),  # query, response, reference, source, history, sample, citation mark
+    sa.Column("ordinal", sa.Integer, primary_key=True),
+    sa.Column("label", Exact),  # a source's id, a turn's role
+    sa.Column("hash", sa.LargeBinary(16)),  # NULL: the text was deleted
     sqlite_with_rowid=False,
 )
 
-scores = Table(
+scores = sa.Table(
     "scores",
     metadata,
-    Column("run", ForeignKey("runs.number", ondelete="CASCADE"), primary_key=True),
-    Column("metric", Text, primary_key=True),
-    Column("position", Integer, primary_key=True),
-    Column("value", Float),  # NULL: undefined
-    Column("reason", Exact),
-    Column("failed", Boolean, nullable=False),
-    Column("judged", Integer),
-    Column("unknown", Integer),
+    sa.Column("run", sa.ForeignKey("runs.number", ondelete="CASCADE"), primary_key=True),
+    sa.Column("metric", sa.Text, primary_key=True),
+    sa.Column("position", sa.Integer, primary_key=True),
+    sa.Column("value", sa.Float),  # NULL: undefined
+    sa.Column("reason", Exact),
+    sa.Column("failed", sa.Boolean, nullable=False),
+    sa.Column("judged", sa.Integer),
+    sa.Column("unknown", sa.Integer),
     sqlite_with_rowid=False,
 )
 
-rejected = Table(
+rejected = sa.Table(
     "rejected",
     metadata,
-    Column("run", ForeignKey("runs.number", ondelete="CASCADE"), primary_key=True),
-    Column("row", Integer, primary_key=True),
-    Column("field", Exact, primary_key=True),
-    Column("reason", Exact, nullable=False),
+    sa.Column("run", sa.ForeignKey("runs.number", ondelete="CASCADE"), primary_key=True),
+    sa.Column("row", sa.Integer, primary_key=True),
+    sa.Column("field", Exact, primary_key=True),
+    sa.Column("reason", Exact, nullable=False),
 )
 
-answers = Table(
+answers = sa.Table(
     "answers",
     metadata,
-    Column("key", Bytes(16), primary_key=True),
-    Column("kind", Text, nullable=False),
-    Column("fingerprint", Text, nullable=False),
-    Column("trial", Integer, nullable=False, default=0),
-    Column("body", Text, nullable=False),
-    Column("created", Float, nullable=False),
-    Column("batch", Text),  # the request that it travelled in; NULL if it isn't known
+    sa.Column("key", sa.LargeBinary(16), primary_key=True),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("fingerprint", sa.Text, nullable=False),
+    sa.Column("trial", sa.Integer, nullable=False, default=0),
+    sa.Column("body", sa.Text, nullable=False),
+    sa.Column("created", sa.Float, nullable=False),
+    sa.Column("batch", sa.Text),  # the request that it travelled in; NULL if it isn't known
 )
 """With row ids on purpose: bodies are appended, and only the small index of the keys is written all over the place."""
 
-tickets = Table(
+tickets = sa.Table(
     "tickets",
     metadata,
-    Column("key", Bytes(16), primary_key=True),
-    Column("fingerprint", Text, nullable=False),
-    Column("batch", Text, nullable=False),
-    Column("submitted", Float, nullable=False),
+    sa.Column("key", sa.LargeBinary(16), primary_key=True),
+    sa.Column("fingerprint", sa.Text, nullable=False),
+    sa.Column("batch", sa.Text, nullable=False),
+    sa.Column("submitted", sa.Float, nullable=False),
 )
 """Requests that a provider answers later: the digest of the request → where its reply will be."""

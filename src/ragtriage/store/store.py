@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import json
+import platform
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from sqlalchemy import Engine, insert, select, update
+from sqlalchemy import insert, select, update
 
 from ragtriage.core.errors import StoreError
 from ragtriage.core.steps import Step
-from ragtriage.store.answers import StoredAnswers
-from ragtriage.store.connection import connect, place, reading, shown, writing
+from ragtriage.store.answers import StoredAnswers, StoredTickets
+from ragtriage.store.database import Database, open_database, store_address
 from ragtriage.store.forgetting import forget_texts
-from ragtriage.store.identity import RunIdentity
-from ragtriage.store.input_survey import Survey
+from ragtriage.store.identity import InputScan, RunIdentity
 from ragtriage.store.lease import Lease
-from ragtriage.store.migrations import prepare
-from ragtriage.store.run_info import FINISHED, RUNNING, RunInfo, now, read_runs, versions
-from ragtriage.store.run_reader import StoredRun, read_run_at
-from ragtriage.store.run_writer import Run
-from ragtriage.store.schema import runs
-from ragtriage.store.tickets import StoredTickets
+from ragtriage.store.run_reader import RunInfo, StoredRun, read_run, read_runs
+from ragtriage.store.run_writer import Run, now
+from ragtriage.store.schema import FINISHED, RUNNING, runs
 
 
 def open_store(where: str | Path | None = None, *, create: bool = True) -> Store:
@@ -35,47 +32,40 @@ def open_store(where: str | Path | None = None, *, create: bool = True) -> Store
         create: False for what only reads: a store that isn't there is an error then.
 
     Raises:
-        StoreError: it can't be opened, isn't a store, or was written by a newer version.
+        StoreError: it can't be opened, isn't a store, or was written by another version.
     """
-    address = place(where)
-    engine = connect(address, create=create)
+    database = open_database(store_address(where), create=create)
     try:
-        prepare(engine, shown(address))
+        database.create_tables()
     except BaseException:
-        engine.dispose()
+        database.engine.dispose()
         raise
-    return Store(engine, shown(address))
+    return Store(database)
 
 
 class Store:
     """Runs and remembered answers in one database; open it with `open_store`, close it with `close` or `with`.
 
+    Every method raises a `StoreError` where the store can't be read or written.
+
     Attributes:
         where: the file or URL, for people; without a password.
     """
 
-    def __init__(self, engine: Engine, where: str) -> None:
-        self.where = where
-        self._engine = engine
-        self._answers = StoredAnswers(engine, where)
+    def __init__(self, database: Database) -> None:
+        self.where = database.where
+        self._database = database
+        self._answers = StoredAnswers(database)
         self._writing: list[Run] = []
 
-    def survey(self, input: str) -> Survey:  # noqa: A002  # the word for it everywhere in the store
-        """Gather the identity of a file's rows, and how many changed since its last finished run, in one pass.
-
-        Raises:
-            StoreError: the store can't be read.
-        """
-        return Survey(self._engine, self.where, input)
+    def scan(self, input: str) -> InputScan:  # noqa: A002  # the word for it everywhere in the store
+        """Gather the identity of a file's rows, and how many changed since its last finished run, in one pass."""
+        return InputScan(self._database, input)
 
     def unfinished(self, identity: RunIdentity) -> int | None:
-        """The newest run with this identity that wasn't finished, None if there is none. See `resume`.
-
-        Raises:
-            StoreError: the store can't be read.
-        """
+        """The newest run with this identity that wasn't finished, None if there is none. See `resume`."""
         same = (runs.c.identity == identity.hexdigest()) & (runs.c.state != FINISHED)
-        with reading(self._engine, self.where) as connection:
+        with self._database.reading() as connection:
             return connection.execute(
                 select(runs.c.number).where(same).order_by(runs.c.number.desc()).limit(1)
             ).scalar()
@@ -97,13 +87,10 @@ class Store:
             identity: what its results depend on.
             input: the file that it is read from, as the user named it.
             rows: how many usable rows the file has.
-            judge: the judge's name.
+            judge: its name.
             configuration: thresholds and flags; nothing secret.
             trial: which repetition of the same evaluation; the identity's, if None.
             repeats: the number of the first run, for a further one of a repeated evaluation.
-
-        Raises:
-            StoreError: the store can't be written.
         """
         row = {
             "identity": identity.hexdigest(),
@@ -112,105 +99,80 @@ class Store:
             "input": input,
             "rows_hash": identity.rows,
             "rows": rows,
-            "metrics": json.dumps(identity.metrics),
+            "metrics": identity.metrics,
             "judge": judge,
-            "fingerprints": json.dumps(dict(identity.fingerprints)),
-            "configuration": json.dumps(dict(configuration or {}), default=str),
-            "versions": json.dumps(versions()),
+            "fingerprints": dict(identity.fingerprints),
+            "configuration": dict(configuration or {}),
+            "versions": _versions(),
             "trial": identity.trial if trial is None else trial,
             "repeats": repeats,
         }
-        with writing(self._engine, self.where) as connection:
+        with self._database.writing() as connection:
             (number,) = connection.execute(insert(runs).values(**row)).inserted_primary_key or (0,)
         return self.resume(number)
 
     def resume(self, number: int, *, configuration: Mapping[str, Any] | None = None) -> Run:
-        """Go on writing a run and take its lease; `Run.todo` leaves out what is done.
+        """Go on writing a run and take its lease, which no other process may hold; `Run.todo` leaves out what is done.
 
         Args:
             number: which run.
             configuration: what it is to be shown by from now on; as it was, if None.
-
-        Raises:
-            StoreError: another process is writing it, there is no such run, or the store can't be written.
         """
-        run = Run(self._engine, self.where, Lease(number))
+        run = Run(self._database, Lease(number))
         self._writing.append(run)
         if configuration is not None:
             changed = update(runs).where(runs.c.number == number)
-            with writing(self._engine, self.where) as connection:
-                connection.execute(changed.values(configuration=json.dumps(dict(configuration), default=str)))
+            with self._database.writing() as connection:
+                connection.execute(changed.values(configuration=dict(configuration)))
         return run
 
-    def keep_beside(self, number: int, key: str, value: Any) -> None:
-        """Keep something with a finished run, in its configuration, until the run is gone on with.
-
-        Args:
-            number: which run.
-            key: what it is found by, in place of what was there.
-            value: what can be written as JSON.
-
-        Raises:
-            StoreError: there is no such run, it is being written, or the store can't be written.
-        """
+    def add_to_configuration(self, number: int, key: str, value: Any) -> None:
+        """Keep a value that JSON can hold in the configuration of a finished run, until the run is gone on with."""
         info = self.run(number).info
         if info.state == RUNNING:
             raise StoreError(f"run {number} isn't finished: give its evaluation again, then this command")
-        kept = json.dumps({**info.configuration, key: value}, default=str)
-        with writing(self._engine, self.where) as connection:
+        kept = {**info.configuration, key: value}
+        with self._database.writing() as connection:
             connection.execute(update(runs).where(runs.c.number == number).values(configuration=kept))
 
     def runs(self) -> list[RunInfo]:
-        """All runs, the newest first.
-
-        Raises:
-            StoreError: the store can't be read.
-        """
-        with reading(self._engine, self.where) as connection:
+        """All runs, the newest first."""
+        with self._database.reading() as connection:
             return read_runs(connection)
 
     def run(self, number: int | str = "last") -> StoredRun:
-        """One run to read.
-
-        Args:
-            number: its number, also as a text, or `last`.
+        """One run to read, by its number, also as a text, or `last`.
 
         Raises:
             NotStoredError: there is no such run; says which there are.
-            StoreError: the store can't be read.
         """
-        return read_run_at(self._engine, self.where, number)
+        with self._database.reading() as connection:
+            return StoredRun(self._database, read_run(connection, number))
 
     def answers(self) -> StoredAnswers:
         """The memory of answers, for `ragtriage.judges.wrappers.Cached`."""
         return self._answers
 
     def tickets(self, fingerprint: str = "") -> StoredTickets:
-        """The tickets of requests that a provider answers later.
-
-        Args:
-            fingerprint: the judge's, written beside each.
-        """
-        return StoredTickets(self._engine, self.where, fingerprint)
+        """The tickets of requests that a provider answers later; the judge's fingerprint is written beside each."""
+        return StoredTickets(self._database, fingerprint)
 
     def forget_texts(self, run: int | str, case_ids: Iterable[str], *, also: Sequence[Step] = ()) -> int:
-        """Delete what these cases say, while their scores stay; see `ragtriage.store.forgetting.forget_texts`.
+        """Delete what cases say, while their scores stay; see `ragtriage.store.forgetting.forget_texts`.
+
+        Args:
+            run: which run, as in `run`.
+            case_ids: which of its cases.
+            also: steps that were taken besides those of the metrics, so that their remembered answers are found too.
 
         Returns:
             How many cases were forgotten.
-
-        Raises:
-            StoreError: there is no such run or case, or the store can't be written.
         """
         self._answers.flush()
-        return forget_texts(self._engine, self.where, self.run(run), case_ids, also)
+        return forget_texts(self._database, self.run(run), case_ids, also)
 
     def close(self) -> None:
-        """Commit what waits, mark runs that weren't finished as interrupted, and let the database go.
-
-        Raises:
-            StoreError: what waits can't be stored; the database is let go all the same.
-        """
+        """Commit what waits, mark runs that weren't finished as interrupted, and let the database go in any case."""
         try:
             self._answers.flush()
         finally:
@@ -218,7 +180,7 @@ class Store:
                 for run in self._writing:
                     run.interrupt()
             finally:
-                self._engine.dispose()
+                self._database.engine.dispose()
 
     def __enter__(self) -> Self:
         return self
@@ -229,3 +191,13 @@ class Store:
         except StoreError:
             if error is None:
                 raise
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for package in ("ragtriage", "onnxruntime", "pydantic-ai-slim"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

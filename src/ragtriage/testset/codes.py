@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from ragtriage.testset.values import figures
+from ragtriage.text.numbers import figures
 
 _DIGITS = re.compile(r"\d+(?:\.\d+)?|[+(]?(?:\d[\s()+-]*){5,}")
 """As many of them that what stands between them may be taken for granted; 3-4 is something else."""

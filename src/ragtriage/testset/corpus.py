@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Literal
 
 from ragtriage.core.errors import InputError
-from ragtriage.readers.files import open_bytes, records
-from ragtriage.readers.problems import Limits
-from ragtriage.testset.clocks import clock_beside, clock_in, clocks
+from ragtriage.readers.files import raw_rows
 from ragtriage.testset.rows import Row
-from ragtriage.testset.values import date_in, figures, moments, number_in
+from ragtriage.text.dates import date_in, moments
+from ragtriage.text.numbers import figures, number_in
+from ragtriage.text.times import clock_beside, clock_in, clocks
 from ragtriage.text.words import OPENERS, STOP, fold, tokens
 
 Presence = Literal["found", "absent", "unknown"]
@@ -241,7 +241,7 @@ def _folder(path: Path) -> tuple[list[Document], int]:
 
 def _file(path: Path) -> tuple[list[Document], int]:
     found, skipped = [], 0
-    for record in records(str(path), open_bytes(str(path)), "jsonl", Limits()):
+    for record in raw_rows(str(path)):
         values = record.values or {}
         name, text = values.get("id"), values.get("text")
         if isinstance(name, str | int) and isinstance(text, str):

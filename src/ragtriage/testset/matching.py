@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from ragtriage.core.verdicts import Verdict
-from ragtriage.testset.clocks import Clock, clock_beside, clock_in, clocks, is_spoken
 from ragtriage.testset.codes import holds_code, is_code, may_be_code, without_code
 from ragtriage.testset.rows import Kind, Truth
-from ragtriage.testset.values import Figure, Moment, date_in, figures, moments, number_in
+from ragtriage.text.dates import SURE_MONTHS, Moment, Span, date_in, moments
 from ragtriage.text.declines import declines
-from ragtriage.text.short_answers import Span
-from ragtriage.text.words import MONTHS, NEGATIONS, OPENERS, STOP, fold, tokens
+from ragtriage.text.numbers import Figure, figures, number_in
+from ragtriage.text.times import Clock, clock_beside, clock_in, clocks, is_spoken
+from ragtriage.text.words import NEGATIONS, OPENERS, STOP, fold, tokens
 
 TOLERANCE = 0.005
 """How far a number in a response may be from the true one, as a share of it, where it is written less exactly."""
@@ -240,7 +240,7 @@ def _list(query: str, answer: Sequence[object], response: str, tolerance: float)
         return Verdict("no", explanation=f"It lacks {', '.join(exact)}.")
     if lacks:
         return Verdict("unknown", explanation=f"It lacks the words {', '.join(lacks)}.")
-    known = set(_folded(" ".join([query, *texts]))) | _LINKING | (MONTHS if days else frozenset())
+    known = set(_folded(" ".join([query, *texts]))) | _LINKING | (SURE_MONTHS if days else frozenset())
     more: list[object] = [word for word in _content(_folded(response)) - known if not word[0].isdigit()]
     if times:
         more += [one for one in clocks(response) if not any(one.is_same(at) for at in times)]

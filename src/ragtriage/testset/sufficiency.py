@@ -15,7 +15,7 @@ from hashlib import blake2b
 
 from ragtriage.core.case import Case, Source
 from ragtriage.judges.protocol import Judge
-from ragtriage.readers.problems import Limits, RowProblem
+from ragtriage.readers.problems import Limits, RowContext, RowProblem
 from ragtriage.readers.source_values import sources_of
 from ragtriage.testset.correctness import Again, Decision, Given, decide
 from ragtriage.testset.matching import TOLERANCE, truths_for_judge
@@ -172,7 +172,7 @@ def _words(column: str) -> str:
 def _sources(row: Row, texts: Mapping[str, str]) -> tuple[Source, ...]:
     """What a row says was retrieved, with the texts; nothing where some aren't known."""
     try:
-        found = sources_of(row.columns.get("sources") or [], _LIMITS, None, [])
+        found = sources_of(row.columns.get("sources") or [], RowContext(_LIMITS))
     except RowProblem:
         found = ()
     if found or not row.retrieved or not all(name in texts for name in row.retrieved):

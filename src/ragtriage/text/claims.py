@@ -1,4 +1,4 @@
-"""Claims of a response: its clauses, each understandable by itself; remarks kept apart."""
+"""Splits a response into claims, each understandable by itself, and marks remarks as such."""
 
 from __future__ import annotations
 
@@ -12,27 +12,15 @@ from ragtriage.core.verdicts import Component, Components
 from ragtriage.text.blocks import Block, blocks
 from ragtriage.text.clauses import clauses, upper
 from ragtriage.text.facts import row_text
-from ragtriage.text.html import on_page
-from ragtriage.text.inline_markup import plain
-from ragtriage.text.remark_rules import Remark
-from ragtriage.text.remarks import kind_of, parts, remark, worded_as_remark
+from ragtriage.text.html import on_visible_text
+from ragtriage.text.inline_markup import plain_text
+from ragtriage.text.lexicon import lexicon
+from ragtriage.text.pronouns import AUXILIARY_WORD, Subject, resolve, stands_alone, subject
+from ragtriage.text.remarks import Remark, kind_of, parts, remark, worded_as_remark
 from ragtriage.text.sentences import sentences_of
-from ragtriage.text.subjects import AUXILIARY, Subject, resolve, stands_alone, subject
 
-_INCOMPLETE = re.compile(
-    r"(?:includes?|included|including|are|is|was|were|contains?|requires?|needs?|covers?|consists? of|comprises?|"
-    r"offers?|supports?|provides?|"
-    r"allows?|lists?|has|have|by|to|with|for|of|from|in|on|such as|that|you|can|must|may|should|will|be|"
-    r"following(?: \w+){0,3}|follows?|these(?: \w+){0,3})[ ]*:[*_ ]*$",
-    re.IGNORECASE,
-)
-_HERE = re.compile(
-    r"(?:sure[,!.] |certainly[,!.] |of course[,!.] )?\bhere(?:'s|’s| is| are) (?:the |a |an |some |what |how )?",
-    re.IGNORECASE,
-)
-_VERB = re.compile(rf"\b{AUXILIARY}\b", re.IGNORECASE)
-_BARE = re.compile(r"(?:yes|no|correct|right|exactly|true|false)[.!]", re.IGNORECASE)
-"""An answer that says nothing without its question: a claim only where nothing else is said."""
+_REMARKS = lexicon("remarks")
+
 _NUMBERED = re.compile(r"\d{1,2}\.\s+")
 _LONG_LEAD = 160
 
@@ -52,7 +40,7 @@ class _Reader:
 
     def plain(self, text: str) -> str:
         """The words of a part of the text."""
-        return plain(text, marked=self.marked)
+        return plain_text(text, marked=self.marked)
 
     def _claims(self, start: int, end: int, *, cut_off: bool) -> Iterator[Component]:
         """The claims of a sentence, or of what is left of it without a remark at its beginning."""
@@ -85,10 +73,10 @@ class _Reader:
         """A sentence with a colon before a list: a remark, unless it says something by itself."""
         raw = self.plain(self.text[start:end])
         kind = remark(raw)
-        said = _HERE.sub("", raw)
+        said = _REMARKS["here_is"].sub("", raw)
         self.lead = said[:1].upper() + said[1:] if kind in {"", "lead-in"} and len(said) <= _LONG_LEAD else ""
         self.behind = kind
-        if kind or _INCOMPLETE.search(raw) or (raw.count(" ") < 4 and not _VERB.search(raw)):
+        if kind or _REMARKS["incomplete"].search(raw) or (raw.count(" ") < 4 and not AUXILIARY_WORD.search(raw)):
             yield Component(raw, (start, end), remark=True)
         else:
             yield from self.sentence(start, end)
@@ -103,7 +91,7 @@ class _Reader:
         """The first sentence of a list item."""
         said = self.plain(self.text[start:end])
         whole = said.endswith((".", "!")) and said.count(" ") > 1
-        if self.lead and (said[:1].islower() or not (whole or _VERB.search(said))) and not remark(said):
+        if self.lead and (said[:1].islower() or not (whole or AUXILIARY_WORD.search(said))) and not remark(said):
             yield Component(f"{self.lead} {said}", (start, end))
         else:
             yield from self.sentence(start, end)
@@ -135,7 +123,7 @@ class _Reader:
 
 
 @lru_cache(256)  # asked for the claims, for whether it declines and for what it answers
-@on_page
+@on_visible_text
 def split_claims(text: str, query: str = "", *, marked: bool = True) -> Components:
     """Break a response into stand-alone claims, in its order; remarks are marked as such.
 
@@ -154,6 +142,6 @@ def split_claims(text: str, query: str = "", *, marked: bool = True) -> Componen
         )
     if any(c.remark and kind_of(c.text, query) in {"gap", "refusal"} for c in components):
         components = [c if c.remark else replace(c, remark=worded_as_remark(c.text, query)) for c in components]
-    if any(not c.remark and not _BARE.fullmatch(c.text) for c in components):
-        components = [replace(c, remark=True) if _BARE.fullmatch(c.text) else c for c in components]
+    if any(not c.remark and not _REMARKS["bare_answer"].fullmatch(c.text) for c in components):
+        components = [replace(c, remark=True) if _REMARKS["bare_answer"].fullmatch(c.text) else c for c in components]
     return tuple(components)

@@ -1,60 +1,32 @@
-"""A sentence's clauses, split off with their subject where that is surely right; else the sentence whole."""
+"""Splits a sentence into clauses with their subjects where that is surely right; else it stays whole."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-from ragtriage.text.subjects import AUXILIARY, Subject, resolve, subject
+from ragtriage.text.lexicon import lexicon
+from ragtriage.text.pronouns import AUXILIARY, Subject, resolve, subject
+
+_CLAUSES = lexicon("clauses")
 
 _HIDDEN = re.compile(r"\([^()]{1,300}\)|\"[^\"]{1,300}\"|“[^“”]{1,300}”|`[^`]{1,300}`|\[[^\[\]]{1,300}\]")
-_SCOPE = re.compile(
-    r"\b(?:if|unless|whether|when|whenever|while|because|since|although|though|until|before|after (?!the [A-Z]|[A-Z])|"
-    r"once|only|except|either|neither|"
-    r"both|not only|rather|than|so that|provided|between|otherwise|where|that|what|how|why|who|whose|which|would|nor|"
-    r"instead)\b|"
-    r"\b(?<!such )(?<!known )(?<!well )as (?!an? |the |of )",
-    re.IGNORECASE,
-)
-"""Words that reach over a conjunction: "if A, then B and C" is no claim that C."""
 _SEMICOLON = re.compile(r";[ ]+")
-_UNSAFE_START = re.compile(
-    r"(?:and|or|but|if|unless|except|otherwise|only|with|without|including|for example|e\.g|i\.e)\b", re.IGNORECASE
-)
 _AND_CLAUSE = re.compile(
     rf",[ ](?:and|but)[ ](?=(?:it|they|he|she|this|these|the|a|an|its|their|[A-Z])\b[^,;:]{{0,80}}\b{AUXILIARY}\b)"
 )
 _AND_VERB = re.compile(rf",?[ ]and[ ](?:(?:also|then|later)[ ])?(?={AUXILIARY}(?![\w'’])[ ](?!not\b))")
-_PARTICIPLE = (
-    r"(?:\w{2,20}ed|built|held|made|known|named|sold|sent|kept|written|given|taken|shown|led|found|paid|set|run|born|"
-    r"bought|drawn|won|lost)"
-)
-_ACTIVE = (
-    "emerged|appeared|remained|started|ended|died|lived|lasted|continued|moved|returned|arrived|happened|occurred|joined|"
-    "entered|served|worked|resulted|participated|played|retired|graduated|traveled|travelled|stayed|succeeded|competed|"
-    "voted|resigned|escaped|expired|depended|departed|ran|run|led|won|lost|set"
-)
-"""Verbs that behind "was made in A and …" begin an active clause."""
-_AND_PARTICIPLE = re.compile(
-    rf"[ ]and[ ](?:later[ ])?(?=(?!(?:{_ACTIVE})\b){_PARTICIPLE}[ ]"
-    r"(?:in|by|after|for|at|from|on|as|into|under|during)\b)"
-)
-_PASSIVE = re.compile(rf"(?:is|are|was|were)[ ](?:\w+ly[ ])?{_PARTICIPLE}\b", re.IGNORECASE)
 _RELATIVE = re.compile(r",[ ](who|which)[ ](?=(?:is|was|has|had)[ ])")
 _NAME = re.compile(
     r"(?:(?P<before>[\w'’-]+)[ ])?(?P<name>(?:[Tt]he[ ])?[A-Z][\w'’.-]*(?:[ ](?:[A-Z][\w'’.-]*|of|de|van|von|der|the|"
     r"[IVX]{1,4}|\d{1,4})){0,6})$"
 )
-_BEFORE_WHO = frozenset({"after", "by", "to", "with", "from", "for", "under", "is", "was", "against", "named"})
-_BEFORE_WHICH = frozenset({"is", "was", "called", "named"})
-_PLACED = re.compile(
-    r"\b(?:based|located|situated|centered|centred|headquartered|lies|sits|held|born|built|published|made)[ ](?:in|at|"
-    r"near)$"
-)
+_BEFORE_WHO = _CLAUSES.words("before_who")
+_BEFORE_WHICH = _CLAUSES.words("before_which")
 _NOUNS = re.compile(
     r"(?P<verb>is|was)[ ](?P<first>(?:an?|the)[ ](?:[\w'’-]+[ ]){0,2}?[\w'’-]+)[ ]and[ ](?=(?:an?|the)[ ][\w'’-]+)"
 )
-_IN_NOUNS = frozenset("of in for with between both to from on at by about like".split())
+_IN_NOUNS = _CLAUSES.words("in_nouns")
 _PRONOUN = re.compile(rf"(It|They|He|She)[ ]{AUXILIARY}(?![\w'’])")
 _RELATIVE_END = re.compile(r"[,;]|\b(?:that|which|who|because|why)\b")
 _DENIED = re.compile(r"\b(?:and|or|not|no|never)\b|n['’]t\b")
@@ -111,7 +83,7 @@ def _by_semicolon(sentence: str) -> list[Clause]:
     ]
     for clause in found:
         said = _hide(clause.text)
-        if _UNSAFE_START.match(said) or said.count(" ") < 2:
+        if _CLAUSES["unsafe_start"].match(said) or said.count(" ") < 2:
             return whole
         if subject(said) is None and _PRONOUN.match(said) is None:
             return whole
@@ -123,7 +95,7 @@ def _coordinated(clause: Clause) -> list[Clause]:
     text = clause.text
     hidden = _hide(text)
     first = subject(hidden)
-    if first is None or ":" in hidden or _SCOPE.search(hidden):
+    if first is None or ":" in hidden or _CLAUSES["scope"].search(hidden):
         return [clause]
     first = Subject(text[: first.end], first.end, first.verb)
     if cut := _AND_CLAUSE.search(hidden, first.end):
@@ -153,8 +125,8 @@ def _verbs(clause: Clause) -> list[Clause]:
         if ", " in between or " and " in between or not _agrees(first, verb):
             return [clause]
         return list(clause.split(*cut.span(), f"{said} "))
-    passive = _PASSIVE.match(hidden, first.end + 1)
-    cut = _AND_PARTICIPLE.search(hidden, passive.end()) if passive else None
+    passive = _CLAUSES["passive"].match(hidden, first.end + 1)
+    cut = _CLAUSES["and_participle"].search(hidden, passive.end()) if passive else None
     if passive is None or cut is None:
         return [clause]
     between = hidden[passive.end() : cut.start()]
@@ -180,7 +152,7 @@ def _relative(clause: Clause) -> list[Clause]:
     if name is None or _DENIED.search(hidden[: cut.start()]):
         return [clause]
     allowed = _BEFORE_WHO if cut[1] == "who" else _BEFORE_WHICH
-    placed = cut[1] == "which" and _PLACED.search(text[: cut.start()].removesuffix(name["name"]).rstrip())
+    placed = cut[1] == "which" and _CLAUSES["placed"].search(text[: cut.start()].removesuffix(name["name"]).rstrip())
     if (name["before"] not in allowed and not placed) or " of " in name["name"]:
         return [clause]
     return list(clause.split(*cut.span(), f"{name['name']} "))
@@ -190,7 +162,7 @@ def _nouns(clause: Clause) -> list[Clause]:
     """Two clauses for "S was a queen and the first wife of K"."""
     text = clause.text
     found = subject(text)
-    if found is None or found.verb not in {"is", "was"} or _SCOPE.search(text):
+    if found is None or found.verb not in {"is", "was"} or _CLAUSES["scope"].search(text):
         return [clause]
     cut = _NOUNS.match(text, found.end + 1)
     if cut is None or _IN_NOUNS & set(cut["first"].split()) or _MORE.search(text, cut.end()):

@@ -1,4 +1,4 @@
-"""Does a response decline: say that it can't answer, or that the information isn't there, instead of answering?"""
+"""Tells whether a response declines: says that it can't answer, or that the information is missing."""
 
 from __future__ import annotations
 
@@ -7,40 +7,21 @@ from collections.abc import Sequence
 
 from ragtriage.core.verdicts import Component, Verdict
 from ragtriage.text.claims import split_claims
+from ragtriage.text.lexicon import lexicon
 from ragtriage.text.questions import split_questions
-from ragtriage.text.remark_model import chances
+from ragtriage.text.remark_model import remark_probabilities
 from ragtriage.text.remarks import kind_of
+
+_REMARKS = lexicon("remarks")
 
 _DECISIVE = frozenset({"gap", "refusal"})
 _ASIDE = frozenset({"courtesy", "restated", "question", "lead-in"})
-_ANSWERS_YET = re.compile(
-    r"(?:however|but|still|nevertheless|nonetheless|that said|typically|usually|generally|in general|based on|"
-    r"from what|according to|as far as|my best|most likely|probably|"
-    r"in short|yes|no|to answer|it appears|it seems|i (?:think|believe|assume)|the (?:closest|best|nearest|most))\b",
-    re.IGNORECASE,
-)
-_HEDGE = re.compile(
-    r"\b(?:not (?:\w+ )?(?:sure|certain)|exact|exactly|precise|precisely|explicitly|specifically|directly|certain|"
-    r"for sure|unsure|guarantee|"
-    r"specific (?:methods?|ways?|steps?|approach(?:es)?|procedures?|recommendations?|doses?))\b",
-    re.IGNORECASE,
-)
 _PERHAPS = 0.4
 """From which chance of a lack on a clause, if nothing else is claimed, perhaps declines."""
 _UNSURE = 0.3
 """From which chance of a remark on a clause isn't counted as an answer."""
 _WORD = re.compile(r"[^\W\d_]{3,}|\d+")
-_EMPTY = frozenset(
-    """
-    the and for are was were that this these those with from what when where which who whom whose why how does
-    did has have had can could not there any its their your you they them his her will would should may might
-    must into about than then also one two way get got don doesn didn isn aren wasn weren couldn haven hasn won
-    passages passage context contexts document documents source sources excerpts provided given retrieved
-    information mention mentions mentioned say says said state states stated contain contains nothing none found
-    find know sorry unable answer question text texts page pages material anything something unfortunately
-    afraid specify specified
-    """.split()
-)
+_EMPTY = _REMARKS.words("empty_words")
 _TABLE = {"nothing else": 0.97, "something beside": 0.85, "perhaps": 0.7, "hedged": 0.3, "late": 0.1, "nowhere": 0.03}
 """What else the response says → the probability that it declines."""
 
@@ -60,7 +41,7 @@ def _kind(component: Component, query: str) -> str:
     """Which kind of remark a component is; empty if it is a claim, and how else it is worded where that is doubtful."""
     if component.remark:
         return kind_of(component.text, query) or "about"
-    lack, other = chances(component.text, query)
+    lack, other = remark_probabilities(component.text, query)
     return "perhaps" if lack >= _PERHAPS else "unsure" if lack + other >= _UNSURE else ""
 
 
@@ -85,7 +66,11 @@ def _reading(query: str, said: Sequence[tuple[Component, str]]) -> tuple[str, Co
         and not gap.text.endswith((".", "!", ":"))
         and after.span[0] - gap.span[1] <= 12
     )
-    if same_sentence or _HEDGE.search(gap.text) or (after is not None and _ANSWERS_YET.match(after.text)):
+    if (
+        same_sentence
+        or _REMARKS["hedge"].search(gap.text)
+        or (after is not None and _REMARKS["answers_yet"].match(after.text))
+    ):
         return "hedged", gap
     return "something beside", gap
 

@@ -1,4 +1,4 @@
-"""Facts of a source: about one a sentence, row or field."""
+"""Splits a source into facts: about one per sentence, row or field."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 
 from ragtriage.core.verdicts import Component, Components
 from ragtriage.text.blocks import Block, blocks, cells
-from ragtriage.text.html import on_page
-from ragtriage.text.inline_markup import plain
+from ragtriage.text.html import on_visible_text
+from ragtriage.text.inline_markup import plain_text
 from ragtriage.text.sentences import sentences_of
 
 _LINE = re.compile(r"[^\s{}\[\],](?:[^\n]*[^\s{}\[\],])?")
@@ -19,10 +19,10 @@ def row_text(text: str, block: Block, *, marked: bool = True) -> str:
     """A table's row read with its header: "Model: S2; Run time: 40 min"."""
     values = cells(text[block.start : block.end])
     if not block.header:
-        return plain("; ".join(value for value in values if value), marked=marked)
+        return plain_text("; ".join(value for value in values if value), marked=marked)
     names = (*block.header, *("" for _ in values[len(block.header) :]))
     pairs = ((name, value) for name, value in zip(names, values, strict=False) if value)
-    return plain("; ".join(f"{name}: {value}" if name else value for name, value in pairs), marked=marked)
+    return plain_text("; ".join(f"{name}: {value}" if name else value for name, value in pairs), marked=marked)
 
 
 def _fields(text: str, block: Block) -> list[tuple[int, int]]:
@@ -37,7 +37,7 @@ def _fields(text: str, block: Block) -> list[tuple[int, int]]:
     return [(block.start + a, block.start + b) for a, b in lines]
 
 
-@on_page
+@on_visible_text
 def split_facts(text: str) -> Components:
     """Break a source into facts: sentences, list items, table rows (read with their header), fields.
 
@@ -54,6 +54,6 @@ def split_facts(text: str) -> Components:
             found.extend(Component(text[a:b].replace('"', ""), (a, b)) for a, b in fields)
             continue
         for a, b in sentences_of(text, block):
-            if said := plain(text[a:b]):
+            if said := plain_text(text[a:b]):
                 found.append(Component(said, (a, b)))
     return tuple(found)

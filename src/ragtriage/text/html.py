@@ -35,12 +35,12 @@ _Placed = list[tuple[str, int]]
 """Characters, each with its place in the HTML."""
 
 
-def shown(text: str) -> str:
+def visible_text(text: str) -> str:
     """What a page shows of a text; the text itself if it isn't HTML."""
     return "".join(char for char, _ in _read(text)) if _SIGN.search(text) else text
 
 
-def on_page(split: Callable[Concatenate[str, _P], Components]) -> Callable[Concatenate[str, _P], Components]:
+def on_visible_text(split: Callable[Concatenate[str, _P], Components]) -> Callable[Concatenate[str, _P], Components]:
     """A decomposition that reads HTML as it is shown; its spans are places in the HTML."""
 
     @wraps(split)

@@ -7,19 +7,24 @@ from functools import cache
 from typing import Any
 
 from ragtriage.core.case import Case
+from ragtriage.text.lexicon import lexicon
+
+_WORDS = lexicon("words")
 
 UNDECIDED = "en"
 """What a text without enough letters is taken for: there is nothing in it that another language would change."""
 
 _SAMPLE = 4000
-_ENGLISH = frozenset(
-    "the of and to in is that for it with as was on are be this by or from at an have has not you your can will which "
-    "if when what how who where do does there their they we our all any may must should been were but no".split()
-)
+_ENGLISH = _WORDS.words("common_english")
 _LATIN_END = 0x250
 _WORD = re.compile(r"[^\W\d_]+")
 _PART = 12
 """Words that a part of a case must have to be of another language than the whole."""
+
+
+def name_of(code: str) -> str:
+    """The English name of a language; its code if it isn't known."""
+    return str(lexicon("languages").entries.get(code, code))
 
 
 def text_of(case: Case) -> str:

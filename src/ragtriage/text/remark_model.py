@@ -12,6 +12,10 @@ from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 
+from ragtriage.text.lexicon import lexicon
+
+_REMARKS = lexicon("remarks")
+
 WEIGHTS = Path(__file__).with_name("remark_weights.txt")
 """The bias in the first line, then a line for each run of words: it, its weight for a lack, its weight for another
 remark; parted by tabs."""
@@ -22,18 +26,7 @@ _ASKED, _NUMBER, _BEGIN, _END = "ASKED", "NUM", "BEGIN", "END"
 _TOKEN = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d[\d.,:]*|[?:;,]")
 _HEADING = re.compile(r"^\W*(?:\w[\w'/&-]*+ ){0,5}\w[\w'/&-]*+:[*_ ]+(?=\S)")
 """What stands before the colon of a list item: "Pregnancy: …"."""
-_PLAIN = frozenset(
-    """
-    about after again also although another anything because before being below between both could does doesn don
-    during each either enough every exactly from further have having here however into itself just know known less like
-    likely many more most much need needed needs never nothing often only other others over please rather really
-    regarding same should since some something sorry such than that their them then there therefore these they this
-    those though through unfortunately under unless until very want well were what whatever when where whether which
-    while whom whose will with within without would your yours can't cannot couldn't didn't doesn't don't hasn't haven't
-    isn't aren't wasn't weren't won't wouldn't i'm i've you'll you'd we're we've they're there's it's
-    """.split()
-)
-"""Words that a query and a clause share whatever they are about."""
+_PLAIN = _REMARKS.words("common_words")
 _ALIKE = 5
 """Letters at the beginning by which two words count as the same."""
 _SHORTEST = 4
@@ -75,7 +68,7 @@ def _weights() -> Mapping[str, tuple[float, float]]:
 
 
 @lru_cache(4096)
-def chances(clause: str, query: str = "") -> tuple[float, float]:
+def remark_probabilities(clause: str, query: str = "") -> tuple[float, float]:
     """How likely a clause says that the sources lack what was asked, and how likely it is another remark, in [0, 1].
 
     The two and the chance of a claim add up to 1. Another remark: a courtesy, where else to look, what the sources deal

@@ -1,27 +1,34 @@
-"""Remarks told from claims: the kind of a clause, and where a sentence is partly one and partly the other."""
+"""Tells remarks from claims: the kind of a clause, and which parts of a sentence are remarks."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Literal
 
-from ragtriage.text.remark_model import chances
-from ragtriage.text.remark_rules import AGAIN, RULES, Remark
-from ragtriage.text.subjects import AUXILIARY
+from ragtriage.text.lexicon import lexicon
+from ragtriage.text.remark_model import remark_probabilities
+
+_REMARKS = lexicon("remarks")
+
+Remark = Literal["", "gap", "refusal", "about", "pointer", "courtesy", "restated", "question", "lead-in"]
+"""`gap`: the sources don't say; `refusal`: the answer can't or won't; `about`: what the sources deal with; `pointer`:
+where else to look; `restated`: the user's own question in other words; `lead-in`: the words before a list. Empty: a
+claim."""
+
+
+AGAIN = _REMARKS["again"]
+
+RULES: tuple[tuple[Remark, re.Pattern[str]], ...] = tuple(
+    (rule["kind"], re.compile(_REMARKS.filled(rule["pattern"]))) for rule in _REMARKS.entries["rules"]
+)
+"""Tried in order; matched at the beginning of the sentence, straight apostrophes, without marks."""
+
 
 ABOUT_SOURCES = frozenset({"gap", "refusal", "about"})
 """Kinds behind which "they" and "it" are the sources."""
-_PART = re.compile(
-    rf"(?:,|;|\s[–—])\s+(?=(?:but|however|though|although|yet|while|whereas|nevertheless|so|they|it|as|"
-    rf"since)\b[^,;]*\s\w|and\b[^,;]*\b(?:{AUXILIARY}|me|you)\b)|;\s+",
-    re.IGNORECASE,
-)
-_JOINED = re.compile(
-    r"(?:but|and|however|though|although|yet|while|whereas|so|as|since|nevertheless),?[ ]+", re.IGNORECASE
-)
 _BECAUSE = re.compile(r"(?:as|since)\b", re.IGNORECASE)
-_SOURCES_NAMED = re.compile(r"\b(?:passages?|sources?|contexts?|excerpts?|snippets?)\b", re.IGNORECASE)
 _LONGEST = 1000
 _LACK = 0.6
 """From which chance on a clause's wording says that the sources lack what the query asks."""
@@ -46,7 +53,7 @@ def remark(clause: str, *, behind: Remark = "", opening: bool = True) -> Remark:
     for kind, rule in RULES:
         if (kind == "restated" and not opening) or rule.match(said) is None:
             continue
-        named = kind != "about" or again or _SOURCES_NAMED.search(said) or said.startswith("I ")
+        named = kind != "about" or again or _REMARKS["sources_named"].search(said) or said.startswith("I ")
         return kind if named else ""
     return "gap" if again and AGAIN.match(said) else ""
 
@@ -57,19 +64,19 @@ def kind_of(clause: str, query: str = "", *, behind: Remark = "", opening: bool 
     By wording it is a `gap`, or, behind a remark about the sources, something said `about` them.
     """
     kind = remark(clause, behind=behind, opening=opening)
-    if kind in {"", "about"} and chances(clause[:_LONGEST], query)[0] >= (_LACK if query else _UNASKED):
+    if kind in {"", "about"} and remark_probabilities(clause[:_LONGEST], query)[0] >= (_LACK if query else _UNASKED):
         return "gap"
     return kind or ("about" if behind in ABOUT_SOURCES and worded_as_remark(clause, query) else "")
 
 
 def worded_as_remark(clause: str, query: str) -> bool:
     """Whether a clause is worded as a remark of some kind; to be believed beside a remark about the sources only."""
-    return bool(query) and sum(chances(clause[:_LONGEST], query)) >= _REMARK
+    return bool(query) and sum(remark_probabilities(clause[:_LONGEST], query)) >= _REMARK
 
 
 def pieces(sentence: str) -> list[tuple[int, int]]:
     """The stretches of a sentence that may be remarks or claims each for itself."""
-    cuts = [m.span() for m in _PART.finditer(sentence[:_LONGEST])]
+    cuts = [m.span() for m in _REMARKS["part"].finditer(sentence[:_LONGEST])]
     return list(zip([0, *(b for _, b in cuts)], [*(a for a, _ in cuts), len(sentence)], strict=True))
 
 
@@ -87,7 +94,7 @@ def parts(
     found: list[tuple[int, int, Remark]] = []
     before = behind
     for a, b in cut:
-        joined = _JOINED.match(sentence, a, b)
+        joined = _REMARKS["joined"].match(sentence, a, b)
         kept = joined.end() if joined and a else a
         kind = kind_of(sentence[a:b], query, behind=before, opening=opening and not a) or (
             kind_of(sentence[kept:b], query, behind=before, opening=False) if kept > a else ""
@@ -108,5 +115,5 @@ def parts(
 
 def _worded_whole(sentence: str, query: str, cut: Sequence[tuple[int, int]]) -> Remark:
     """A gap if a sentence is surely worded as one, and no piece of it surely as a claim."""
-    surely = bool(query) and chances(sentence[:_LONGEST], query)[0] >= _SURELY
-    return "gap" if surely and all(sum(chances(sentence[a:b], query)) >= _PERHAPS for a, b in cut) else ""
+    surely = bool(query) and remark_probabilities(sentence[:_LONGEST], query)[0] >= _SURELY
+    return "gap" if surely and all(sum(remark_probabilities(sentence[a:b], query)) >= _PERHAPS for a, b in cut) else ""

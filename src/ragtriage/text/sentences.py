@@ -1,15 +1,21 @@
-"""Sentences with exact spans: stops inside abbreviations, numbers, names, quotes and addresses end nothing."""
+"""Splits a text into sentences with exact spans; a stop in an abbreviation, number, name or quote ends none."""
 
 from __future__ import annotations
 
 import re
 
 from ragtriage.core.verdicts import Component, Components
-from ragtriage.text.abbreviations import BEFORE_NUMBER, GOES_ON, GREETINGS, MAY_END, STARTERS
 from ragtriage.text.blocks import Block, blocks
-from ragtriage.text.html import on_page
+from ragtriage.text.html import on_visible_text
 from ragtriage.text.inline_markup import TAIL
+from ragtriage.text.lexicon import lexicon
 
+_WORDS = lexicon("words")
+_GOES_ON = _WORDS.words("goes_on")
+_BEFORE_NUMBER = _WORDS.words("before_number")
+_MAY_END = _WORDS.words("may_end")
+_STARTERS = _WORDS.words("starters")
+_GREETINGS = _WORDS.words("greetings")
 _STOP = re.compile(r"[.!?…]+|[。！？｡؟।]+")
 _WIDE = frozenset("。！？｡")
 _TOGETHER = re.compile(
@@ -39,15 +45,15 @@ def _before(text: str, start: int, at: int) -> str:
 def _full_stop_ends(word: str, following: str, *, first: bool) -> bool:
     """Whether a full stop between these two words ends a sentence."""
     low = word.lower()
-    starts = following.lower() in STARTERS and following[:1].isupper()
+    starts = following.lower() in _STARTERS and following[:1].isupper()
     if len(word) == 1 and word.isupper():
         return starts or not following[:1].isalpha()
-    if low in GOES_ON or (following[:1].isdigit() and low in BEFORE_NUMBER):
+    if low in _GOES_ON or (following[:1].isdigit() and low in _BEFORE_NUMBER):
         return False
     if first and len(word) <= 3 and word.isdigit():
         return False
     low = low.rpartition("-")[2]  # non-U.S.
-    if low in MAY_END or (len(low) > 2 and low[1::2].strip(".") == "" and low.replace(".", "").isalpha()):
+    if low in _MAY_END or (len(low) > 2 and low[1::2].strip(".") == "" and low.replace(".", "").isalpha()):
         return starts
     if following[:1].islower():
         return len(word) > 2
@@ -67,7 +73,7 @@ def _ends(text: str, start: int, stop: re.Match[str], tail: int, end: int) -> bo
     if stop[0][0] in "!?":
         attached = not text[stop.start() - 1].isspace()
         if small:
-            return attached and tail == stop.end() and ("?" in stop[0] or word.lower() in GREETINGS)
+            return attached and tail == stop.end() and ("?" in stop[0] or word.lower() in _GREETINGS)
         return attached or stop[0][0] == "?"
     if len(stop[0]) > 1 or stop[0] == "…":
         return not small and bool(word or following)
@@ -133,7 +139,7 @@ def sentences_of(text: str, block: Block) -> list[tuple[int, int]]:
     return spans(text, block.start, block.end, lists=block.shape == "paragraph")
 
 
-@on_page
+@on_visible_text
 def split_sentences(text: str) -> Components:
     """Split a text at . ! ? into sentences, `text[start:end] == component.text` for each.
 

@@ -1,97 +1,27 @@
-"""Words, numbers, names and small signs of a text that can be compared without a model."""
+"""Words of a text in the form in which they are compared, and lists of English words."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from functools import lru_cache
-from typing import Literal
 
-STOP = frozenset(
-    "the a an of in on at to for and or is are was were be been being by with as that this these those it its "
-    "from which who whom whose what when where why how do does did can could will would shall should may might "
-    "must has have had not no nor than then there their them they he him his she her hers we us our you your i me "
-    "my but if into about also more most such so any some each both all only just very s t don doesn isn aren ll "
-    "ve re d m".split()
-)
-NEGATIONS = frozenset(
-    "not no never none nobody nothing neither nor cannot without n't isn't aren't wasn't weren't don't doesn't didn't "
-    "can't couldn't won't wouldn't shouldn't mustn't hasn't haven't hadn't".split()
-)
-STRONG = frozenset(
-    "must always only never all every any shall required requires mandatory immediately exactly solely".split()
-)
-WEAK = frozenset(
-    "may might can could sometimes often usually typically generally possibly optional optionally recommended".split()
-)
-CONDITIONS = frozenset("unless except only if provided until before after excluding without".split())
-LINKS = frozenset("because since therefore thus hence due leading resulting causing caused so ensuring".split())
-OPENERS = frozenset(
-    "overall additionally furthermore moreover however therefore also in for the this these it when if".split()
-)
-MONTHS = frozenset("january february march april june july august september october november december".split())
-WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
-NUMBER_WORDS = {
-    word: str(value)
-    for value, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-        "seventeen eighteen nineteen twenty".split()
-    )
-} | {"thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "ninety": "90", "hundred": "100", "thousand": "1000"}
-# "one" is an article or pronoun as often as a number, so it is compared as a word only.
-del NUMBER_WORDS["one"]
+from ragtriage.text.lexicon import lexicon
 
+_WORDS = lexicon("words")
+
+STOP = _WORDS.words("stop")
+NEGATIONS = _WORDS.words("negations")
+STRONG = _WORDS.words("strong")
+WEAK = _WORDS.words("weak")
+CONDITIONS = _WORDS.words("conditions")
+LINKS = _WORDS.words("links")
+OPENERS = _WORDS.words("openers")
 _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?", re.UNICODE)
-_CAUSE = re.compile(
-    r"\b(?:because|due to|since|so that|therefore|thus|caused?|reasons?|owing|in order to"
-    r"|result(?:s|ed)? (?:in|of|from))\b",
-    re.IGNORECASE,
-)
-_MANNER = re.compile(
-    r"\b(?:by|using|through|via|steps?|click|run|select|open|go to|first|then|must|should)\b", re.IGNORECASE
-)
-_PLACE = re.compile(r"\b(?:in|at|near|from|on)\s+(?:the\s+)?[A-Z]")
-_DATE = re.compile(
-    r"\b(?:1\d{3}|20\d\d)\b|\b(?:day|week|month|year|hour|minute|century|morning|today|tomorrow|yesterday)s?\b",
-    re.IGNORECASE,
-)
-
-_SIGNS = {"when": _DATE, "why": _CAUSE, "how": _MANNER}
-
-QuestionType = Literal["who", "when", "where", "number", "why", "how", "yesno", "what"]
-QUESTION_TYPES: tuple[QuestionType, ...] = ("who", "when", "where", "number", "why", "how", "yesno", "what")
-_TYPES: tuple[tuple[QuestionType, re.Pattern[str]], ...] = (
-    (
-        "number",
-        re.compile(
-            r"\bhow (?:many|much|long|old|far|tall|high|large|big|often|fast|deep|wide|heavy)\b"
-            r"|\bwhat (?:number|percentage|share|age|price|amount)\b",
-            re.IGNORECASE,
-        ),
-    ),
-    ("when", re.compile(r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|time|century|decade)\b", re.IGNORECASE)),
-    (
-        "who",
-        re.compile(
-            r"\bwho(?:m|se)?\b|\b(?:what|which) (?:person|man|woman|author|actor|singer|president|team|company)\b",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        "where",
-        re.compile(r"\bwhere\b|\b(?:what|which) (?:country|city|town|state|place|location|region)\b", re.IGNORECASE),
-    ),
-    ("why", re.compile(r"\bwhy\b|\bwhat (?:is|was|are) the (?:reason|cause|purpose)", re.IGNORECASE)),
-    ("how", re.compile(r"\bhow\b", re.IGNORECASE)),
-    (
-        "yesno",
-        re.compile(
-            r"^\W*(?:and |or |so |but |then )?(?:is|are|was|were|do|does|did|can|could|will|would"
-            r"|should|shall|may|must|has|have|had|am)\b",
-            re.IGNORECASE,
-        ),
-    ),
-)
+_ENDINGS = (
+    ("ies", "y"), ("ied", "y"), ("sses", "ss"), ("ations", "at"), ("ation", "at"), ("ing", ""), ("edly", ""),
+    ("ed", ""), ("ly", ""), ("es", ""), ("s", ""),
+)  # fmt: skip
 
 
 @lru_cache(maxsize=65536)
@@ -107,19 +37,7 @@ def stem(word: str) -> str:
     """A folded word without its commonest English endings; crude on purpose: both sides get the same."""
     if len(word) < 4 or not word.isalpha():
         return word
-    for ending, rest in (
-        ("ies", "y"),
-        ("ied", "y"),
-        ("sses", "ss"),
-        ("ations", "at"),
-        ("ation", "at"),
-        ("ing", ""),
-        ("edly", ""),
-        ("ed", ""),
-        ("ly", ""),
-        ("es", ""),
-        ("s", ""),
-    ):
+    for ending, rest in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             word = word[: -len(ending)] + rest
             break
@@ -128,35 +46,6 @@ def stem(word: str) -> str:
     return word.removesuffix("e") if len(word) > 3 else word
 
 
-def number(token: str) -> str:
-    """A number in one form: "1,896.50" → "1896.5"."""
-    if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", token):
-        token = token.replace(",", "")
-    token = token.rstrip(".,:")
-    if "." in token and token.replace(".", "", 1).isdigit():
-        token = token.rstrip("0").rstrip(".")
-    return token.lstrip("0") or "0"
-
-
 def tokens(text: str) -> list[str]:
     """Words and numbers in their order, as written."""
     return _TOKEN.findall(text)
-
-
-def question_type(question: str) -> QuestionType:
-    """What kind of answer a question wants; `what` if nothing more exact is known."""
-    return next((kind for kind, pattern in _TYPES if pattern.search(question)), "what")
-
-
-def holds_type(kind: QuestionType, text: str, *, names: bool, numbers: bool) -> bool:
-    """Whether a text holds something of the kind that a question wants; always true for `what` and `yesno`.
-
-    Args:
-        kind: what is wanted.
-        text: what is read.
-        names: whether it holds a name that the question lacks.
-        numbers: whether it holds a number that the question lacks.
-    """
-    if kind in _SIGNS:
-        return (numbers if kind == "when" else False) or _SIGNS[kind].search(text) is not None
-    return {"who": names, "number": numbers, "where": names and _PLACE.search(text) is not None}.get(kind, True)

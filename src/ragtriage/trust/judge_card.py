@@ -13,7 +13,7 @@ from ragtriage.core.validation import validated
 from ragtriage.judges.protocol import Judge
 from ragtriage.runs.repeats import RepeatSummary
 from ragtriage.store import RunInfo
-from ragtriage.store.run_info import FINISHED
+from ragtriage.store.schema import FINISHED
 
 FORMAT = "ragtriage judge card 1"
 _LANGUAGE = "en"

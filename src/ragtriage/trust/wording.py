@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from ragtriage.text.words import NUMBER_WORDS, STOP, fold, number, stem, tokens
+from ragtriage.text.numbers import NUMBER_WORDS, normalize_number
+from ragtriage.text.words import STOP, fold, stem, tokens
 
 _EMPTY = frozenset("per much many please tell say get yes".split())
 """Words that say as little about a topic as stop words do."""
@@ -19,7 +20,7 @@ def content(text: str) -> list[str]:
     found = []
     for token in tokens(text):
         if token[0].isdigit():
-            found.append(number(token))
+            found.append(normalize_number(token))
             continue
         word = fold(token)
         if word in NUMBER_WORDS:

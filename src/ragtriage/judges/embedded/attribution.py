@@ -1,36 +1,21 @@
-"""What a claim says about where it comes from, taken off before it is held against the sources.
+"""Removes what a claim says about its origin before it is compared with the sources.
 
-"Based on the provided passages, the fee is 5 euros (Passage 2) [3]" claims that the fee is 5 euros; the words about
-passages stand in no passage.
+"Based on the provided passages, the fee is 5 euros (Passage 2) [3]" claims that the fee is 5 euros; no passage contains
+the words about passages.
 """
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
-_TEXTS = (
-    r"(?:passages?|sources?|documents?|documentation|contexts?|texts?|excerpts?|snippets?|articles?|information"
-    r"|materials?|contents?|results?)"
-)
-_GIVEN = (
-    r"(?:the\s+|these\s+|this\s+|your\s+)?"
-    r"(?:(?:given|provided|retrieved|above|following|available|supplied|cited|search)\s+)*"
-)
-_NUMBERS = r"(?:\s*(?:no\.|#)?\s*\[?\d+\]?(?:\s*(?:,|and|&|-|–)\s*\[?\d+\]?)*)?"
-_NAMED = rf"{_GIVEN}{_TEXTS}{_NUMBERS}(?:\s+(?:provided|given|above|retrieved))?"
-_LINK = (
-    r"(?:(?:therefore|so|overall|however|thus|additionally|finally|also|in summary|in short|hence|further|moreover)"
-    r",?\s+)?"
-)
-_SAYS = (
-    r"(?:also\s+|further\s+|only\s+)?(?:states?|says?|mentions?|notes?|explains?|suggests?|highlights?|indicates?|"
-    r"confirms?|shows?|describes?|reports?|specif(?:y|ies))\s+(?:that\s+)?"
-)
-_MARKS = re.compile(
-    rf"\s*\(\s*(?:see\s+|from\s+|in\s+)?{_TEXTS}\s*\[?\d[\d\s,&\]\[–-]*(?:and\s*\d+\s*)?\)"
-    r"|\s*\[\^?\d+(?:\s*[,–-]\s*\d+)*\]|\s*【[^】]{1,20}】",
-    re.IGNORECASE,
-)
+from ragtriage.text.lexicon import lexicon
+
+_RULES = lexicon("rules", Path(__file__).parent)
+
+_NAMED = _RULES.regex("named_text")
+_LINK = _RULES.regex("link")
+_SAYS = _RULES.regex("text_says")
 _LEADS = (
     re.compile(
         rf"^\s*{_LINK}(?:based (?:solely |only )?(?:on|upon)|according to|per"
@@ -42,9 +27,9 @@ _LEADS = (
 )
 
 
-def bare(claim: str) -> str:
+def without_attribution(claim: str) -> str:
     """The claim without marks and phrases of attribution; as it stands if nothing else would be left."""
-    text = _MARKS.sub("", claim)
+    text = _RULES["attribution_marks"].sub("", claim)
     for lead in _LEADS:
         text = lead.sub("", text, count=1)
     text = text.strip()

@@ -1,9 +1,9 @@
-"""Claims that a sentence of the evidence contradicts in one detail: it says nearly the same words otherwise.
+"""Claims that one sentence of the evidence contradicts in a single detail.
 
-What is shared outweighs one detail for every model here. So a sentence that has (nearly) all of a claim's words is read
-for what differs: a "not" (see also `denials`), an opposite ("open", "closed"), or another value of the same thing
-("30 days", "14 days"). Only what is plain counts, and only where no other sentence with many of the claim's words
-says it as the claim does.
+The models weigh what two texts share, so one differing detail hardly counts for them. A sentence with (nearly) all
+words of a claim is therefore checked for what differs: a "not" (see also `denials`), an opposite ("open", "closed"),
+or another value of the same thing ("30 days", "14 days"). Only plain cases count, and only if no other sentence with
+many of the claim's words agrees with the claim.
 """
 
 from __future__ import annotations
@@ -13,47 +13,25 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
+from pathlib import Path
 
 from ragtriage.judges.embedded.denials import HIDDEN, NO_DENIAL, PART, UNPLAIN, denying, is_negation
 from ragtriage.judges.embedded.readings import Sentence, read_sentence
-from ragtriage.text import words as lexicon
-from ragtriage.text.short_answers import plainly
+from ragtriage.text import words as vocabulary
+from ragtriage.text.dates import DATE_NAMES, SURE_MONTHS
+from ragtriage.text.lexicon import lexicon
+from ragtriage.text.numbers import normalize_number, numbers_as_figures
 
-_OPPOSITES = (
-    "above|below", "over|under", "increase|decrease", "increases|decreases", "increased|decreased", "rises|falls drops",
-    "rose|fell dropped", "raised|lowered", "highest|lowest", "high|low", "largest biggest|smallest", "oldest|newest",
-    "oldest|youngest", "earliest|latest", "longest|shortest", "fastest|slowest", "north|south", "northern|southern",
-    "east|west", "eastern|western", "upstream|downstream", "maximum|minimum", "most|least",
-    "allowed permitted|forbidden prohibited banned", "required mandatory compulsory|optional voluntary", "open|closed",
-    "opens|closes", "opened|closed", "locked|unlocked", "upper|lower", "inside|outside", "indoors|outdoors",
-    "always|never", "accepted|rejected refused", "enabled|disabled", "enable|disable", "included|excluded",
-    "includes|excludes", "public|private", "weekdays|weekends", "won|lost", "summer|winter", "spring|autumn",
-    "morning|evening", "best|worst", "imports|exports", "bought|sold", "positive|negative", "valid|invalid",
-    "legal|illegal", "online|offline", "temporary|permanent", "temporarily|permanently", "automatically|manually",
-    "automatic|manual", "daily|weekly|monthly|yearly annually", "annual yearly|monthly|weekly", "hot|cold",
-    "top|bottom",
-    "safe|unsafe", "encrypted|unencrypted", "following|preceding", "horizontal|vertical", "horizontally|vertically",
-    "clockwise|anticlockwise counterclockwise",
-)  # fmt: skip
-"""Words of which only one side can be true of the same; not of people, as the same may hold for buyers and sellers."""
+_RULES = lexicon("rules", Path(__file__).parent)
+
 _OTHERS: dict[str, frozenset[str]] = {}
-for _sides in ([frozenset(side.split()) for side in group.split("|")] for group in _OPPOSITES):
+for _sides in ([frozenset(side.split()) for side in line.split("|")] for line in _RULES.lines("opposites")):
     for _side in _sides:
         for _word in _side:
             _OTHERS[_word] = _OTHERS.get(_word, frozenset()).union(*_sides) - _side
-_TURNS = re.compile(
-    r"\b(?:only|unless|except|until|if|rather|instead|than|without|hardly|barely|nor|neither|few|little|both|either|or|"
-    r"myth|false|wrong|used to|no longer)\b",
-    re.IGNORECASE,
-)
-"""By which a clause may say something else of the same words."""
-_LIMITS = re.compile(r"\b(?:only|unless|except|until|if|after|once|but)\b", re.IGNORECASE)
-"""The same for a whole sentence."""
 _CLAUSE = re.compile(r"[;:]\s+|,\s+|\s(?=(?:but|while|whereas|although|though)\s)|\s[–—-]\s")
-_INSERTED = re.compile(
-    r",\s*(?:however|therefore|though|of course|for example|in general|by default),\s*", re.IGNORECASE
-)
 _ASKED = re.compile(r"\?\W*$")
+_CURRENCIES = _RULES.words("currencies")
 _BREAKS = frozenset(",;:.!?()[]\n–—")
 _ALIKE = 5
 """Letters at the beginning by which two words count as forms of one."""
@@ -68,34 +46,17 @@ _SAME = 0.8
 _NEARER = 0.3
 """How much less of the claim's words may stand near its own value."""
 _VALUE = re.compile(r"[€$£%]|\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?")
-_BETWEEN = frozenset(
-    "business calendar working consecutive full more additional further million billion thousand".split()
-)
-"""Words that may stand between a number and its unit."""
-_ORDER = re.compile(r"\b\d+(?:st|nd|rd|th)\b|\b(?:first|second|third|fourth|fifth|last)\b", re.IGNORECASE)
-"""What says which one, and not how many."""
+_BETWEEN = _RULES.words("between_number_and_unit")
 _ROUNDED = 0.05
 """How far, of the larger, two numbers may be apart so that one is the other rounded."""
 _UNITS = (7.0, 12.0, 24.0, 30.0, 60.0, 100.0, 365.0, 1e3, 1e6, 1e9)
 """Days of a week, months of a year and so on."""
-_RELATIVE = re.compile(
-    r"\b(?:later|earlier|afterwards?|before (?:that|this|then)|after (?:that|this)|ago|between|each|every|"
-    r"in (?:all|total)|altogether|together|total|sum|"
-    r"(?:more|less|fewer)(?! than)|(?:cheap|dear|long|short|high|low|old|young)er)\b",
-    re.IGNORECASE,
-)
-"""By which a number is counted from another, or worked out."""
-_DAYS = frozenset(map(lexicon.stem, lexicon.MONTHS | lexicon.WEEKDAYS))
+_DAYS = frozenset(map(vocabulary.stem, DATE_NAMES))
 _YEAR = re.compile(r"1\d{3}|20\d\d")
 
 
 def contradicting(claim: Sentence, sentences: Sequence[Sentence]) -> str:
-    """The sentence that contradicts a claim in one detail; empty if there is none, or another agrees.
-
-    Args:
-        claim: one claim.
-        sentences: those of the evidence.
-    """
+    """The sentence that contradicts a claim in one detail; empty if there is none, or another agrees."""
     return (
         denying(claim, sentences) or _denied(claim, sentences) or _opposed(claim, sentences) or _other(claim, sentences)
     )
@@ -123,8 +84,8 @@ def _said(text: str) -> _Said:
             denials, waiting = denials + 1, True
         elif waiting and word in UNPLAIN:
             waiting = False
-        elif word not in lexicon.STOP and word != "need":
-            stem = lexicon.number(word) if word[0].isdigit() else lexicon.stem(lexicon.fold(word))
+        elif word not in vocabulary.STOP and word != "need":
+            stem = normalize_number(word) if word[0].isdigit() else vocabulary.stem(vocabulary.fold(word))
             denied = stem if waiting else denied
             waiting = False
             stems.append(stem)
@@ -136,13 +97,13 @@ def _clauses(text: str) -> tuple[Sentence, ...]:
     """The clauses of a sentence; none of a question."""
     if _ASKED.search(text):
         return ()
-    return tuple(read_sentence(part) for part in _CLAUSE.split(_INSERTED.sub(" ", text)) if part.strip())
+    return tuple(read_sentence(part) for part in _CLAUSE.split(_RULES["inserted"].sub(" ", text)) if part.strip())
 
 
 @lru_cache(4096)
 def _folded(text: str) -> frozenset[str]:
     """The words of a text, small ones too."""
-    return frozenset(map(lexicon.fold, lexicon.tokens(text)))
+    return frozenset(map(vocabulary.fold, vocabulary.tokens(text)))
 
 
 def _shared(own: Collection[str], stems: Collection[str]) -> float:
@@ -164,8 +125,8 @@ def _turns(text: str, pattern: re.Pattern[str], but: Collection[str] = ()) -> se
 
 def _comparable(claim: str, clause: str, sentence: str, but: Collection[str] = ()) -> bool:
     """Whether nothing but a negation, or one of some words, sets a clause apart from a claim."""
-    alike = all(_turns(claim, one, but) == _turns(clause, one, but) for one in (_TURNS, HIDDEN))
-    return alike and _turns(sentence, _LIMITS) <= _turns(claim, _LIMITS)
+    alike = all(_turns(claim, one, but) == _turns(clause, one, but) for one in (_RULES["turns"], HIDDEN))
+    return alike and _turns(sentence, _RULES["limits"]) <= _turns(claim, _RULES["limits"])
 
 
 def _denied(claim: Sentence, sentences: Sequence[Sentence]) -> str:
@@ -205,21 +166,21 @@ def _opposed(claim: Sentence, sentences: Sequence[Sentence]) -> str:
 
 
 def _with_opposite(claim: Sentence, word: str, others: frozenset[str], sentences: Sequence[Sentence]) -> str:
-    rest = claim.stemset - {lexicon.stem(word)}
+    rest = claim.stemset - {vocabulary.stem(word)}
     both = {word, *others}
     found = ""
     told = [one for one in sentences if not _ASKED.search(one.text)]
     for sentence, clause in ((one, part) for one in told for part in (one, *_clauses(one.text))):
         there = _folded(clause.text)
         shared = _shared(rest, clause.stemset)
-        if shared >= _AGREES and (word in there or lexicon.stem(word) in clause.stemset):
+        if shared >= _AGREES and (word in there or vocabulary.stem(word) in clause.stemset):
             return ""
         if (
             there & others
             and word not in there
             and _in_order(claim.stems, clause.stems)
             and clause.negated == claim.negated
-            and _nearly_all(claim, shared, clause.stemset | {lexicon.stem(word)})
+            and _nearly_all(claim, shared, clause.stemset | {vocabulary.stem(word)})
             and _comparable(claim.text, clause.text, sentence.text, both)
         ):
             found = found or sentence.text
@@ -235,7 +196,7 @@ def _in_order(own: Sequence[str], stems: Sequence[str]) -> bool:
 def _other(claim: Sentence, sentences: Sequence[Sentence]) -> str:
     """A sentence with most words of the claim that gives another value, where the claim's stands near few of them."""
     words = frozenset(stem for stem in claim.stems if not stem[0].isdigit())
-    if len(words) < _FEWEST or _RELATIVE.search(claim.text):
+    if len(words) < _FEWEST or _RULES["relative_number"].search(claim.text):
         return ""
     own = _values(claim.text)
     for value, kind in own:
@@ -284,39 +245,26 @@ def _had_from(value: str, kind: str, values: Iterable[tuple[str, str]]) -> bool:
 @lru_cache(2048)
 def _values(text: str) -> tuple[tuple[str, str], ...]:
     """The numbers of a text and what each is of: its unit, `money`, `%`, `year`, a month, or empty."""
-    return tuple(_read_values(_VALUE.findall(plainly(_ORDER.sub(" ", text)))))
+    return tuple(_read_values(_VALUE.findall(numbers_as_figures(_RULES["order"].sub(" ", text)))))
 
 
 def _read_values(parts: Sequence[str]) -> Iterator[tuple[str, str]]:
     for at, part in enumerate(parts):
         if not part[0].isdigit():
             continue
-        before = lexicon.fold(parts[at - 1]) if at else ""
-        after = [lexicon.fold(one) for one in parts[at + 1 : at + 3]]
+        before = vocabulary.fold(parts[at - 1]) if at else ""
+        after = [vocabulary.fold(one) for one in parts[at + 1 : at + 3]]
         unit = next((one for one in after if one not in _BETWEEN), "")
-        if {before, unit} & {
-            "€",
-            "$",
-            "£",
-            "euro",
-            "euros",
-            "dollar",
-            "dollars",
-            "pounds",
-            "crowns",
-            "eur",
-            "usd",
-            "gbp",
-        }:
+        if not _CURRENCIES.isdisjoint((before, unit)):
             kind = "money"
-        elif before in lexicon.MONTHS or unit in lexicon.MONTHS:
-            kind = before if before in lexicon.MONTHS else unit
+        elif before in SURE_MONTHS or unit in SURE_MONTHS:
+            kind = before if before in SURE_MONTHS else unit
         elif unit in {"%", "percent"}:
             kind = "%"
         elif _YEAR.fullmatch(part):
             kind = "year"
-        elif ":" in part or not unit or not unit.isalpha() or unit in lexicon.STOP:
+        elif ":" in part or not unit or not unit.isalpha() or unit in vocabulary.STOP:
             kind = ""
         else:
-            kind = lexicon.stem(unit)
-        yield lexicon.number(part), kind
+            kind = vocabulary.stem(unit)
+        yield normalize_number(part), kind

@@ -1,9 +1,8 @@
-"""Claims that say yes where a sentence of the evidence says no in the same words, or the other way round.
+"""Claims that a sentence of the evidence negates in the same words, or the other way round.
 
-"Pets are allowed" shares all but one word with "Pets are not allowed", and the models go by what is shared. So a
-sentence that has all of a claim's words is read for what stands behind its "not". Only what is plain counts: one word
-that differs may be the one that matters, and a question, a myth, a plan, a condition, "not only", or evidence that says
-both tell nothing.
+"Pets are allowed" and "Pets are not allowed" share all words but one, and the models go by shared words. So a
+sentence with all of a claim's words is checked for what its "not" applies to. Only plain cases count: nothing is
+concluded from a question, a myth, a plan, a condition, "not only", or evidence that says both.
 """
 
 from __future__ import annotations
@@ -12,44 +11,22 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 
 from ragtriage.judges.embedded.readings import Sentence
-from ragtriage.text import words as lexicon
+from ragtriage.text import words as vocabulary
+from ragtriage.text.lexicon import lexicon
+from ragtriage.text.numbers import normalize_number
+
+_RULES = lexicon("rules", Path(__file__).parent)
 
 PART = re.compile(r"[,;:.!?()\[\]\n]|\s[–—-]\s|\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?")
 _DENIES = re.compile(r"(?:not|never|no|cannot|\w+n['’]t)$", re.IGNORECASE)
-NO_DENIAL = re.compile(
-    r"\b[Nn]o\.?(?=\s*\d)|(?<=[^\W\d] )No\b|(?<=[,.] )No\b|\b\w{1,30}-(?:no|not|never)\b|\b(?:[Nn]o|[Nn]ot|[Nn]ever)-"
-)
-"""A "no" that denies nothing: a number's, a name's, a compound's."""
-_ENDS = frozenset(
-    "but although though while whereas unless except because since and so if when which who that however rather".split()
-)
-"""Words at which a clause ends."""
-UNPLAIN = frozenset(
-    "just necessarily always all every everyone everything both yet merely simply least more less later earlier sure "
-    "certain likely too very fully entirely completely solely exactly quite enough matter doubt longer other different "
-    "much many additional further extra".split()
-)
-"""Behind a "not" or "no" they deny less than the whole, or nothing."""
-_CONDITIONS = frozenset(
-    "if unless except only until when whether although though while either than or may might could some".split()
-)
-HIDDEN = re.compile(
-    r"\b(?:without|avoid|fail|lack|miss|absen|refus|prevent|unable|den[iy]|rare|hard|scarce|seldom|unlike|instead|stop|"
-    r"forbid|prohibit|ban|exclu|neither|nor|nobody|none|nothing|barely|few|little|non|un(?!i|d))\w*",
-    re.IGNORECASE,
-)
-"""What denies without a "not"."""
-_NOT_STATED = re.compile(
-    r"\b(?:myth|false|untrue|incorrect|wrong\w*|misconception|belie\w+|suppos\w+|alleg\w+|rumou?r\w*|claim\w*|"
-    r"said|says?|think\w*|thought|impossible|illegal|invalid|against|outside|zero|risk|free of|may|might|could|would|"
-    r"will|hop(?:es?|ed)|plan(?:s|ned)? to|expect\w*|(?:was|were|has|have|needs?) to|must be|used to|almost|nearly|"
-    r"previously|formerly|originally|initially|until|past|at launch|some|most|half|percent|under|over|before|after|"
-    r"only|keep\w* from)\b|%|:\s*no\b",
-    re.IGNORECASE,
-)
-"""Words by which a sentence doesn't state what it says, or not of now, or not of all."""
+NO_DENIAL = _RULES["no_denial"]
+_ENDS = _RULES.words("ends_clause")
+UNPLAIN = _RULES.words("unplain")
+_CONDITIONS = _RULES.words("claim_conditions")
+HIDDEN = _RULES["hidden"]
 _OPENING = re.compile(r"\W*(yes|no)\s*[,.:;!—–]\s*", re.IGNORECASE)
 _ASKED = re.compile(r"\?\W*$")
 _REACH = 4
@@ -74,12 +51,7 @@ class _Clause:
 
 
 def denying(claim: Sentence, sentences: Sequence[Sentence]) -> str:
-    """The sentence that denies what the claim says, or says what it denies; empty if there is none, or another agrees.
-
-    Args:
-        claim: one claim.
-        sentences: those of the evidence.
-    """
+    """The sentence that denies a claim, or states what it denies; empty if there is none, or if another one agrees."""
     text = _unopened(claim.text)
     words = claim.stemset - {"yes"}
     near = [s for s in sentences if words <= s.stemset and not _ASKED.search(s.text)]
@@ -114,8 +86,8 @@ def _reads(own: _Clause, claim: str, sentence: str) -> str:
         more = clause.stems - own.stems
         if not (own.denied or clause.denied) <= own.stems or len(more) > _MORE or any(one[0].isdigit() for one in more):
             continue
-        beside = {word.lower() for word in _NOT_STATED.findall(said)} - {
-            word.lower() for word in _NOT_STATED.findall(claim)
+        beside = {word.lower() for word in _RULES["not_stated"].findall(said)} - {
+            word.lower() for word in _RULES["not_stated"].findall(claim)
         }
         if beside or (said == sentence and HIDDEN.search(said)):
             return "unclear"
@@ -130,7 +102,7 @@ def _unopened(text: str) -> str:
 
 def _as_one(claim: str) -> _Clause | None:
     """A claim as one clause; None if it can't be read so surely."""
-    if HIDDEN.search(claim) or _CONDITIONS & {word.lower() for word in lexicon.tokens(claim)}:
+    if HIDDEN.search(claim) or _CONDITIONS & {word.lower() for word in vocabulary.tokens(claim)}:
         return None
     parts = _clauses(claim)
     if not parts or not all(clause.plain for clause in parts):
@@ -161,7 +133,7 @@ def _read(text: str) -> Iterator[_Clause]:
             reach = _REACH
         else:
             plain = plain and word != "only" and not (reach and word in UNPLAIN)
-            if word not in lexicon.STOP and word != "need":
-                stem = lexicon.number(word) if word[0].isdigit() else lexicon.stem(lexicon.fold(word))
+            if word not in vocabulary.STOP and word != "need":
+                stem = normalize_number(word) if word[0].isdigit() else vocabulary.stem(vocabulary.fold(word))
                 (denied if reach else said).add(stem)
             reach = max(0, reach - 1)

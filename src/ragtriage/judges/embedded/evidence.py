@@ -1,4 +1,4 @@
-"""A set of texts made ready to be searched: sentence vectors, word places, windows."""
+"""Texts read and encoded, remembered, and made ready to be searched: sentence vectors, word places, windows."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ from ragtriage.judges.embedded.readings import Reading, Sentence
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+from collections.abc import Iterable
+from functools import lru_cache
+
+from ragtriage.judges.embedded.encoder import Encoder
+from ragtriage.judges.embedded.readings import read, read_sentence
 
 WINDOW = 3
 """Sentences in the widest window; windows never reach over the end of a text."""
@@ -127,3 +132,40 @@ class Evidence:
         while end < len(self.sentences) and end - at < WINDOW and self.joined[end - 1]:
             end += 1
         return tuple(self.sentences[at:end])
+
+
+MOST = 240
+"""Sentences of one question's evidence that are encoded; of more, those that share most words with the subject."""
+
+
+class CachedReader:
+    """Reads and encodes texts, and remembers the latest ones."""
+
+    def __init__(self, encoder: Encoder, sentences: int = 8192, texts: int = 8192) -> None:
+        self.encoder = encoder
+        self.sentence = lru_cache(sentences)(read_sentence)
+        self.read = lru_cache(texts)(self._read)
+
+    def _read(self, text: str) -> Reading:
+        return read(text, self.sentence)
+
+    def choose(self, subject: Sentence, readings: Sequence[Reading]) -> list[tuple[int, int]]:
+        """The places of the sentences to search: all, or of much evidence those that share most with the subject."""
+        places = [(i, j) for i, reading in enumerate(readings) for j in range(len(reading.sentences))]
+        if len(places) <= MOST:
+            return places
+        weight = {stem: self.encoder.rarity(stem) for stem in subject.stems}
+
+        def shared(place: tuple[int, int]) -> float:
+            return sum(weight[s] for s in readings[place[0]].sentences[place[1]].stemset & weight.keys())
+
+        return sorted(sorted(places, key=shared, reverse=True)[:MOST])
+
+    def evidence(self, readings: Sequence[Reading], places: Sequence[tuple[int, int]]) -> Evidence:
+        """Evidence of these sentences."""
+        encoded = self.encoder.encode(readings[i].sentences[j].text for i, j in places)
+        return Evidence(readings, encoded, places)
+
+    def readings(self, texts: Iterable[str]) -> list[Reading]:
+        """The distinct texts that hold a word, in an order that doesn't depend on the one given."""
+        return [r for r in map(self.read, sorted(set(texts))) if r.sentences]

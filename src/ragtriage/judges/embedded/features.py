@@ -1,80 +1,35 @@
 """What the fitted models look at, task by task.
 
-Every function gives one row of numbers whose names stand beside it in `NAMES`, in the same order; a row depends on the
+Every function gives one row of numbers, whose names stand in `features.toml` in the same order; a row depends on the
 question alone, never on what else is asked.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import tomllib
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragtriage.judges.embedded.comparison import Comparison
+from ragtriage.judges.embedded.comparison import Comparison, along
 from ragtriage.judges.embedded.encoder import Vector
 from ragtriage.judges.embedded.evidence import Evidence
-from ragtriage.judges.embedded.matrix_products import along
 from ragtriage.judges.embedded.readings import Sentence
-from ragtriage.text import words as lexicon
+from ragtriage.text import words as vocabulary
+from ragtriage.text.dates import dates_agree
+from ragtriage.text.question_forms import QUESTION_TYPES, holds_type, question_type
 from ragtriage.text.remarks import remark
-from ragtriage.text.short_answers import dates_agree
 
 Row = NDArray[np.float64]
 _GAP = 0.05
 
-_FOUND = (
-    "cosine", "cosine of the best window", "cosine of the two best", "cosine of the whole",
-    "words in one sentence", "words in one window", "words in two windows", "words anywhere",
-    "pieces in one sentence", "pieces in one window", "pieces anywhere", "worst pieces", "pieces missing",
-    "words missing", "all words found", "cosine in one sentence squared", "pieces anywhere squared",
-)  # fmt: skip
-_AGREES = (
-    "neighbouring words", "numbers missing", "a number missing", "number not in the window", "names missing",
-    "a name missing",
-    "name not in the window", "negation differs", "stronger than the window", "weaker than the window",
-    "condition dropped", "condition added",
-    "cause added", "length", "evidence length", "table",
-)  # fmt: skip
-_WANTS = (
-    "asked for is there", "asked for is missing", "new name", "new number", "cause or manner", "gap to the others",
-    "question length", "text length", "lines", "says that it isn't known",
-    *(f"asks {kind}" for kind in lexicon.QUESTION_TYPES),
-    *(f"asks {kind} and it is there" for kind in ("who", "when", "where", "number", "why", "how")),
-)  # fmt: skip
-_AROUND = (
-    "sentences around", "context cosine", "context best cosine", "rank in the context",
-    "gap to the best in the context", "place in the context",
-    "begins the context", "in the context's words", "heading",
-    "cosine of the sentence before", "cosine of the sentence behind", "cosine with the sentence before",
-    "query words with the sentence before",
-)  # fmt: skip
-_SAME = (
-    "cosine", "pieces both ways", "fewest pieces", "worst pieces", "shared words", "words of the first",
-    "words of the second",
-    "number differs", "name differs", "negation differs", "neighbouring words", "length ratio",
-    "only content word differs", "cosine squared",
-)  # fmt: skip
-_TRUE = (
-    "contained", "words found", "pieces found", "worst pieces", "cosine", "cosine with the question",
-    "number missing", "name missing",
-    "all words found", "another name", "another number", "truth length", "response length",
-    "truth at the start", "negated", "yes or no differs",
-    "new words beside", "contained and short", "date agrees", "date differs",
-)  # fmt: skip
-NAMES: Mapping[str, tuple[str, ...]] = {
-    "supported": _FOUND + _AGREES + ("words not of the question", "share of words not of the question"),
-    "answered": _FOUND + _AGREES[:3] + _AGREES[4:6] + _WANTS,
-    "answered_response": _FOUND + _AGREES[:3] + _AGREES[4:6] + _WANTS,
-    "essential": _FOUND + _AGREES[:3] + _AGREES[4:6] + _WANTS,
-    "essential_part": _FOUND + _AGREES[:3] + _AGREES[4:6] + _WANTS + _AROUND,
-    "essential_long": _FOUND + _AGREES[:3] + _AGREES[4:6] + _WANTS,
-    "relevant": _FOUND + _AGREES[:3] + _AGREES[4:6],
-    "similar": _SAME,
-    "same_answer": _TRUE,
-}
-"""The columns of each task's rows."""
+
+def columns(task: str) -> tuple[str, ...]:
+    """The names of the columns of a task's rows."""
+    groups = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    return tuple(name for group in groups["tasks"][task] for name in groups[group])
 
 
 def _found(c: Comparison, sentence: Sentence, vector: Vector, evidence: Evidence) -> list[float]:
@@ -118,18 +73,18 @@ def _wants(c: Comparison, question: Sentence, evidence: Evidence) -> list[float]
     """Whether the best window holds the kind of thing that is asked for."""
     window = evidence.window(c.best)
     text = " ".join(s.text for s in window)
-    kind = lexicon.question_type(question.text)
+    kind = question_type(question.text)
     names = any(name not in question.stemset for s in window for name in s.names)
     numbers = any(number not in question.numbers for s in window for number in s.numbers)
-    holds = lexicon.holds_type(kind, text, names=names, numbers=numbers)
+    holds = holds_type(kind, text, names=names, numbers=numbers)
     exact = kind not in {"what", "yesno"}
     gap = float(c.cosines[0].max() - np.median(c.cosines[0]))
     return [
         float(exact and holds), float(exact and not holds), float(names), float(numbers),
-        float(lexicon.holds_type("why", text, names=names, numbers=numbers)), gap,
+        float(holds_type("why", text, names=names, numbers=numbers)), gap,
         math.log1p(question.words), math.log1p(evidence.words), math.log1p(len(evidence.sentences)),
         float(any(s.negated and remark(s.text) in {"gap", "refusal"} for s in window)),
-        *(float(kind == k) for k in lexicon.QUESTION_TYPES),
+        *(float(kind == k) for k in QUESTION_TYPES),
         *(float(kind == k and holds) for k in ("who", "when", "where", "number", "why", "how")),
     ]  # fmt: skip
 
@@ -217,7 +172,7 @@ def similar(cosine: float, a: Sentence, b: Sentence, there: Vector, back: Vector
 def same_answer(
     c: Comparison, query: Sentence, truth: Sentence, response: Evidence, cosines: tuple[float, float]
 ) -> list[float]:
-    """One true answer against a response, both written plainly (`answers.plainly`).
+    """One true answer against a response, both written numbers_as_figures (`numbers_as_figures`).
 
     Args:
         c: the truth held against the response.
@@ -227,8 +182,8 @@ def same_answer(
         cosines: of the truth, and of the question together with the truth, to the response's best sentence.
     """
     said = [stem for s in response.sentences for stem in s.stems]
-    plain = " ".join(lexicon.fold(t) for s in response.sentences for t in lexicon.tokens(s.text))
-    true = " ".join(lexicon.fold(t) for t in lexicon.tokens(truth.text))
+    plain = " ".join(vocabulary.fold(t) for s in response.sentences for t in vocabulary.tokens(s.text))
+    true = " ".join(vocabulary.fold(t) for t in vocabulary.tokens(truth.text))
     contained = bool(true) and f" {true} " in f" {plain} "
     names = frozenset[str]().union(*(s.names for s in response.sentences)) - query.stemset - truth.stemset
     numbers = response.numbers - query.numbers - truth.numbers

@@ -6,25 +6,21 @@ imported and no model is loaded before the first question is asked.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from functools import cache
-from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ragtriage import text as decompose
-from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question, essential
+from ragtriage.core.questions import Kind, Question, essential
 from ragtriage.core.verdicts import Answer, Failure, Verdict
 from ragtriage.judges.config import EMBEDDED, FAST
-from ragtriage.judges.embedded.claim_by_claim import claimwise, weakest
-from ragtriage.judges.embedded.declining_answers import refused
-from ragtriage.judges.embedded.question_batches import Gatherer
-from ragtriage.judges.embedded.verdict import verdict_of
+from ragtriage.judges.embedded.question_batches import QuestionBatcher
+from ragtriage.judges.embedded.verdict import questions_by_claim, verdict_of, verdict_on_refusals, weakest_answer
+from ragtriage.judges.embedded.versions import fingerprint_of
 from ragtriage.judges.protocol import Estimate
+from ragtriage.text.language import name_of
 
 if TYPE_CHECKING:
     from ragtriage.judges.embedded.encoder import Encoder
@@ -33,8 +29,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_HERE = Path(__file__).parent
-_COEFFICIENTS = _HERE / "model" / "coefficients.json"
+_COEFFICIENTS = Path(__file__).parent / "model" / "coefficients.json"
 _RULES: Mapping[str, Callable[[Question], Answer]] = {
     "claims": lambda q: decompose.split_claims(q.subject, q.query),
     "facts": lambda q: decompose.split_facts(q.subject),
@@ -78,7 +73,7 @@ class EmbeddedJudge:
         self._any_language = any_language
         self._kept = kept
         self._threads = threads
-        self._gatherer = Gatherer(self._answers)
+        self._batcher = QuestionBatcher(self._answers)
         self._lock = threading.Lock()
         self._loaded: tuple[Encoder, Matcher | None, Scorer] | None = None
 
@@ -87,8 +82,8 @@ class EmbeddedJudge:
         return FAST if self._fast else EMBEDDED
 
     def fingerprint(self, kind: Kind) -> str:
-        """A hash over everything that this kind's answers depend on: rules, and for matches the model and its code."""
-        return f"embedded-{_fingerprint(kind, fast=self._fast)}"
+        """A hash of the version of this kind's rules, and of the models and coefficients that it is answered with."""
+        return f"embedded-{fingerprint_of(kind, fast=self._fast)}"
 
     def unsupported_reason(self, kind: Kind, language: str) -> str | None:
         """None for English; for other languages the reason why not, unless any language was asked for.
@@ -99,8 +94,7 @@ class EmbeddedJudge:
             return _CANNOT[kind]
         if self._any_language or language == _MEASURED:
             return None
-        spoken = _LANGUAGES.get(language, language)
-        return f"the embedded judge was measured on English only, and this case seems to be in {spoken}"
+        return f"the embedded judge was measured on English only, and this case seems to be in {name_of(language)}"
 
     def estimate(self, questions: Sequence[Question]) -> Estimate:  # noqa: ARG002 - the same for all
         """Nothing: it runs on this machine."""
@@ -112,7 +106,7 @@ class EmbeddedJudge:
         Raises:
             JudgeError: the model can't be loaded.
         """
-        async for place, answer in self._gatherer.ask(questions):
+        async for place, answer in self._batcher.ask(questions):
             yield place, answer
 
     def close(self) -> None:
@@ -130,14 +124,14 @@ class EmbeddedJudge:
         with self._lock:
             if self._loaded is None:
                 from ragtriage.judges.embedded.encoder import KEPT, Encoder  # noqa: PLC0415 - see the docstring
+                from ragtriage.judges.embedded.evidence import CachedReader  # noqa: PLC0415 - see the docstring
                 from ragtriage.judges.embedded.fitted_models import load  # noqa: PLC0415 - see the docstring
                 from ragtriage.judges.embedded.matcher import Matcher  # noqa: PLC0415 - see the docstring
                 from ragtriage.judges.embedded.scorer import Scorer  # noqa: PLC0415 - see the docstring
-                from ragtriage.judges.embedded.text_memory import Library  # noqa: PLC0415 - see the docstring
 
                 encoder = Encoder(threads=self._threads, kept=KEPT if self._kept is None else self._kept)
                 matcher = None if self._fast else Matcher(encoder.pieces, threads=self._threads)
-                self._loaded = encoder, matcher, Scorer(Library(encoder), load(_COEFFICIENTS), matcher)
+                self._loaded = encoder, matcher, Scorer(CachedReader(encoder), load(_COEFFICIENTS), matcher)
             return self._loaded[2]
 
     def _answers(self, questions: Sequence[Question]) -> list[Answer]:
@@ -151,23 +145,24 @@ class EmbeddedJudge:
                 answers[place] = Failure(_CANNOT[question.kind])
             elif question.kind == "needed_sentences":
                 picked.append(place)
-            elif told := _guarded(refused, question):
+            elif told := _guarded(verdict_on_refusals, question):
                 answers[place] = told
             else:
                 matches.append(place)
         if matches:
             scorer = self._scorer()
+            thresholds = scorer.thresholds
             # Questions with the same evidence are neighbours, so it is made ready once.
             seen: dict[tuple[str, ...], int] = {}
             matches.sort(key=lambda i: seen.setdefault((*questions[i].evidence, questions[i].context), len(seen)))
-            parts = [claimwise(questions[i]) for i in matches]
+            parts = [questions_by_claim(questions[i]) for i in matches]
             asked = [question for part in parts for question in part]
             judged = (
-                _failure(question, found) if isinstance(found, Exception) else verdict_of(question, found, scorer.cuts)
+                _failure(question, found) if isinstance(found, Exception) else verdict_of(question, found, thresholds)
                 for question, found in zip(asked, scorer.score(asked), strict=True)
             )
             for place, part in zip(matches, parts, strict=True):
-                answers[place] = weakest(part, list(islice(judged, len(part))))
+                answers[place] = weakest_answer(part, list(islice(judged, len(part))))
         for place in picked:
             answers[place] = self._needed_sentences(questions[place])
         return [answers[place] for place in range(len(questions))]
@@ -193,56 +188,3 @@ def _guarded(rule: Callable[[Question], T], question: Question) -> T | Failure:
 
 def _failure(question: Question, error: Exception) -> Failure:
     return Failure(f"the embedded judge could not answer {question.kind!r}: {str(error) or type(error).__name__}")
-
-
-@cache
-def _fingerprint(kind: str, *, fast: bool) -> str:
-    """Hash of the files that an answer depends on: decomposition rules for all (matches read sentences by them too)."""
-    rules = kind in (*DECOMPOSITIONS, "declines") and kind != "needed_sentences"
-    fitted = {} if rules else _fitted(kind)
-    left_out = {"judge", "question_batches", "__init__"} | ({"declining_answers"} if kind != "same_answer" else set())
-    if fast or not fitted.get("fusion"):
-        fitted.pop("fusion", None)
-        left_out.add("matcher")
-    found = hashlib.sha256()
-    for folder in [_HERE.parents[1] / "text"] if rules else [_HERE, _HERE.parents[1] / "text", _HERE / "model"]:
-        for path in sorted(folder.iterdir()):
-            if path.suffix in {".py", ".onnx", ".txt"} and path.stem not in left_out:
-                found.update(path.name.encode() + _digest(path))
-    if not rules:
-        found.update(json.dumps(fitted, sort_keys=True).encode())
-        found.update(version("onnxruntime").encode())  # another version may round another way
-    return found.hexdigest()[:12]
-
-
-@cache
-def _digest(path: Path) -> bytes:
-    """Of a file; the models are hashed once for all kinds."""
-    return hashlib.sha256(path.read_bytes()).digest()
-
-
-def _fitted(kind: str) -> dict[str, Any]:
-    """The fitted numbers of this kind alone, so that fitting one task again voids no other verdicts; and all cuts.
-
-    Of open requests `relevant` decides whether something is essential or answers them.
-    """
-    fitted: dict[str, Any] = json.loads(_COEFFICIENTS.read_text(encoding="utf-8"))
-    task = {"similarity": "similar", "needed_sentences": "essential"}.get(kind, kind)
-    tasks = (task, "relevant") if task in {"answered", "essential"} else (task,)
-    own = {
-        part: {name: one for name, one in fitted.get(part, {}).items() if name.startswith(tasks)}
-        for part in ("tasks", "fusion")
-    }
-    return own | {"cuts": fitted["cuts"]}
-
-
-_LANGUAGES = {
-    "ar": "Arabic", "bg": "Bulgarian", "bn": "Bengali", "ca": "Catalan", "cs": "Czech", "da":
-    "Danish", "de": "German", "el": "Greek", "es": "Spanish", "et": "Estonian", "fa": "Persian",
-    "fi": "Finnish", "fr": "French", "he": "Hebrew", "hi": "Hindi", "hr": "Croatian", "hu":
-    "Hungarian", "id": "Indonesian", "it": "Italian", "ja": "Japanese", "ko": "Korean", "lt":
-    "Lithuanian", "lv": "Latvian", "nl": "Dutch", "no": "Norwegian", "pl": "Polish", "pt":
-    "Portuguese", "ro": "Romanian", "ru": "Russian", "sk": "Slovak", "sl": "Slovenian", "sr":
-    "Serbian", "sv": "Swedish", "th": "Thai", "tr": "Turkish", "uk": "Ukrainian", "ur": "Urdu",
-    "vi": "Vietnamese", "zh": "Chinese",
-}  # fmt: skip

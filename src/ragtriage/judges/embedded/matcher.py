@@ -8,10 +8,49 @@ from pathlib import Path
 
 import numpy as np
 
-from ragtriage.judges.embedded.encoder import Vector
-from ragtriage.judges.embedded.matcher_pairs import Pair
-from ragtriage.judges.embedded.onnx_session import MODEL, open_model
+from ragtriage.judges.embedded.comparison import Comparison
+from ragtriage.judges.embedded.encoder import MODEL, Vector, open_model
+from ragtriage.judges.embedded.evidence import Evidence
 from ragtriage.judges.embedded.wordpiece import WordPieces
+from ragtriage.text import split_sentences
+
+PIECES = 176
+"""Word pieces of evidence that are read beside a claim or question, some 130 words of prose."""
+
+Pair = tuple[str, str]
+
+
+def parts(pair: Pair) -> list[Pair]:
+    """The same question beside each sentence of the text; the pair itself where there is one."""
+    first, second = pair
+    return [(first, one.text) for one in split_sentences(second)] or [pair]
+
+
+def passage(c: Comparison, evidence: Evidence, most: int = PIECES) -> str:
+    """The sentences nearest to what is looked for, each with the one before it if there is room, in their own order.
+
+    Args:
+        c: what was found in the evidence.
+        evidence: sentences.
+        most: word pieces that are chosen at most; but one sentence at least, however long.
+    """
+    nearness = c.cosines[0] + c.word + c.soft
+    chosen: set[int] = set()
+    left = most
+    for nearest in np.argsort(-nearness, kind="stable"):
+        at = int(nearest)
+        for one in (at, at - 1):
+            length = evidence.length(one)
+            if one in chosen or (chosen and length > left):
+                break
+            chosen.add(one)
+            left -= length
+            if not one or not evidence.joined[one - 1]:
+                break
+        if left <= 0:
+            break
+    return " ".join(evidence.sentences[at].text for at in sorted(chosen))
+
 
 HEADS = ("supported", "answered", "essential", "similar", "same_answer")
 """What the matcher is trained to say of a pair, in the order of its output."""

@@ -1,4 +1,4 @@
-"""Gathers the questions of many concurrent callers into batches that a worker thread answers."""
+"""Collects the questions of many concurrent callers into batches that a worker thread answers."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class _Queue:
                     future.set_result(answer)
 
 
-class Gatherer:
+class QuestionBatcher:
     """Questions in, answers out, over any number of event loops.
 
     Args:

@@ -1,4 +1,4 @@
-"""What is read off a text before anything is compared: its sentences, their words, numbers and names."""
+"""What is read from a text before anything is compared: its sentences with their words, numbers and names."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from functools import cached_property
 from itertools import pairwise
 
 from ragtriage.text import split_facts
-from ragtriage.text import words as lexicon
-from ragtriage.text.delimited import tabled
-from ragtriage.text.html import shown
-from ragtriage.text.spelled_numbers import in_figures
+from ragtriage.text import words as vocabulary
+from ragtriage.text.blocks import csv_as_table
+from ragtriage.text.html import visible_text
+from ragtriage.text.numbers import NUMBER_WORDS, multiword_numbers_as_figures, normalize_number
 
 LONGEST = 80
 """Words in a piece of a sentence; longer ones (text without stops) are cut, since the encoder reads 256 word pieces."""
@@ -66,7 +66,7 @@ def _is_name(word: str, *, first: bool) -> bool:
 
 def read_sentence(text: str) -> Sentence:
     """Read one sentence."""
-    found = lexicon.tokens(in_figures(text))
+    found = vocabulary.tokens(multiword_numbers_as_figures(text))
     stems: list[str] = []
     numbers: set[str] = set()
     names: set[str] = set()
@@ -75,18 +75,18 @@ def read_sentence(text: str) -> Sentence:
     title = len(found) > 3 and capitals * 10 > len(found) * 7
     for place, token in enumerate(found):
         if token[0].isdigit():
-            value = lexicon.number(token)
+            value = normalize_number(token)
             numbers.add(value)
             stems.append(value)
             continue
-        word = lexicon.fold(token)
+        word = vocabulary.fold(token)
         folded.append(word)
-        if word in lexicon.NUMBER_WORDS:
-            numbers.add(lexicon.NUMBER_WORDS[word])
-            stems.append(lexicon.NUMBER_WORDS[word])
-        elif word not in lexicon.STOP and word not in lexicon.NEGATIONS:
-            stems.append(lexicon.stem(word))
-            if not title and _is_name(token, first=place == 0) and word not in lexicon.OPENERS:
+        if word in NUMBER_WORDS:
+            numbers.add(NUMBER_WORDS[word])
+            stems.append(NUMBER_WORDS[word])
+        elif word not in vocabulary.STOP and word not in vocabulary.NEGATIONS:
+            stems.append(vocabulary.stem(word))
+            if not title and _is_name(token, first=place == 0) and word not in vocabulary.OPENERS:
                 names.add(stems[-1])
     seen = set(folded)
     return Sentence(
@@ -95,11 +95,11 @@ def read_sentence(text: str) -> Sentence:
         bigrams=frozenset(pairwise(stems)),
         numbers=frozenset(numbers),
         names=frozenset(names),
-        negated=not seen.isdisjoint(lexicon.NEGATIONS),
-        strong=not seen.isdisjoint(lexicon.STRONG),
-        weak=not seen.isdisjoint(lexicon.WEAK),
-        conditions=lexicon.CONDITIONS & seen,
-        links=lexicon.LINKS & seen,
+        negated=not seen.isdisjoint(vocabulary.NEGATIONS),
+        strong=not seen.isdisjoint(vocabulary.STRONG),
+        weak=not seen.isdisjoint(vocabulary.WEAK),
+        conditions=vocabulary.CONDITIONS & seen,
+        links=vocabulary.LINKS & seen,
         words=len(found),
     )
 
@@ -122,7 +122,7 @@ _ROW = re.compile(r"^\s*(?:\||[\w \"'.-]{1,40}\"?\s*[:=]\s*\S|[{}\[\]])", re.MUL
 
 def read(text: str, sentence: Callable[[str], Sentence] = read_sentence) -> Reading:
     """Read a text, HTML as it is shown and CSV as a table; `sentence` may remember what it has read."""
-    page = tabled(shown(text))
+    page = csv_as_table(visible_text(text))
     whole = sentence(page)
     sentences = tuple(sentence(piece) for piece in pieces(page))
     lines = [line for line in page.splitlines() if line.strip()]

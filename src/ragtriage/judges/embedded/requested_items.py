@@ -1,30 +1,21 @@
-"""Claims that are needed for what the query asks for, whatever their words.
+"""Claims that a query needs because of what it requests, whatever words they share with it.
 
-Who asks how something is done needs each of the numbered steps. Who asks what belongs to something needs each item of
-the list that begins by naming it; alone, "Eggshells" shares no word with any question. And who wants a summary, a
-comparison or a letter wants all that is about it.
+A query that asks how to do something needs every numbered step. A query that asks what belongs to something needs each
+item of a list whose lead-in names it: "Eggshells" alone shares no word with the question. A request for a summary, a
+comparison or a letter needs everything about its topic.
 """
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
+from pathlib import Path
 
-from ragtriage.text import words as lexicon
+from ragtriage.text.lexicon import lexicon
+from ragtriage.text.words import STOP, fold, stem, tokens
 
-_HOW = re.compile(
-    r"\bhow (?:do|does|can|could|should|would|must|to)\b|\b(?:the|all|which|what) (?:steps|instructions|procedure)\b"
-    r"|\b(?:steps?|instructions?|procedure|guide|walk) (?:to|for|me|through)\b",
-    re.IGNORECASE,
-)
-_OPEN = re.compile(
-    r"(?:^|[.!?:]\s+)(?:(?:hi|hello|please|kindly|can you|could you|would you|will you|i need you to|help me),? )*"
-    r"(?:(?:briefly |shortly )?(?:summari[sz]e|compare|describe|outline|write|draft|compose|introduce)\b|"
-    r"(?:tell|give|show|send) (?:me|us) (?:more |all |everything |something |a bit )?(?:about|an? \w*\s?(?:summary|"
-    r"overview|comparison|description|outline)|the (?:story|history))\b|"
-    r"what(?:['’]s| is| was) the (?:story|history) of\b)",
-    re.IGNORECASE,
-)
+_RULES = lexicon("rules", Path(__file__).parent)
+
 _STEP = re.compile(r"^[ \t>]*(?:#+ )?(?:\*\*)?(?:step )?(\d{1,2})[.):]\s", re.IGNORECASE | re.MULTILINE)
 _END = re.compile(r"\n[ \t]*\n(?=[^\s\d#>`*-])")
 """Where a paragraph follows that is neither a step nor part of one."""
@@ -39,7 +30,7 @@ _CAPTION = 4
 
 def is_step(query: str, claim: str, response: str) -> bool:
     """Whether a claim stands in the numbered steps of a response to a query that asks how something is done."""
-    return _HOW.search(query) is not None and _stands_in(claim, _steps(response))
+    return _RULES["how_to"].search(query) is not None and _stands_in(claim, _steps(response))
 
 
 def is_item(query: str, claim: str, response: str) -> bool:
@@ -49,7 +40,7 @@ def is_item(query: str, claim: str, response: str) -> bool:
 
 def is_open(query: str) -> bool:
     """Whether a query asks for all that there is to say: a summary, a comparison, a story, a letter."""
-    return _OPEN.search(query) is not None
+    return _RULES["open_request"].search(query) is not None
 
 
 def _stands_in(claim: str, words: str) -> bool:
@@ -59,10 +50,7 @@ def _stands_in(claim: str, words: str) -> bool:
 
 def _names(lead: str, query: str) -> bool:
     """Whether the words before a list hold at least two, and half, of those that a query asks with."""
-    asked, there = (
-        {lexicon.stem(lexicon.fold(word)) for word in lexicon.tokens(text) if lexicon.fold(word) not in lexicon.STOP}
-        for text in (query, lead)
-    )
+    asked, there = ({stem(word) for word in map(fold, tokens(text)) if word not in STOP} for text in (query, lead))
     return len(asked & there) > 1 and len(asked & there) >= _NAMES_IT * len(asked)
 
 

@@ -1,42 +1,38 @@
-"""Short replies ("In 1912.", "Yes.", "Your line manager"), which say something only behind the question.
+"""Short replies ("In 1912.", "Yes.", "Your line manager") that only make sense after the question.
 
-Beside the question they share no word with it, and read alone they answer nothing. Whoever replies so briefly, and
-neither declines nor talks about something else in a sentence of its own, answers: what is checked is whether the reply
-can be of the kind that is asked for.
+They share no word with the question and answer nothing when read alone. A reply that is this brief, doesn't decline and
+is no sentence about something else counts as an answer if it can be of the kind that is asked for.
 """
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from ragtriage.judges.embedded.readings import read_sentence
 from ragtriage.text import split_questions
-from ragtriage.text.subjects import AUXILIARY, stands_alone, subject
-from ragtriage.text.words import MONTHS, NUMBER_WORDS, WEEKDAYS, question_type, tokens
+from ragtriage.text.dates import DATE_NAMES
+from ragtriage.text.lexicon import lexicon
+from ragtriage.text.numbers import NUMBER_WORDS
+from ragtriage.text.pronouns import AUXILIARY_WORD, stands_alone, subject
+from ragtriage.text.question_forms import question_type
+from ragtriage.text.words import tokens
+
+_RULES = lexicon("rules", Path(__file__).parent)
 
 WORDS = 12
 """Up to so many words a text without a subject is a short reply."""
 LONGER = 24
 """Up to so many, if it has no auxiliary either, and no word of the question: a list of things, a reason, a way."""
-_AUXILIARY = re.compile(rf"\b{AUXILIARY}\b", re.IGNORECASE)
 
-_TIME = frozenset(
-    "second minute hour day night week weekend month quarter year decade century spring summer autumn fall winter "
-    "morning noon midday afternoon evening midnight today tomorrow yesterday tonight now then never always immediately "
-    "soon later earlier before after during since until till when whenever while once upon every daily weekly monthly "
-    "quarterly yearly annually ago end start beginning easter christmas".split()
-)
-_AMOUNT = frozenset(
-    "no none nothing zero one once twice thrice both all any every each half third quarter double dozen pair few "
-    "several many most some unlimited infinite indefinitely forever free never always as hundreds thousands millions "
-    "percent daily weekly monthly quarterly yearly annually until up".split()
-)
+_TIME = _RULES.words("time_words")
+_AMOUNT = _RULES.words("amount_words")
 _DIGIT = re.compile(r"\d")
 _NAME = re.compile(r"(?<!^)\b[A-Z]")
 _YES_NO = re.compile(r"\W*(?:(yes|yeah|yep|correct|right|true)|no|nope|false|incorrect)\b", re.IGNORECASE)
 
 
-def replies(query: str, question: str, claims: str) -> bool:
+def is_short_reply(query: str, question: str, claims: str) -> bool:
     """Whether a response is a short reply that can answer a question, or begins with one.
 
     Args:
@@ -55,9 +51,7 @@ def replies(query: str, question: str, claims: str) -> bool:
     numbers = _DIGIT.search(said) is not None or not NUMBER_WORDS.keys().isdisjoint(words)
     named = _NAME.search(said.strip()) is not None
     if kind == "when":
-        return numbers or not (_TIME | MONTHS | WEEKDAYS).isdisjoint(
-            [*words, *(word.removesuffix("s") for word in words)]
-        )
+        return numbers or not (_TIME | DATE_NAMES).isdisjoint([*words, *(word.removesuffix("s") for word in words)])
     if kind == "number":
         return numbers or not _AMOUNT.isdisjoint(words)
     alone = not more and len(split_questions(query)) <= 1
@@ -66,7 +60,7 @@ def replies(query: str, question: str, claims: str) -> bool:
     return alone or (kind == "yesno" and _YES_NO.match(said) is not None)
 
 
-def asserted(query: str, claim: str) -> str:
+def asserted_text(query: str, claim: str) -> str:
     """What a claim says: of a bare yes what was asked, nothing if that is several things, nor of a bare no."""
     bare = _YES_NO.match(claim)
     if bare is None or read_sentence(claim[bare.end() :]).stems:
@@ -76,4 +70,4 @@ def asserted(query: str, claim: str) -> str:
 
 def _elliptic(question: str, said: str, words: int) -> bool:
     shared = read_sentence(said).stemset & read_sentence(question).stemset
-    return words <= LONGER and not shared and _AUXILIARY.search(said) is None
+    return words <= LONGER and not shared and AUXILIARY_WORD.search(said) is None

@@ -1,20 +1,24 @@
-"""Names, months and days of the week of a claim that stand nowhere in its evidence.
+"""Names, months and weekdays of a claim that appear nowhere in its evidence.
 
-An answer may name what everybody there knows, as the company whose handbook it reads from, or write a name in full. So
-a name counts only where none of its words stand there and a sentence with many of the claim's words has another name;
-a month or a day counts by itself.
+An answer may name what everybody there knows, such as the company whose handbook it quotes, or write a name in full.
+So a name counts only if none of its words appear in the evidence and a sentence with many of the claim's words has
+another name. A month or a weekday counts by itself.
 """
 
 from __future__ import annotations
 
-import calendar
 import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
+from pathlib import Path
 
-from ragtriage.judges.embedded.deadlines import worked_out
+from ragtriage.judges.embedded.calculated_dates import calculated_dates
 from ragtriage.judges.embedded.readings import Sentence
-from ragtriage.text import words as lexicon
+from ragtriage.text import words as vocabulary
+from ragtriage.text.dates import DATE_NAMES, MONTHS, WEEKDAYS, names_in_ranges
+from ragtriage.text.lexicon import lexicon
+
+_RULES = lexicon("rules", Path(__file__).parent)
 
 _WORD = r"[^\W\d_]+(?:['’][^\W\d_]+)?"
 _CAPITAL = r"[A-ZÀ-ÖØ-Þ][^\W\d_]*(?:['’][^\W\d_]+)?"
@@ -29,54 +33,25 @@ _BACK = 40
 """Letters before a name that are looked at."""
 _HEADING = re.compile(r"\W*:")
 _ACRONYM = re.compile(r"[A-Z]{2,}(?:['’]?s)?")
-_PLAIN = frozenset(
-    "mr mrs ms miss dr prof professor sir dame lord lady st sr jr step note yes no ok passage passages source sources "
-    "document documents context section chapter figure table id fahrenheit celsius christ english european american "
-    "asian african western internet web".split()
-)
-"""Words with a capital that name nobody, or that everybody may add."""
-_FIRST = lexicon.STOP | frozenset("under according during since per see before after while unlike within".split())
+_PLAIN = _RULES.words("no_names")
+_FIRST = vocabulary.STOP | frozenset("under according during since per see before after while unlike within".split())
 """Words with a capital before a name that only begin a sentence."""
-_SAME = tuple(
-    frozenset(group.split())
-    for group in (
-        "ireland irish", "uk britain british england english united", "denmark danish dane", "france french",
-        "spain spanish", "netherlands dutch holland", "switzerland swiss", "poland polish", "wales welsh",
-        "us usa america american united states", "finland finnish finn", "thailand thai", "academy oscar oscars",
-        "greece greek hellenic", "germany german", "soviet ussr russia russian", "un united", "eu european europe",
-    )
-)  # fmt: skip
-"""Words for the same country, where the one doesn't begin as the other does."""
+_SAME_COUNTRY = _RULES.groups("same_country")
 _WRITTEN = re.compile(
     r"\b\d{4}[-/.](\d{1,2})[-/.]\d{1,2}\b|\b(\d{1,2})[/.-]\d{4}\b|\b(?:19|20)\d\d(\d\d)\d\d\b|\b(\d{1,2})[./-](\d{1,2})[./-](?:\d{4}|\d\d)\b"
 )
 """A date in figures."""
-_YEAR = tuple(name.lower() for name in calendar.month_name if name)
-_WEEK = tuple(name.lower() for name in calendar.day_name)
-_SHORT = "|".join(sorted({form for name in (*_YEAR, *_WEEK) for form in (name, name[:3])}, key=len, reverse=True))
-_RANGE = re.compile(
-    rf"\b({_SHORT})\.?\s*(?:to|until|till|through|–|—|-)\s*(?:the )?"
-    rf"(?:(?:end|middle|beginning|mid|\d{{1,2}})[ -](?:of )?)?({_SHORT})\b"
-)
-"""From one month or day to another."""
 _UPPER = re.compile(r"\b[A-Z]{2,}\b")
 _DOTTED = re.compile(r"\b(?:[A-Z]\.){2,}")
 _CUT = re.compile(r"\b[A-Z][a-z]{2,3}\b")
 _MAY = re.compile(r"\bMay\b")
-_REACHES = re.compile(
-    r"\b(?:until|till|about|around|approximately|from|between|within|by|due|ends?|ending|runs?|ran|leaves?|lasts?)\b",
-    re.IGNORECASE,
-)
-_OFF = re.compile(r"\b(?:closed|shut|unavailable|off|except)\b", re.IGNORECASE)
-"""By which a day is named of which the evidence needn't speak."""
-_LASTS = re.compile(r"\b(?:days?|weeks?|months?|quarters?|years?|hours?|daily|weekly|monthly|yearly)\b", re.IGNORECASE)
 _ALIKE = 4
 """Letters at the beginning by which two words are forms of one name: Germany, German."""
 _SHARED = 0.5
 """The share of a claim's other words from which on a sentence is about the same."""
 
 
-def foreign_names(
+def unsupported_names(
     claim: Sentence, sentences: Sequence[Sentence], known: Collection[str], texts: tuple[str, ...], response: str = ""
 ) -> tuple[str, ...]:
     """The names, months and days of a claim that nothing accounts for, as the claim writes them.
@@ -84,22 +59,18 @@ def foreign_names(
     No month or day where the claim denies something, and no name where only the claim does: what isn't so needn't stand
     anywhere.
 
-    Args:
-        claim: one claim.
-        sentences: those of the evidence.
-        known: the stems of the evidence.
-        texts: evidence and query.
-        response: what the claim was taken from; a date that is worked out there, or from there, is accounted for.
+    `known` are the stems of the evidence, `texts` evidence and query. A date that is worked out in the `response` that
+    the claim was taken from, or from there, is accounted for.
     """
     there = _There(known, texts)
-    told = worked_out(claim.text, texts, response)
+    told = calculated_dates(claim.text, texts, response)
     found: list[str] = []
     for name in _names(claim.text):
         dated = [word for word in name if _dated(word)]
         if len(dated) == len(name):
-            reached = _REACHES.search(claim.text) and any(map(_LASTS.search, (claim.text, *texts)))
+            reached = _RULES["reaches"].search(claim.text) and any(map(_RULES["lasts"].search, (claim.text, *texts)))
             words = " ".join(texts).lower()
-            off = claim.negated or reached or any(one.lower() not in words for one in _OFF.findall(claim.text))
+            off = claim.negated or reached or any(one.lower() not in words for one in _RULES["off"].findall(claim.text))
             found += [] if off else [word for word in dated if _dated(word) not in told and not there.has(word)]
         elif not _ACRONYM.fullmatch(" ".join(name)) and not any(map(there.has, name)) and not there.abbreviates(name):
             found += [" ".join(name)] if _otherwise(claim, name, sentences) else []
@@ -113,19 +84,14 @@ def _names(claim: str) -> Iterator[list[str]]:
         if _BEGINS.search(claim[max(0, match.start() - _BACK) : match.start()]):
             if _HEADING.match(claim, match.end()):
                 continue
-            words = words[1:] if len(words) == 1 or lexicon.fold(words[0]) in _FIRST else words
-        words = [word for word in words if len(word) > 1 and lexicon.fold(word) not in _PLAIN]
+            words = words[1:] if len(words) == 1 or vocabulary.fold(words[0]) in _FIRST else words
+        words = [word for word in words if len(word) > 1 and vocabulary.fold(word) not in _PLAIN]
         if words:
             yield words
 
 
 class _There:
-    """What evidence and query hold.
-
-    Args:
-        known: the stems of the evidence.
-        texts: evidence and query.
-    """
+    """What evidence and query hold."""
 
     def __init__(self, known: Collection[str], texts: tuple[str, ...]) -> None:
         self._known = known
@@ -133,19 +99,19 @@ class _There:
 
     def has(self, word: str) -> bool:
         """Whether a word of a name stands there, in whatever form."""
-        folded = _dated(word) or lexicon.fold(word)
+        folded = _dated(word) or vocabulary.fold(word)
         words, glued = _words(self._texts)
-        if any(folded in _reached(text) for text in self._texts):
+        if any(folded in names_in_ranges(text) for text in self._texts):
             return True
-        if folded == "may" or (folded in lexicon.MONTHS and folded not in words):
+        if folded == "may" or (folded in MONTHS and folded not in words):
             return any(folded in _months(text) for text in self._texts)
-        if lexicon.stem(folded) in self._known or folded in words or folded in lexicon.STOP:
+        if vocabulary.stem(folded) in self._known or folded in words or folded in vocabulary.STOP:
             return True
-        if folded in lexicon.WEEKDAYS:
+        if folded in WEEKDAYS:
             part = "weekend" if folded in {"saturday", "sunday"} else "weekday"
             return not words.isdisjoint({folded[:3], folded[:4], folded[:5], part, f"{part}s", "daily", "everyday"})
         return (
-            any(folded in group and not words.isdisjoint(group) for group in _SAME)
+            any(folded in group and not words.isdisjoint(group) for group in _SAME_COUNTRY)
             or any(folded.startswith(short) for text in self._texts for short in _short(text))
             or (len(folded) > _ALIKE and folded in glued)
             or any(_alike(folded, other) for other in words)
@@ -159,7 +125,7 @@ class _There:
 @lru_cache(8)
 def _words(texts: tuple[str, ...]) -> tuple[frozenset[str], str]:
     """The distinct words of texts, and all of them without what is between them."""
-    folded = [lexicon.fold(word) for text in texts for word in _WORDS.findall(_dotless(text))]
+    folded = [vocabulary.fold(word) for text in texts for word in _WORDS.findall(_dotless(text))]
     return frozenset(folded), "".join(folded)
 
 
@@ -175,24 +141,9 @@ def _dotless(text: str) -> str:
 
 
 @lru_cache(64)
-def _reached(text: str) -> frozenset[str]:
-    """The months and days between those that a text names: "May to September", "Tue–Sun"."""
-    found: set[str] = set()
-    for first, last in _RANGE.findall(text.lower()):
-        for order in (_WEEK, _YEAR):
-            ends = [
-                next((at for at, name in enumerate(order) if name.startswith(one[:3])), None) for one in (first, last)
-            ]
-            if ends[0] is not None and ends[1] is not None:
-                span = (ends[1] - ends[0]) % len(order)
-                found.update(order[(ends[0] + at) % len(order)] for at in range(span + 1))
-    return frozenset(found)
-
-
-@lru_cache(64)
 def _short(text: str) -> frozenset[str]:
     """The first three letters of short words with a capital, as names are cut: "Lib Dems", "Sept."."""
-    return frozenset(word[:3].lower() for word in _CUT.findall(text) if word.lower() not in lexicon.STOP)
+    return frozenset(word[:3].lower() for word in _CUT.findall(text) if word.lower() not in vocabulary.STOP)
 
 
 @lru_cache(64)
@@ -200,15 +151,15 @@ def _months(text: str) -> frozenset[str]:
     """The months that a text names by a short form or in a date in figures."""
     short = _short(text)
     numbers = {int(group) for found in _WRITTEN.findall(text) for group in found if group}
-    written = {name for number, name in enumerate(_YEAR, start=1) if number in numbers}
-    written |= {name for name in _YEAR if name[:3] in short and name != "may"}
+    written = {name for number, name in enumerate(MONTHS, start=1) if number in numbers}
+    written |= {name for name in MONTHS if name[:3] in short and name != "may"}
     return frozenset(written | ({"may"} if _MAY.search(text) else set()))
 
 
 def _dated(word: str) -> str:
     """The month or day of the week that a word names, also several of them; empty if it names none."""
-    folded = lexicon.fold(word).removesuffix("s")
-    return folded if folded in lexicon.MONTHS | lexicon.WEEKDAYS else ""
+    folded = vocabulary.fold(word).removesuffix("s")
+    return folded if folded in DATE_NAMES else ""
 
 
 def _alike(one: str, other: str) -> bool:
@@ -219,7 +170,7 @@ def _alike(one: str, other: str) -> bool:
 
 def _otherwise(claim: Sentence, name: Sequence[str], sentences: Sequence[Sentence]) -> bool:
     """Whether a sentence says much of the claim with another name in it."""
-    own = claim.stemset - {lexicon.stem(lexicon.fold(word)) for word in name}
+    own = claim.stemset - {vocabulary.stem(vocabulary.fold(word)) for word in name}
     return bool(own) and any(
         len(own & sentence.stemset) >= _SHARED * len(own)
         and sentence.negated == claim.negated

@@ -1,9 +1,9 @@
 """Numbers of a claim that nothing in its evidence accounts for.
 
-A number is accounted for if it stands in the evidence or the query in any way of writing it, if it is one of theirs
-rounded or in another unit, or if it can be had by one step of arithmetic: with a number of the claim's own, or from any
-two where the claim says that it was worked out. What remains was taken from elsewhere, or is a
-count; so it is a reason to look at the claim, and none to be sure that it is wrong.
+A number is accounted for if the evidence or the query contains it in any notation, rounded or in another unit, or if
+one arithmetic step gives it: with a number of the claim itself, or from any two where the claim says that it was
+calculated. A number that remains may be made up or may be a count, so it puts the claim in doubt without proving it
+wrong.
 """
 
 from __future__ import annotations
@@ -11,59 +11,22 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
+from pathlib import Path
 
-from ragtriage.judges.embedded.calculations import SMALLEST, near, worked_out
-from ragtriage.judges.embedded.deadlines import worked_out as dates_worked_out
-from ragtriage.text.short_answers import plainly
-from ragtriage.text.words import number
+from ragtriage.judges.embedded.calculated_dates import calculated_dates
+from ragtriage.judges.embedded.calculated_numbers import SMALLEST, calculated_numbers, near
+from ragtriage.text.lexicon import lexicon
+from ragtriage.text.numbers import normalize_number, numbers_as_figures
+
+_RULES = lexicon("rules", Path(__file__).parent)
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _LISTED = re.compile(r"^\s*\(?\d{1,2}[.)](?=\s|$)|\n[^\S\n]*\(?\d{1,2}[.)](?=\s|$)")
 """The number of a list's item, also of the next one that was cut off behind a sentence."""
-_POINTING = re.compile(
-    r"\b(?:passages?|sources?|documents?|contexts?|excerpts?|articles?|steps?|options?|points?|items?)\s+\d+"
-    r"(?:\s*(?:,|and|&|or|to|-|–)\s*\d+)*|\b24/7\b|(?<=\d{4})[/–-]\d\d\b",
-    re.IGNORECASE,
-)
-"""What names a place in the sources or in the response, or belongs to a year, and states no number."""
-_COUNTED = re.compile(
-    r"\b(?:two|three|four|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last)\b"
-    r"|(?<=\d)(?:st|nd|rd|th)\b"
-    r"|(?<=\ball )(?:five|six|seven|eight|nine|ten|eleven|twelve)\b"
-    r"|(?<=\bof )(?:the |these |those |its |their )?(?:five|six|seven|eight|nine|ten|eleven|twelve)\b",
-    re.IGNORECASE,
-)
-"""Words that count what stands in the sources more often than they repeat a number from there."""
 _DECADE = re.compile(r"\b(\d{3}0)['’]?s\b")
-_DIFFERS = re.compile(
-    r"\b(?:lasted|took|short(?:er)?|more|less|fewer|lower|higher|left|remain\w*|differ\w*|ahead|behind|long(?:er)?|earlier|later?|older|"
-    r"younger|cheaper|gap|extra|over|under|above|below|saves?|surplus|missing|by|another|further|apart|between)\b",
-    re.IGNORECASE,
-)
-_CALCULATES = re.compile(
-    r"\b(?:(?:in )?all|altogether|totals?|together|sum|makes?|com(?:es?|ing) to|amount\w* to|adds?|leav\w+|left|"
-    r"remain\w*|short|more|less|fewer|(?:dear|cheap|long|short|high|low|earli|lat|young|old)er|after|before|until|between|"
-    r"differ\w*|ahead|behind|apart|another|further|extra|by|half|halves|twice|doubl\w+|times|each|per|average\w*|"
-    r"about|around|roughly|approximately|some|almost|nearly|over|under|above|below|would|thus|therefore|hence|which is|"
-    r"that is|that's|sav\w+|pays?|costs?|rose|ris\w+|gr[eo]w\w*|fell|fall\w*|drop\w*|increas\w+|decreas\w+|went|goes|"
-    r"gone|from|off|takes?|took|old|aged|(?:small|large|low|high|cheap|dear)est|minimum|maximum|round trip|if|suppose|"
-    r"example)\b|[=×+*−]",
-    re.IGNORECASE,
-)
-"""What a claim holds that says something which was worked out."""
-_TOTALS = re.compile(r"\b(?:in all|altogether|in total|(?:a )?total of|together)\b", re.IGNORECASE)
-"""By which a claim says that a number, small ones too, is the sum of two others."""
 _HOURS = re.compile(r"\bhours?\b", re.IGNORECASE)
 _CLOCK = re.compile(r"\b\d{1,2}(?::\d\d|\s?[ap]\.?m\b)|\bo['’]clock\b", re.IGNORECASE)
-_SCALES = (
-    (60.0, re.compile(r"\b(?:minutes?|mins?|seconds?|secs?|hours?|hrs?)\b", re.IGNORECASE)),
-    (100.0, re.compile(r"%|\b(?:per ?cent\w*|cents?|pence|centi\w+|cm|shares?|[ap]\.?m)\b", re.IGNORECASE)),
-    (1024.0, re.compile(r"\b[KMGTkMG]i?B\b")),
-    (1e3, re.compile(r"thousand|kilo|milli|\d ?k\b|\b(?:tons?|tonnes?|[mk]?[gl]|[mk]?m|ms|[KMGT]i?B|[kM]W|[kM]Hz)\b")),
-    (1e6, re.compile(r"million|mega|\d ?(?:m|mn|M)\b|\b[MGT]i?B\b|[MG]W|[MG]Hz")),
-    (1e9, re.compile(r"billion|giga|\d ?(?:bn|B)\b|\b[GT]i?B\b|GW|GHz")),
-)
-"""Minutes and hours, per cent and shares, thousands and so on: what a number of another scale goes by."""
+_SCALES = tuple((scale["by"], re.compile(scale["unit"])) for scale in _RULES.entries["scales"])
 _SPANS = tuple(
     (scale, re.compile(rf"\b{one}s?\b", re.IGNORECASE), re.compile(rf"\b{other}s?\b", re.IGNORECASE))
     for scale, one, other in (
@@ -87,36 +50,38 @@ _LEFT = 20
 """Numbers of a claim that are looked for; a claim with more is a table."""
 
 
-def foreign_numbers(claim: str, known: Collection[str], texts: Sequence[str], response: str = "") -> tuple[str, ...]:
+def unsupported_numbers(
+    claim: str, known: Collection[str], texts: Sequence[str], response: str = ""
+) -> tuple[str, ...]:
     """The numbers of a claim that nothing accounts for, as the claim writes them in figures, each once.
 
     Args:
         claim: one claim.
-        known: numbers and words of the evidence that were read before, in the form of `lexicon.number`: where they have
-            all of the claim's numbers, nothing else is looked at.
+        known: numbers and words of the evidence that were read before, by `normalize_number`: where they have all of a
+            claim's, nothing else is looked at.
         texts: evidence and query.
         response: what the claim was taken from. The result of a calculation that is written out there, of numbers that
             are accounted for, and right, is accounted for too.
     """
     decades = _DECADE.findall(claim)
-    written = _LISTED.sub(" ", _POINTING.sub(" ", plainly(_COUNTED.sub(" ", claim))))
-    stated = dict.fromkeys(number(found) for found in _NUMBER.findall(written))
+    written = _LISTED.sub(" ", _RULES["pointing"].sub(" ", numbers_as_figures(_RULES["counted"].sub(" ", claim))))
+    stated = dict.fromkeys(normalize_number(found) for found in _NUMBER.findall(written))
     left = [one for one in stated if one not in known]
     if not left:
         return ()
-    there = {number(found) for text in texts for found in _NUMBER.findall(plainly(text))}
+    there = {normalize_number(found) for text in texts for found in _NUMBER.findall(numbers_as_figures(text))}
     left = [one for one in left if one not in there and not (one in decades and _in_decade(one, there))][:_LEFT]
     if not left:
         return ()
-    told = dates_worked_out(claim, tuple(texts), response)
+    told = calculated_dates(claim, tuple(texts), response)
     left = [one for one in left if one not in told]
     values = {value for found in there for value in _values(found)}
     values |= {value for part, value in _PARTS if any(map(part.search, texts))}
-    values |= worked_out(response or claim, frozenset(values))
+    values |= calculated_numbers(response or claim, frozenset(values))
     own = [value for one in stated for value in _values(one)]
-    differs = _DIFFERS.search(claim) is not None
-    calculates = _CALCULATES.search(claim) is not None
-    totals = _TOTALS.search(claim) is not None
+    differs = _RULES["differs"].search(claim) is not None
+    calculates = _RULES["calculates"].search(claim) is not None
+    totals = _RULES["totals"].search(claim) is not None
     clock = _HOURS.search(claim) is not None and any(map(_CLOCK.search, (claim, *texts)))
     scales = [scale for scale, unit in _SCALES if any(map(unit.search, (claim, *texts)))]
     scales += [scale for scale, *units in _SPANS if _told_in(units, claim, texts)]
@@ -131,25 +96,22 @@ def foreign_numbers(claim: str, known: Collection[str], texts: Sequence[str], re
     )
 
 
-def derived(claim: str, texts: tuple[str, ...], response: str = "") -> bool:
+def is_calculated(claim: str, texts: tuple[str, ...], response: str = "") -> bool:
     """Whether a claim states a date or a number that stands nowhere, and the response works it out rightly.
 
-    Args:
-        claim: one claim.
-        texts: evidence and query.
-        response: what the claim was taken from.
+    `texts` are evidence and query; the claim was taken from `response`.
     """
-    if dates_worked_out(claim, texts, response):
+    if calculated_dates(claim, texts, response):
         return True
-    there = {number(found) for text in texts for found in _NUMBER.findall(plainly(text))}
+    there = {normalize_number(found) for text in texts for found in _NUMBER.findall(numbers_as_figures(text))}
     new = {
         value
-        for found in _NUMBER.findall(plainly(claim))
-        if (one := number(found)) not in there
+        for found in _NUMBER.findall(numbers_as_figures(claim))
+        if (one := normalize_number(found)) not in there
         for value in _values(one)
     }
     known = frozenset(value for found in there for value in _values(found))
-    results = worked_out(response or claim, known) if new else ()
+    results = calculated_numbers(response or claim, known) if new else ()
     return any(near(value, result) for value in new for result in results)
 
 

@@ -3,20 +3,45 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ragtriage.core.questions import Question
-from ragtriage.core.verdicts import Answered, Verdict
-from ragtriage.judges.embedded.scored import Scored
+from ragtriage.core.verdicts import Answer, Answered, Verdict
+from ragtriage.text import declines, split_claims, split_sentences
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What was found for one question."""
+
+    probability: float
+    """Of yes, in (0, 1)."""
+    quote: str = ""
+    """What it rests on most: the closest passage, sentence or true answer."""
+    missing: tuple[str, ...] = ()
+    """Numbers, names and words of the claim that stand nowhere in the evidence."""
+    unsupported: tuple[str, ...] = ()
+    """Numbers, names, months and days of the claim that nothing in the evidence or the query accounts for."""
+    calculated: bool = False
+    """Whether the claim states a date or number that the response works out rightly, and that stands nowhere."""
+    contradicted_by: str = ""
+    """A sentence of the evidence that contradicts the claim in one detail."""
+    cosine: float | None = None
+    """Similarity only: with the closest of the others, in [-1, 1]."""
+    table: bool = False
+    """Whether the evidence is mostly rows and fields, or the claim is code: both are read less well."""
+    lean: float = 0.0
+    """Log odds by which the probability leans to yes on purpose."""
+
 
 _QUOTE = 120
 """Characters of a passage that an explanation quotes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Cuts:
+class FittedThresholds:
     """Where verdicts are cut; the numbers belong to the fitted models and lie beside their coefficients."""
 
     repeats: float
@@ -27,26 +52,26 @@ class Cuts:
     """A claim between this probability and a half is neither supported nor unsupported."""
 
     @classmethod
-    def of(cls, fitted: Mapping[str, Any]) -> Cuts:
+    def of(cls, fitted: Mapping[str, Any]) -> FittedThresholds:
         """As they stand in the file."""
         return cls(float(fitted["repeats"]), float(fitted["sure"]), float(fitted["unsure"]))
 
 
-def verdict_of(question: Question, found: Scored, cuts: Cuts) -> Verdict:
+def verdict_of(question: Question, found: Scored, thresholds: FittedThresholds) -> Verdict:
     """The verdict on one question."""
     if question.kind == "similarity":
-        return _similarity(found, cuts)
+        return _similarity(found, thresholds)
     value: Answered = "yes" if found.probability >= 0.5 else "no"
     sure = True
     if question.kind == "supported" and value == "no":
         # Rows and fields are read less well than sentences: there only what is nowhere to be found is called so.
-        value = "unknown" if found.probability > (cuts.sure if found.table else cuts.unsure) else "no"
-        sure = found.probability <= cuts.sure and not found.table
+        value = "unknown" if found.probability > (thresholds.sure if found.table else thresholds.unsure) else "no"
+        sure = found.probability <= thresholds.sure and not found.table
     chance = _without_lean(found)
-    if question.kind == "supported" and value == "no" and found.derived:
+    if question.kind == "supported" and value == "no" and found.calculated:
         # the models miss what stands nowhere, and can't calculate
-        value, chance, sure = "unknown", max(chance, cuts.unsure), True
-    if value == "yes" and (found.foreign or found.denied):
+        value, chance, sure = "unknown", max(chance, thresholds.unsure), True
+    if value == "yes" and (found.unsupported or found.contradicted_by):
         # most often the number is wrong; over rows and fields it is as often one that was worked out from them
         value, chance, sure = ("unknown", min(chance, 0.5), True) if found.table else ("no", min(chance, 0.4), False)
     confidence = {"yes": chance, "no": 1.0 - chance, "unknown": max(chance, 1.0 - chance)}[value]
@@ -61,12 +86,12 @@ def _without_lean(found: Scored) -> float:
     return 1.0 / (1.0 + math.exp(-odds))
 
 
-def _similarity(found: Scored, cuts: Cuts) -> Verdict:
+def _similarity(found: Scored, thresholds: FittedThresholds) -> Verdict:
     """Yes from the threshold on, unless the two differ in a number or name: then they only sound alike."""
     cosine = -1.0 if found.cosine is None else found.cosine
     if not found.quote:
         return Verdict("no", cosine, 1.0, "there is nothing else to compare with")
-    repeats = cosine >= cuts.repeats and found.probability >= 0.5
+    repeats = cosine >= thresholds.repeats and found.probability >= 0.5
     chance = max(found.probability, 0.5) if repeats else min(found.probability, 0.5)
     reason = f"closest sentence ({cosine:.2f}): {_quoted(found.quote)}"
     return Verdict("yes" if repeats else "no", cosine, chance if repeats else 1.0 - chance, reason)
@@ -76,10 +101,10 @@ def _explained(question: Question, found: Scored) -> str:
     """The closest passage, and what is missing from all of them."""
     what = "closest true answer" if question.kind == "same_answer" else "closest passage"
     reason = f"{what}: {_quoted(found.quote)}"
-    if question.kind == "supported" and found.denied:
-        reason = f"a passage says otherwise: {_quoted(found.denied)}"
-    elif question.kind == "supported" and found.foreign:
-        reason += f"; nothing there accounts for {', '.join(found.foreign[:5])}"
+    if question.kind == "supported" and found.contradicted_by:
+        reason = f"a passage says otherwise: {_quoted(found.contradicted_by)}"
+    elif question.kind == "supported" and found.unsupported:
+        reason += f"; nothing there accounts for {', '.join(found.unsupported[:5])}"
     elif question.kind == "supported" and found.missing:
         reason += f"; not found there: {', '.join(found.missing[:5])}"
     return reason
@@ -91,3 +116,48 @@ def _quoted(text: str) -> str:
     if len(text) > _QUOTE:
         text = text[:_QUOTE].rsplit(" ", 1)[0] + " …"
     return f"“{text}”"
+
+
+SHOWN = 120
+"""Characters of a claim that are quoted."""
+_ORDER = {"no": 0, "unknown": 2, "yes": 3}
+"""The weakest first; a failure stands behind no, since it might have been any."""
+
+
+def questions_by_claim(question: Question) -> tuple[Question, ...]:
+    """One question a claim, for a part of a response that has several sentences; else the question itself."""
+    if question.kind != "supported" or not question.context or len(split_sentences(question.subject)) < 2:
+        return (question,)
+    claims = [c.text for c in split_claims(question.subject, question.query) if not c.remark]
+    return tuple(replace(question, subject=claim) for claim in claims) if len(claims) > 1 else (question,)
+
+
+def weakest_answer(asked: Sequence[Question], answers: Sequence[Answer]) -> Answer:
+    """The answer that decides: the weakest one, which says which claim it is about."""
+    question, found = min(zip(asked, answers, strict=True), key=lambda pair: _rank(pair[1]))
+    if len(asked) == 1 or not isinstance(found, Verdict):
+        return found
+    said = question.subject if len(question.subject) <= SHOWN else question.subject[: SHOWN - 1] + "…"
+    return replace(found, explanation=f"“{said}”: {found.explanation}")
+
+
+def _rank(answer: Answer) -> tuple[int, float]:
+    return (_ORDER[answer.value], answer.score or 0.0) if isinstance(answer, Verdict) else (1, 0.0)
+
+
+def verdict_on_refusals(question: Question) -> Verdict | None:
+    """The verdict on `same_answer` where refusals decide it; None elsewhere."""
+    if question.kind != "same_answer":
+        return None
+    own = declines(question.query, question.subject)
+    if own.value != "yes":
+        return None
+    if question.at is None:
+        return Verdict("no", 1.0 - _sure(own), _sure(own), "The response declines, so it gives no true answer.")
+    others = [declines(question.query, text) for text in question.evidence]
+    sure = min(_sure(own), max((_sure(other) for other in others if other.value == "yes"), default=0.0))
+    return Verdict("yes", sure, sure, "Both decline to answer.") if sure else None
+
+
+def _sure(told: Verdict) -> float:
+    return 1.0 if told.score is None else told.score

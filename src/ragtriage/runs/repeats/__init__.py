@@ -7,8 +7,7 @@ application made with that range. The same is told here in numbers: by the mean 
 cases, by verdict and kind of question, and as the smallest difference that can be told from chance.
 """
 
-from ragtriage.runs.repeats.counting import Repeats
-from ragtriage.runs.repeats.stored import repeats_of, trials_of
+from ragtriage.runs.repeats.counting import Repeats, repeats_of, trials_of
 from ragtriage.runs.repeats.summary import CaseRepeat, KindRepeat, MetricRepeat, RepeatSummary, UnitRepeat
 
 __all__ = [

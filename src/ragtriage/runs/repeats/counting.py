@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,17 +16,42 @@ from ragtriage.core.metric import Better, Metric
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Score, Undefined
 from ragtriage.diagnosis.thresholds import thresholds_with
-from ragtriage.runs.repeats.detectable import smallest_difference
-from ragtriage.runs.repeats.flips import Seen, StepFlips, named
-from ragtriage.runs.repeats.ranks import agreement
+from ragtriage.runs.config import EvaluationConfig
+from ragtriage.runs.repeats.flips import StepFlips, ThingsSeen, distinct
+from ragtriage.runs.repeats.statistics import Grid, rank_agreement, smallest_difference
 from ragtriage.runs.repeats.summary import CaseRepeat, KindRepeat, MetricRepeat, RepeatSummary, UnitRepeat
+from ragtriage.store import Store, StoredRun
+
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 WORST = 10
 """Cases that are listed for each metric."""
 
-Grid = np.ndarray[Any, np.dtype[np.float64]]
-"""Shape (n_cases, n_trials), or one row or column of it; nan where there is no score."""
-Flags = np.ndarray[Any, np.dtype[np.bool_]]
+
+def trials_of(store: Store, run: StoredRun) -> list[StoredRun]:
+    """The trials of a repeated evaluation by its first run, in their order; that run alone for all others.
+
+    Raises:
+        StoreError: the store can't be read.
+    """
+    later = {info.trial: info.number for info in reversed(store.runs()) if info.repeats == run.number}
+    return [run, *(store.run(later[trial]) for trial in sorted(later))]
+
+
+def repeats_of(trials: Iterable[StoredRun], config: EvaluationConfig) -> RepeatSummary | None:
+    """How far several runs of the same cases agree; None for a single one.
+
+    Raises:
+        StoreError: a run can't be read.
+    """
+    trials = list(trials)
+    if len(trials) < 2:
+        return None
+    repeats = Repeats(config.metrics, config.thresholds)
+    for number, trial in enumerate(trials):
+        for record in trial.records():
+            repeats.add(number, record)
+    return repeats.summary()
 
 
 @dataclass
@@ -36,7 +61,7 @@ class _Column:
     case: array[int] = field(default_factory=lambda: array("q"))
     trial: array[int] = field(default_factory=lambda: array("q"))
     value: array[float] = field(default_factory=lambda: array("d"))
-    verdicts: Seen = field(default_factory=Seen)
+    verdicts: ThingsSeen = field(default_factory=ThingsSeen)
     undefined: int = 0
     failed: int = 0
 
@@ -87,8 +112,8 @@ class Repeats:
                     column.case.append(case)
                     column.trial.append(place)
                     column.value.append(value)
-                    for name_of, part in zip(named([p.component for p in parts]), parts, strict=True):
-                        column.verdicts.count(case, name_of, part.cell)
+                    for key, part in zip(distinct([p.component for p in parts]), parts, strict=True):
+                        column.verdicts.count(case, key, part.cell)
                 case Undefined(failed=True):
                     column.failed += 1
                 case _:
@@ -138,7 +163,7 @@ class Repeats:
             float(np.mean(spreads[several])) if several.any() else None,
             float(np.mean(flipped[several])) if flipped is not None and several.any() else None,
             changed.total() / len(compared) if compared else None,
-            agreement(grid),
+            rank_agreement(grid),
             smallest,
             floor,
             int((~np.isnan(grid)).any(axis=1).sum()),
@@ -154,11 +179,11 @@ class Repeats:
         order = heapq.nsmallest(WORST, unlike, key=lambda i: (-round(float(spreads[i]), 9), -changed[i], ids[i]))
         return tuple(
             CaseRepeat(
-                ids[i],
-                float(np.nanmean(grid[i])),
-                float(spreads[i]),
-                bool(flipped is not None and flipped[i]),
-                changed[i],
+                case=ids[i],
+                mean=float(np.nanmean(grid[i])),
+                spread=float(spreads[i]),
+                flipped=bool(flipped is not None and flipped[i]),
+                verdict_flips=changed[i],
             )
             for i in order
         )

@@ -21,8 +21,8 @@ _MARK = 64
 
 
 @dataclass(slots=True)
-class Seen:
-    """What was found about things in each trial: of each only a number is held."""
+class ThingsSeen:
+    """In how many trials each verdict or component occurs, and what was found: one number each."""
 
     found: dict[int, int] = field(default_factory=dict)
     """Case and thing → in how many trials it occurs, and what was found."""
@@ -39,7 +39,7 @@ class Seen:
                 yield key >> _MARK, (found % _SEEN).bit_count() > 1
 
 
-def named(components: Sequence[Component]) -> Iterator[tuple[str, int | None, int]]:
+def distinct(components: Sequence[Component]) -> Iterator[tuple[str, int | None, int]]:
     """What tells components apart between trials: text and source, and the order of those that share both."""
     before: Counter[tuple[str, int | None]] = Counter()
     for component in components:
@@ -52,22 +52,22 @@ class StepFlips:
     """Counts the steps of records: verdicts by kind of question, components by unit."""
 
     def __init__(self) -> None:
-        self._kinds: dict[str, Seen] = {}
-        self._units: dict[str, Seen] = {}
+        self._kinds: dict[str, ThingsSeen] = {}
+        self._units: dict[str, ThingsSeen] = {}
 
     def add(self, case: int, record: Record) -> None:
         """Count one record of one trial."""
         for step, known in record.steps.items():
             if isinstance(known, Verdicts):
-                seen = self._kinds.setdefault(step.partition("(")[0], Seen())
-                for name, row in zip(named(known.components), known.cells, strict=True):
+                seen = self._kinds.setdefault(step.partition("(")[0], ThingsSeen())
+                for key, row in zip(distinct(known.components), known.cells, strict=True):
                     for column, cell in enumerate(row):
                         if cell is not None:
-                            seen.count(case, (step, name, column), cell)
+                            seen.count(case, (step, key, column), cell)
             elif isinstance(known, tuple):
-                seen = self._units.setdefault(step, Seen())
-                for name in named(known):
-                    seen.count(case, name)
+                seen = self._units.setdefault(step, ThingsSeen())
+                for key in distinct(known):
+                    seen.count(case, key)
 
     def kinds(self, trials: int) -> tuple[KindRepeat, ...]:
         """Every kind of question that was asked, in the order of the vocabulary."""

@@ -42,10 +42,10 @@ class MetricRepeat:
     """The share of component verdicts that aren't the same in all trials, in [0, 1], among those whose component is
     found in all trials; None if there is none."""
     ranks: float | None
-    """How far the trials rank the cases alike, in [-1, 1]: see `ragtriage.runs.repeats.ranks.agreement`."""
+    """How far the trials rank the cases alike, in [-1, 1]: see `ragtriage.runs.repeats.statistics.rank_agreement`."""
     smallest: float | None
     """The smallest difference between two versions of an application that these cases can show; see
-    `ragtriage.runs.repeats.detectable.smallest_difference`."""
+    `ragtriage.runs.repeats.statistics.smallest_difference`."""
     floor: float | None
     """The same for a change that moves all cases alike, so that nothing but the judge's noise hides it."""
     cases: int

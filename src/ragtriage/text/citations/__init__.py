@@ -1,5 +1,5 @@
 """What a response cites, found without a judge.
 
-Its marks (`marks`), its list of references (`references`), what the marks name (`names`), and the segments between them
-(`segments`).
+Its marks (`marks`), its list of references and what the marks name (`references`), its text without marks (`removal`),
+and the segments between marks (`segments`).
 """

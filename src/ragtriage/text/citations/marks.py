@@ -1,21 +1,118 @@
 """Citation marks in a text: where they stand and which names they hold.
 
 `[1]`, `[1, 3]`, `[1 and 3]`, `[1][2]`, `[2-4]`, `[1]-[3]`, `[^1]`, `[Source 1]`, `[1, p. 3]`, `[[1]](https://…)`,
-`【1】`, `【1†source】`, ids in brackets, or a pattern of the user's own.
+`【1】`, `【1†source】`, ids in brackets, or a pattern of the user's own. Code, links and checkboxes hold none.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.text.brackets import is_index, numbers_in
-from ragtriage.text.citations.hidden import LINK, code_spans, covered, hidden_spans
-from ragtriage.text.citations.ids import Ids
+from ragtriage.text.blocks import blocks
+from ragtriage.text.inline_markup import INLINE_CODE, is_index, numbers_in
+from ragtriage.text.lexicon import lexicon
+
+_CITATIONS = lexicon("citations")
+
+_SEPARATORS = tuple(re.compile(p) for p in (r"\s*;\s*\^?", r"\s*[,;&]\s*\^?", r"\s*(?:[,;&]|,?\s\band\b)\s*\^?"))
+_PAGE = re.compile(r"\s*(?:,\s*(?:pp?\.|pages?|sec(?:tion|\.)|§)|#page=)\s*\d+(?:\s*[-–]\s*\d+)?$", re.IGNORECASE)
+_DIGITS = re.compile(r"\d+")
+_EXTENSION = re.compile(r"[^\s/][^/\n]{0,100}\.[A-Za-z][A-Za-z0-9]{0,4}")
+
+
+class Ids:
+    """The ids of a case's sources, and what else looks like one of them."""
+
+    def __init__(self, ids: Sequence[str | None]) -> None:
+        self.count = len(ids)
+        """Of the sources, with and without an id."""
+        self._known = frozenset(filter(None, ids))
+        self._alike = frozenset(name.casefold() for name in self._known)
+        self._shapes = frozenset(_shape(n) for n in self._known if _DIGITS.search(n) and not n.isdigit())
+        self._files = frozenset(_ending(name) for name in self._known if _EXTENSION.fullmatch(name))
+        self._spaced = any(" " in name for name in self._known)
+
+    def holds_any(self, names: Iterable[str]) -> bool:
+        """Whether one of these names is an id."""
+        return any(name in self._known for name in names)
+
+    def named(self, said: str) -> tuple[str, ...]:
+        """The names that a bracket holds: ids, what looks like one, or numbers; none if it is no mark."""
+        for text in dict.fromkeys(
+            (said, _CITATIONS["id_prefix"].sub("", said, count=1) if _CITATIONS["id_prefix"].match(said) else said)
+        ):
+            for name in (text, _PAGE.sub("", text)):
+                if name in self._known:
+                    return (name,)
+            if numbers := numbers_in(text):
+                return numbers
+            for separator in _SEPARATORS:
+                parts = tuple(part for part in separator.split(text) if part)
+                if parts and all(map(self._looks_like_one, parts)):
+                    return tuple(dict.fromkeys(parts))
+        return ()
+
+    def parts(self, said: str) -> tuple[str, ...]:
+        """The names that a mark of a user's own pattern holds, whatever they look like."""
+        return tuple(filter(None, _SEPARATORS[1].split(said))) or (said,)
+
+    def _looks_like_one(self, part: str) -> bool:
+        if part in self._known or part.casefold() in self._alike or _shape(part) in self._shapes:
+            return True
+        file = _EXTENSION.fullmatch(part) is not None and (self._spaced or " " not in part)
+        return file and _ending(part) in self._files
+
+
+def _shape(name: str) -> str:
+    """What an id with numbers in it looks like, so that one that no source has is seen as such."""
+    return _DIGITS.sub("#", name).casefold()
+
+
+def _ending(name: str) -> str:
+    return name.rpartition(".")[2].casefold()
+
+
+Span = tuple[int, int]
+
+LINK = re.compile(
+    r"!?\[(?:[^\[\]\n]|\\?\[[^\[\]\n]{0,200}\]){0,300}\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"\n]*\")?\)"
+)
+_NUMBER_LINK = re.compile(r"\[\[[^\[\]\n]*\]\]\(")
+_TASK = re.compile(r"^[ \t>]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(\[[ xX]\])(?=[ \t])", re.MULTILINE)
+
+
+def code_blocks(text: str) -> Iterator[Span]:
+    """Code in fences, or indented by four spaces."""
+    if "```" in text or "~~~" in text or "\n    " in text or "\n\t" in text:
+        yield from ((b.start, b.end) for b in blocks(text) if b.shape == "code")
+
+
+def code_spans(text: str) -> list[Span]:
+    """All code, in blocks and in lines."""
+    return [*code_blocks(text), *(m.span() for m in INLINE_CODE.finditer(text))]
+
+
+def hidden_spans(text: str, *, own: bool = False) -> list[Span]:
+    """Where no mark stands. A pattern of the user's own (`own`) says what a mark is, and may mean links or inline code.
+
+    A link that is nothing but a number in brackets, `[[2]](https://…)`, is a mark and not hidden.
+    """
+    found = [*code_blocks(text), *(m.span(1) for m in _TASK.finditer(text))]
+    if not own:
+        found += [m.span() for m in INLINE_CODE.finditer(text)]
+        found += [m.span() for m in LINK.finditer(text) if _NUMBER_LINK.match(m[0]) is None]
+    return found
+
+
+def covered(start: int, end: int, spans: Collection[Span]) -> bool:
+    """Whether `[start, end)` lies in one of these, or across its border."""
+    return any(a < end and start < b for a, b in spans)
+
 
 FAR = 2
 """How many times as large as the number of sources a number is that hardly means one of them."""
@@ -23,10 +120,6 @@ FAR = 2
 _SQUARE = re.compile(r"\\?\[(\^?)([^\[\]\n]{1,200}?)\\?\]")
 _LENTICULAR = re.compile(r"【([^【】\n]{1,200})】")
 _TO = re.compile(r"\s?[-–—]\s?")
-_SAID_BEFORE = re.compile(
-    r"\b(?:between|from|in|of|range|ranges|interval|within|to|is|are|was|were|at|by|for|vector|list|array|values?)\s*\(?$",
-    re.IGNORECASE,
-)
 _SAID_BEHIND = re.compile(r"\s+[a-z]")
 _ADDRESS = re.compile(r"\]?\(")
 _UNREAD = re.compile(
@@ -34,12 +127,6 @@ _UNREAD = re.compile(
     r"(?:(?<=[^\W\d_]{3})|(?<=[.,;:!?”\"»)]))(?:[⁰¹²³⁴-⁹]+|<sup>[^<\n]*\d[^<\n]*</sup>)"
 )
 """Raised numbers behind a unit or a digit are exponents."""
-_ROUND = re.compile(
-    r"(?<=\S)[ \t]?\((?:(?:sources?|references?|refs?\.?|documents?|docs?|quellen?)[ \t]*[:#]?[ \t]*\d[\d ,;&–-]*|"
-    r"\d{1,2}(?:[ ]?[,;–-][ ]?\d{1,2})*)\)(?=[.,;:!?。]|[ \t]*(?:\r?\n|\Z|\())",
-    re.IGNORECASE,
-)
-"""Numbers in round brackets, which rarely cite: behind what is said, and where no other mark stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +194,7 @@ def unread(text: str, marks: Sequence[Mark]) -> tuple[str, ...]:
         left.append(text[at : max(at, start)])
         at = max(at, end)
     rest = "\n".join([*left, text[at:]])
-    found = [*_UNREAD.finditer(rest), *([] if marks else _ROUND.finditer(rest))]
+    found = [*_UNREAD.finditer(rest), *([] if marks else _CITATIONS["round_numbers"].finditer(rest))]
     return tuple(m[0].strip() for m in sorted(found, key=lambda m: m.start()))
 
 
@@ -127,7 +214,7 @@ def _far(text: str, found: re.Match[str], names: Sequence[str], ids: Ids) -> boo
         return False
     if min(numbers) <= ids.count or max(numbers) < FAR * ids.count:
         return False
-    before = _SAID_BEFORE.search(text[max(0, found.start() - 20) : found.start()])
+    before = _CITATIONS["said_before"].search(text[max(0, found.start() - 20) : found.start()])
     return before is not None or (len(numbers) > 1 and _SAID_BEHIND.match(text, found.end()) is not None)
 
 

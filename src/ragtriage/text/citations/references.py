@@ -1,31 +1,23 @@
-"""The list of references at the end of a response, and footnotes: no part of the answer, they say what marks mean."""
+"""The list of references at the end of a response, and footnotes: they explain marks and are no part of the answer."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from ragtriage.text import split_claims
-from ragtriage.text.citations.hidden import Span
-from ragtriage.text.citations.marks import Mark
-from ragtriage.text.subjects import AUXILIARY
+from ragtriage.text.citations.marks import Mark, Span
+from ragtriage.text.lexicon import lexicon
+from ragtriage.text.pronouns import AUXILIARY_WORD
+
+_CITATIONS = lexicon("citations")
 
 CLOSING = 6
 """How many lines at the end are looked at for a greeting behind the list of references."""
 
 _DEFINITION = re.compile(r"^[ \t]{0,3}\[\^?([^\[\]\n]{1,60})\]:[ \t]*(.*(?:\n(?:[ \t]{2,}|\t)\S.*)*)$", re.MULTILINE)
-_NAMES = (
-    r"(?:sources?|references?|citations?|footnotes?|bibliography|works cited|sources? (?:used|cited|consulted)|"
-    r"quellen?(?:angaben?|verzeichnis|nachweise?)?|literatur(?:verzeichnis)?|références|bibliographie|fuentes|"
-    r"referencias|fonti|fontes|bronnen|参考(?:资料|文献|来源)?|參考(?:資料|文獻)|(?:资料)?来源|來源|出处|出典|출처|источники)"
-)
-_SIGNS = r"[\W_]{0,12}"
-"""Before a title: emphasis, quotes, list markers, a sign like 📚."""
-_TITLE = re.compile(rf"{_SIGNS}{_NAMES}[ \t*_]*[:：]?[ \t*_]*\r?$", re.IGNORECASE)
-_IN_LINE = re.compile(rf"(?!\[){_SIGNS}{_NAMES}[ \t*_]*[:：][ \t*_]*", re.IGNORECASE)
-_VERB = re.compile(rf"\b{AUXILIARY}\b", re.IGNORECASE)
 _STOPS = re.compile(r"[.!?。][ \t*_]*\r?$|[.!?][ \t]+(?=[A-Z])")
 _LONG = 120
 """Characters that the name of a source rarely has."""
@@ -51,10 +43,6 @@ def find_references(text: str, marks: Sequence[Mark]) -> References:
     stand but remarks ("let me know if you need more"), or behind a title and marked lines what cites nothing. Footnotes
     that are all that a response says are none. A line that ends with a mark says something and cites it, unless it is
     no sentence and stands under a title.
-
-    Args:
-        text: a response.
-        marks: all its marks, also those that stand in references.
     """
     found = References()
     for m in _DEFINITION.finditer(text):
@@ -93,7 +81,7 @@ def _titled(text: str, lines: Sequence[Span], marks: Sequence[Mark]) -> int | No
     at = len(lines)
     while at and _first(text, lines[at - 1], marks) is not None and _is_entry(text, lines[at - 1], marks):
         at -= 1
-    if 0 < at < len(lines) and _TITLE.match(text[slice(*lines[at - 1])]):
+    if 0 < at < len(lines) and _CITATIONS["title"].match(text[slice(*lines[at - 1])]):
         return at - 1
     return len(lines) - 1 if len(lines) > 1 and _is_line(text, lines[-1], marks) else None
 
@@ -104,7 +92,7 @@ def _listed(text: str, lines: Sequence[Span], marks: Sequence[Mark]) -> int | No
         at = len(lines)
         while at and is_one(text, lines[at - 1], marks):
             at -= 1
-        if at and at < len(lines) and _TITLE.match(text[slice(*lines[at - 1])]):
+        if at and at < len(lines) and _CITATIONS["title"].match(text[slice(*lines[at - 1])]):
             return at - 1
     if lines and _is_line(text, lines[-1], marks, alone=len(lines) == 1):
         return len(lines) - 1
@@ -146,7 +134,7 @@ def _is_line(text: str, line: Span, marks: Sequence[Mark], *, alone: bool = Fals
 
     Where it is all that there is (`alone`) it may be an answer, unless nothing but marks stand behind the title.
     """
-    title = _IN_LINE.match(text, *line)
+    title = _CITATIONS["title_in_line"].match(text, *line)
     own = _of(line, marks)
     if title is None or not own or own[0].start < title.end():
         return False
@@ -161,7 +149,7 @@ def _is_line(text: str, line: Span, marks: Sequence[Mark], *, alone: bool = Fals
 
 def _is_short(said: str) -> bool:
     """Whether it may be the name of a source and is no sentence."""
-    return len(said) <= _LONG and _VERB.search(said) is None and _STOPS.search(said) is None
+    return len(said) <= _LONG and AUXILIARY_WORD.search(said) is None and _STOPS.search(said) is None
 
 
 def _first(text: str, line: Span, marks: Sequence[Mark]) -> str | None:
@@ -178,7 +166,7 @@ def _of(line: Span, marks: Sequence[Mark]) -> list[Mark]:
 def _explain(text: str, start: int, end: int, marks: Sequence[Mark], found: References) -> None:
     """Note what a line of the list says about its labels."""
     own = _of((start, end), marks)
-    title = _IN_LINE.match(text, start, end)
+    title = _CITATIONS["title_in_line"].match(text, start, end)
     if title and own:
         led = own[0].start == title.end()
         borders = [title.end(), *(mark.start if led else mark.end for mark in own[led:]), end]
@@ -199,3 +187,50 @@ def _explain(text: str, start: int, end: int, marks: Sequence[Mark], found: Refe
 
 def _within(line: Span, spans: Sequence[Span]) -> bool:
     return any(start <= line[0] and line[1] <= end for start, end in spans)
+
+
+def sources_named(
+    marks: Sequence[Mark], ids: Sequence[str | None], meanings: Mapping[str, str]
+) -> dict[str, tuple[int, ...]]:
+    """Every name of the marks → the sources that it names, by position from 0; () where it names none.
+
+    Names are ids, if every name of the response is one; else numbers are positions, counted from 1. A response in which
+    no number is a position, but some are ids, is read by ids all the same: one wrong id must not make all others wrong.
+    An id in other letters, `[Doc-1]`, names the one source whose id differs in nothing else.
+    A label whose footnote names one source by its id stands for that one.
+
+    Args:
+        marks: all marks of a response.
+        ids: of the case's sources, in their order.
+        meanings: label → what its footnote, or its line in the list of references, says.
+    """
+    by_id: dict[str, tuple[int, ...]] = {}
+    for at, name in enumerate(ids):
+        if name:
+            by_id[name] = (*by_id.get(name, ()), at)
+    names = list(dict.fromkeys(name for mark in marks for name in mark.names))
+    alike = {name: [known for known in by_id if known.casefold() == name.casefold()] for name in names}
+    by_id |= {name: by_id[known[0]] for name, known in alike.items() if name not in by_id and len(known) == 1}
+    explained = {name: named for name in names if (named := _explained(meanings.get(name, ""), by_id))}
+    left = [name for name in names if name not in explained]
+    positions = {name: _position(name, len(ids)) for name in left}
+    known = [name for name in left if name in by_id]
+    if len(known) == len(left) or (known and not any(positions.values())):
+        return explained | {name: by_id.get(name, ()) for name in left}
+    return explained | {name: positions[name] if name.isdigit() else by_id.get(name, ()) for name in left}
+
+
+def _position(name: str, count: int) -> tuple[int, ...]:
+    return (int(name) - 1,) if re.fullmatch(r"[0-9]{1,6}", name) and 1 <= int(name) <= count else ()
+
+
+def _explained(meaning: str, by_id: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """The one source that a footnote names by its id; a number alone says too little."""
+    if not meaning:
+        return ()
+    named = [
+        at
+        for name, at in by_id.items()
+        if len(name) > 1 and not name.isdigit() and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", meaning)
+    ]
+    return named[0] if len(named) == 1 else ()

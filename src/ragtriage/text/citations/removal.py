@@ -1,4 +1,4 @@
-"""What leaves a text with its citation marks, so that a judge is asked about what is said and nothing else.
+"""A text without its citation marks, so that a judge is asked about what is said and nothing else.
 
 The commas between marks, a "see" or "cf." before them and the parentheses around them go too. A mark that stands for
 words stays as words: "According to [1], the ferry leaves" becomes "According to source 1, the ferry leaves".
@@ -7,86 +7,26 @@ words stays as words: "According to [1], the ferry leaves" becomes "According to
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ragtriage.text.blocks import Block, blocks
 from ragtriage.text.citations.marks import Mark
+from ragtriage.text.lexicon import lexicon
+
+_CITATIONS = lexicon("citations")
 
 _BETWEEN = re.compile(r"(?:[ \t]*[,;&/+][ \t]*(?:and[ \t]+|&[ \t]*)?|[ \t]+(?:and|&)[ \t]+|[ \t]*[-–][ \t]*|[ \t]*)")
-_SOURCE = (
-    r"(?:(?:the[ \t]+)?(?:sources?|references?|citations?|documents?|docs?|refs?\.?|passages?|quellen?|dokumente?n?))"
-)
-_SEE = (
-    r"(?:(?:see(?:[ \t]+also)?|cf\.?|compare|from|in|e\.g\.,?|siehe(?:[ \t]+auch)?|vgl\.?|"
-    rf"{_SOURCE})[ \t]*:?[ \t]*)"
-)
-_OPENED = re.compile(rf"[ \t]*[(\[][ \t]*{_SEE}{{0,3}}\Z", re.IGNORECASE)
-_POINTED = re.compile(
-    rf"[ \t]*,?[ \t]*\b(?:(?:see(?:[ \t]+also)?|cf\.?|siehe(?:[ \t]+auch)?|vgl\.?)[ \t]*:?(?:[ \t]*{_SOURCE})?|"
-    rf"{_SOURCE}[ \t]*:)[ \t]*\Z",
-    re.IGNORECASE,
-)
 _CLOSED = re.compile(r"[ \t]*[)\]]")
 _OVER = re.compile(r"[ \t]*(?:[.!?;:,)*_]|\r?\n|$)")
 _ENDED = re.compile(r"(?:^|[.!?…\n])[ \t]*\Z")
 _STOP = re.compile(r"[ \t]*\.(?=\s|$)")
-_SAYS = re.compile(
-    r"[ \t]+(?:(?:also|only|clearly|explicitly|both|all|further|even|auch|zudem) )?(?:says?|said|states?|stated|notes?|"
-    r"noted|shows?|showed|reports?|reported|explains?|explained|gives?|gave|lists?|listed|names?|named|mentions?|"
-    r"mentioned|confirms?|confirmed|adds?|added|suggests?|suggested|indicates?|indicated|describes?|described|does|do|"
-    r"did|doesn['’]t|don['’]t|didn['’]t|is|are|was|were|has|have|had|agrees?|disagrees?|contradicts?|covers?|covered|puts?|"
-    r"claims?|claimed|tells?|told|makes?|made|points?|recommends?|recommended|warns?|warned|defines?|defined|argues?|"
-    r"argued|finds?|found|observes?|observed|concludes?|concluded|proposes?|proposed|introduces?|introduced|presents?|"
-    r"presented|provides?|provided|offers?|offered|discusses|discussed|focuses|focused|contains?|includes?|requires?|"
-    r"estimates?|estimated|uses?|used|refers?|writes?|wrote|can|cannot|may|will|would|sets?|specifies|supports?|"
-    r"(?:be)?sagt|besagen|sagen|nennt|nennen|zeigt|zeigen|erwähnt|erwähnen|berichtet|berichten|schreibt|schreiben|"
-    r"erklärt|erklären|beschreibt|beschreiben|enthält|enthalten|bestätigt|bestätigen|widerspricht|gibt|geben|ist|sind|"
-    r"hat|haben|weist|listet|empfiehlt|meint)\b"
-)
-"""Behind a mark that does something, and so stands for its source."""
-_JOINS = re.compile(
-    r"\b(?:as|than|both|while|whereas|and|or|but|that|if|because|since|although|though|where|only|dass|während|wie|"
-    r"aber|und|oder)[ \t]+\Z",
-    re.IGNORECASE,
-)
-_OF = re.compile(
-    r"\b(?:according to|based on|as per|per|unlike|in line with|consistent with|contrary to|compared (?:to|with)|"
-    r"referr?(?:ing|s)? to|(?:stated|described|shown|found|listed|given|stands?|reported|confirmed|"
-    r"mentioned|explained|noted|said|taken|comes|written|set out|defined|quoted|cited|table|section|page|chapter|"
-    r"(?:table|section|page|chapter) \d{1,3}) (?:in|from|by|of)|laut|gemäß|selon|d['’]après|según|secondo|volgens)"
-    r"[ \t]+\Z",
-    re.IGNORECASE,
-)
-_BEGIN = r"(?:\A|[.!?…][\"”’)]?[ \t]+|\n)[ \t>]*(?:(?:[-*+•]|\d{1,3}[.)])[ \t]+)?"
-_IN = re.compile(
-    rf"{_BEGIN}(?:As |Also )?(?:in|from|by|like|on|with|under|following|nach|aus|bei|von|dans|en|selon)[ \t]+\Z",
-    re.IGNORECASE,
-)
-"""A sentence that begins so has what follows for its object."""
-_FROM = re.compile(r"\b(?:from|nach|aus)[ \t]+\Z", re.IGNORECASE)
-_POINTS = re.compile(r"\b(?:see(?: also)?|cf\.?|compare)[ \t]+\Z", re.IGNORECASE)
-_MORE = r"(?:(?:more|further|additional|full|complete) )*(?:details?|information|info|context|reading)\b[^.!?\n]{0,60}"
-_POINTER = re.compile(
-    rf"{_BEGIN}(?:for {_MORE}[ ,](?:see(?: also)?|refer to|consult|check|read)|{_MORE} (?:in|at|under)|"
-    rf"(?:please )?(?:consult|check|read))[ \t]+(?:{_SOURCE}[ \t]+)?\Z",
-    re.IGNORECASE,
-)
-"""A sentence that is nothing but words before a mark; `remark_rules` has it for no claim."""
+_BEGIN = _CITATIONS.regex("begin")
 _WORD = re.compile(r"[ \t]+(?!(?:and|or|und|oder)\b)\w")
 _COMMA = re.compile(r"[ \t]*,")
 _BEGINS = re.compile(rf"{_BEGIN}\Z")
-_NOUN = re.compile(
-    rf"(?:(?:{_BEGIN}|\b(?:to|in|from|by|per|on|of|see|with|unlike|than|and|or|laut|nach|gemäß|aus|bei|von) )"
-    r"(?:the |der )?(?:source|document|doc|reference|passage|quelle|dokument)(?:s|n|en)?)[ \t]+\Z",
-    re.IGNORECASE,
-)
-_NAMED = re.compile(r"\b(?:[Ss]ource|[Dd]ocument|[Dd]oc|[Rr]eference|[Pp]assage|Quelle|Dokument)(?:s|n|en)?[ \t]+\Z")
-_TITLED = re.compile(r"\b(?:Source|Document|Doc|Reference|Passage)s?[ \t]+\Z")
-_GERMAN = re.compile(r"\b(?:laut|gemäß|nach|aus|bei|von|dass|während|wie|aber|und|oder)[ \t]+\Z", re.IGNORECASE)
-_SAGT = re.compile(
-    r"[ \t]+(?:(?:auch|zudem) )?(?:(?:be)?sag|nenn|zeig|erwähn|bericht|schreib|erklär|beschreib|enth[äa]lt|bestätig|"
-    r"widersprich|g[ie]b|ist\b|sind\b|hat\b|haben\b|weist|listet|empfiehlt|meint)"
-)
 _COLON = re.compile(r"[ \t]*:(?=[ \t])")
 
 
@@ -103,13 +43,8 @@ class Removal:
     instead: str = ""
 
 
-def cuts_of(text: str, marks: Sequence[Mark]) -> list[Removal]:
-    """What is to be cut for these marks, in order and apart.
-
-    Args:
-        text: a response.
-        marks: in its order.
-    """
+def removals(text: str, marks: Sequence[Mark]) -> list[Removal]:
+    """What is to be cut for these marks, in order and apart."""
     found: list[Removal] = []
     for run in _runs(text, marks):
         least = found[-1].end if found else 0
@@ -135,13 +70,13 @@ def _as_words(text: str, run: Sequence[Mark], least: int) -> list[Removal]:
     if first.start and not (text[first.start - 1].isspace() or text[first.start - 1] == "("):
         return []
     before, behind = text[max(least, first.start - BEFORE) : first.start], text[last.end : last.end + 40]
-    says = _SAYS.match(behind) is not None
+    says = _CITATIONS["says"].match(behind) is not None
     if _is_numbered(before, behind, says=says):
         return [Removal(mark.start, mark.end, " and ".join(mark.names)) for mark in run]
     subject = says and _BEGINS.search(before) is not None
     if not subject and not _is_object(before, behind, says=says):
         return []
-    german = _GERMAN.search(before) or _SAGT.match(behind)
+    german = _CITATIONS["german"].search(before) or _CITATIONS["sagt"].match(behind)
     noun = "Quelle" if german else "source"
     return [
         Removal(mark.start, mark.end, f"{noun.title() if subject and not at else noun} {' and '.join(mark.names)}")
@@ -151,31 +86,36 @@ def _as_words(text: str, run: Sequence[Mark], least: int) -> list[Removal]:
 
 def _is_numbered(before: str, behind: str, *, says: bool) -> bool:
     """Whether marks are the numbers of sources that the sentence speaks of: "Document [1] states", "in source [2]"."""
-    if _POINTED.search(before) and _OVER.match(behind) and not _POINTER.search(before):
+    if _CITATIONS["pointed"].search(before) and _OVER.match(behind) and not _CITATIONS["pointer"].search(before):
         return False
-    if (_NOUN.search(before) or _TITLED.search(before)) and not _OPENED.search(before):
+    if (_CITATIONS["noun"].search(before) or _CITATIONS["titled"].search(before)) and not _CITATIONS["opened"].search(
+        before
+    ):
         return True
-    return says and _NAMED.search(before) is not None
+    return says and _CITATIONS["named"].search(before) is not None
 
 
 def _is_object(before: str, behind: str, *, says: bool) -> bool:
     """Whether words before marks would have no object without them."""
-    if _OF.search(before) or _IN.search(before) or _POINTER.search(before):
+    if _CITATIONS["of"].search(before) or _CITATIONS["in"].search(before) or _CITATIONS["pointer"].search(before):
         return True
-    if says and _JOINS.search(before):
+    if says and _CITATIONS["joins"].search(before):
         return True
     follows = _WORD.match(behind) is not None
-    return bool((_FROM.search(before) and (follows or _COMMA.match(behind))) or (_POINTS.search(before) and follows))
+    return bool(
+        (_CITATIONS["from"].search(before) and (follows or _COMMA.match(behind)))
+        or (_CITATIONS["points"].search(before) and follows)
+    )
 
 
 def _grown(text: str, start: int, end: int, least: int) -> Removal:
     """The stretch with what makes no sense without it."""
-    opened = _OPENED.search(text, max(least, start - 40), start)
+    opened = _CITATIONS["opened"].search(text, max(least, start - 40), start)
     closed = _CLOSED.match(text, end)
     if opened and closed:
         start, end = opened.start(), closed.end()
     else:
-        pointed = _POINTED.search(text, max(least, start - 40), start)
+        pointed = _CITATIONS["pointed"].search(text, max(least, start - 40), start)
         if pointed and _OVER.match(text, end):
             start = pointed.start()
             if _ENDED.search(text, max(0, start - 3), start):
@@ -185,3 +125,103 @@ def _grown(text: str, start: int, end: int, least: int) -> Removal:
         if colon and not any(c.isalnum() for c in text[text.rfind("\n", 0, start) + 1 : start]):
             end = colon.end()
     return Removal(start, end)
+
+
+class TextWithoutMarks:
+    """A text without some of its stretches and the blanks before them.
+
+    Args:
+        text: the original.
+        cuts: what is left out, in any order; a cut that begins inside an earlier one begins behind it.
+        breaks: places of the original where a paragraph ends.
+    """
+
+    def __init__(self, text: str, cuts: Iterable[Removal], breaks: Iterable[int] = ()) -> None:
+        self.original = text
+        self._starts: list[int] = []
+        """Where each piece begins in the text without marks."""
+        self._origins: list[tuple[int, int]] = []
+        """Where it lies in the original."""
+        self._cuts: list[tuple[int, int]] = []
+        """(Where a stretch begins in the original, where it would be in the text without marks)."""
+        self._pieces: list[str] = []
+        self._length = 0
+        at = 0
+        for cut in sorted(
+            [*cuts, *(Removal(place, place, "\n\n") for place in breaks)], key=lambda c: (c.start, c.end)
+        ):
+            kept = text[at : cut.start]
+            self._add(kept if cut.instead else kept.rstrip(" \t"), at, max(at, cut.start))
+            self._cuts.append((cut.start, self._length))
+            self._add(cut.instead, cut.start, cut.end)
+            at = max(at, cut.end)
+        self._add(text[at:], at, len(text))
+        self.text = "".join(self._pieces)
+
+    def _add(self, piece: str, start: int, end: int) -> None:
+        if piece:
+            self._starts.append(self._length)
+            self._origins.append((start, end))
+            self._pieces.append(piece)
+            self._length += len(piece)
+
+    def place(self, at: int) -> int:
+        """Where a stretch that was left out, and begins at or before `at`, would stand in the text without marks."""
+        return self._cuts[bisect_right(self._cuts, (at + 1,)) - 1][1]
+
+    def origin(self, at: int) -> int:
+        """Where a character of the text without marks stands in the original."""
+        piece = bisect_right(self._starts, at) - 1
+        start, end = self._origins[piece]
+        return min(start + at - self._starts[piece], max(start, end - 1))
+
+
+_BEHIND = re.compile(r"[.,;:!?…)\"”’»*_]*[ \t]*\r?(?=\n)")
+_LETTER = re.compile(r"([.!?])(?=[ \t]+[A-Z])")
+_ALONE = re.compile(r"(?:^|[\s(°])[A-Za-z]$")
+_MARK_LEAD = re.compile(r"\n[ \t>]*(?:[-*+•][ \t]+)?$")
+_NEXT = re.compile(r"\r?\n[ \t>]*([^\s])")
+_REST = re.compile(r"[ \t:]*[^\s\[]")
+
+
+def line_breaks(stripped: TextWithoutMarks, marks: Sequence[Mark]) -> list[int]:
+    """The line ends of the original behind a mark, before one that begins a line, and before lines led by a sign.
+
+    A sign is one like ✅. Also the stops behind a letter alone and its mark, which else would pass for an initial:
+    "vitamin C[1]. Plan B[2]."
+    A line behind a mark that goes on in lower case goes on with the sentence, if the paragraph didn't begin so.
+    """
+    text = stripped.original
+    found = {
+        m.end(1) for mark in marks if (m := _LETTER.match(text, mark.end)) and _ALONE.search(text[: mark.start][-3:])
+    }
+    if "\n" not in text:
+        return sorted(found)
+    running = [(b, stripped.origin(b.start)) for b in blocks(stripped.text) if b.shape in {"paragraph", "item"}]
+    starts = [block.start for block, _ in running]
+    for mark in marks:
+        place = stripped.place(mark.start)
+        at = max(0, bisect_right(starts, place + 1) - 1)
+        if not running or not running[at][0].start - 1 <= place <= running[at][0].end + 1:
+            continue
+        behind = _BEHIND.match(text, mark.end)
+        if behind and not _goes_on(text, behind.end(), text[running[at][1]]):
+            found.add(behind.end())
+        lead = _MARK_LEAD.search(text, max(0, mark.start - 20), mark.start)
+        if lead and _REST.match(text, mark.end):
+            found.add(lead.start())
+    for block, _ in running:
+        found.update(_led_by_signs(stripped, block))
+    return sorted(at - 1 if at and text[at - 1] == "\r" else at for at in found)
+
+
+def _goes_on(text: str, at: int, first: str) -> bool:
+    """Whether the line behind the line end at `at` goes on with the sentence before it."""
+    following = _NEXT.match(text, at)
+    return following is not None and following[1].islower() and not first.islower()
+
+
+def _led_by_signs(stripped: TextWithoutMarks, block: Block) -> list[int]:
+    """The line ends before lines of a block that begin with a sign."""
+    lines = _NEXT.finditer(stripped.text, block.start, block.end)
+    return [stripped.origin(m.start()) for m in lines if unicodedata.category(m[1]) == "So"]

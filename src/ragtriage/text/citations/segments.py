@@ -1,7 +1,7 @@
-"""A response cut where its citation marks stand ("Automating Groundedness Evaluation in RAG Applications", 2025).
+"""Splits a response at its citation marks ("Automating Groundedness Evaluation in RAG Applications", 2025).
 
-A segment ends behind a sentence with marks, or at the end of its paragraph. Headings, tables' headers and the list of
-references are none; list items and table rows are paragraphs of their own. Rules do all of it, no judge.
+A segment ends after a sentence with marks, or at the end of its paragraph. Headings, table headers and the list of
+references belong to no segment; list items and table rows are paragraphs of their own. All of it is done by rules.
 """
 
 from __future__ import annotations
@@ -18,18 +18,13 @@ from ragtriage.core.case import Case
 from ragtriage.core.verdicts import Citation, Component, Components
 from ragtriage.text import split_claims
 from ragtriage.text.blocks import Block, blocks
-from ragtriage.text.citations.hidden import Span
-from ragtriage.text.citations.lines import line_breaks
-from ragtriage.text.citations.marks import Mark, find_marks, unread
-from ragtriage.text.citations.references import find_references
-from ragtriage.text.citations.removal import Removal, cuts_of
-from ragtriage.text.citations.resolution import sources_named
-from ragtriage.text.citations.unmarked import Bare
+from ragtriage.text.citations.marks import Mark, Span, find_marks, unread
+from ragtriage.text.citations.references import find_references, sources_named
+from ragtriage.text.citations.removal import Removal, TextWithoutMarks, line_breaks, removals
+from ragtriage.text.pronouns import AUXILIARY_WORD
 from ragtriage.text.sentences import sentences_of
-from ragtriage.text.subjects import AUXILIARY
 
 _THERE = re.compile(r"\bthere (?:is|are|was|were)\b", re.IGNORECASE)
-_VERB = re.compile(rf"\b{AUXILIARY}\b", re.IGNORECASE)
 _STOPS = frozenset(".!?…。！？")
 _LONGEST_TITLE = 8
 """Blanks that the title of a nested list may hold."""
@@ -89,19 +84,19 @@ def _cut(text: str, ids: tuple[str | None, ...], own: str | None) -> _Cut:
     named = sources_named(inside, ids, references.meanings)
     # a footnote that explains something, and names no source, is no citation
     cited = [m for m in inside if named[m.names[0]] or m.names[0].isdigit() or m.names[0] not in references.meanings]
-    cuts = [*cuts_of(text, inside), *(Removal(start, end) for start, end in references.spans)]
-    bare = Bare(text, cuts)
-    if breaks := line_breaks(bare, inside):
-        bare = Bare(text, cuts, breaks)
-    drafts = _drafts(bare, cited)
+    cuts = [*removals(text, inside), *(Removal(start, end) for start, end in references.spans)]
+    stripped = TextWithoutMarks(text, cuts)
+    if breaks := line_breaks(stripped, inside):
+        stripped = TextWithoutMarks(text, cuts, breaks)
+    drafts = _drafts(stripped, cited)
     left = unread(text, marks)
     if not any(draft.marks or draft.inherited for draft in drafts):
         listed = bool(cited) or (len(inside) < len(marks) and any(_listed(m, ids) for m in marks))
         return _Cut(None, "whole" if listed else "unread" if left else "nothing", left)
-    claims = sorted((c.span[0], c.text) for c in split_claims(bare.text, marked=False) if c.span and not c.remark)
+    claims = sorted((c.span[0], c.text) for c in split_claims(stripped.text, marked=False) if c.span and not c.remark)
     components: list[Component] = []
     for draft in drafts:
-        components.append(_component(draft, bare, claims, named, components[-1] if components else None))
+        components.append(_component(draft, stripped, claims, named, components[-1] if components else None))
     return _Cut(tuple(components), "", left)
 
 
@@ -116,7 +111,7 @@ class _Draft:
 
     block: Block
     sentences: list[Span]
-    """In the bare text."""
+    """In the text without marks."""
     marks: list[Mark]
     inherited: Sequence[Mark] = ()
     """Those of the words before its list, if it has none of its own."""
@@ -124,14 +119,14 @@ class _Draft:
     """Its last words, if they only lead to what follows and claim nothing."""
 
 
-def _drafts(bare: Bare, marks: Sequence[Mark]) -> list[_Draft]:
+def _drafts(stripped: TextWithoutMarks, marks: Sequence[Mark]) -> list[_Draft]:
     """The segments of a text: sentences put together, each with its marks.
 
     Where marks lead (`[1] Adults pay. [2] Kids pay.`), what has none of its own goes with what stands before it.
     """
-    sentences = [(span, block) for block in _paragraphs(bare.text) for span in sentences_of(bare.text, block)]
-    leading = _led(bare, marks)
-    owned = _owners(bare, sentences, marks, leading)
+    sentences = [(span, block) for block in _paragraphs(stripped.text) for span in sentences_of(stripped.text, block)]
+    leading = _led(stripped, marks)
+    owned = _owners(stripped, sentences, marks, leading)
     found: list[_Draft] = []
     goes_on = False
     for i, (span, block) in enumerate(sentences):
@@ -141,8 +136,8 @@ def _drafts(bare: Bare, marks: Sequence[Mark]) -> list[_Draft]:
         else:
             found.append(_Draft(block, [span], list(owned[i])))
         goes_on = block.start in leading or not found[-1].marks
-    _inherit(bare, found, marks)
-    _find_leads(bare, found)
+    _inherit(stripped, found, marks)
+    _find_leads(stripped, found)
     return found
 
 
@@ -150,22 +145,22 @@ def _paragraphs(text: str) -> list[Block]:
     return [block for block in blocks(text) if block.shape not in {"heading", "header"}]
 
 
-def _led(bare: Bare, marks: Sequence[Mark]) -> set[int]:
+def _led(stripped: TextWithoutMarks, marks: Sequence[Mark]) -> set[int]:
     """Where paragraphs begin in which marks stand before what they belong to: one begins it, and none ends it."""
-    places = [bare.place(mark.start) for mark in marks]
+    places = [stripped.place(mark.start) for mark in marks]
     found = set()
-    for block in _paragraphs(bare.text):
+    for block in _paragraphs(stripped.text):
         first, behind = bisect_left(places, block.start - 1), bisect_right(places, block.end)
-        if first == behind or bare.origin(block.start) < marks[first].end:  # the latter stands for words
+        if first == behind or stripped.origin(block.start) < marks[first].end:  # the latter stands for words
             continue
-        ends = not any(c.isalnum() for c in bare.text[places[behind - 1] : block.end])
-        if not ends and _leads(bare, marks[first], block.start):
+        ends = not any(c.isalnum() for c in stripped.text[places[behind - 1] : block.end])
+        if not ends and _leads(stripped, marks[first], block.start):
             found.add(block.start)
     return found
 
 
 def _owners(
-    bare: Bare, blocked: Sequence[tuple[Span, Block]], marks: Sequence[Mark], leading: Collection[int]
+    stripped: TextWithoutMarks, blocked: Sequence[tuple[Span, Block]], marks: Sequence[Mark], leading: Collection[int]
 ) -> list[list[Mark]]:
     """The marks of each sentence.
 
@@ -174,10 +169,10 @@ def _owners(
     """
     sentences = [span for span, _ in blocked]
     found: list[list[Mark]] = [[] for _ in sentences]
-    dropped = [block for block in blocks(bare.text) if block.shape in {"heading", "header"}]
+    dropped = [block for block in blocks(stripped.text) if block.shape in {"heading", "header"}]
     starts = [start for start, _ in sentences]
     for mark in marks:
-        at = bare.place(mark.start)
+        at = stripped.place(mark.start)
         before = bisect_right(starts, at) - 1
         if any(block.start <= at <= block.end for block in dropped) or not sentences:
             continue
@@ -185,22 +180,24 @@ def _owners(
         following = before if before >= 0 and sentences[before][0] == at else before + 1
         behind_stop = inside and at == sentences[before][1] and following < len(sentences)
         led = behind_stop and blocked[before][1].start in leading and blocked[following][1] is blocked[before][1]
-        begins = not inside and following < len(sentences) and _leads(bare, mark, sentences[following][0])
+        begins = not inside and following < len(sentences) and _leads(stripped, mark, sentences[following][0])
         found[following if led or begins else max(0, before)].append(mark)
     return found
 
 
-def _leads(bare: Bare, mark: Mark, start: int) -> bool:
+def _leads(stripped: TextWithoutMarks, mark: Mark, start: int) -> bool:
     """Whether a mark begins the line on which the sentence at `start` begins, list markers and other marks apart."""
-    text = bare.original
+    text = stripped.original
     line = text[text.rfind("\n", 0, mark.start) + 1 : mark.start]
-    between = text[mark.end : bare.origin(start)]
+    between = text[mark.end : stripped.origin(start)]
     return "\n" not in between and not any(c.isalpha() for c in line)
 
 
-def _inherit(bare: Bare, drafts: Sequence[_Draft], marks: Sequence[Mark]) -> None:
+def _inherit(stripped: TextWithoutMarks, drafts: Sequence[_Draft], marks: Sequence[Mark]) -> None:
     """Give items, rows and code without marks those of the heading or the words with a colon before them."""
-    headed = {block.start: _within(bare, block, marks) for block in blocks(bare.text) if block.shape == "heading"}
+    headed = {
+        block.start: _within(stripped, block, marks) for block in blocks(stripped.text) if block.shape == "heading"
+    }
     headings = sorted(headed)
     lead: Sequence[Mark] = ()
     at = 0
@@ -213,11 +210,11 @@ def _inherit(bare: Bare, drafts: Sequence[_Draft], marks: Sequence[Mark]) -> Non
         elif draft.block.shape == "code":
             draft.inherited, lead = () if draft.marks else lead, ()
         else:
-            lead = draft.marks if _ends_in_colon(bare.text, draft) else ()
+            lead = draft.marks if _ends_in_colon(stripped.text, draft) else ()
 
 
-def _within(bare: Bare, block: Block, marks: Sequence[Mark]) -> list[Mark]:
-    return [mark for mark in marks if block.start <= bare.place(mark.start) <= block.end]
+def _within(stripped: TextWithoutMarks, block: Block, marks: Sequence[Mark]) -> list[Mark]:
+    return [mark for mark in marks if block.start <= stripped.place(mark.start) <= block.end]
 
 
 def _ends_in_colon(text: str, draft: _Draft) -> bool:
@@ -225,25 +222,25 @@ def _ends_in_colon(text: str, draft: _Draft) -> bool:
     return text[start:end].rstrip(" *_").endswith(":")
 
 
-def _find_leads(bare: Bare, drafts: Sequence[_Draft]) -> None:
+def _find_leads(stripped: TextWithoutMarks, drafts: Sequence[_Draft]) -> None:
     """Mark what only leads to a list: "There are two plans:", and an item that is no sentence above deeper ones."""
     for draft, following in pairwise(drafts):
         if draft.marks or following.block is draft.block or following.block.shape not in {"item", "row"}:
             continue
         start, end = draft.sentences[-1]
-        said = bare.text[start:end]
+        said = stripped.text[start:end]
         if draft.block.shape == "item":
-            heads = len(draft.sentences) == 1 and _heads(said, bare.text[following.block.start])
-            if heads and _depth(bare.text, following.block) > _depth(bare.text, draft.block):
+            heads = len(draft.sentences) == 1 and _heads(said, stripped.text[following.block.start])
+            if heads and _depth(stripped.text, following.block) > _depth(stripped.text, draft.block):
                 draft.lead = (start, end)
-        elif _ends_in_colon(bare.text, draft) and _THERE.search(said):
+        elif _ends_in_colon(stripped.text, draft) and _THERE.search(said):
             draft.lead = (start, end)
 
 
 def _heads(said: str, following: str) -> bool:
     """Whether an item is a title: no verb, no stop, and what stands below it doesn't go on with it in lower case."""
     words = said.strip(" *_:")
-    if said.count(" ") > _LONGEST_TITLE or words[-1:] in _STOPS or _VERB.search(words):
+    if said.count(" ") > _LONGEST_TITLE or words[-1:] in _STOPS or AUXILIARY_WORD.search(words):
         return False
     return said[:2] in {"**", "__"} or said.rstrip(" *_").endswith(":") or not following.islower()
 
@@ -256,7 +253,7 @@ def _depth(text: str, block: Block) -> int:
 
 def _component(
     draft: _Draft,
-    bare: Bare,
+    stripped: TextWithoutMarks,
     claims: Sequence[tuple[int, str]],
     named: dict[str, tuple[int, ...]],
     before: Component | None,
@@ -275,8 +272,8 @@ def _component(
         text = f"{before.text} {text}" if before and shows else ""
         marks = draft.inherited if shows else ()
     claimless = not any(c.isalnum() for c in text)
-    shown = text if not claimless else bare.text[start:end].strip(" *_" if draft.lead else None)
-    first, last = bare.origin(start), bare.origin(end - 1) + 1
+    shown = text if not claimless else stripped.text[start:end].strip(" *_" if draft.lead else None)
+    first, last = stripped.origin(start), stripped.origin(end - 1) + 1
     span = min([first, *(m.start for m in draft.marks)]), max([last, *(m.end for m in draft.marks)])
     return Component(shown, span, remark=claimless, citations=tuple(_citations(marks, named)))
 

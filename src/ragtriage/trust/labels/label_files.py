@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Literal, Self
 
 from ragtriage.core.validation import Invalid, validated
 from ragtriage.core.verdicts import Answered
-from ragtriage.readers.append_only import append, open_to_append
 from ragtriage.readers.files import open_bytes
+from ragtriage.readers.json_objects import append, open_to_append
 from ragtriage.readers.problems import Rejected
 
 

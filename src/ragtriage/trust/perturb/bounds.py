@@ -9,15 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ragtriage.text import split_sentences
+from ragtriage.text import dates, split_sentences
 from ragtriage.text.words import NEGATIONS, fold, tokens
 from ragtriage.trust.wording import content
 
-MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
-    "December",
-)  # fmt: skip
-DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = tuple(map(str.title, dates.MONTHS))
+DAYS = tuple(map(str.title, dates.WEEKDAYS))
 LAST_DAY = 28
 """The last day that every month has."""
 _NEAR, _AROUND = 3, 6

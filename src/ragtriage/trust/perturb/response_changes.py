@@ -7,7 +7,7 @@ from dataclasses import replace
 from ragtriage.core.case import Case
 from ragtriage.core.verdicts import Component
 from ragtriage.text import split_questions, split_sentences
-from ragtriage.text.words import QuestionType, holds_type, question_type
+from ragtriage.text.question_forms import QuestionType, holds_type, question_type
 from ragtriage.trust.pairs.pair_files import Change
 from ragtriage.trust.perturb.file_context import (
     CannotPerturb,

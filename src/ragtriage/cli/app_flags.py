@@ -1,0 +1,188 @@
+"""The flags that name the application under test, and what the commands that ask it do alike."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from hashlib import sha256
+from pathlib import Path
+
+import typer
+
+from ragtriage.cli.console import ExitCode, tell
+from ragtriage.cli.input_files import print_counts
+from ragtriage.cli.progress import progress
+from ragtriage.collect.answers_file import CollectedLines
+from ragtriage.collect.application import ASKED, Application, replaced
+from ragtriage.collect.application_names import Named, open_application
+from ragtriage.collect.asking import Manner, ask_all
+from ragtriage.core.case import Case
+from ragtriage.core.errors import ApplicationError, ConfigError, InputError
+from ragtriage.readers import CaseFile
+from ragtriage.report.words import plural
+from ragtriage.runs.events import INTERRUPTED
+from ragtriage.runs.selection import RowCounts, RowSelection, SelectedCases
+from ragtriage.store import open_store
+from ragtriage.store.database import store_address
+
+COLLECTED_COLUMNS = {"id": "id", "query": "query", "response": "response", "sources": "sources"}
+"""Where our fields are in a file of collected cases, whatever the columns of its questions are called."""
+_HOW = frozenset({"app_header", "app_concurrency", "app_timeout", "app_max_attempts", "retry_failed"})
+"""Flags that change how an application is asked and not what."""
+
+
+@dataclass(frozen=True)
+class AppFlags:
+    """What was given on the command line."""
+
+    app: str | None = None
+    template: str | None = None
+    openai_model: str | None = None
+    response_path: str | None = None
+    sources_path: str | None = None
+    ids_path: str | None = None
+    app_header: list[str] | None = None
+    app_concurrency: int | None = None
+    app_timeout: float | None = None
+    app_max_attempts: int | None = None
+    retry_failed: bool = False
+
+    def refuse(self, collected: Path | None = None) -> None:
+        """Refuse flags about an application where none is named."""
+        given = ["collected"] * (collected is not None) + [f.name for f in fields(self) if getattr(self, f.name)]
+        if given:
+            flag = given[0].replace("_", "-")
+            raise ConfigError(f"--{flag} is for an application under test: name one with --app")
+
+    def application(self, columns: tuple[str, ...], *, give_sources: bool = False) -> tuple[Application, Manner]:
+        """The application and how it is to be asked; nothing is sent.
+
+        Args:
+            columns: what the rows have, for the template.
+            give_sources: it is to answer from the sources of each case.
+        """
+        if not self.app:
+            raise ConfigError("--app is needed: module:function, path/to/file.py:function or a URL")
+        given = {"concurrency": self.app_concurrency, "timeout": self.app_timeout, "attempts": self.app_max_attempts}
+        manner = Manner(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]  # each of its own type
+        if not 0 < manner.timeout < float("inf"):
+            raise ConfigError(f"--app-timeout {manner.timeout:g}: use a number of seconds above 0")
+        named = Named(
+            self.app,
+            self.template,
+            self.openai_model,
+            self.response_path,
+            self.sources_path,
+            self.ids_path,
+            tuple(self.app_header or ()),
+        )
+        return open_application(named, columns, manner.concurrency, give_sources=give_sources), manner
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """How asking ended."""
+
+    lines: CollectedLines
+    stopped: str | None
+    """Why it ended before all were asked; None if it came to its end."""
+    too_many_rejected: bool
+    """Whether too many of the questions can't be used."""
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether an answer, or too many rows, are missing."""
+        return bool(self.stopped or self.too_many_rejected or self.lines.tally.failures)
+
+
+def default_answers_file(flags: AppFlags, file: str, selection: RowSelection, store: str | None) -> Path:
+    """Where the answers go by default: beside the store's file, under a name that the same command finds again.
+
+    Once they were evaluated completely (`mark_evaluated`) the same command gets a new file and asks anew, since a
+    changed application has the same name; with `--retry-failed` it gets the last one. The store is created if needed,
+    with what keeps its folder out of git.
+    """
+    address = store_address(store)
+    if "://" in address:
+        raise ConfigError("--collected is needed: the store is a database, so name a .jsonl file for the answers")
+    if file == "-" or not Path(file).is_file():
+        raise ConfigError(
+            "--collected is needed: questions from a pipe have no name, so name a .jsonl file for the answers"
+        )
+    with open_store(store):
+        pass
+    asked = [getattr(flags, one.name) for one in fields(AppFlags) if one.name not in _HOW]
+    told = json.dumps([str(Path(file).resolve()), *asked, selection.limit, selection.sample, selection.seed])
+    name = f"collected-{sha256(told.encode()).hexdigest()[:12]}"
+    number = 1
+    while _mark(Path(address).parent / f"{name}-{number}.jsonl").exists():
+        number += 1
+    return Path(address).parent / f"{name}-{max(1, number - flags.retry_failed)}.jsonl"
+
+
+def mark_evaluated(path: Path) -> None:
+    """Remember that the answers in a default place were evaluated completely."""
+    _mark(path).touch()
+
+
+def _mark(path: Path) -> Path:
+    return path.with_suffix(".done")
+
+
+def collect_answers(cases: CaseFile, flags: AppFlags, selection: RowSelection, path: Path) -> Collected:
+    """Ask the application and keep what it answers, with progress on standard error."""
+    if path.exists() and Path(cases.path).exists() and path.samefile(cases.path):
+        raise InputError(f"{path}: is the file of the questions: name another file for what is collected")
+    columns = ("query", "id", *(name for name in ASKED if name in cases.mapping), "history", *cases.tags)
+    application, manner = flags.application(tuple(dict.fromkeys(columns)))
+    for name in replaced(cases.tags):
+        tell(f"note: the column {name!r} is left out: what is collected needs its name")
+    counts = RowCounts()
+    rows = SelectedCases(cases, selection)
+    with CollectedLines(path, retry_failed=flags.retry_failed) as lines:
+        asked = sum(lines.has(case) for case in rows.counted(counts))
+        print_counts(counts)
+        counts.require_some(cases.path)
+        continuing = f"continuing {path}: {asked} of {counts.selected} were asked before" if asked else f"into {path}"
+        tell(f"asking {application.name}, {continuing}")
+        stopped = ask(rows.read(lambda _: None), counts.selected, asked, application, manner, lines)
+    other = lines.before - asked
+    if other:
+        tell(f"note: {path} holds {plural(other, 'case')} that are not among these questions")
+    return Collected(lines, stopped, counts.incomplete)
+
+
+def ask(
+    cases: Iterable[Case], total: int, done: int, application: Application, manner: Manner, lines: CollectedLines
+) -> str | None:
+    """Ask what the file doesn't hold yet, with progress on standard error.
+
+    Returns:
+        None if all were asked; else why it stopped.
+    """
+    try:
+        # what the application prints must not mix with the command's own output
+        with progress(total, done, word="asking") as advance, contextlib.redirect_stdout(sys.stderr):
+            ask_all(cases, application, lines, manner, advance)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except ApplicationError as why:
+        return f"{why}; what was answered is kept: give the same command again when it works"
+    return None
+
+
+def collect_first(cases: CaseFile, flags: AppFlags, selection: RowSelection, path: Path) -> bool:
+    """Ask before an evaluation.
+
+    Returns:
+        Whether an answer, or too many rows, are missing.
+    """
+    collected = collect_answers(cases, flags, selection, path)
+    tell(*collected.lines.tally.lines())
+    if collected.stopped:
+        tell(collected.stopped)
+        raise typer.Exit(ExitCode.INCOMPLETE)
+    return collected.incomplete

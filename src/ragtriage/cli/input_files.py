@@ -1,0 +1,132 @@
+"""A file named on the command line: its flags, how it is opened, and what is said of it before anything is judged."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragtriage.cli.console import tell
+from ragtriage.cli.flags import pairs
+from ragtriage.config import Settings
+from ragtriage.metrics import GROUPS
+from ragtriage.metrics.optional import suggest_metrics
+from ragtriage.readers import CaseFile, Limits, Rejected, open_cases
+from ragtriage.runs.selection import QUOTED, RowCounts, RowSelection, too_many_rejected
+
+
+@dataclass(frozen=True)
+class SelectionFlags:
+    """Which rows of a file are used."""
+
+    limit: int | None = None
+    sample: int | None = None
+    seed: int = 0
+
+    def selection(self) -> RowSelection:
+        """As a value."""
+        return RowSelection(self.limit, self.sample, self.seed)
+
+
+@dataclass(frozen=True)
+class CaseFlags:
+    """How a file of cases is read."""
+
+    mapping: list[str] | None = None
+    split_sources: str | None = None
+    citation_mark: str | None = None
+    file_format: str | None = None
+    max_text: int = 1_000_000
+    max_sources: int = 1_000
+
+    def open(self, path: str, settings: Settings) -> CaseFile:
+        """Open a file of answered questions."""
+        return self._open(path, settings, {**settings.map, **pairs(self.mapping, "--map")}, self.file_format)
+
+    def open_collected(self, path: str, settings: Settings, columns: Mapping[str, str]) -> CaseFile:
+        """Open what was collected from an application: JSONL with these columns."""
+        return self._open(path, settings, columns, "jsonl")
+
+    def open_questions(self, path: str, settings: Settings) -> CaseFile:
+        """Open a file of questions that an application is to answer."""
+        given = {name: column for name, column in settings.map.items() if name not in {"response", "sources"}}
+        mapping = given | pairs(self.mapping, "--map")
+        return open_cases(path, mapping=mapping, limits=self._limits, format=self.file_format, questions=True)
+
+    def _open(self, path: str, settings: Settings, mapping: Mapping[str, str], file_format: str | None) -> CaseFile:
+        return open_cases(
+            path,
+            mapping=mapping,
+            split_sources=self.split_sources,
+            limits=self._limits,
+            format=file_format,
+            citation_mark=settings.citation_mark if self.citation_mark is None else self.citation_mark,
+        )
+
+    @property
+    def _limits(self) -> Limits:
+        return Limits(max_text=self.max_text, max_sources=self.max_sources)
+
+
+@contextmanager
+def readable(file: str) -> Iterator[str]:
+    """The file's path; what comes through a pipe is copied to a file first, since rows are read more than once."""
+    if file != "-" and not Path(file).is_fifo():
+        yield file
+        return
+    with tempfile.TemporaryDirectory(prefix="ragtriage-") as folder:
+        path = Path(folder) / "stdin.jsonl"
+        with path.open("wb") as copy, sys.stdin.buffer if file == "-" else Path(file).open("rb") as stream:
+            shutil.copyfileobj(stream, copy)
+        yield str(path)
+
+
+def print_columns(file: str, cases: CaseFile) -> None:
+    """What was found in the file."""
+    tell(f"{file} ({cases.format})", *(f"  {line}" for line in cases.describe()))
+
+
+def print_rejected(rejected: Sequence[object], total: int, *, count: int | None = None, what: str = "rows") -> None:
+    """How many rows can't be used, and the first of them.
+
+    Args:
+        rejected: the rows; the first are enough, with their `count`.
+        total: rows of the file.
+        count: how many can't be used.
+        what: what they are called.
+    """
+    count = len(rejected) if count is None else count
+    if count:
+        tell(f"{count:,} of {total:,} {what} can't be used:", *(f"  {row}" for row in rejected[:QUOTED]))
+    if count > QUOTED:
+        tell(f"  and {count - QUOTED:,} more")
+
+
+def print_counts(counts: RowCounts) -> None:
+    """The rows that can't be used, after a first pass."""
+    print_rejected(counts.first_rejected, counts.selected + counts.rejected, count=counts.rejected)
+
+
+def too_many(rejected: Sequence[Rejected], usable: int) -> bool:
+    """Whether so many rows are unusable, or unread, that the numbers don't stand for the file."""
+    return too_many_rejected(len(rejected), len(rejected) + usable) or any(row.ends for row in rejected)
+
+
+def print_optional_metrics(counts: RowCounts, default_groups: Sequence[str]) -> None:
+    """What is computed because the rows have what it needs, and what else they allow, where nobody named metrics.
+
+    Args:
+        counts: of the rows.
+        default_groups: the groups that are computed; empty where somebody named metrics.
+    """
+    if not default_groups:
+        return
+    if default_groups[1:]:
+        names = ", ".join(m.name for group in default_groups[1:] for m in GROUPS[group])
+        tell(f"note: computed too, as the rows carry what it needs: {names} (not with --metrics thelma)")
+    if line := suggest_metrics(counts.optional, default_groups):
+        tell(f"note: {line}")

@@ -1,0 +1,152 @@
+"""The flags that choose a judge, the settings and the store, which several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from ragtriage.cli.console import tell
+from ragtriage.cli.flags import store_address
+from ragtriage.config import Settings, find_settings, named_numbers, read_settings
+from ragtriage.core.errors import ConfigError
+from ragtriage.judges.build import ConfiguredJudge
+from ragtriage.judges.config import LOCAL, JudgeConfig
+from ragtriage.judges.llm.ledger import dollars
+from ragtriage.judges.llm.model_names import takes_base_url
+from ragtriage.judges.llm.options import Price
+from ragtriage.judges.protocol import Judge
+from ragtriage.metrics import custom_metrics
+from ragtriage.report.words import plural
+from ragtriage.store import open_store
+
+
+@dataclass(frozen=True)
+class JudgeFlags:
+    """What was given on the command line; None and empty where it wasn't."""
+
+    store: str | None = None
+    config: Path | None = None
+    judge: list[str] | None = None
+    jury: Literal["majority"] | None = None
+    cascade: str | None = None
+    any_language: bool = False
+    base_url: str | None = None
+    header: list[str] | None = None
+    embeddings: str | None = None
+    prompts: Path | None = None
+    guidance: Path | None = None
+    batch_size: int | None = None
+    concurrency: int | None = None
+    timeout: float | None = None
+    rpm: int | None = None
+    tpm: int | None = None
+    budget: float | None = None
+    max_requests: int | None = None
+    price: str | None = None
+    reply: Literal["auto", "schema", "text"] | None = None
+    batch_api: bool = False
+    wait: bool = False
+
+    def settings(self, thresholds: Collection[str] | None = None, metrics: str | None = None) -> Settings:
+        """The settings, with thresholds from flags put over its own; see `settings_from`."""
+        return settings_from(self.config, thresholds, metrics)
+
+    def configured(self, settings: Settings) -> ConfiguredJudge:
+        """The judge."""
+        return ConfiguredJudge(judge_config(self, settings))
+
+    def store_address(self, settings: Settings) -> str | None:
+        """Where the store is; None for the default."""
+        return store_address(self.store, settings)
+
+    @contextmanager
+    def opened(
+        self, settings: Settings | None = None, judge: ConfiguredJudge | None = None, *, tell_spending: bool = False
+    ) -> Iterator[Judge]:
+        """The judge, ready to be asked; what a model answers is kept in the store, so that the same command continues.
+
+        Args:
+            settings: if they are known already.
+            judge: if it is configured already.
+            tell_spending: whether to print what was spent, however the command ends.
+        """
+        settings = settings or self.settings()
+        judge = judge or self.configured(settings)
+        if not judge.paid:
+            yield judge.judge()
+            return
+        try:
+            with open_store(self.store_address(settings)) as store:
+                yield judge.judge(store.answers(), tickets=store.tickets())
+                store.answers().flush()
+                judge.settle()
+        finally:
+            ledger = judge.ledger
+            if tell_spending and ledger.requests:
+                tokens = f"{ledger.tokens_in + ledger.tokens_out:,} tokens"
+                price = f", {dollars(ledger.cost)}" if ledger.cost else ""
+                tell(f"spent: {plural(ledger.requests, 'request')}, {tokens}{price}")
+
+
+def settings_from(config: Path | None, thresholds: Collection[str] | None, metrics: str | None = None) -> Settings:
+    """The settings of a file (the nearest one if None), with thresholds from flags put over its own.
+
+    Args:
+        config: the file.
+        thresholds: the values of `--threshold`.
+        metrics: the value of `--metrics`; custom metrics that it names may have a threshold.
+    """
+    settings = read_settings(config) if config else find_settings(Path.cwd())
+    custom = custom_metrics.names_in([*(metrics or "").split(","), *settings.metrics])
+    given = named_numbers(thresholds or (), "--threshold", custom)
+    return replace(settings, thresholds={**settings.thresholds, **given})
+
+
+_MODEL_OPTIONS = (
+    "base_url", "embeddings", "prompts", "guidance", "batch_size", "concurrency", "timeout", "rpm", "tpm", "budget",
+    "max_requests", "reply",
+)  # fmt: skip
+"""Flags that are fields of `LLMOptions` as they stand."""
+
+
+def judge_config(flags: JudgeFlags, settings: Settings) -> JudgeConfig:
+    """Who judges: flags before the settings, these before the defaults."""
+    given: dict[str, Any] = {name: getattr(flags, name) for name in _MODEL_OPTIONS}
+    given |= {
+        "headers": _headers(flags.header) if flags.header else None,
+        "price": Price.parse(flags.price) if flags.price else None,
+    }
+    given = {name: value for name, value in given.items() if value is not None}
+    options = replace(settings.llm, **given)
+    names = tuple(flags.judge) if flags.judge else settings.judge
+    if given and all(name in LOCAL for name in names):
+        flag = next(iter(given)).replace("headers", "header").replace("_", "-")
+        raise ConfigError(f"--{flag} is for language models only: name one with --judge PROVIDER:MODEL")
+    if flags.base_url is None and not any(takes_base_url(name) for name in (*names, options.embeddings)):
+        options = replace(options, base_url=None, headers=options.headers if flags.header else {})
+    inherited = None if flags.judge else settings
+    return JudgeConfig(
+        names,
+        flags.jury or (inherited.jury if inherited else None),
+        flags.cascade if flags.cascade is not None else inherited.cascade if inherited else None,
+        flags.batch_api,
+        flags.wait,
+        flags.any_language or settings.any_language,
+        options,
+        settings.decision_thresholds,
+        settings.bands,
+    )
+
+
+def _headers(items: list[str]) -> dict[str, str]:
+    """`NAME=VALUE` → name and value; a value is never repeated in a message."""
+    found = {}
+    for item in items:
+        name, sign, value = item.partition("=")
+        if not sign or not name.strip():
+            raise ConfigError("--header: write it as NAME=VALUE, for example X-Team=search")
+        found[name.strip()] = value
+    return found

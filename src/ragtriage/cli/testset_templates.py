@@ -1,0 +1,270 @@
+"""`ragtriage testset write` and `phrase`: query templates by a language model, and templates put into words."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from ragtriage.cli.console import ExitCode, print_json, tell
+from ragtriage.cli.flags import command, names_in
+from ragtriage.cli.input_files import print_rejected
+from ragtriage.cli.interrupts import graceful_ctrl_c
+from ragtriage.cli.judge_flags import JudgeFlags
+from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.judges.build import ConfiguredJudge
+from ragtriage.judges.llm.ledger import Ledger, dollars
+from ragtriage.report.making_document import phrasings_document, refused_document
+from ragtriage.report.sanitize import one_line
+from ragtriage.report.terminal import print_document
+from ragtriage.report.words import plural
+from ragtriage.store import open_store
+from ragtriage.testset.generation.filling_files import read_fillings
+from ragtriage.testset.generation.llm_templates import TemplatesWritten, write_templates
+from ragtriage.testset.generation.phrasing import (
+    Added,
+    Criterion,
+    Phrased,
+    added,
+    criteria_named,
+    lacking,
+    phrase,
+    phrase_by_model,
+)
+from ragtriage.testset.generation.query_templates import QueryTemplate
+from ragtriage.testset.generation.schema import Schema
+from ragtriage.testset.generation.schema_file import read_schema
+from ragtriage.testset.generation.template_files import phrasings_text, read_phrasings, read_templates, templates_text
+from ragtriage.testset.generation.yaml_files import write_whole
+
+RULES = "rules"
+"""What makes phrasings where no model is named."""
+REFUSED_SHOWN = 5
+"""Refused templates that are quoted; all are counted."""
+
+
+@command("testset write")
+def write(
+    folder: Path = Path("testset"),
+    *,
+    require: list[str] | None = None,
+    per_table: int = 10,
+    as_json: bool = False,
+    judge_flags: JudgeFlags,
+) -> None:
+    """Have the language model of --judge write query templates, and add them to templates.yaml.
+
+    It sees the schema and no row. Every template is checked against the schema. Exit codes: 0; 2 usage or input; 3
+    incomplete (the model failed or was stopped; the same command continues).
+    """
+    if not judge_flags.judge:
+        raise ConfigError("a language model writes templates: name one with --judge PROVIDER:MODEL")
+    settings = judge_flags.settings()
+    judge = judge_flags.configured(settings)
+    schema = read_schema(folder / "schema.yaml")
+    target = folder / "templates.yaml"
+    there = _existing(target, partial(read_templates, schema=schema), "templates")
+    with open_store(judge_flags.store_address(settings)) as store:
+        writer = judge.writer(store.answers(), tickets=store.tickets())
+        with graceful_ctrl_c(judge):
+            written = write_templates(writer, schema, require or (), per_table=per_table)
+        judge.settle()
+    known = {one.id for one in there}
+    new = [one for one in written.templates if one.id not in known]
+    if new:
+        write_whole(target, templates_text([*there, *new]))
+    numbers = {
+        "file": str(target),
+        "new": len(new),
+        "kept": len(there),
+        "duplicates": written.duplicates + len(written.templates) - len(new),
+        "refused": [{"sql": one.sql, "reason": one.reason} for one in written.refused],
+        "failed": list(written.failed),
+        "stopped": written.stopped,
+        "requests": judge.ledger.requests,
+        "cost": judge.ledger.cost,
+    }
+    if as_json:
+        print_json(numbers)
+    else:
+        _print_written(target, len(new), len(there), numbers["duplicates"], written)
+        _print_spending(judge.ledger)
+    tell(*(sentence for sentence in (*written.failed, written.stopped) if sentence))
+    if written.stopped or written.failed:
+        raise typer.Exit(ExitCode.INCOMPLETE)
+
+
+@command("testset phrase")
+def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
+    templates: Path,
+    *,
+    criteria: str | None = None,
+    own: list[str] | None = None,
+    per_criterion: int = 1,
+    seed: int = 0,
+    again: bool = False,
+    out: Path | None = None,
+    as_json: bool = False,
+    judge_flags: JudgeFlags,
+) -> None:
+    """Put query templates into words: by rule, or with --judge PROVIDER:MODEL by a language model.
+
+    No value of fillings.jsonl may stand in a phrasing, if that file is there. What phrasings.yaml has already is kept,
+    and only what is missing is made. Exit codes: 0; 2 usage or input; 3 incomplete (the model failed or was stopped;
+    the same command continues).
+    """
+    wanted = criteria_named(names_in(criteria), own or ())
+    if not templates.exists():
+        raise InputError(f"{templates}: there is no such folder or file: `ragtriage testset templates` writes one")
+    folder, file = (templates, templates / "templates.yaml") if templates.is_dir() else (templates.parent, templates)
+    schema = read_schema(folder / "schema.yaml")
+    read = read_templates(file, schema)
+    print_rejected(read.refused, len(read.refused) + len(read.templates), what="templates")
+    target = out or folder / "phrasings.yaml"
+    there = _existing(
+        target, partial(read_phrasings, templates=read.templates), "phrasings", ", or write elsewhere with -o"
+    )
+    settings = judge_flags.settings()
+    configured = judge_flags.configured(settings)
+    judge = configured if judge_flags.judge else None  # settings that name a model ask nobody: it costs money
+    maker = judge.config.names[0] if judge else RULES
+    if again:
+        names = {one.name for one in wanted}
+        there = [one for one in there if not (one.made_by == maker and one.criterion in names)]
+    values = _values(folder / "fillings.jsonl", read.templates)
+    open_ones = lacking(read.templates, wanted, there, maker, per_criterion)
+    if judge:
+        place = judge_flags.store_address(settings)
+        phrased = _by_model(judge, schema, open_ones, wanted, per_criterion, seed, values, place)
+    else:
+        phrased = phrase(schema, open_ones, wanted, per_criterion=per_criterion, seed=seed, values=values)
+    found = added(read.templates, wanted, there, phrased.texts, per_criterion)
+    if not found.texts:
+        first = f" The first reason: {phrased.without[0].reason}" if phrased.without else ""
+        raise InputError(f"{file}: no phrasing could be made.{first}")
+    if found.new or again:
+        write_whole(target, phrasings_text(found.texts))
+    _report(target, found, phrased, judge.ledger if judge else None, as_json=as_json)
+    if phrased.stopped or phrased.failed:
+        raise typer.Exit(ExitCode.INCOMPLETE)
+
+
+def _existing(path: Path, read: Callable[[Path], Any], name: str, advice: str = "") -> list[Any]:
+    """The templates or phrasings that a file has; none if there is no file.
+
+    Args:
+        path: the file.
+        read: reads it; its result has the entries under `name`, and `refused`.
+        name: what the entries are called.
+        advice: what else can be done about a wrong entry.
+    """
+    if not path.exists():
+        return []
+    found = read(path)
+    if found.refused:
+        raise InputError(
+            f"{path} has {plural(len(found.refused), 'entry', 'entries')} that can't be used: repair or delete "
+            f"them{advice}. The first: {found.refused[0]}"
+        )
+    return [*getattr(found, name)]
+
+
+def _values(path: Path, templates: Sequence[QueryTemplate]) -> Mapping[str, Sequence[str]]:
+    """The values that will be filled in and the answers, where they are known already; none if there is no file."""
+    found: dict[str, dict[str, None]] = {}
+    selected = {one.id: f"{one.shape.table}.{one.shape.select}" for one in templates if one.shape}
+    if path.exists():
+        for filling in read_fillings(path, templates).fillings:
+            answer = filling.answer
+            said = {selected.get(filling.template, ""): answer, **filling.values}
+            for name, value in said.items():
+                if isinstance(value, str | int | float) and not isinstance(value, bool):
+                    found.setdefault(name, {})[str(value)] = None
+    return {name: tuple(some) for name, some in found.items()}
+
+
+def _by_model(  # what a model needs to know
+    judge: ConfiguredJudge,
+    schema: Schema,
+    templates: Sequence[QueryTemplate],
+    criteria: Sequence[Criterion],
+    count: int,
+    seed: int,
+    values: Mapping[str, Sequence[str]],
+    place: str | None,
+) -> Phrased:
+    """Phrasings by the model that was named; its replies are kept in the store as they come."""
+    with open_store(place) as store, graceful_ctrl_c(judge):
+        found = phrase_by_model(
+            judge.writer(store.answers(), tickets=store.tickets()),
+            schema,
+            templates,
+            criteria,
+            per_criterion=count,
+            seed=seed,
+            values=values,
+            together=judge.config.options.batch_size,
+        )
+        judge.settle()
+        return found
+
+
+def _report(path: Path, found: Added, phrased: Phrased, ledger: Ledger | None, *, as_json: bool) -> None:
+    if as_json:
+        print_json(_numbers(path, found, phrased, ledger))
+    else:
+        console = Console()
+        head = f"{path}: {plural(found.new, 'new phrasing')}, {found.kept:,} were there"
+        sys.stdout.write(f"{head}\n\n" if found.new else f"{head}; nothing was missing that can be made\n\n")
+        print_document(console, phrasings_document(found.texts))
+        if phrased.refused or phrased.without:
+            console.print()
+        print_document(console, refused_document(phrased))
+        if ledger:
+            _print_spending(ledger)
+    if phrased.stopped:
+        tell(phrased.stopped)
+
+
+def _numbers(path: Path, found: Added, phrased: Phrased, ledger: Ledger | None) -> dict[str, Any]:
+    def listed(some: Sequence[Any]) -> list[dict[str, str]]:
+        return [
+            {"template": one.template, "criterion": one.criterion, "reason": one.reason, "text": one.text}
+            for one in some
+        ]
+
+    return {
+        "file": str(path),
+        "phrasings": len(found.texts),
+        "new": found.new,
+        "kept": found.kept,
+        "by_criterion": dict(Counter(one.criterion for one in found.texts)),
+        "refused": listed(phrased.refused),
+        "without": listed(phrased.without),
+        "stopped": phrased.stopped,
+        "failed": phrased.failed,
+        "requests": ledger.requests if ledger else 0,
+        "cost": ledger.cost if ledger else 0.0,
+    }
+
+
+def _print_written(path: Path, new: int, kept: int, duplicates: object, written: TemplatesWritten) -> None:
+    sys.stdout.write(f"{path}: {plural(new, 'new template')}, {kept:,} were there, {duplicates} duplicates left out\n")
+    if written.refused:
+        sys.stdout.write(f"{len(written.refused):,} refused:\n")
+        for one in written.refused[:REFUSED_SHOWN]:
+            sys.stdout.write(f"  {one_line(one.sql, 70)}\n    {one.reason}\n")
+        more = Counter(one.reason for one in written.refused[REFUSED_SHOWN:])
+        if more:
+            sys.stdout.write(f"  and {sum(more.values()):,} more\n")
+
+
+def _print_spending(ledger: Ledger) -> None:
+    price = f", {dollars(ledger.cost)}" if ledger.cost else ""  # of a model without a price nothing is known
+    sys.stdout.write(f"{plural(ledger.requests, 'request')}{price}\n")

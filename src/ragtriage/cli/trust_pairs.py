@@ -1,0 +1,236 @@
+"""`ragtriage trust test` and `table1`: pairs of which one is worse, and whether the judge scores it lower."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+from ragtriage.cli.console import ExitCode, print_json, tell
+from ragtriage.cli.flags import command, pairs
+from ragtriage.cli.input_files import print_columns, print_rejected, readable, too_many
+from ragtriage.cli.judge_flags import JudgeFlags
+from ragtriage.cli.plan import answers_in
+from ragtriage.cli.progress import progress
+from ragtriage.config import Settings
+from ragtriage.core.case import Case
+from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.core.validation import as_builtins
+from ragtriage.judges.build import ConfiguredJudge
+from ragtriage.judges.protocol import Judge
+from ragtriage.readers import Rejected, open_cases
+from ragtriage.report.plan_document import costs_document
+from ragtriage.report.selftest_document import selftest_document, table1_document
+from ragtriage.report.terminal import print_document
+from ragtriage.runs.selection import RowCounts, RowSelection, SelectedCases
+from ragtriage.trust.judge_card import fingerprints_of
+from ragtriage.trust.pairs.pair_files import Pair, holds_pairs, read_pairs, write_pairs
+from ragtriage.trust.pairs.pair_scoring import CostEstimate, cost_of_pairs, score_pairs, scoring_tasks
+from ragtriage.trust.pairs.self_test import SelfTest, base_cases, self_test_of
+from ragtriage.trust.pairs.stability import (
+    ORDER_UNSEEN,
+    ORDER_UNSEEN_BY_MODELS,
+    cost_of_stability,
+    reordered,
+    stability_of,
+)
+from ragtriage.trust.pairs.table1 import FURTHER, OWN_PAIRS, read_table1, table1_rows
+from ragtriage.trust.perturb import Perturbed, perturb
+from ragtriage.trust.perturb.model_written import WrittenChanges, cost_of_writing, write_changes
+
+
+@dataclass(frozen=True)
+class _Given:
+    """What a file holds."""
+
+    cases: list[Case]
+    perturbed: Perturbed
+    rejected: list[Rejected]
+
+
+@command("trust test")
+def self_test(  # noqa: PLR0913  # one parameter a flag
+    file: str,
+    *,
+    out: Path | None = None,
+    write: bool = False,
+    show: int = 0,
+    mapping: list[str] | None = None,
+    split_sources: str | None = None,
+    file_format: str | None = None,
+    limit: int | None = None,
+    sample: int | None = None,
+    seed: int = 0,
+    dry_run: bool = False,
+    as_json: bool = False,
+    judge_flags: JudgeFlags,
+) -> None:
+    """Test the judge on your own cases, without labels: does it score a version that was made worse lower?
+
+    Every case is made worse in up to seven ways, one per metric, where that can be done safely. Exit codes: 0; 2 usage
+    or input; 3 incomplete (the judge failed on a pair, or too many unusable rows).
+    """
+    settings = judge_flags.settings()
+    judge = judge_flags.configured(settings)
+    selection = RowSelection(limit, sample, seed)
+    columns = {**settings.map, **pairs(mapping, "--map")}
+    with readable(file) as path:
+        given = (
+            _pairs_of(path, selection)
+            if holds_pairs(path)
+            else _cases_of(path, file, columns, split_sources, file_format, selection)
+        )
+    made = given.perturbed
+    print_rejected(given.rejected, len(given.rejected) + len(given.cases))
+    if out:
+        _keep(made.pairs, out)
+    if not made.pairs:
+        raise InputError(f"{file}: no pair can be made safely of its {made.cases} cases: {_reasons(made)}")
+    if dry_run:
+        with answers_in(judge_flags.store_address(settings)) as memory:
+            asked = judge.judge(memory)
+            costs = cost_of_pairs(made.pairs, asked, memory=memory)
+            costs.append(cost_of_stability(given.cases, asked, memory, order_unseen=_unseen(judge)))
+            if write:
+                _check_writes(asked)
+                costs.insert(0, cost_of_writing(made.pairs, asked))
+        _print_costs(costs, asked.name(), as_json=as_json)
+        return
+    with judge_flags.opened(settings, judge, tell_spending=True) as asked:
+        failed = False
+        if write:
+            _check_writes(asked)
+            written = write_changes(made.pairs, asked)
+            _print_written(written)
+            failed = bool(written.failed)
+            given = replace(given, perturbed=replace(made, pairs=written.pairs))
+            if out:
+                _keep(written.pairs, out)
+        found, by = _judged(given, asked, settings, seed, judge), asked.name()
+        marks = fingerprints_of(asked)
+    if as_json:
+        print_json({"file": file, "judge": by, "fingerprints": marks, "cases": made.cases, **found.as_json()})
+    else:
+        print_document(Console(), selftest_document(found, by, file, show))
+    if failed or found.incomplete or too_many(given.rejected, len(given.cases)):
+        raise typer.Exit(ExitCode.INCOMPLETE)
+
+
+@command("trust table1")
+def table1(*, data: Path | None = None, dry_run: bool = False, as_json: bool = False, judge_flags: JudgeFlags) -> None:
+    """THELMA's table 1: how often the better version of a pair scores higher, by our metrics and by RAGAs'.
+
+    Both are computed by the same judge, and the paper's figures stand beside. Exit codes: 0; 2 usage or input; 3
+    incomplete (the judge failed on a pair, or too many unusable rows).
+    """
+    settings = judge_flags.settings()
+    judge = judge_flags.configured(settings)
+    paired, rejected = read_table1(data or OWN_PAIRS)
+    print_rejected(rejected, len(rejected) + len(paired))
+    name = str(data) if data else "pairs of our own"
+    if dry_run:
+        with answers_in(judge_flags.store_address(settings)) as memory:
+            asked = judge.judge(memory)
+            costs = cost_of_pairs(paired, asked, further=FURTHER, memory=memory)
+        _print_costs(costs, asked.name(), as_json=as_json)
+        return
+    total = sum(len(task.cases) for task in scoring_tasks(paired, FURTHER))
+    with (
+        judge_flags.opened(settings, judge, tell_spending=True) as asked,
+        progress(total, 0, word="scoring") as advance,
+    ):
+        scored = score_pairs(paired, asked, further=FURTHER, window=judge.window, advance=advance)
+        by = asked.name()
+    rows = table1_rows(scored)
+    if as_json:
+        print_json({"data": name, "judge": by, "rows": {row.short: row.as_json() for row in rows}})
+    else:
+        print_document(Console(), table1_document(rows, by, name))
+    if any(one.failed for one in scored) or too_many(rejected, len(paired)):
+        raise typer.Exit(ExitCode.INCOMPLETE)
+
+
+def _judged(given: _Given, asked: Judge, settings: Settings, seed: int, judge: ConfiguredJudge) -> SelfTest:
+    """Score the pairs, and look for what moves without cause."""
+    window, unseen = judge.window, _unseen(judge)
+    made = given.perturbed
+    total = sum(len(task.cases) for task in scoring_tasks(made.pairs, {}))
+    total += len(given.cases) + (0 if unseen else len(reordered(given.cases)))
+    with progress(total, 0, word="testing") as advance:
+        scored = score_pairs(made.pairs, asked, window=window, advance=advance)
+        stability = stability_of(
+            given.cases, asked, settings.thresholds, order_unseen=unseen, window=window, advance=advance
+        )
+    return self_test_of(scored, made.skipped, stability, seed)
+
+
+def _unseen(judge: ConfiguredJudge) -> str:
+    """Why the order of the sources isn't asked about; empty for a judge that costs nothing, which is asked."""
+    if not judge.paid:
+        return ""
+    alone = judge.config.models == judge.config.names and judge.config.cascade is None
+    return ORDER_UNSEEN if alone else ORDER_UNSEEN_BY_MODELS
+
+
+def _keep(made: Sequence[Pair], out: Path) -> None:
+    write_pairs(made, out)
+    tell(f"{len(made):,} pairs in {out}")
+
+
+def _check_writes(judge: Judge) -> None:
+    """Refuse --write where nobody can write."""
+    if reason := judge.unsupported_reason("altered", "en"):
+        raise ConfigError(f"--write: {reason}: name a language model with --judge PROVIDER:MODEL, or leave it out")
+
+
+def _print_written(written: WrittenChanges) -> None:
+    """What the model wrote, and what of it was taken."""
+    tell(f"{written.accepted:,} changes written by the judge; where none was taken, the rules' stays")
+    tell(*(f"  {count:,} not taken: {why}" for why, count in written.rejected.items()))
+    if written.failed:
+        tell(f"  {written.failed:,} failed: give the same command again")
+
+
+def _pairs_of(path: str, selection: RowSelection) -> _Given:
+    """A file of pairs; of the selection only the first rows count, as pairs are drawn already."""
+    usable, rejected = read_pairs(path)
+    kept = tuple(usable[: selection.limit])
+    return _Given(base_cases(kept), Perturbed(len(base_cases(kept)), kept, {}), list(rejected))
+
+
+def _cases_of(
+    path: str,
+    file: str,
+    mapping: dict[str, str],
+    split_sources: str | None,
+    file_format: str | None,
+    selection: RowSelection,
+) -> _Given:
+    """A file of cases, each made worse."""
+    opened = open_cases(path, mapping=mapping, split_sources=split_sources, format=file_format)
+    print_columns(file, opened)
+    rejected: list[Rejected] = []
+    cases = list(SelectedCases(opened, selection).read(rejected.append))
+    RowCounts(len(cases), len(rejected), rejected).require_some(file)
+    return _Given(cases, perturb(cases, selection.seed), rejected)
+
+
+def _reasons(made: Perturbed) -> str:
+    """Why, the commonest reasons first."""
+    counts: dict[str, int] = {}
+    for reasons in made.skipped.values():
+        for reason, count in reasons.items():
+            counts[reason] = max(count, counts.get(reason, 0))
+    first = sorted(counts, key=lambda reason: (-counts[reason], reason))[:3]
+    return "; ".join(f"{counts[reason]} times {reason}" for reason in first)
+
+
+def _print_costs(costs: Sequence[CostEstimate], judge: str, *, as_json: bool) -> None:
+    """Print what scoring pairs would take: one JSON object, or a table."""
+    if as_json:
+        print_json({"judge": judge, "efforts": [as_builtins(one) for one in costs]})
+    else:
+        print_document(Console(), costs_document(costs, judge))

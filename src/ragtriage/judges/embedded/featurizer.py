@@ -1,0 +1,291 @@
+"""Questions as what the fitted models and the matcher read: rows of numbers, and pairs of texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from ragtriage import text as decompose
+from ragtriage.core.questions import Question
+from ragtriage.judges.embedded import features
+from ragtriage.judges.embedded.attribution import without_attribution
+from ragtriage.judges.embedded.comparison import Comparison, along, between, compare
+from ragtriage.judges.embedded.contradictions import contradicting
+from ragtriage.judges.embedded.encoder import Encoded, Vector
+from ragtriage.judges.embedded.evidence import CachedReader, Evidence
+from ragtriage.judges.embedded.matcher import Pair, passage
+from ragtriage.judges.embedded.readings import Sentence
+from ragtriage.judges.embedded.requested_items import is_item, is_open, is_step
+from ragtriage.judges.embedded.short_replies import asserted_text, is_short_reply
+from ragtriage.judges.embedded.unsupported_names import unsupported_names
+from ragtriage.judges.embedded.unsupported_numbers import is_calculated, unsupported_numbers
+from ragtriage.judges.embedded.verdict import Scored
+from ragtriage.text.lexicon import lexicon
+from ragtriage.text.numbers import numbers_as_figures
+
+_RULES = lexicon("rules", Path(__file__).parent)
+
+_WIDEST = 2048
+"""Sentences of a context that are looked at."""
+_CHUNK = 1024
+"""Sentences of one response that are encoded at a time, to compare them with each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Featurized:
+    """One question as numbers, before a model has looked at it."""
+
+    task: str
+    """The name of the model."""
+    rows: tuple[tuple[float, ...], ...]
+    """One or more alternatives; the best one counts."""
+    scored: tuple[Scored, ...]
+    """Everything but the probability, for each alternative."""
+    pairs: tuple[Pair, ...] = ()
+    """What the matcher reads, for each alternative; empty where it isn't asked."""
+
+
+DECLINED = 0.05
+"""The probability that a response which declines answers a sub-question all the same."""
+REPLIED = 0.9
+"""The probability that a short reply answers what it replies to; right or wrong, it is an answer."""
+STEP = 0.8
+"""The probability that a step or an item of what was asked for is needed; set by hand."""
+UNTOLD = 0.45
+"""The probability that a bare "no" is supported: what it denies isn't said, so there is no verdict."""
+
+
+class Featurizer:
+    """Turns questions into rows of numbers, and into pairs of texts."""
+
+    def __init__(self, reader: CachedReader, *, pairing: bool = True) -> None:
+        self._reader = reader
+        self._pairing = pairing
+        self._evidence = lru_cache(8)(self._make_evidence)
+        self._stacked = lru_cache(8)(self._stack)
+        self._said = lru_cache(256)(claimed)
+        self._tasks: Mapping[str, Callable[[Question], Featurized]] = {
+            "supported": self._supported,
+            "answered": self._answered,
+            "essential": self._essential,
+            "relevant": self._relevant,
+            "same_answer": self._same_answer,
+            "similarity": self._similarity,
+        }
+
+    def prepare(self, questions: Sequence[Question]) -> None:
+        """Encode everything that the questions need at once, so that both threads are busy."""
+        self._reader.encoder.encode(text for question in questions for text in self._texts(question))
+
+    def measure(self, question: Question) -> Featurized:
+        """One question as numbers."""
+        return self._tasks[question.kind](question)
+
+    def _texts(self, question: Question) -> Iterator[str]:
+        """The texts whose vectors a question needs."""
+        reader = self._reader
+        if question.kind in {"supported", "answered", "similarity"}:
+            if not _subject(question):
+                return
+            yield _subject(question)
+        else:
+            yield question.query
+        match question.kind:
+            case "supported" | "answered":
+                response = question.kind == "answered" and question.query
+                texts = (self._said(question.query, question.evidence),) if response else question.evidence
+                readings = reader.readings(texts)
+                for i, j in reader.choose(reader.sentence(_subject(question)), readings):
+                    yield readings[i].sentences[j].text
+            case "similarity":
+                yield from question.evidence if len(question.evidence) <= _CHUNK else ()
+            case "same_answer":
+                for truth in question.evidence:
+                    yield from (numbers_as_figures(truth), f"{question.query} {truth}")
+                yield from (s.text for s in reader.read(numbers_as_figures(question.subject)).sentences)
+            case "essential" | "relevant":
+                for text in (question.subject, question.context):
+                    yield from (s.text for s in reader.read(text).sentences)
+
+    def _stack(self, texts: tuple[str, ...]) -> Vector:
+        """(n, 384), the vectors of many texts, encoded a part at a time so that memory stays bounded."""
+        parts = [texts[start : start + _CHUNK] for start in range(0, len(texts), _CHUNK)]
+        out = np.empty((len(texts), 384), np.float32)
+        for number, some in enumerate(parts):
+            encoded = self._reader.encoder.encode(some)
+            out[number * _CHUNK :][: len(some)] = [encoded[text].vector for text in some]
+        return out
+
+    def _make_evidence(self, texts: tuple[str, ...], chosen: tuple[tuple[int, int], ...] | None) -> Evidence:
+        readings = self._reader.readings(texts)
+        places = chosen or [(i, j) for i, r in enumerate(readings) for j in range(len(r.sentences))]
+        return self._reader.evidence(readings, places[:_WIDEST])
+
+    def _search(self, subject: str, texts: Sequence[str]) -> tuple[Sentence, Encoded, Evidence, Comparison]:
+        """Hold a subject against texts."""
+        reader = self._reader
+        sentence = reader.sentence(subject)
+        encoded = reader.encoder.encode([subject])[subject]
+        readings = reader.readings(texts)
+        if not readings:
+            raise ValueError("there is no word to compare with")
+        total = sum(len(r.sentences) for r in readings)
+        places = reader.choose(sentence, readings)
+        evidence = self._evidence(tuple(r.text for r in readings), tuple(places) if len(places) < total else None)
+        return sentence, encoded, evidence, compare(sentence, encoded, evidence, reader.encoder.rarity)
+
+    def _pairs(self, subject: str, c: Comparison, evidence: Evidence) -> tuple[Pair, ...]:
+        """What the matcher reads, if there is one."""
+        return ((subject, passage(c, evidence)),) if self._pairing else ()
+
+    def _supported(self, question: Question) -> Featurized:
+        if not _subject(question):
+            return Featurized("supported", (), (Scored(UNTOLD, next(iter(question.evidence), "")),))
+        claim, encoded, evidence, c = self._search(_subject(question), question.evidence)
+        row = features.supported(c, claim, encoded.vector, evidence, self._reader.sentence(question.query))
+        pairs = self._pairs(claim.text, c, evidence)
+        texts = (*question.evidence, question.query)
+        unsupported = unsupported_numbers(claim.text, evidence.numbers | evidence.stems, texts, question.context)
+        unsupported += unsupported_names(claim, evidence.sentences, evidence.stems, texts, question.context)
+        contradicted_by = contradicting(claim, evidence.sentences)
+        right = not unsupported and not contradicted_by and is_calculated(claim.text, texts, question.context)
+        found = replace(
+            _found(c, claim, evidence), unsupported=unsupported, calculated=right, contradicted_by=contradicted_by
+        )
+        return Featurized("supported", (tuple(row),), (found,), pairs)
+
+    def _answered(self, question: Question) -> Featurized:
+        if question.query:
+            return self._answered_by_response(question)
+        if is_open(question.subject):
+            return self._about(question.subject, question.evidence)
+        asked, encoded, evidence, c = self._search(_subject(question), question.evidence)
+        row = features.answered(c, asked, encoded.vector, evidence)
+        pairs = self._pairs(asked.text, c, evidence)
+        return Featurized("answered", (tuple(row),), (_found(c, asked, evidence),), pairs)
+
+    def _answered_by_response(self, question: Question) -> Featurized:
+        """A response mostly answers, where a source mostly doesn't; but what it says isn't known is no answer."""
+        said = self._said(question.query, question.evidence)
+        if not said:
+            quote = next(iter(question.evidence), "")
+            return Featurized("answered_response", (), (Scored(DECLINED, quote),))
+        if is_short_reply(question.query, question.subject, said):
+            return Featurized("answered_response", (), (Scored(REPLIED, said),))
+        if is_open(question.subject):
+            return self._about(question.subject, [said])
+        asked, encoded, evidence, c = self._search(_subject(question), [said])
+        row = features.answered(c, asked, encoded.vector, evidence)
+        pairs = self._pairs(asked.text, c, evidence)
+        return Featurized("answered_response", (tuple(row),), (_found(c, asked, evidence),), pairs)
+
+    def _relevant(self, question: Question) -> Featurized:
+        return self._about(question.query, [question.subject])
+
+    def _about(self, asked: str, texts: Sequence[str]) -> Featurized:
+        """Whether texts are about a question; who asks for all there is to say needs whatever is."""
+        query, encoded, evidence, c = self._search(asked, texts)
+        row = features.relevant(c, query, encoded.vector, evidence)
+        return Featurized("relevant", (tuple(row),), (_found(c, query, evidence),))
+
+    def _essential(self, question: Question) -> Featurized:
+        about = question.query, question.subject, question.context
+        if question.context and (is_step(*about) or is_item(*about)):
+            return Featurized("essential_part", (), (Scored(STEP, question.query),))
+        if question.context and is_open(question.query):
+            return self._about(question.query, [question.subject])
+        query, encoded, evidence, c = self._search(question.query, [question.subject])
+        row = features.answered(c, query, encoded.vector, evidence)
+        task = "essential"
+        if len(evidence.sentences) > 1:
+            task = "essential_long"
+        elif self._reader.readings([question.context]):
+            task = "essential_part"
+            row += features.around(evidence, query, encoded.vector, self._evidence((question.context,), None))
+        pairs = self._pairs(query.text, c, evidence)
+        return Featurized(task, (tuple(row),), (_found(c, query, evidence),), pairs)
+
+    def _same_answer(self, question: Question) -> Featurized:
+        reader = self._reader
+        query = reader.sentence(question.query)
+        said = numbers_as_figures(question.subject)
+        rows, found = [], []
+        pairs: list[Pair] = []
+        for text in sorted(set(question.evidence)):
+            if not text.strip():
+                continue
+            truth, _, response, c = self._search(numbers_as_figures(text), [said])
+            both = reader.encoder.encode([f"{question.query} {text}"])[f"{question.query} {text}"].vector
+            cosines = (float(c.cosines.max()), float(along(response.vectors, both).max()))
+            rows.append(tuple(features.same_answer(c, query, truth, response, cosines)))
+            found.append(Scored(0.0, text))
+            pairs += self._pairs(f"{question.query} {text}", c, response)
+        if not rows:
+            raise ValueError("there is no true answer to compare with")
+        return Featurized("same_answer", tuple(rows), tuple(found), tuple(pairs))
+
+    def _similarity(self, question: Question) -> Featurized:
+        if len(question.evidence) <= (question.at is not None):
+            return Featurized("similar", (), (Scored(0.0, cosine=-1.0),))
+        reader = self._reader
+        own = reader.encoder.encode([question.subject])[question.subject]
+        cosines = along(self._stacked(question.evidence), own.vector)
+        if question.at is not None:
+            cosines[question.at] = -2.0
+        best = int(np.argmax(cosines))
+        highest = float(cosines[best])
+        other = question.evidence[best]
+        there, back = _both_ways(own, reader.encoder.encode([other])[other])
+        row = features.similar(highest, reader.sentence(question.subject), reader.sentence(other), there, back)
+        found = (Scored(0.0, other, cosine=min(1.0, highest)),)
+        return Featurized("similar", (tuple(row),), found, ((question.subject, other),))
+
+
+def claimed(query: str, response: tuple[str, ...]) -> str:
+    """What a response claims, without its remarks about the sources; empty if it declines to answer."""
+    text = "\n".join(response)
+    if decompose.declines(query, text).value == "yes":
+        return ""
+    return "\n".join(component.text for component in decompose.split_claims(text, query) if not component.remark)
+
+
+_CODE = re.compile(r"\S\s*\n\s*\S|^\s*[{\[]\s*\"")
+"""Claims of several lines are blocks of code, others are brought into one."""
+
+
+def _subject(question: Question) -> str:
+    """What is looked for: a claim without what it says about its sources; a sub-question that can be understood.
+
+    Of a bare "yes" it is what was asked, of a bare "no" nothing.
+
+    A sub-question with a pronoun that nobody could resolve is read within the whole query.
+    """
+    if question.kind == "supported":
+        return asserted_text(question.query, without_attribution(question.subject))
+    if question.kind == "answered" and question.context and _RULES["unresolved_pronoun"].search(question.subject):
+        return question.context
+    return question.subject
+
+
+def _both_ways(a: Encoded, b: Encoded) -> tuple[Vector, Vector]:
+    """How closely each content piece of one is found in the other, and the reverse."""
+    close = between(a.tokens.astype(np.float32), b.tokens.astype(np.float32))
+    there, back = close.max(axis=1), close.max(axis=0)
+    return (
+        there[a.weights > 0] if a.weights.any() else there,
+        back[b.weights > 0] if b.weights.any() else back,
+    )
+
+
+def _found(c: Comparison, subject: Sentence, evidence: Evidence) -> Scored:
+    """The closest passage, and what isn't in it anywhere."""
+    closest = int(np.argmax(c.cosines[0] + c.word))
+    lost = set(c.missing)
+    exact = [n for n in subject.stems if n in lost and (n in subject.numbers or n in subject.names)]
+    table = evidence.table or _CODE.search(subject.text) is not None
+    return Scored(0.0, evidence.sentences[closest].text, tuple(exact), table=table)

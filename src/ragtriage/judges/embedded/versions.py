@@ -1,0 +1,84 @@
+"""The version of each kind of answer, and the fingerprint that is made of it.
+
+When a rule changes so that it answers a question differently, raise the versions of its kinds here: stored answers of
+an older version are asked again, and those of other kinds stay. Comments and renames need no new version.
+`tests/judges/embedded/test_golden_verdicts.py` fails if an answer changed and its version didn't.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from ragtriage.core.questions import Kind
+from ragtriage.text.remark_model import WEIGHTS
+
+_MODEL = Path(__file__).parent / "model"
+
+
+@dataclass(frozen=True, slots=True)
+class KindVersion:
+    """The version of the answers to one kind of question, and the fitted files that they depend on."""
+
+    number: int
+    tasks: tuple[str, ...] = ()
+    """How the names of its fitted models begin; empty if rules answer alone, without the encoder."""
+    thresholds: tuple[str, ...] = ()
+    """The fitted thresholds by which it is decided."""
+    remarks: bool = False
+    """Whether the fitted weights tell remarks from claims in it."""
+
+
+VERSIONS: Mapping[Kind, KindVersion] = {
+    "claims": KindVersion(1, remarks=True),
+    "facts": KindVersion(1),
+    "questions": KindVersion(1),
+    "sentences": KindVersion(1),
+    "declines": KindVersion(1, remarks=True),
+    "supported": KindVersion(1, ("supported",), ("sure", "unsure"), remarks=True),
+    # Of open requests the model of relevance decides whether something answers them, or is essential.
+    "answered": KindVersion(1, ("answered", "relevant"), remarks=True),
+    "essential": KindVersion(1, ("essential", "relevant")),
+    "needed_sentences": KindVersion(1, ("essential", "relevant")),
+    "relevant": KindVersion(1, ("relevant",)),
+    "same_answer": KindVersion(1, ("same_answer",), remarks=True),
+    "similarity": KindVersion(1, ("similar",), ("repeats",)),
+}
+"""The kinds that the embedded judge answers."""
+
+
+@cache
+def fingerprint_of(kind: Kind, *, fast: bool, folder: Path = _MODEL) -> str:
+    """A hash of all that an answer depends on.
+
+    A kind that isn't answered has version 0. `fast`: without the matcher.
+    """
+    own = VERSIONS.get(kind, KindVersion(0))
+    parts: dict[str, Any] = {"kind": kind, "version": own.number}
+    files = [WEIGHTS] if own.remarks else []
+    if own.tasks:
+        fitted = json.loads((folder / "coefficients.json").read_text(encoding="utf-8"))
+        fusions = {} if fast else _of_tasks(fitted.get("fusion", {}), own.tasks)
+        parts["tasks"] = _of_tasks(fitted["tasks"], own.tasks)
+        parts["fusions"] = fusions
+        parts["thresholds"] = {name: fitted["thresholds"][name] for name in own.thresholds}
+        parts["onnxruntime"] = version("onnxruntime")  # another version may round another way
+        files += [folder / "encoder.onnx", folder / "vocab.txt"]
+        files += [folder / "matcher.onnx"] if fusions else []
+    parts["files"] = {path.name: _digest(path) for path in files}
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _of_tasks(fitted: Mapping[str, Any], tasks: tuple[str, ...]) -> dict[str, Any]:
+    return {name: one for name, one in fitted.items() if name.startswith(tasks)}
+
+
+@cache
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

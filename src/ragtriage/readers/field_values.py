@@ -1,0 +1,197 @@
+"""The values of the fields beside sources and response; one that can't be read is a RowProblem."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, date, datetime
+from typing import Any, NamedTuple
+
+from ragtriage.core.case import Turn
+from ragtriage.readers.field_names import KEYS
+from ragtriage.readers.problems import RowContext, RowProblem
+from ragtriage.readers.text_values import clean, list_in, shown, text_of, unpacked
+
+SEVERAL_REFERENCES = "{rows}: there are several reference answers; the first is used, all of them are kept as a tag"
+GUESSED_ROLES = "{rows}: the history is a list of texts without roles, read as user and assistant in turn"
+NO_TIME = "{rows}: the time can't be read as ISO 8601 or as a number; it is kept as a tag"
+_EARLIEST = 100_000_000  # 1973 in seconds: smaller numbers are durations
+
+
+def _id(value: Any, field: str, context: RowContext) -> str | None:
+    """A name: a text or a whole number; None if it is missing or empty."""
+    if isinstance(value, float) and value.is_integer():  # what a table makes of whole numbers when one is missing
+        value = int(value)
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise RowProblem(field, f"is {shown(value)}: write a text or a whole number")
+    return clean(str(value), context.remarks)
+
+
+def _ids(value: Any, field: str, context: RowContext) -> tuple[str | None, ...] | None:
+    """Ids in their order, None for an empty one; None if there are none."""
+    if value is None:
+        return None
+    items = list_in(value)
+    if items is None and isinstance(value, str) and ("," in value or ";" in value):
+        raise RowProblem(field, f"is {shown(value)}: write several ids as a JSON list")
+    return tuple(_id(item, field, context) for item in ([value] if items is None else items))
+
+
+def _relevant_ids(value: Any, context: RowContext) -> tuple[str | None, ...] | None:
+    """The ids of the sources that should have been retrieved."""
+    ids = _ids(value, "relevant_ids", context)
+    if ids is not None and None in ids:
+        raise RowProblem("relevant_ids", "holds an empty id: leave it out")
+    return ids
+
+
+def _reference(value: Any, context: RowContext) -> str | None:
+    """The reference answer; the first of several, which is remarked."""
+    answers = list_in(value)
+    if answers is None:
+        return None if value is None else text_of("reference", value, context)
+    texts = [text_of("reference", text, context, f"answer {number} ") for number, text in enumerate(answers, 1)]
+    if len(texts) > 1:
+        context.remarks.append(SEVERAL_REFERENCES)
+    return texts[0] if texts else None
+
+
+def _samples(value: Any, context: RowContext) -> tuple[str, ...]:
+    """Further responses."""
+    texts = list_in(value)
+    if texts is None and value is not None:
+        raise RowProblem("samples", f"is {shown(value)}: write a list of texts")
+    return tuple(text_of("samples", text, context, f"sample {number} ") for number, text in enumerate(texts or (), 1))
+
+
+def _time(value: Any, context: RowContext) -> str | None:
+    """The time as ISO 8601, from that or from seconds, milli-, micro- or nanoseconds since 1970; else remarked."""
+    if value is None or isinstance(value, datetime | date):
+        return value.isoformat() if value else None
+    if isinstance(value, str):
+        try:
+            datetime.fromisoformat(value.strip())
+            return value.strip()
+        except ValueError:
+            value = None
+    if isinstance(value, int | float) and not isinstance(value, bool) and _EARLIEST <= value < 1e19:
+        seconds = float(value)
+        while seconds > 1e11:
+            seconds /= 1000
+        return datetime.fromtimestamp(seconds, UTC).isoformat()
+    context.remarks.append(NO_TIME)
+    return None
+
+
+def _weight(value: Any) -> float:
+    """How many cases the row stands for; 1 if nothing is said."""
+    if value is None:
+        return 1.0
+    try:
+        weight = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else math.nan
+    except (ValueError, OverflowError):
+        weight = math.nan
+    if not (math.isfinite(weight) and weight > 0):
+        raise RowProblem("weight", f"is {shown(value)}: write a number above 0")
+    return weight
+
+
+PARSERS: Mapping[str, Callable[[Any, RowContext], Any]] = {
+    "source_ids": lambda value, context: _ids(value, "source_ids", context),
+    "history": lambda value, context: () if value is None else turns_of(value, "history", context),
+    "reference": _reference,
+    "time": _time,
+    "id": lambda value, context: _id(value, "id", context),
+    "samples": _samples,
+    "relevant_ids": _relevant_ids,
+    "weight": lambda value, _: _weight(value),
+    "trace_id": lambda value, context: _id(value, "trace_id", context),
+}
+"""A field to what makes its value of what a file holds, where None is that it holds nothing."""
+
+
+class Messages(NamedTuple):
+    """A list of messages taken apart at the last one of the user."""
+
+    query: str
+    history: tuple[Turn, ...]
+    reply: str | None
+    """What came after it, if it was one message."""
+
+
+def is_message_list(value: Any) -> bool:
+    """Whether a value, or the list that a text holds, is a non-empty list of messages with roles."""
+    return all(_role(item) is not None for item in items) if (items := list_in(value)) else False
+
+
+def turns_of(value: Any, field: str, context: RowContext) -> tuple[Turn, ...]:
+    """The turns that a value holds: messages with role and content, pairs of texts, texts, or one text.
+
+    Messages without text (calls of tools) are left out.
+
+    Raises:
+        RowProblem: it holds something else.
+    """
+    value = unpacked(value)
+    if isinstance(value, str):
+        return (Turn("transcript", text_of(field, value, context)),)
+    if not isinstance(value, list | tuple):
+        raise RowProblem(field, f"is {shown(value)}: write a list of {{'role': …, 'content': …}}")
+    turns: list[Turn] = []
+    for number, item in enumerate(value, 1):
+        if isinstance(item, str):
+            context.remarks.append(GUESSED_ROLES)
+        from_the_end = len(value) - number
+        pairs = _roles_and_texts(item, "user" if from_the_end % 2 else "assistant")
+        if pairs is None:
+            raise RowProblem(field, f"message {number} is {shown(item)}: it needs 'role' and 'content'")
+        turns += [
+            Turn(clean(role, context.remarks), text_of(field, text, context, f"message {number} "))
+            for role, text in pairs
+        ]
+    return tuple(turns)
+
+
+def messages_of(value: Any, context: RowContext) -> Messages:
+    """A query that is given as a list of messages.
+
+    Raises:
+        RowProblem: no message is the user's.
+    """
+    if not is_message_list(value):
+        raise RowProblem("query", f"is {shown(value)}: write the user's question as a text, or messages with roles")
+    turns = turns_of(value, "query", context)
+    last = max((index for index, turn in enumerate(turns) if turn.role.lower() in KEYS["user_roles"]), default=None)
+    if last is None:
+        raise RowProblem("query", "is a list of messages none of which is the user's: one needs the role 'user'")
+    after = turns[last + 1 :]
+    return Messages(turns[last].text, turns[:last], after[0].text if len(after) == 1 else None)
+
+
+def _role(item: Any) -> str | None:
+    """The role of a message; None if it isn't one."""
+    if not isinstance(item, Mapping) or not any(key in item for key in KEYS["message_text"]):
+        return None
+    return next((role for key in KEYS["message_role"] if isinstance(role := item.get(key), str) and role), None)
+
+
+def _roles_and_texts(item: Any, guessed: str) -> list[tuple[str, Any]] | None:
+    """The turns in one item of a conversation, none for a message without a text; None if it isn't a message."""
+    if isinstance(item, str):
+        return [(guessed, item)]
+    if isinstance(item, list | tuple) and len(item) == 2 and all(isinstance(text, str) for text in item):
+        return [("user", item[0]), ("assistant", item[1])]
+    role = _role(item)
+    if role is None:
+        return None
+    content = next((item[key] for key in KEYS["message_text"] if item.get(key) is not None), None)
+    if isinstance(content, list | tuple):  # OpenAI's and Anthropic's parts; images and tool calls have no text
+        content = "\n".join(_texts(content)) or None
+    return [] if content is None else [(role, content)]
+
+
+def _texts(parts: list[Any] | tuple[Any, ...]) -> Iterator[str]:
+    texts = (part.get("text") if isinstance(part, Mapping) else part for part in parts)
+    return (text for text in texts if isinstance(text, str))

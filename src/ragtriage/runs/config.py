@@ -1,0 +1,63 @@
+"""What an evaluation computes and by what it is read, as it is stored with a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ragtriage.core.metric import Metric
+from ragtriage.core.record import Record
+from ragtriage.core.steps import Step
+from ragtriage.diagnosis import RULES, Finding, Rule, diagnose, needs_of
+from ragtriage.metrics import metric_named
+from ragtriage.metrics.definitions import definition_of, metric_from, named_only
+from ragtriage.runs.selection import RowSelection
+from ragtriage.store import RunInfo
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationConfig:
+    """Metrics, and the thresholds and rules by which their scores become findings."""
+
+    metrics: tuple[Metric, ...]
+    thresholds: Mapping[str, float]
+    """Metric name → where a score is just good enough. Thresholds and rules can be changed after a run, for free."""
+    rules: Sequence[Rule] = RULES
+
+    @property
+    def diagnosis_steps(self) -> tuple[Step, ...]:
+        """The steps that the rules need beside those of the metrics."""
+        names = {m.name for m in self.metrics}
+        return needs_of(rule for rule in self.rules if names >= set(rule.when))
+
+    def diagnose(self, record: Record) -> tuple[Finding, ...]:
+        """The findings on one case."""
+        return diagnose(record, self.thresholds, self.rules, self.metrics)
+
+
+def to_stored(config: EvaluationConfig, selection: RowSelection, mapping: Mapping[str, str]) -> dict[str, Any]:
+    """What is stored with a run so that it can be shown as it was judged."""
+    return {
+        "thresholds": dict(config.thresholds),
+        "rules": [asdict(rule) for rule in config.rules if rule.origin == "yours"],
+        "metrics": [definition_of(m) for m in config.metrics if not metric_named(m.name)],
+        "selection": asdict(selection),
+        "mapping": dict(mapping),
+    }
+
+
+def config_of(info: RunInfo, thresholds: Mapping[str, float] | None = None) -> EvaluationConfig:
+    """The configuration that a stored run was judged by.
+
+    Custom metrics are shown as they were defined then; their files aren't loaded.
+
+    Args:
+        info: the run.
+        thresholds: these replace the stored ones.
+    """
+    stored = info.configuration
+    custom = {definition["name"]: metric_from(definition) for definition in stored.get("metrics", ())}
+    metrics = tuple(metric_named(name) or custom.get(name) or named_only(name) for name in info.metrics)
+    rules = tuple(Rule(**rule) for rule in stored.get("rules", ()))
+    return EvaluationConfig(metrics, {**stored.get("thresholds", {}), **(thresholds or {})}, RULES + rules)

@@ -1,0 +1,113 @@
+"""Before a run: the file is read once, and a run is begun, or the one that was cut off is resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from ragtriage.core.questions import KINDS
+from ragtriage.judges.build import ConfiguredJudge
+from ragtriage.judges.protocol import Judge
+from ragtriage.judges.wrappers import Cached
+from ragtriage.metrics import metric_named
+from ragtriage.metrics.definitions import version_of
+from ragtriage.readers import CaseFile
+from ragtriage.runs.config import EvaluationConfig, to_stored
+from ragtriage.runs.events import Listener, RunResumed, RunStarted
+from ragtriage.runs.selection import RowCounts, RowSelection, SelectedCases
+from ragtriage.store import Run, RunIdentity, Store
+
+UNKNOWN_LANGUAGE = "und"
+"""ISO 639-2 for a language that nobody could tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be evaluated."""
+
+    file: CaseFile
+    judge: Judge | ConfiguredJudge
+    store: Store
+    config: EvaluationConfig
+    selection: RowSelection
+    name: str
+    by: str | None
+    trials: int
+    notify: Listener
+
+    @property
+    def configured(self) -> ConfiguredJudge | None:
+        """The judge, if it was configured by settings or flags."""
+        return self.judge if isinstance(self.judge, ConfiguredJudge) else None
+
+    def trial_judge(self, trial: int) -> Judge:
+        """The judge of one trial, with a cache around it."""
+        memory = self.store.answers()
+        if isinstance(self.judge, ConfiguredJudge):
+            return self.judge.judge(memory, tickets=self.store.tickets(), trial=trial)
+        return Cached(self.judge, memory, trial=trial)
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedRun:
+    """A run that is ready to be written."""
+
+    run: Run
+    judge: Judge
+    cases: SelectedCases
+    rows: RowCounts
+    start: RunStarted | RunResumed
+
+
+def prepare(job: Job, trial: int, first: int | None) -> PreparedRun:
+    """Read the file once, and begin a run or resume the one that was cut off."""
+    judge = job.trial_judge(trial)
+    cases, counts = SelectedCases(job.file, job.selection), RowCounts()
+    hashed = job.store.scan(job.name)
+    for case in cases.counted(counts):
+        hashed.add(case)
+    counts.require_some(job.name)
+    identity = RunIdentity(
+        hashed.hexdigest(), tuple(m.name for m in job.config.metrics), _fingerprints(job.config, judge), trial
+    )
+    configuration = to_stored(job.config, job.selection, job.file.mapping)
+    number = _unfinished(job, identity, first)
+    if number is not None:
+        run = job.store.resume(number, configuration=configuration)
+        done = job.store.run(number).info.done
+        return PreparedRun(run, judge, cases, counts, RunResumed(number, counts.selected, done, trial))
+    run = job.store.begin(
+        identity,
+        input=job.name,
+        rows=counts.selected,
+        judge=judge.name(),
+        configuration=configuration,
+        trial=trial,
+        repeats=first,
+    )
+    start = RunStarted(run.number, counts.selected, hashed.changed_since_last(), hashed.last_run, trial)
+    return PreparedRun(run, judge, cases, counts, start)
+
+
+def _fingerprints(config: EvaluationConfig, judge: Judge) -> Mapping[str, str]:
+    """What the answers depend on, by kind of question, and what the scores depend on beside them."""
+    found: dict[str, str] = {kind: judge.fingerprint(kind) for kind in KINDS}
+    found |= {f"metric {m.name}": version_of(m) for m in config.metrics if not metric_named(m.name)}
+    # which languages are judged changes no answer, but which scores are undefined
+    return found | {"any language": str(judge.unsupported_reason("supported", UNKNOWN_LANGUAGE) is None)}
+
+
+def _unfinished(job: Job, identity: RunIdentity, first: int | None) -> int | None:
+    """The run to resume: one that was cut off or, where a later trial was, the one that this trial wrote."""
+    store = job.store
+    found = store.unfinished(identity)
+    if found is not None:
+        return found
+    if first is not None:
+        own = identity.hexdigest()
+        return next((info.number for info in store.runs() if (info.repeats, info.identity) == (first, own)), None)
+    for trial in range(1, job.trials):
+        later = store.unfinished(replace(identity, trial=trial))
+        if later is not None:
+            return store.run(later).info.repeats
+    return None

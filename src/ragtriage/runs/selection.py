@@ -1,0 +1,115 @@
+"""Which rows of a file are evaluated, and how many of them can be used."""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from ragtriage.core.case import Case
+from ragtriage.core.errors import InputError
+from ragtriage.metrics.optional import optional_data_of
+from ragtriage.readers import CaseFile, Rejected
+
+QUOTED = 10
+"""Rejected rows that are quoted; all are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowSelection:
+    """Which of a file's usable rows are evaluated; all by default."""
+
+    limit: int | None = None
+    """Only the first N."""
+    sample: int | None = None
+    """N at random; the same seed draws the same ones."""
+    seed: int = 0
+
+
+ALL_ROWS = RowSelection()
+
+
+def too_many_rejected(rejected: int, total: int) -> bool:
+    """Whether more than a tenth of the rows can't be used, so that the numbers don't stand for the file."""
+    return 10 * rejected > total
+
+
+@dataclass(slots=True)
+class RowCounts:
+    """What one pass over the selected rows found, before anything is judged."""
+
+    selected: int = 0
+    """Usable rows that are to be evaluated."""
+    rejected: int = 0
+    """Rows that can't be used, as far as the file was read."""
+    first_rejected: list[Rejected] = field(default_factory=list)
+    conversations: int = 0
+    """Selected rows with a conversation before the query."""
+    optional: Counter[str] = field(default_factory=Counter)
+    """Optional content, which only some metrics need → selected rows that have it; see `ragtriage.metrics.optional`."""
+    cut_off: bool = False
+    """Whether the file couldn't be read to its end."""
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether so many rows are unusable, or unread, that the numbers don't stand for the file."""
+        return self.cut_off or too_many_rejected(self.rejected, self.selected + self.rejected)
+
+    def select(self, case: Case) -> None:
+        """Count a usable row."""
+        self.selected += 1
+        self.conversations += bool(case.history)
+        self.optional.update(optional_data_of(case))
+
+    def reject(self, row: Rejected) -> None:
+        """Count an unusable row."""
+        self.rejected += 1
+        self.cut_off = self.cut_off or row.ends
+        if len(self.first_rejected) < QUOTED:
+            self.first_rejected.append(row)
+
+    def require_some(self, name: str) -> None:
+        """Refuse a file without a usable row.
+
+        Raises:
+            InputError: there is none; quotes the first that was rejected.
+        """
+        if not self.selected:
+            first = f"; the first: {self.first_rejected[0]}" if self.first_rejected else ""
+            raise InputError(f"{name}: none of its {self.rejected} rows can be used{first}")
+
+
+class SelectedCases:
+    """The selected cases of a file; can be read several times, in the file's order."""
+
+    def __init__(self, file: CaseFile, selection: RowSelection) -> None:
+        self._file, self._selection = file, selection
+        self._sampled: frozenset[bytes] | None = None
+        if selection.sample is not None:
+            # the smallest digests, so that the order of the rows doesn't matter
+            cases = (row for row in file.rows() if isinstance(row, Case))
+            self._sampled = frozenset(heapq.nsmallest(selection.sample, map(self._digest, cases)))
+
+    def read(self, on_rejected: Callable[[Rejected], None]) -> Iterator[Case]:
+        """Stream the cases; rows that can't be used go to `on_rejected` as they come."""
+        count = 0
+        for row in self._file.rows():
+            if isinstance(row, Rejected):
+                on_rejected(row)
+            elif self._sampled is None or self._digest(row) in self._sampled:
+                yield row
+                count += 1
+                if count == self._selection.limit:
+                    return
+
+    def counted(self, counts: RowCounts) -> Iterator[Case]:
+        """Stream the cases, and count selected and rejected rows."""
+        for case in self.read(counts.reject):
+            counts.select(case)
+            yield case
+
+    def _digest(self, case: Case) -> bytes:
+        text = f"{self._selection.seed}:{case.id}".encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(text, digest_size=16).digest()

@@ -1,0 +1,64 @@
+"""Word lists and patterns, kept as data in TOML files beside the modules that use them."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+_DATA = Path(__file__).parent / "data"
+_SHARED = "words"
+"""The file whose pieces every other one may use."""
+_PIECE = re.compile(r"\{([a-z_]+)\}")
+
+
+class Lexicon:
+    """The entries of one file.
+
+    A word list is a string of words. A regular expression may be broken into lines, whose breaks and indentation don't
+    count, and `{name}` in it stands for another entry of the same file or of `words.toml`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.entries: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        self._compiled: dict[str, re.Pattern[str]] = {}
+
+    def words(self, name: str) -> frozenset[str]:
+        """A list of words."""
+        return frozenset(self.entries[name].split())
+
+    def ordered(self, name: str) -> tuple[str, ...]:
+        """A list of words in its order."""
+        return tuple(self.entries[name].split())
+
+    def lines(self, name: str) -> list[str]:
+        """The lines of an entry."""
+        return str(self.entries[name]).strip().splitlines()
+
+    def groups(self, name: str) -> tuple[frozenset[str], ...]:
+        """A list of word lists, one a line."""
+        return tuple(frozenset(line.split()) for line in self.lines(name))
+
+    def regex(self, name: str) -> str:
+        """The text of a regular expression, its pieces filled in."""
+        return self.filled(self.entries[name] if name in self.entries else lexicon(_SHARED).entries[name])
+
+    def __getitem__(self, name: str) -> re.Pattern[str]:
+        """A regular expression, compiled on first use."""
+        found = self._compiled.get(name)
+        if found is None:
+            found = self._compiled[name] = re.compile(self.regex(name))
+        return found
+
+    def filled(self, text: str) -> str:
+        """A regular expression as it is written in the file, its pieces filled in."""
+        joined = "".join(line.lstrip() for line in text.splitlines())
+        return _PIECE.sub(lambda piece: self.regex(piece[1]), joined)
+
+
+@cache
+def lexicon(name: str, folder: Path = _DATA) -> Lexicon:
+    """The file of this name, read once."""
+    return Lexicon(folder / f"{name}.toml")

@@ -1,0 +1,111 @@
+"""Short replies: "In 1912." answers a question without a word of it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from ragtriage.core import questions as ask
+from ragtriage.core.case import Case, Source
+from ragtriage.core.verdicts import Answer, Score, Verdict
+from ragtriage.evaluation.engine import evaluate_sync
+from ragtriage.judges.embedded import EmbeddedJudge
+from ragtriage.judges.embedded.short_replies import asserted_text, is_short_reply
+from ragtriage.metrics import metrics_named
+
+
+@pytest.mark.parametrize(
+    ("question", "claims"),
+    [
+        ("When did the footbridge reopen?", "March 4, 2021."),
+        ("When did the footbridge reopen?", "In spring"),
+        ("When is the harbour free of ice?", "Always."),
+        ("When is the office closed?", "On Mondays"),
+        ("How many vacation days do I get?", "Thirty days a year."),
+        ("How long may I keep it?", "Until Friday"),
+        ("Who approves travel?", "Your line manager."),
+        ("Who wrote Middlemarch?", "George Eliot"),
+        ("Where is the head office?", "10 Downing Street"),
+        ("Is parking free on Sundays?", "Yes."),
+        ("Is parking free on Sundays?", "Only after 6 p.m."),
+        ("What command lists the branches?", "`git branch`"),
+        ("Why was the flight cancelled?", "Fog."),
+        ("Why does the lift stop?", "Because of dust on the rails, worn brakes and a sensor that goes blind in rain"),
+        ("How many stations have a lift?", "Four of the seven: Quayside, Arsenal and two more.\nA fifth will follow."),
+        ("Is it free, and since when?", "Yes, since 2019"),
+    ],
+)  # fmt: skip
+def test_a_short_reply_answers(question: str, claims: str) -> None:
+    assert is_short_reply(question, question, claims)
+
+
+@pytest.mark.parametrize(
+    ("question", "claims"),
+    [
+        ("Who approves travel?", "Travel is important."),
+        ("When did the footbridge reopen?", "Near the old mill"),
+        ("How many vacation days do I get?", "Berlin"),
+        ("Who wrote Middlemarch?", "1871"),
+        ("Where is the head office?", "30 days"),
+        (
+            "What is the deadline?",
+            "The handbook was written by three teams that work in different places and time zones",
+        ),
+        ("What is the deadline?", "Overview\nThe office is open from nine to five."),
+        ("What is the deadline?", ""),
+        ("What is the deadline, and what is the address?", "Next week"),
+    ],
+)
+def test_what_is_of_another_kind_or_a_sentence_of_its_own_is_left_to_the_models(question: str, claims: str) -> None:
+    assert not is_short_reply(question, question, claims)
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        ("Yes.", "Is parking free?"),
+        ("Yes, it is.", "Is parking free?"),
+        ("No.", ""),
+        ("No, not all of them.", ""),
+        ("Yes, on Sundays", "Yes, on Sundays"),
+        ("No parking", "No parking"),
+        ("Right of way applies", "Right of way applies"),
+    ],
+)
+def test_a_bare_yes_asserts_what_was_asked_and_a_bare_no_nothing(claim: str, said: str) -> None:
+    assert asserted_text("Is parking free?", claim) == said
+
+
+def test_a_bare_yes_to_several_questions_asserts_nothing() -> None:
+    assert asserted_text("Is parking free? Is there a lift?", "Yes.") == ""
+
+
+def test_short_answers_cover_what_was_asked_and_nobody_is_blamed_for_them() -> None:
+    told = (
+        "The footbridge over the Sill was closed in September 2020.",
+        "It reopened to the public on 4 March 2021. Parking at the bridge is free on Sundays.",
+    )
+    cases = [
+        Case("date", "When did the footbridge reopen?", tuple(map(Source, told)), "March 4, 2021."),
+        Case("yes", "Is parking at the bridge free on Sundays?", tuple(map(Source, told)), "Yes."),
+    ]
+
+    records = evaluate_sync(cases, EmbeddedJudge(), metrics=metrics_named(["response_query_coverage", "groundedness"]))
+
+    for record in records:
+        for name in ("response_query_coverage", "groundedness"):
+            outcome = record.outcomes[name]
+            assert isinstance(outcome, Score)
+            assert outcome.value == 1.0, (record.case.id, name)
+
+
+def test_a_bare_no_is_neither_supported_nor_unsupported() -> None:
+    question = ask.supported("No.", ["Parking is free on Sundays."], query="Is parking free on Sundays?")
+
+    async def answers() -> list[Answer]:
+        return [answer async for _, answer in EmbeddedJudge().ask([question])]
+
+    (found,) = asyncio.run(answers())
+    assert isinstance(found, Verdict)
+    assert found.value == "unknown"

@@ -1,0 +1,63 @@
+"""From a probability to a verdict: what leans to yes on purpose doesn't say that it is surer than it is."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from ragtriage.core import questions as ask
+from ragtriage.judges.embedded.verdict import FittedThresholds, Scored, verdict_of
+
+CUTS = FittedThresholds(repeats=0.8, sure=0.3, unsure=0.4)
+ANSWERED = ask.answered("When does it open?", ["It opens at nine."])
+SUPPORTED = ask.supported("It opens at nine.", ["It opens at ten."])
+
+
+@pytest.mark.parametrize(("probability", "value"), [(0.75, "yes"), (0.5, "yes"), (0.49, "no"), (0.1, "no")])
+def test_the_lean_decides_the_verdict_and_leaves_the_confidence(probability: float, value: str) -> None:
+    leaning = verdict_of(ANSWERED, Scored(probability, lean=math.log(3)), CUTS)
+    assert leaning.value == value
+    odds = probability / (1 - probability) / 3
+    believed = odds / (1 + odds)
+    assert leaning.score == pytest.approx(believed)
+    assert leaning.confidence == pytest.approx(believed if value == "yes" else 1 - believed)
+
+
+def test_without_a_lean_a_verdict_is_as_likely_as_its_probability() -> None:
+    verdict = verdict_of(ANSWERED, Scored(0.8), CUTS)
+    assert (verdict.value, verdict.score, verdict.confidence) == ("yes", 0.8, 0.8)
+
+
+@pytest.mark.parametrize(
+    ("probability", "table", "value", "sure"),
+    [
+        (0.45, False, "unknown", False),
+        (0.35, False, "no", False),
+        (0.2, False, "no", True),
+        (0.35, True, "unknown", False),
+        (0.2, True, "no", False),
+    ],
+)
+def test_red_is_only_what_is_surely_unsupported(probability: float, table: bool, value: str, sure: bool) -> None:
+    verdict = verdict_of(SUPPORTED, Scored(probability, table=table), CUTS)
+    assert (verdict.value, verdict.sure) == (value, sure)
+    assert verdict.confidence == max(probability, 1 - probability)
+
+
+@pytest.mark.parametrize(
+    ("probability", "table", "value", "score", "sure"),
+    [(0.9, False, "no", 0.4, False), (0.9, True, "unknown", 0.5, True), (0.2, False, "no", 0.2, True)],
+)
+def test_an_unsupported_number_leaves_no_yes(
+    probability: float, table: bool, value: str, score: float, sure: bool
+) -> None:
+    verdict = verdict_of(SUPPORTED, Scored(probability, "It is 12.", table=table, unsupported=("15",)), CUTS)
+    assert (verdict.value, verdict.score, verdict.sure) == (value, score, sure)
+    assert verdict.explanation == "closest passage: “It is 12.”; nothing there accounts for 15"
+
+
+def test_what_is_worked_out_is_never_called_unsupported() -> None:
+    verdict = verdict_of(SUPPORTED, Scored(0.1, calculated=True), CUTS)
+    assert (verdict.value, verdict.score, verdict.confidence) == ("unknown", 0.4, 0.6)
+    assert verdict_of(SUPPORTED, Scored(0.7, calculated=True), CUTS).value == "yes"

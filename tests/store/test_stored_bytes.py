@@ -1,0 +1,102 @@
+"""What stands on disk stays as it is, so that runs and answers that were kept before are read as they were."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zlib
+from pathlib import Path
+from typing import Any
+
+from stored_cases import FULL, case
+
+from ragtriage.core.record import Record
+from ragtriage.core.verdicts import (
+    Citation,
+    Component,
+    Failure,
+    Known,
+    Missing,
+    Outcome,
+    Part,
+    Score,
+    Undefined,
+    Verdict,
+    Verdicts,
+)
+from ragtriage.judges.wrappers import Remembered
+from ragtriage.store import RejectedRow, RunIdentity, open_store
+
+EXPECTED = Path(__file__).parent / "stored_rows.json"
+CHANGING = {"created", "finished", "versions", "seconds", "submitted", "heartbeat"}
+"""Columns that hold times and versions."""
+
+VERDICTS = (
+    Verdict("yes", 0.9, 0.7, "ü: because\n\x00"),
+    Verdict("no", 1 / 3, None, "", sure=False, flag="no such quote"),
+    Verdict("unknown"),
+)
+COMPONENTS = (
+    Component("\\It is nine.", (0, 12)),
+    Component("The price of the other one", (0, 26), 0),
+    Component("Paraphrased.", None, 1, remark=True),
+    Component("It is nine (a).", (1, 16), None, citations=(Citation("a", (0, 2)), Citation("9"))),
+)
+STEPS: dict[str, Known] = {
+    "claims(response)": COMPONENTS,
+    "supported(claims(response), each source)": Verdicts(
+        COMPONENTS[:2], ((VERDICTS[0], None, VERDICTS[1]), (Failure("too long"), VERDICTS[2], VERDICTS[0]))
+    ),
+    "questions(query)": Missing("the query asks nothing", "query"),
+    "facts(sources)": Missing("the judge failed", "sources", failed=True),
+}
+OUTCOMES: dict[str, Outcome] = {
+    "groundedness": Score(0.5, 2, 1),
+    "own": Score(1.0, 1, 0, (Part(COMPONENTS[0], VERDICTS[0], True), Part(COMPONENTS[2], None, None, "rude"))),
+    "other": Undefined("no facts", failed=True),
+}
+RECORDS = (Record(FULL, STEPS, OUTCOMES, "en", 0.5), Record(case(1), {}, {"groundedness": Undefined("no claims")}))
+ANSWERS = (*VERDICTS, COMPONENTS[:3], ())
+KEYS = [bytes([i]) * 16 for i in range(len(ANSWERS))]
+
+
+def rows_after_a_run(folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """All rows of all tables as JSON can hold them."""
+    identity = RunIdentity("r", tuple(OUTCOMES), {"claims": "1", "supported": "2"}, trial=1)
+    configuration = {"thresholds": {"groundedness": 0.7}, "input": Path("a")}
+    with (
+        open_store(folder) as store,
+        store.begin(identity, input="ä\0.jsonl", rows=2, judge="f", configuration=configuration) as run,
+    ):
+        for record in RECORDS:
+            run.keep(record)
+        run.reject(RejectedRow(7, None, "it is no object"), RejectedRow(8, "sources", "is null"))
+        run.cost = 0.25
+        run.finish()
+        store.answers().remember(
+            Remembered(key, "supported", "1", answer, batch="b" * (i % 2))
+            for i, (key, answer) in enumerate(zip(KEYS, ANSWERS, strict=True))
+        )
+        store.tickets("f").put({b"k" * 16: "batch"})
+    connection = sqlite3.connect(folder / "runs.sqlite")
+    connection.row_factory = sqlite3.Row
+    tables = ("runs", "cases", "texts", "case_texts", "scores", "rejected", "answers", "tickets")
+    found = {table: [_readable(dict(row)) for row in connection.execute(f"select * from {table}")] for table in tables}
+    connection.close()
+    return found
+
+
+def _readable(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: zlib.decompress(value).decode() if name == "steps" else value.hex() if isinstance(value, bytes) else value
+        for name, value in row.items()
+        if name not in CHANGING
+    }
+
+
+def test_rows_are_written_as_they_always_were_and_read_as_they_were_given(tmp_path: Path) -> None:
+    assert rows_after_a_run(tmp_path) == json.loads(EXPECTED.read_text(encoding="utf-8"))
+    with open_store(tmp_path) as store:
+        read = list(store.run().records())
+        assert [(one.case, one.steps) for one in read] == [(one.case, one.steps) for one in RECORDS]
+        assert store.answers().recall(KEYS) == dict(zip(KEYS, ANSWERS, strict=True))

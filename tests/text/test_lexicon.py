@@ -1,0 +1,46 @@
+"""Word lists and patterns as data: each can be read, and each is used."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import ragtriage
+from ragtriage.text.lexicon import Lexicon
+
+SRC = Path(ragtriage.__file__).parent
+FILES = [*sorted((SRC / "text" / "data").glob("*.toml")), SRC / "judges" / "embedded" / "rules.toml"]
+ENTRIES = [(path, name) for path in FILES for name in Lexicon(path).entries if path.stem != "languages"]
+
+
+@pytest.mark.parametrize(("path", "name"), ENTRIES, ids=lambda one: getattr(one, "stem", one))
+def test_every_pattern_compiles(path: Path, name: str) -> None:
+    lexicon = Lexicon(path)
+    entry = lexicon.entries[name]
+    texts = [entry] if isinstance(entry, str) else [row.get("pattern") or row["unit"] for row in entry]
+
+    for text in texts:
+        re.compile(lexicon.filled(text))
+
+
+def test_every_entry_is_used() -> None:
+    code = "\n".join(path.read_text(encoding="utf-8") for path in SRC.rglob("*.py"))
+    data = "\n".join(path.read_text(encoding="utf-8") for path in FILES)
+    by_kind = {"asks_" + kind for kind in ("number", "when", "who", "where", "why", "how", "yesno")}
+
+    unused = [name for _, name in ENTRIES if f'"{name}"' not in code and f"{{{name}}}" not in data]
+
+    assert sorted(set(unused) - by_kind) == []
+
+
+def test_line_breaks_do_not_count_and_pieces_are_filled_in(tmp_path: Path) -> None:
+    path = tmp_path / "some.toml"
+    path.write_text("animal = '(?:cat|dog)'\nsaid = '''\n  (?i){animal} (?:sleeps|\n  barks)'''\nwords = 'b a'\n")
+    lexicon = Lexicon(path)
+
+    assert lexicon["said"].pattern == "(?i)(?:cat|dog) (?:sleeps|barks)"
+    assert lexicon["said"] is lexicon["said"]
+    assert lexicon.words("words") == {"a", "b"}
+    assert lexicon.ordered("words") == ("b", "a")
