@@ -78,7 +78,7 @@ def test_a_model_is_priced_before_it_is_asked(command, with_key, rows: Path) -> 
         assert numbers["price"] == pytest.approx((numbers["tokens_in"] + 2 * numbers["tokens_out"]) / 1e6)
         assert 0 < half[end]["requests"] < numbers["requests"]
         assert twice[end]["requests"] == 2 * numbers["requests"]
-    assert found["dearest"]["price"] > 0
+    assert found["most_expensive"]["price"] > 0
 
 
 def test_a_model_without_a_known_price(command, with_key, rows: Path) -> None:

@@ -288,10 +288,10 @@ def test_repetitions_are_added() -> None:
 def test_machines_get_numbers_in_a_stable_shape() -> None:
     found = json.loads(json.dumps(estimate_evaluation(CASES, Priced({}), also=ALSO).as_json(), allow_nan=False))
 
-    assert list(found) == ["cases", "trials", "least", "most", "dearest", "shared", "questions", "remembered",
+    assert list(found) == ["cases", "trials", "least", "most", "most_expensive", "shared", "questions", "remembered",
                            "concurrency", "seconds_per_request"]  # fmt: skip
     assert set(found["least"]) == {"requests", "tokens_in", "tokens_out", "price", "seconds"}
-    assert set(found["dearest"]) == {"metric", "requests", "tokens_in", "tokens_out", "price"}
+    assert set(found["most_expensive"]) == {"metric", "requests", "tokens_in", "tokens_out", "price"}
 
 
 def test_nothing_goes_wrong_unnoticed() -> None:

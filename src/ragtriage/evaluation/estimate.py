@@ -70,7 +70,7 @@ class EvaluationEstimate:
             "trials": self.trials,
             "least": {**asdict(self.least), "seconds": shortest},
             "most": {**asdict(self.most), "seconds": longest},
-            "dearest": None if self.most_expensive is None else {"metric": name, **asdict(saved)},
+            "most_expensive": None if self.most_expensive is None else {"metric": name, **asdict(saved)},
             "shared": {step: list(names) for step, names in self.shared.items()},
             "questions": dict(self.questions),
             "remembered": self.remembered,
