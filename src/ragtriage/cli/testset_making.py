@@ -21,7 +21,7 @@ from ragtriage.report.making_document import counted_document, steps_document
 from ragtriage.report.terminal import print_document
 
 if TYPE_CHECKING:
-    from ragtriage.testset.generation.build_steps import Step
+    from ragtriage.testset.generation.build_record import Step
     from ragtriage.testset.generation.database import Database
     from ragtriage.testset.generation.sampling import SamplingPlan
     from ragtriage.testset.generation.true_answers import Policies

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import typer
 from rich.console import Console
@@ -40,9 +40,16 @@ from ragtriage.testset.generation.phrasing import (
 from ragtriage.testset.generation.query_templates import QueryTemplate
 from ragtriage.testset.generation.schema import Schema
 from ragtriage.testset.generation.schema_file import read_schema
-from ragtriage.testset.generation.template_files import phrasings_text, read_phrasings, read_templates, templates_text
+from ragtriage.testset.generation.template_files import (
+    Read,
+    phrasings_text,
+    read_phrasings,
+    read_templates,
+    templates_text,
+)
 from ragtriage.testset.generation.yaml_files import write_whole
 
+T = TypeVar("T")
 RULES = "rules"
 """What makes phrasings where no model is named."""
 REFUSED_SHOWN = 5
@@ -69,7 +76,7 @@ def write(
     judge = judge_flags.configured(settings)
     schema = read_schema(folder / "schema.yaml")
     target = folder / "templates.yaml"
-    there = _existing(target, partial(read_templates, schema=schema), "templates")
+    there = _existing(target, partial(read_templates, schema=schema))
     with open_store(judge_flags.store_address(settings)) as store:
         writer = judge.writer(store.answers(), tickets=store.tickets())
         with graceful_ctrl_c(judge):
@@ -124,12 +131,10 @@ def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
         raise InputError(f"{templates}: there is no such folder or file: `ragtriage testset templates` writes one")
     folder, file = (templates, templates / "templates.yaml") if templates.is_dir() else (templates.parent, templates)
     schema = read_schema(folder / "schema.yaml")
-    read = read_templates(file, schema)
-    print_rejected(read.refused, len(read.refused) + len(read.templates), what="templates")
+    read, refused = read_templates(file, schema)
+    print_rejected(refused, len(refused) + len(read), what="templates")
     target = out or folder / "phrasings.yaml"
-    there = _existing(
-        target, partial(read_phrasings, templates=read.templates), "phrasings", ", or write elsewhere with -o"
-    )
+    there = _existing(target, partial(read_phrasings, templates=read), ", or write elsewhere with -o")
     settings = judge_flags.settings()
     configured = judge_flags.configured(settings)
     judge = configured if judge_flags.judge else None  # settings that name a model ask nobody: it costs money
@@ -137,14 +142,14 @@ def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
     if again:
         names = {one.name for one in wanted}
         there = [one for one in there if not (one.made_by == maker and one.criterion in names)]
-    values = _values(folder / "fillings.jsonl", read.templates)
-    open_ones = lacking(read.templates, wanted, there, maker, per_criterion)
+    values = _values(folder / "fillings.jsonl", read)
+    open_ones = lacking(read, wanted, there, maker, per_criterion)
     if judge:
         place = judge_flags.store_address(settings)
         phrased = _by_model(judge, schema, open_ones, wanted, per_criterion, seed, values, place)
     else:
         phrased = phrase(schema, open_ones, wanted, per_criterion=per_criterion, seed=seed, values=values)
-    found = added(read.templates, wanted, there, phrased.texts, per_criterion)
+    found = added(read, wanted, there, phrased.texts, per_criterion)
     if not found.texts:
         first = f" The first reason: {phrased.without[0].reason}" if phrased.without else ""
         raise InputError(f"{file}: no phrasing could be made.{first}")
@@ -155,24 +160,17 @@ def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
         raise typer.Exit(ExitCode.INCOMPLETE)
 
 
-def _existing(path: Path, read: Callable[[Path], Any], name: str, advice: str = "") -> list[Any]:
-    """The templates or phrasings that a file has; none if there is no file.
-
-    Args:
-        path: the file.
-        read: reads it; its result has the entries under `name`, and `refused`.
-        name: what the entries are called.
-        advice: what else can be done about a wrong entry.
-    """
+def _existing(path: Path, read: Callable[[Path], Read[T]], advice: str = "") -> list[T]:
+    """The templates or phrasings that a file has; none if there is no file, an InputError if one can't be used."""
     if not path.exists():
         return []
-    found = read(path)
-    if found.refused:
+    found, refused = read(path)
+    if refused:
         raise InputError(
-            f"{path} has {plural(len(found.refused), 'entry', 'entries')} that can't be used: repair or delete "
-            f"them{advice}. The first: {found.refused[0]}"
+            f"{path} has {plural(len(refused), 'entry', 'entries')} that can't be used: repair or delete "
+            f"them{advice}. The first: {refused[0]}"
         )
-    return [*getattr(found, name)]
+    return [*found]
 
 
 def _values(path: Path, templates: Sequence[QueryTemplate]) -> Mapping[str, Sequence[str]]:
@@ -180,7 +178,7 @@ def _values(path: Path, templates: Sequence[QueryTemplate]) -> Mapping[str, Sequ
     found: dict[str, dict[str, None]] = {}
     selected = {one.id: f"{one.shape.table}.{one.shape.select}" for one in templates if one.shape}
     if path.exists():
-        for filling in read_fillings(path, templates).fillings:
+        for filling in read_fillings(path, templates)[0]:
             answer = filling.answer
             said = {selected.get(filling.template, ""): answer, **filling.values}
             for name, value in said.items():

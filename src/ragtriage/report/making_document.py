@@ -16,7 +16,7 @@ from ragtriage.testset.generation.query_templates import TextTemplate
 
 if TYPE_CHECKING:
     from ragtriage.testset.generation.build import Counted
-    from ragtriage.testset.generation.build_steps import Step
+    from ragtriage.testset.generation.build_record import Step
 
 SHOWN = 20
 """Templates in the table of a dry run; all are in its sums and in `--json`."""
