@@ -18,11 +18,8 @@ def shape_of(
 ) -> Shape | None:
     """How a checked SELECT is put together, or None if it has another form.
 
-    Args:
-        tree: with parameters `p0`, `p1`, …
-        placeholders: `table.column` of each parameter.
-        resolved: the identity of each of the tree's columns → table and column.
-        schema: where the foreign keys stand.
+    `placeholders` has the `table.column` of its parameters `p0`, `p1`, …; `resolved` has the table and column of each
+    of its columns by their identity.
     """
     places = _places_in(tree, resolved, schema)
     if places is None:
