@@ -28,7 +28,7 @@ def rows_at_once(
     doesn't (by case, accents or blanks), and where no row came back. `wide` is the template's SQL with parameters, a
     clause on each line: its first line selects, its last one filters. `columns` has the SQL of each filtered column.
     """
-    names = [f"{shape.table_of(f.occurrence)}.{f.column}" for f in shape.filters]
+    names = shape.placeholders
     condition, parameters = _among(columns, names, some)
     first, *middle, _ = wide.split("\n")
     lines = [f"SELECT {', '.join(columns)}, {first.removeprefix('SELECT ')}", *middle, condition]

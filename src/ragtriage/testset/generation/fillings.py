@@ -123,9 +123,8 @@ class _QueryRunner:
         self._column: ColumnType | None = None
         self._counted = shape is not None and shape.aggregate is not None
         if shape is not None:
-            names = [shape.table, *(one.table for one in shape.joined)]
-            self._tables = [schema.by_name[name] for name in names]
-            self._aliases = aliases_of(names, list(schema.by_name))
+            self._tables = [schema.by_name[name] for name in shape.tables]
+            self._aliases = aliases_of(shape.tables, list(schema.by_name))
             if not self._counted:
                 self._column = next(c.type for c in self._tables[0].columns if c.name == shape.select)
         self._wide = self._bound.sql if shape is None else self._widened(shape)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ragtriage.testset.generation.optional_packages import exp
-from ragtriage.testset.generation.query_templates import FUNCTIONS, Aggregate, Filter, Joined, Shape, in_order
+from ragtriage.testset.generation.query_templates import FUNCTIONS, Aggregate, Filter, Joined, Shape
 from ragtriage.testset.generation.schema import Schema, Table
 
 _Places = Callable[["exp.Expr"], tuple[int, str] | None]
@@ -40,7 +40,7 @@ def shape_of(
     place = (0, key[0]) if isinstance(selected, exp.Star) and key else place_of(selected)
     if len(known) != len(filters) or not known or place is None or place[0] != 0:
         return None
-    return Shape(names[0], place[1], in_order(known, names, schema), tuple(joined), aggregate)
+    return Shape(names[0], place[1], tuple(known), tuple(joined), aggregate)
 
 
 def _places_in(

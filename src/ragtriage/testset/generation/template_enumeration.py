@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ragtriage.testset.generation.query_templates import (
     Aggregate,
@@ -11,7 +11,6 @@ from ragtriage.testset.generation.query_templates import (
     Joined,
     QueryTemplate,
     Shape,
-    in_order,
     template_of,
 )
 from ragtriage.testset.generation.schema import Column, ForeignKey, Schema, Table
@@ -58,9 +57,7 @@ def enumerate_templates(schema: Schema, *, aggregates: bool = False, most: int =
             for column in selected(table):
                 shape = Shape(table.name, column, filters, joined, aggregate)
                 if filters and _allowed(shape):
-                    places = [shape.table, *(one.table for one in joined)]
-                    ordered = replace(shape, filters=in_order(filters, places, schema))
-                    template = template_of(ordered, schema)
+                    template = template_of(shape, schema)
                     found.setdefault(template.id, template)
     templates = tuple(found.values())
     return Enumerated(templates[:most], max(0, len(templates) - most))
@@ -73,9 +70,8 @@ def _askable(table: Table) -> list[Column]:
 
 def _allowed(shape: Shape) -> bool:
     """Not what it filters on, no way that comes back to it, and no placeholder that would mean two things."""
-    placeholders = {(shape.table_of(one.occurrence), one.column) for one in shape.filters}
     asks_itself = Filter(0, shape.select) in shape.filters or any(_comes_back(shape, one) for one in shape.filters)
-    return not asks_itself and len(placeholders) == len(shape.filters)
+    return not asks_itself and len(set(shape.placeholders)) == len(shape.filters)
 
 
 def _comes_back(shape: Shape, one: Filter) -> bool:
@@ -83,7 +79,7 @@ def _comes_back(shape: Shape, one: Filter) -> bool:
 
     A reference of a table to itself leads to another row: the manager of an employee.
     """
-    same = one.occurrence and (shape.table_of(one.occurrence), one.column) == (shape.table, shape.select)
+    same = one.occurrence and (shape.tables[one.occurrence], one.column) == (shape.table, shape.select)
     return bool(same) and shape.joined[one.occurrence - 1].to != 0
 
 

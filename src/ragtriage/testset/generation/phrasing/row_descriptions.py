@@ -73,7 +73,7 @@ class Query:
     def __init__(self, schema: Schema, shape: Shape) -> None:
         self.shape = shape
         try:
-            self.tables = [schema.by_name[shape.table_of(place)] for place in range(len(shape.joined) + 1)]
+            self.tables = [schema.by_name[name] for name in shape.tables]
         except KeyError as error:
             raise Unnameable(f"the schema has no table {error.args[0]}") from error
         self.table = self.tables[0]
