@@ -1,15 +1,12 @@
 """`ragtriage testset schema`, `templates`, `fill`, `sample` and `build`: from a database to questions."""
 
-# What these commands call needs the extra `testset`, so it is imported where it is called.
-# ruff: noqa: PLC0415
-
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import typer
 from rich.console import Console
@@ -19,14 +16,20 @@ from ragtriage.cli.flags import command, names_in, numbers
 from ragtriage.cli.progress import progress
 from ragtriage.report.making_document import counted_document, steps_document
 from ragtriage.report.terminal import print_document
-
-if TYPE_CHECKING:
-    from ragtriage.testset.generation.build_steps import Step
-    from ragtriage.testset.generation.database import Database
-    from ragtriage.testset.generation.sampling import SamplingPlan
-    from ragtriage.testset.generation.true_answers import Policies
-
-SECONDS = 30.0
+from ragtriage.testset.generation.build import BuildTerms, count, width_of
+from ragtriage.testset.generation.build import build as build_all
+from ragtriage.testset.generation.build_record import Step
+from ragtriage.testset.generation.build_steps import (
+    TEMPLATES,
+    make_fillings,
+    make_questions,
+    make_schema,
+    make_templates,
+)
+from ragtriage.testset.generation.database import SECONDS, Database, Limits
+from ragtriage.testset.generation.fillings import FillTerms
+from ragtriage.testset.generation.sampling import SamplingPlan
+from ragtriage.testset.generation.true_answers import Policies
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,8 +43,6 @@ class FillFlags:
 
     def policies(self) -> Policies:
         """As a value."""
-        from ragtriage.testset.generation.true_answers import Policies
-
         return Policies(self.none, self.several, self.null)
 
 
@@ -57,8 +58,6 @@ class PlanFlags:
 
     def plan(self) -> SamplingPlan:
         """As a value."""
-        from ragtriage.testset.generation.sampling import SamplingPlan
-
         counts = numbers(self.criterion, "--criterion", "short=2", int)
         quotas = numbers(self.quota, "--quota", "album=0.2", float)
         return SamplingPlan(self.size, counts, self.max_share, quotas, self.seed)
@@ -79,9 +78,7 @@ def schema(
 
     The database is only read. Exit codes: 0; 2 usage or input.
     """
-    from ragtriage.testset.generation.build_steps import make_schema
-
-    with _opened(url, seconds) as database:
+    with Database(url, Limits(seconds)) as database:
         _show([make_schema(database, out, names_in(tables), names_in(exclude), again=again)], as_json=as_json)
 
 
@@ -99,8 +96,6 @@ def templates(
 
     Exit codes: 0; 2 usage or input.
     """
-    from ragtriage.testset.generation.build_steps import TEMPLATES, make_templates
-
     path = out or schema_file.parent / TEMPLATES
     _show([make_templates(schema_file, path, aggregates=aggregates, most=most, again=again)], as_json=as_json)
 
@@ -122,11 +117,8 @@ def fill(  # a command's flags are its arguments
     Writes fillings.jsonl. After an interruption it continues. Exit codes: 0; 2 usage or input; 3 incomplete (a
     template couldn't be filled).
     """
-    from ragtriage.testset.generation.build_steps import make_fillings
-    from ragtriage.testset.generation.fillings import FillTerms
-
     terms = FillTerms(per_template, fill_flags.combinations, fill_flags.policies(), seed)
-    with _opened(url, seconds) as database, _filling() as advance:
+    with Database(url, Limits(seconds)) as database, _filling() as advance:
         step = make_fillings(database, folder, terms, again=again, progress=advance)
     _show([step], as_json=as_json)
 
@@ -139,8 +131,6 @@ def sample(
 
     Writes questions.jsonl, which `ragtriage collect` asks. Exit codes: 0; 2 usage or input.
     """
-    from ragtriage.testset.generation.build_steps import make_questions
-
     _show([make_questions(folder, plan_flags.plan(), again=again)], as_json=as_json)
 
 
@@ -167,8 +157,6 @@ def build(  # noqa: PLR0913  # a command's flags are its arguments
     What the folder has from the same input is kept; files that you edited are used as they are. Exit codes: 0; 2 usage
     or input; 3 incomplete (a template couldn't be filled).
     """
-    from ragtriage.testset.generation.build import BuildTerms, build, count, width_of
-
     terms = BuildTerms(
         tables=names_in(tables),
         exclude=names_in(exclude),
@@ -180,7 +168,7 @@ def build(  # noqa: PLR0913  # a command's flags are its arguments
         policies=fill_flags.policies(),
         plan=plan_flags.plan(),
     )
-    with _opened(url, seconds) as database:
+    with Database(url, Limits(seconds)) as database:
         if dry_run:
             counted = count(database, terms)
             if as_json:
@@ -197,7 +185,7 @@ def build(  # noqa: PLR0913  # a command's flags are its arguments
                 print_document(Console(), counted_document(counted, terms.plan.size, width_of(terms)))
             return
         with _filling() as advance:
-            steps = build(database, out, terms, again=again, progress=advance)
+            steps = build_all(database, out, terms, again=again, progress=advance)
     _show(steps, as_json=as_json)
 
 
@@ -209,14 +197,6 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "build": build,
 }
 """The commands by their names."""
-
-
-@contextmanager
-def _opened(url: str, seconds: float) -> Iterator[Database]:
-    from ragtriage.testset.generation.database import Database, Limits
-
-    with Database(url, Limits(seconds=seconds)) as database:
-        yield database
 
 
 @contextmanager

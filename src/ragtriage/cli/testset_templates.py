@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import typer
 from rich.console import Console
@@ -18,7 +18,6 @@ from ragtriage.cli.input_files import print_rejected
 from ragtriage.cli.interrupts import graceful_ctrl_c
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.judges.llm.ledger import Ledger, dollars
 from ragtriage.report.making_document import phrasings_document, refused_document
 from ragtriage.report.sanitize import one_line
@@ -28,8 +27,6 @@ from ragtriage.store import open_store
 from ragtriage.testset.generation.filling_files import read_fillings
 from ragtriage.testset.generation.llm_templates import TemplatesWritten, write_templates
 from ragtriage.testset.generation.phrasing import (
-    Added,
-    Criterion,
     Phrased,
     added,
     criteria_named,
@@ -37,12 +34,18 @@ from ragtriage.testset.generation.phrasing import (
     phrase,
     phrase_by_model,
 )
-from ragtriage.testset.generation.query_templates import QueryTemplate
-from ragtriage.testset.generation.schema import Schema
+from ragtriage.testset.generation.query_templates import QueryTemplate, TextTemplate
 from ragtriage.testset.generation.schema_file import read_schema
-from ragtriage.testset.generation.template_files import phrasings_text, read_phrasings, read_templates, templates_text
+from ragtriage.testset.generation.template_files import (
+    Read,
+    phrasings_text,
+    read_phrasings,
+    read_templates,
+    templates_text,
+)
 from ragtriage.testset.generation.yaml_files import write_whole
 
+T = TypeVar("T")
 RULES = "rules"
 """What makes phrasings where no model is named."""
 REFUSED_SHOWN = 5
@@ -69,7 +72,7 @@ def write(
     judge = judge_flags.configured(settings)
     schema = read_schema(folder / "schema.yaml")
     target = folder / "templates.yaml"
-    there = _existing(target, partial(read_templates, schema=schema), "templates")
+    there = _existing(target, partial(read_templates, schema=schema))
     with open_store(judge_flags.store_address(settings)) as store:
         writer = judge.writer(store.answers(), tickets=store.tickets())
         with graceful_ctrl_c(judge):
@@ -124,12 +127,10 @@ def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
         raise InputError(f"{templates}: there is no such folder or file: `ragtriage testset templates` writes one")
     folder, file = (templates, templates / "templates.yaml") if templates.is_dir() else (templates.parent, templates)
     schema = read_schema(folder / "schema.yaml")
-    read = read_templates(file, schema)
-    print_rejected(read.refused, len(read.refused) + len(read.templates), what="templates")
+    read, refused = read_templates(file, schema)
+    print_rejected(refused, len(refused) + len(read), what="templates")
     target = out or folder / "phrasings.yaml"
-    there = _existing(
-        target, partial(read_phrasings, templates=read.templates), "phrasings", ", or write elsewhere with -o"
-    )
+    there = _existing(target, partial(read_phrasings, templates=read), ", or write elsewhere with -o")
     settings = judge_flags.settings()
     configured = judge_flags.configured(settings)
     judge = configured if judge_flags.judge else None  # settings that name a model ask nobody: it costs money
@@ -137,42 +138,45 @@ def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
     if again:
         names = {one.name for one in wanted}
         there = [one for one in there if not (one.made_by == maker and one.criterion in names)]
-    values = _values(folder / "fillings.jsonl", read.templates)
-    open_ones = lacking(read.templates, wanted, there, maker, per_criterion)
+    values = _values(folder / "fillings.jsonl", read)
+    open_ones = lacking(read, wanted, there, maker, per_criterion)
     if judge:
-        place = judge_flags.store_address(settings)
-        phrased = _by_model(judge, schema, open_ones, wanted, per_criterion, seed, values, place)
+        with open_store(judge_flags.store_address(settings)) as store, graceful_ctrl_c(judge):
+            phrased = phrase_by_model(
+                judge.writer(store.answers(), tickets=store.tickets()),
+                schema,
+                open_ones,
+                wanted,
+                per_criterion=per_criterion,
+                seed=seed,
+                values=values,
+                together=judge.config.options.batch_size,
+            )
+            judge.settle()
     else:
         phrased = phrase(schema, open_ones, wanted, per_criterion=per_criterion, seed=seed, values=values)
-    found = added(read.templates, wanted, there, phrased.texts, per_criterion)
-    if not found.texts:
+    texts = added(read, wanted, there, phrased.texts, per_criterion)
+    if not texts:
         first = f" The first reason: {phrased.without[0].reason}" if phrased.without else ""
         raise InputError(f"{file}: no phrasing could be made.{first}")
-    if found.new or again:
-        write_whole(target, phrasings_text(found.texts))
-    _report(target, found, phrased, judge.ledger if judge else None, as_json=as_json)
+    if len(texts) > len(there) or again:
+        write_whole(target, phrasings_text(texts))
+    _report(target, texts, len(there), phrased, judge.ledger if judge else None, as_json=as_json)
     if phrased.stopped or phrased.failed:
         raise typer.Exit(ExitCode.INCOMPLETE)
 
 
-def _existing(path: Path, read: Callable[[Path], Any], name: str, advice: str = "") -> list[Any]:
-    """The templates or phrasings that a file has; none if there is no file.
-
-    Args:
-        path: the file.
-        read: reads it; its result has the entries under `name`, and `refused`.
-        name: what the entries are called.
-        advice: what else can be done about a wrong entry.
-    """
+def _existing(path: Path, read: Callable[[Path], Read[T]], advice: str = "") -> list[T]:
+    """The templates or phrasings that a file has; none if there is no file, an InputError if one can't be used."""
     if not path.exists():
         return []
-    found = read(path)
-    if found.refused:
+    found, refused = read(path)
+    if refused:
         raise InputError(
-            f"{path} has {plural(len(found.refused), 'entry', 'entries')} that can't be used: repair or delete "
-            f"them{advice}. The first: {found.refused[0]}"
+            f"{path} has {plural(len(refused), 'entry', 'entries')} that can't be used: repair or delete "
+            f"them{advice}. The first: {refused[0]}"
         )
-    return [*getattr(found, name)]
+    return [*found]
 
 
 def _values(path: Path, templates: Sequence[QueryTemplate]) -> Mapping[str, Sequence[str]]:
@@ -180,7 +184,7 @@ def _values(path: Path, templates: Sequence[QueryTemplate]) -> Mapping[str, Sequ
     found: dict[str, dict[str, None]] = {}
     selected = {one.id: f"{one.shape.table}.{one.shape.select}" for one in templates if one.shape}
     if path.exists():
-        for filling in read_fillings(path, templates).fillings:
+        for filling in read_fillings(path, templates)[0]:
             answer = filling.answer
             said = {selected.get(filling.template, ""): answer, **filling.values}
             for name, value in said.items():
@@ -189,40 +193,36 @@ def _values(path: Path, templates: Sequence[QueryTemplate]) -> Mapping[str, Sequ
     return {name: tuple(some) for name, some in found.items()}
 
 
-def _by_model(  # what a model needs to know
-    judge: ConfiguredJudge,
-    schema: Schema,
-    templates: Sequence[QueryTemplate],
-    criteria: Sequence[Criterion],
-    count: int,
-    seed: int,
-    values: Mapping[str, Sequence[str]],
-    place: str | None,
-) -> Phrased:
-    """Phrasings by the model that was named; its replies are kept in the store as they come."""
-    with open_store(place) as store, graceful_ctrl_c(judge):
-        found = phrase_by_model(
-            judge.writer(store.answers(), tickets=store.tickets()),
-            schema,
-            templates,
-            criteria,
-            per_criterion=count,
-            seed=seed,
-            values=values,
-            together=judge.config.options.batch_size,
-        )
-        judge.settle()
-        return found
-
-
-def _report(path: Path, found: Added, phrased: Phrased, ledger: Ledger | None, *, as_json: bool) -> None:
+def _report(  # what there is to tell
+    path: Path, texts: Sequence[TextTemplate], kept: int, phrased: Phrased, ledger: Ledger | None, *, as_json: bool
+) -> None:
+    new = len(texts) - kept
     if as_json:
-        print_json(_numbers(path, found, phrased, ledger))
+        fields = ("template", "criterion", "reason", "text")
+        refused, without = (
+            [{field: getattr(one, field) for field in fields} for one in some]
+            for some in (phrased.refused, phrased.without)
+        )
+        print_json(
+            {
+                "file": str(path),
+                "phrasings": len(texts),
+                "new": new,
+                "kept": kept,
+                "by_criterion": dict(Counter(one.criterion for one in texts)),
+                "refused": refused,
+                "without": without,
+                "stopped": phrased.stopped,
+                "failed": phrased.failed,
+                "requests": ledger.requests if ledger else 0,
+                "cost": ledger.cost if ledger else 0.0,
+            }
+        )
     else:
         console = Console()
-        head = f"{path}: {plural(found.new, 'new phrasing')}, {found.kept:,} were there"
-        sys.stdout.write(f"{head}\n\n" if found.new else f"{head}; nothing was missing that can be made\n\n")
-        print_document(console, phrasings_document(found.texts))
+        head = f"{path}: {plural(new, 'new phrasing')}, {kept:,} were there"
+        sys.stdout.write(f"{head}\n\n" if new else f"{head}; nothing was missing that can be made\n\n")
+        print_document(console, phrasings_document(texts))
         if phrased.refused or phrased.without:
             console.print()
         print_document(console, refused_document(phrased))
@@ -230,28 +230,6 @@ def _report(path: Path, found: Added, phrased: Phrased, ledger: Ledger | None, *
             _print_spending(ledger)
     if phrased.stopped:
         tell(phrased.stopped)
-
-
-def _numbers(path: Path, found: Added, phrased: Phrased, ledger: Ledger | None) -> dict[str, Any]:
-    def listed(some: Sequence[Any]) -> list[dict[str, str]]:
-        return [
-            {"template": one.template, "criterion": one.criterion, "reason": one.reason, "text": one.text}
-            for one in some
-        ]
-
-    return {
-        "file": str(path),
-        "phrasings": len(found.texts),
-        "new": found.new,
-        "kept": found.kept,
-        "by_criterion": dict(Counter(one.criterion for one in found.texts)),
-        "refused": listed(phrased.refused),
-        "without": listed(phrased.without),
-        "stopped": phrased.stopped,
-        "failed": phrased.failed,
-        "requests": ledger.requests if ledger else 0,
-        "cost": ledger.cost if ledger else 0.0,
-    }
 
 
 def _print_written(path: Path, new: int, kept: int, duplicates: object, written: TemplatesWritten) -> None:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragtriage.report.document import GAP, Block, Column, Heading, document, left, line, note, right, table
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.templating import text_environment
 from ragtriage.report.words import plural
 from ragtriage.testset.example import Example
+from ragtriage.testset.generation.build import Counted
+from ragtriage.testset.generation.build_record import Step
 from ragtriage.testset.generation.phrasing import Phrased, Refused
 from ragtriage.testset.generation.query_templates import TextTemplate
-
-if TYPE_CHECKING:
-    from ragtriage.testset.generation.build import Counted
-    from ragtriage.testset.generation.build_steps import Step
 
 SHOWN = 20
 """Templates in the table of a dry run; all are in its sums and in `--json`."""

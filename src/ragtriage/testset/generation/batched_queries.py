@@ -22,22 +22,13 @@ Rows = list[tuple[Any, ...]]
 def rows_at_once(
     wide: str, columns: Sequence[str], shape: Shape, some: Sequence[Mapping[str, Value]], database: Database
 ) -> dict[int, Rows]:
-    """The rows of several combinations, from one query.
+    """Place in `some` → the rows of this combination of values, as `wide` would give them, from one query.
 
     A combination is left out, and is to be asked by itself, where the database may call values equal that Python
-    doesn't (by case, accents or blanks), and where no row came back.
-
-    Args:
-        wide: the template's SQL with parameters, a clause on each line; its first line selects, its last one filters.
-        columns: the SQL of each filtered column.
-        shape: of the template.
-        some: values by placeholder.
-        database: what is asked.
-
-    Returns:
-        Place in `some` → rows, as `wide` would give them.
+    doesn't (by case, accents or blanks), and where no row came back. `wide` is the template's SQL with parameters, a
+    clause on each line: its first line selects, its last one filters. `columns` has the SQL of each filtered column.
     """
-    names = [f"{shape.table_of(f.occurrence)}.{f.column}" for f in shape.filters]
+    names = shape.placeholders
     condition, parameters = _among(columns, names, some)
     first, *middle, _ = wide.split("\n")
     lines = [f"SELECT {', '.join(columns)}, {first.removeprefix('SELECT ')}", *middle, condition]
@@ -105,9 +96,9 @@ def _among(
 
 def _folded(key: tuple[Any, ...]) -> tuple[Any, ...]:
     """Values without what a collation may overlook: case, accents, blanks around."""
-    return tuple(_bare(value) if isinstance(value, str) else value for value in key)
 
+    def bare(text: str) -> str:
+        plain = unicodedata.normalize("NFKD", text.casefold())
+        return "".join(character for character in plain if not unicodedata.combining(character)).strip()
 
-def _bare(text: str) -> str:
-    plain = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(character for character in plain if not unicodedata.combining(character)).strip()
+    return tuple(bare(value) if isinstance(value, str) else value for value in key)

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ragtriage.core.errors import InputError
+from ragtriage.testset.generation.build_record import Step
 from ragtriage.testset.generation.build_steps import (
     PHRASINGS,
     SCHEMA,
     TEMPLATES,
     Progress,
-    Step,
     make_fillings,
     make_phrasings,
     make_questions,

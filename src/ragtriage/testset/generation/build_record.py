@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -14,6 +14,28 @@ from ragtriage.core.validation import validated
 from ragtriage.testset.generation.yaml_files import write_whole
 
 NAME = "made.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a step came to."""
+
+    path: Path
+    made: bool
+    """False where the file was there already, made from the same."""
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    """Entries of the files before it that can't be used, with the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A file as it was made: digests of what from and of itself, and what was counted."""
+
+    inputs: str
+    output: str
+    numbers: Mapping[str, Any] = field(default_factory=dict)
 
 
 def digest_of(*parts: object) -> str:
@@ -32,71 +54,44 @@ def digest_of(*parts: object) -> str:
     return found.hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class _Made:
-    """A file as it was made: digests of what from and of itself, and what was counted."""
+def write_if_needed(
+    path: Path, sources: tuple[object, ...], make: Callable[[], tuple[str, Step]], *, again: bool
+) -> Step:
+    """Make a file, unless it is there and its sources are what they were when it was made.
 
-    inputs: str
-    output: str
-    numbers: Mapping[str, Any] = field(default_factory=dict)
-
-
-class BuildRecord:
-    """The file `made.json` of a folder: of every file made there, what it was made from, and how it looked then.
+    A file that wasn't made here is used as it stands. The folder's `made.json` keeps what every file was made from.
 
     Args:
-        folder: where the files of a test set lie.
-        again: make everything anew, also what was edited by hand.
+        path: of the file.
+        sources: what it is made from; see `digest_of`.
+        make: makes its text, and says what the step comes to.
+        again: make it anew, also if it was edited by hand.
+
+    Raises:
+        InputError: its sources have changed, and it was edited by hand; or a file can't be read or written.
     """
-
-    def __init__(self, folder: Path, *, again: bool = False) -> None:
-        self._path = folder / NAME
-        self._again = again
-        self._known: dict[str, _Made] = {}
-        try:
-            self._known = validated(dict[str, _Made], json.loads(self._path.read_text(encoding="utf-8")))
-        except FileNotFoundError:
-            pass
-        except (OSError, ValueError):
-            raise InputError(f"{self._path}: can't be read: delete it, and the step is made anew") from None
-
-    def needed(self, path: Path, inputs: str) -> bool:
-        """Whether a file is to be made: it isn't there, or its inputs have changed.
-
-        A file that wasn't made here is used as it stands.
-
-        Raises:
-            InputError: its inputs have changed, and it was edited by hand.
-        """
-        known = self._known.get(path.name)
-        if self._again or not path.exists():
-            return True
-        if known is None or known.inputs == inputs:
-            return False
-        if self.edited(path):
+    record = path.parent / NAME
+    known: dict[str, _Made] = {}
+    try:
+        known = validated(dict[str, _Made], json.loads(record.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError):
+        raise InputError(f"{record}: can't be read: delete it, and the step is made anew") from None
+    inputs = digest_of(*sources)
+    before = known.get(path.name)
+    if path.exists() and not again:
+        edited = before is None or before.output != digest_of(path)
+        if before is None or before.inputs == inputs:
+            notes = (f"{path} was edited by hand, and is used as it stands",) if edited else ()
+            return Step(path, made=False, numbers=before.numbers if before else {}, notes=notes)
+        if edited:
             raise InputError(
                 f"{path}: was edited by hand, and what it is made from has changed since: move it away, or give "
                 "--again to make it anew"
             )
-        return True
-
-    def edited(self, path: Path) -> bool:
-        """Whether a file isn't what was made here."""
-        known = self._known.get(path.name)
-        return known is None or known.output != digest_of(path)
-
-    def numbers(self, path: Path) -> Mapping[str, Any]:
-        """What was counted when a file was made here."""
-        known = self._known.get(path.name)
-        return known.numbers if known else {}
-
-    def write(self, path: Path, text: str, inputs: str, numbers: Mapping[str, Any]) -> None:
-        """Write a file, and what it was made from.
-
-        Raises:
-            InputError: it can't be written.
-        """
-        write_whole(path, text)
-        self._known[path.name] = _Made(inputs, digest_of(path), dict(numbers))
-        known = {name: asdict(one) for name, one in self._known.items()}
-        write_whole(self._path, json.dumps(known, indent=1) + "\n")
+    text, step = make()
+    write_whole(path, text)
+    known[path.name] = _Made(inputs, digest_of(path), step.numbers)
+    write_whole(record, json.dumps({name: asdict(one) for name, one in known.items()}, indent=1) + "\n")
+    return step

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from ragtriage.core.errors import InputError
-from ragtriage.testset.generation.build_record import BuildRecord, digest_of
+from ragtriage.testset.generation.build_record import Step, digest_of, write_if_needed
 from ragtriage.testset.generation.database import Database
-from ragtriage.testset.generation.filling_files import PartlyFilled, json_line, read_fillings
+from ragtriage.testset.generation.filling_files import json_line, partly_filled, read_fillings
 from ragtriage.testset.generation.fillings import Filling, FillTerms, TemplateFilled, fill_template
 from ragtriage.testset.generation.phrasing import criteria_named, phrase
 from ragtriage.testset.generation.reflection import reflect
@@ -42,19 +42,6 @@ Progress = Callable[[int, int], None]
 """Is told how many templates of how many are done."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What a step came to."""
-
-    path: Path
-    made: bool
-    """False where the file was there already, made from the same."""
-    numbers: Mapping[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    refused: tuple[str, ...] = ()
-    """Entries of the files before it that can't be used, with the reason."""
-
-
 def make_schema(
     database: Database, path: Path, tables: Collection[str] = (), exclude: Collection[str] = (), *, again: bool = False
 ) -> Step:
@@ -66,8 +53,6 @@ def make_schema(
     """
     found = reflect(database, tables, exclude)
     text = schema_text(found.schema)
-    record = BuildRecord(path.parent, again=again)
-    inputs = digest_of(text)
     numbers = {
         "dialect": found.schema.dialect,
         "tables": len(found.schema.tables),
@@ -76,10 +61,8 @@ def make_schema(
         "foreign_keys": sum(len(table.foreign_keys) for table in found.schema.tables),
         "named_tables": sum(bool(table.names) for table in found.schema.tables),
     }
-    if not record.needed(path, inputs):
-        return Step(path, made=False, numbers=numbers, notes=(*found.notes, *_as_it_stands(record, path)))
-    record.write(path, text, inputs, numbers)
-    return Step(path, made=True, numbers=numbers, notes=found.notes)
+    step = write_if_needed(path, (text,), lambda: (text, Step(path, made=True, numbers=numbers)), again=again)
+    return replace(step, numbers=numbers, notes=(*found.notes, *step.notes))
 
 
 def make_templates(
@@ -90,23 +73,22 @@ def make_templates(
     Raises:
         InputError: a file can't be read or written, or there is nothing to ask about.
     """
-    record = BuildRecord(path.parent, again=again)
-    inputs = digest_of(schema_path, aggregates, most)
-    if not record.needed(path, inputs):
-        return _kept(record, path)
-    found = enumerate_templates(read_schema(schema_path), aggregates=aggregates, most=most)
-    if not found.templates:
-        raise InputError(
-            f"{schema_path}: no template can be made: no table has names and another column to ask for; write "
-            "names for a table"
-        )
-    notes: tuple[str, ...] = ()
-    if found.left_out:
-        notes = (f"{found.left_out:,} further templates are left out: --most {most + found.left_out} keeps them",)
-    joining = sum(bool(one.shape and one.shape.joined) for one in found.templates)
-    numbers = {"templates": len(found.templates), "joining": joining, "left_out": found.left_out}
-    record.write(path, templates_text(found.templates), inputs, numbers)
-    return Step(path, made=True, numbers=numbers, notes=notes)
+
+    def make() -> tuple[str, Step]:
+        found = enumerate_templates(read_schema(schema_path), aggregates=aggregates, most=most)
+        if not found.templates:
+            raise InputError(
+                f"{schema_path}: no template can be made: no table has names and another column to ask for; write "
+                "names for a table"
+            )
+        notes: tuple[str, ...] = ()
+        if found.left_out:
+            notes = (f"{found.left_out:,} further templates are left out: --most {most + found.left_out} keeps them",)
+        joining = sum(bool(one.shape and one.shape.joined) for one in found.templates)
+        numbers = {"templates": len(found.templates), "joining": joining, "left_out": found.left_out}
+        return templates_text(found.templates), Step(path, made=True, numbers=numbers, notes=notes)
+
+    return write_if_needed(path, (schema_path, aggregates, most), make, again=again)
 
 
 def make_fillings(
@@ -120,30 +102,32 @@ def make_fillings(
         InputError: a file can't be read or written, or no template has a single answer.
     """
     path = folder / FILLINGS
-    record = BuildRecord(folder, again=again)
-    inputs = digest_of(folder / SCHEMA, folder / TEMPLATES, database.state(), asdict(terms))
-    if not record.needed(path, inputs):
-        return _kept(record, path)
-    schema = read_schema(folder / SCHEMA)
-    if schema.dialect != database.dialect:
-        raise InputError(
-            f"schema.yaml is of a {schema.dialect} database, and {database.shown} is one of {database.dialect}"
-        )
-    read = read_templates(folder / TEMPLATES, schema)
-    with PartlyFilled(path, inputs) as part:
-        sampler = CombinationSampler(database, schema, terms.seed)
-        for number, template in enumerate(read.templates):
-            if progress:
-                progress(number, len(read.templates))
-            if template.id not in part.done:
-                part.add(fill_template(template, schema, sampler, database, terms))
-        results = [part.done[template.id] for template in read.templates]
+    part = path.with_name(path.name + ".part")
+    sources = (folder / SCHEMA, folder / TEMPLATES, database.state(), asdict(terms))
+
+    def make() -> tuple[str, Step]:
+        schema = read_schema(folder / SCHEMA)
+        if schema.dialect != database.dialect:
+            raise InputError(
+                f"schema.yaml is of a {schema.dialect} database, and {database.shown} is one of {database.dialect}"
+            )
+        templates, refused = read_templates(folder / TEMPLATES, schema)
+        with partly_filled(part, digest_of(*sources)) as (done, keep):
+            sampler = CombinationSampler(database, schema, terms.seed)
+            for number, template in enumerate(templates):
+                if progress:
+                    progress(number, len(templates))
+                if template.id not in done:
+                    keep(fill_template(template, schema, sampler, database, terms))
+        results = [done[template.id] for template in templates]
         numbers = _filled_numbers(results)
-        if not numbers["fillings"]:
-            raise InputError(_nothing(results))
-        lines = (json_line(asdict(filling)) for one in results for filling in one.fillings)
-        record.write(path, "".join(lines), inputs, numbers)
-    return Step(path, made=True, numbers=numbers, refused=read.refused)
+        text = "".join(json_line(asdict(filling)) for one in results for filling in one.fillings)
+        return text, Step(path, made=True, numbers=numbers, refused=refused)
+
+    step = write_if_needed(path, sources, make, again=again)
+    if step.made:
+        part.unlink()
+    return step
 
 
 def make_phrasings(
@@ -156,36 +140,29 @@ def make_phrasings(
         InputError: a file can't be read or written, or no template can be phrased.
     """
     path = folder / PHRASINGS
-    record = BuildRecord(folder, again=again)
     chosen = criteria_named(criteria)
-    sources = [folder / name for name in (SCHEMA, TEMPLATES, FILLINGS)]
-    inputs = digest_of(*sources, [one.name for one in chosen], per_criterion, seed)
-    if not record.needed(path, inputs):
-        return _kept(record, path)
-    schema = read_schema(folder / SCHEMA)
-    templates = read_templates(folder / TEMPLATES, schema).templates
-    fillings = read_fillings(folder / FILLINGS, templates).fillings
-    filled = {one.template for one in fillings}
-    found = phrase(
-        schema,
-        [template for template in templates if template.id in filled],
-        chosen,
-        per_criterion=per_criterion,
-        seed=seed,
-        values=_values(fillings),
-    )
-    if not found.texts:
-        first = (*found.refused, *found.without)
-        raise InputError(f"no template can be phrased.{' The first: ' + first[0].reason if first else ''}")
-    numbers = {
-        "phrasings": len(found.texts),
-        "templates": len({one.template for one in found.texts}),
-        "criteria": [one.name for one in chosen],
-        "refused": len(found.refused),
-        "without": len(found.without),
-    }
-    record.write(path, phrasings_text(found.texts), inputs, numbers)
-    return Step(path, made=True, numbers=numbers)
+
+    def make() -> tuple[str, Step]:
+        schema = read_schema(folder / SCHEMA)
+        templates, _ = read_templates(folder / TEMPLATES, schema)
+        fillings, _ = read_fillings(folder / FILLINGS, templates)
+        filled = {one.template for one in fillings}
+        asked = [template for template in templates if template.id in filled]
+        found = phrase(schema, asked, chosen, per_criterion=per_criterion, seed=seed, values=_values(fillings))
+        if not found.texts:
+            first = (*found.refused, *found.without)
+            raise InputError(f"no template can be phrased.{' The first: ' + first[0].reason if first else ''}")
+        numbers = {
+            "phrasings": len(found.texts),
+            "templates": len({one.template for one in found.texts}),
+            "criteria": [one.name for one in chosen],
+            "refused": len(found.refused),
+            "without": len(found.without),
+        }
+        return phrasings_text(found.texts), Step(path, made=True, numbers=numbers)
+
+    files = [folder / name for name in (SCHEMA, TEMPLATES, FILLINGS)]
+    return write_if_needed(path, (*files, [one.name for one in chosen], per_criterion, seed), make, again=again)
 
 
 def make_questions(folder: Path, plan: SamplingPlan, *, again: bool = False) -> Step:
@@ -196,63 +173,53 @@ def make_questions(folder: Path, plan: SamplingPlan, *, again: bool = False) -> 
         InputError: a file can't be read or written, or no template has both phrasings and fillings.
     """
     path = folder / QUESTIONS
-    record = BuildRecord(folder, again=again)
-    sources = [folder / name for name in (SCHEMA, TEMPLATES, PHRASINGS, FILLINGS)]
-    inputs = digest_of(*sources, asdict(plan))
-    if not record.needed(path, inputs):
-        return _kept(record, path)
-    templates = read_templates(folder / TEMPLATES, read_schema(folder / SCHEMA))
-    phrasings = read_phrasings(folder / PHRASINGS, templates.templates)
-    fillings = read_fillings(folder / FILLINGS, templates.templates)
-    found = sample(templates.templates, phrasings.phrasings, fillings.fillings, plan)
-    if not found.questions:
-        raise InputError(f"{folder}: no template has fillings and a phrasing of every criterion: nothing can be asked")
-    joining = {one.id for one in templates.templates if len(one.tables) > 1 or (one.shape and one.shape.joined)}
-    numbers = {
-        "questions": len(found.questions),
-        "groups": found.groups,
-        "criteria": dict(found.criteria),
-        "templates": len(found.by_template),
-        "joining": sum(name in joining for name in found.by_template),
-        "largest_share": max(found.by_template.values()) / found.groups,
-        "half_width": half_width(found.groups),
-        "unphrased_templates": found.unphrased,
-        "ambiguous_groups": found.ambiguous,
-        "repeated_questions": found.repeated,
-    }
-    record.write(path, "".join(json_line(one.row()) for one in found.questions), inputs, numbers)
-    refused = (*templates.refused, *phrasings.refused, *fillings.refused)
-    return Step(path, made=True, numbers=numbers, notes=found.notes, refused=refused)
 
+    def make() -> tuple[str, Step]:
+        templates, unusable = read_templates(folder / TEMPLATES, read_schema(folder / SCHEMA))
+        phrasings, unfit = read_phrasings(folder / PHRASINGS, templates)
+        fillings, wrong = read_fillings(folder / FILLINGS, templates)
+        found = sample(templates, phrasings, fillings, plan)
+        if not found.questions:
+            raise InputError(
+                f"{folder}: no template has fillings and a phrasing of every criterion: nothing can be asked"
+            )
+        joining = {one.id for one in templates if len(one.tables) > 1 or (one.shape and one.shape.joined)}
+        numbers = {
+            "questions": len(found.questions),
+            "groups": found.groups,
+            "criteria": dict(found.criteria),
+            "templates": len(found.by_template),
+            "joining": sum(name in joining for name in found.by_template),
+            "largest_share": max(found.by_template.values()) / found.groups,
+            "half_width": half_width(found.groups),
+            "unphrased_templates": found.unphrased,
+            "ambiguous_groups": found.ambiguous,
+            "repeated_questions": found.repeated,
+        }
+        text = "".join(json_line(one.row()) for one in found.questions)
+        refused = (*unusable, *unfit, *wrong)
+        return text, Step(path, made=True, numbers=numbers, notes=found.notes, refused=refused)
 
-def _kept(record: BuildRecord, path: Path) -> Step:
-    """A step with nothing to do."""
-    return Step(path, made=False, numbers=record.numbers(path), notes=_as_it_stands(record, path))
-
-
-def _as_it_stands(record: BuildRecord, path: Path) -> tuple[str, ...]:
-    return (f"{path} was edited by hand, and is used as it stands",) if record.edited(path) else ()
-
-
-def _nothing(results: Iterable[TemplateFilled]) -> str:
-    totals = _totals(results)
-    problem = next((one.problem for one in results if one.problem), "")
-    why = ", ".join(f"{totals[name]:,} {name}" for name in _DROPPED if totals[name]) or "no values"
-    return f"no query gives a single answer ({why}).{' The first problem: ' + problem if problem else ''}"
-
-
-def _totals(results: Iterable[TemplateFilled]) -> dict[str, int]:
-    return {name: sum(one.counts.get(name, 0) for one in results) for name in _COUNTS}
+    files = [folder / name for name in (SCHEMA, TEMPLATES, PHRASINGS, FILLINGS)]
+    return write_if_needed(path, (*files, asdict(plan)), make, again=again)
 
 
 def _filled_numbers(results: Collection[TemplateFilled]) -> dict[str, Any]:
+    """What fillings come to; an InputError is raised if there are none."""
+    totals = {name: sum(one.counts.get(name, 0) for one in results) for name in _COUNTS}
+    problems = [one for one in results if one.problem]
+    fillings = sum(len(one.fillings) for one in results)
+    if not fillings:
+        why = ", ".join(f"{totals[name]:,} {name}" for name in _DROPPED if totals[name]) or "no values"
+        first = f" The first problem: {problems[0].problem}" if problems else ""
+        raise InputError(f"no query gives a single answer ({why}).{first}")
     return {
         "templates": len(results),
         "filled_templates": sum(bool(one.fillings) for one in results),
         "sampled_templates": sum(one.sampled for one in results),
-        "fillings": sum(len(one.fillings) for one in results),
-        **_totals(results),
-        "problems": [f"template {one.template}: {one.problem}" for one in results if one.problem],
+        "fillings": fillings,
+        **totals,
+        "problems": [f"template {one.template}: {one.problem}" for one in problems],
     }
 
 

@@ -74,10 +74,6 @@ def naming_columns(table: Table, database: Database) -> tuple[str, ...]:
 
     In this order: a first and a last name; a column that is called a name or title; a unique text; a column whose name
     ends in name; a text whose values nearly all differ; and at last a unique code or e-mail address.
-
-    Args:
-        table: its `names` aren't looked at.
-        database: asked for at most `SAMPLE` rows of the table.
     """
     texts = [column for column in table.columns if column.type == "text" and not column.surrogate]
     first = next((c for words in _ROW_NAMES["first"] for c in texts if c.words == words), None)

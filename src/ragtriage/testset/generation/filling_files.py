@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from ragtriage.core.errors import InputError
 from ragtriage.core.validation import Invalid, validated
@@ -16,21 +15,13 @@ from ragtriage.testset.generation.fillings import Filling, TemplateFilled
 from ragtriage.testset.generation.query_templates import QueryTemplate
 
 
-@dataclass(frozen=True, slots=True)
-class FillingsRead:
-    """Fillings that can be used, and sentences about those that can't."""
-
-    fillings: tuple[Filling, ...]
-    refused: tuple[str, ...]
-
-
 def json_line(values: Mapping[str, Any]) -> str:
     """Values as one line of JSON."""
     return json.dumps(values, ensure_ascii=False) + "\n"
 
 
-def read_fillings(path: Path, templates: Iterable[QueryTemplate]) -> FillingsRead:
-    """The fillings of a file, hand-edited or not; one that can't be used is refused and the others go on.
+def read_fillings(path: Path, templates: Iterable[QueryTemplate]) -> tuple[tuple[Filling, ...], tuple[str, ...]]:
+    """The fillings of a file, hand-edited or not, and sentences about those that can't be used.
 
     Raises:
         InputError: the file can't be read, or holds no usable filling.
@@ -62,15 +53,11 @@ def read_fillings(path: Path, templates: Iterable[QueryTemplate]) -> FillingsRea
         raise InputError(
             f"{path}: no filling can be used.{' The first: ' + refused[0] if refused else ' It is empty.'}"
         )
-    return FillingsRead(tuple(found.values()), tuple(refused))
+    return tuple(found.values()), tuple(refused)
 
 
 def _checked(one: Filling, known: Mapping[str, QueryTemplate]) -> Filling:
-    """The filling, if it fits its template.
-
-    Raises:
-        Invalid: it doesn't.
-    """
+    """The filling, if it fits its template; else Invalid is raised."""
     if one.template not in known:
         raise Invalid(f"template is {one.template!r}, which isn't in templates.yaml")
     for name in known[one.template].placeholders:
@@ -79,53 +66,47 @@ def _checked(one: Filling, known: Mapping[str, QueryTemplate]) -> Filling:
     return one
 
 
-class PartlyFilled:
-    """What was filled so far, one template a line, so that an interrupted step goes on; use it as a context manager.
+@contextmanager
+def partly_filled(
+    path: Path, inputs: str
+) -> Iterator[tuple[Mapping[str, TemplateFilled], Callable[[TemplateFilled], None]]]:
+    """What was filled so far by template, and what keeps one more, so that an interrupted step goes on.
 
     Args:
-        path: of the file that is being made; this one stands beside it and ends in `.part`.
-        inputs: a digest of all that the step is made from; a part that was made from something else is left.
+        path: one template a line.
+        inputs: a digest of all that the step is made from; what was made from something else is left.
     """
+    done: dict[str, TemplateFilled] = {}
+    head = _encoded({"inputs": inputs})
+    whole = 0
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+        if lines[:1] == [head]:
+            whole = len(head)
+            for line in lines[1:]:
+                one = _whole(line)
+                if one is None:
+                    break
+                whole += len(line)
+                done[one.template] = one
+        file = path.open("ab")
+        file.truncate(whole)
+    except OSError as error:
+        raise InputError(f"{path}: can't be written: {error.strerror or error}") from None
+    with file:
 
-    def __init__(self, path: Path, inputs: str) -> None:
-        self._path = path.with_name(path.name + ".part")
-        self.done: dict[str, TemplateFilled] = {}
-        whole = 0
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            lines = self._path.read_bytes().splitlines(keepends=True) if self._path.exists() else []
-            if lines and lines[0] == _encoded({"inputs": inputs}):
-                whole = len(lines[0])
-                for line in lines[1:]:
-                    one = _whole(line)
-                    if one is None:
-                        break
-                    whole += len(line)
-                    self.done[one.template] = one
-            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-            os.ftruncate(self._file, whole)
-        except OSError as error:
-            raise InputError(f"{self._path}: can't be written: {error.strerror or error}") from None
+        def write(data: bytes) -> None:
+            file.write(data)
+            file.flush()
+
+        def keep(one: TemplateFilled) -> None:
+            done[one.template] = one
+            write(_encoded(asdict(one)))
+
         if not whole:
-            self._write({"inputs": inputs})
-
-    def add(self, one: TemplateFilled) -> None:
-        """Keep what came of a template."""
-        self.done[one.template] = one
-        self._write(asdict(one))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        os.close(self._file)
-        if kind is None:  # all is done
-            self._path.unlink()
-
-    def _write(self, values: Mapping[str, Any]) -> None:
-        data = _encoded(values)
-        while data:
-            data = data[os.write(self._file, data) :]
+            write(head)
+        yield done, keep
 
 
 def _encoded(values: Mapping[str, Any]) -> bytes:

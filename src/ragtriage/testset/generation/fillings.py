@@ -88,14 +88,15 @@ def fill_template(
         chosen = ambiguously_named(template, schema, database, drawn.values) if more else drawn.values
         counts["needless"] += len(drawn.values) - len(chosen)
         asked = _QueryRunner(template, schema, database, terms.policies)
+        known: Mapping[int, Rows] = {}
         for place, values in enumerate(chosen):
             if len(found) == terms.per_template:
                 break
             if sampled and place % terms.per_template == 0:
-                asked.ask_at_once(chosen[place : place + terms.per_template])
+                known = asked.rows_at_once(chosen[place : place + terms.per_template])
             counts["tried"] += 1
             counts["blind"] += not drawn.occurring or terms.combinations == "product"
-            outcome = asked.ask(values)
+            outcome = asked.ask(values, known.get(place % terms.per_template))
             if isinstance(outcome, Filling):
                 found.append(outcome)
             else:
@@ -122,26 +123,23 @@ class _QueryRunner:
         self._column: ColumnType | None = None
         self._counted = shape is not None and shape.aggregate is not None
         if shape is not None:
-            names = [shape.table, *(one.table for one in shape.joined)]
-            self._tables = [schema.by_name[name] for name in names]
-            self._aliases = aliases_of(names, list(schema.by_name))
+            self._tables = [schema.by_name[name] for name in shape.tables]
+            self._aliases = aliases_of(shape.tables, list(schema.by_name))
             if not self._counted:
                 self._column = next(c.type for c in self._tables[0].columns if c.name == shape.select)
         self._wide = self._bound.sql if shape is None else self._widened(shape)
-        self._known: dict[str, Rows] = {}
         self._enough = LONGEST_LIST + 1 if policies.several == "list" else 2
 
-    def ask_at_once(self, some: Sequence[Mapping[str, Value]]) -> None:
-        """Ask several combinations with one query, where the template's form allows it."""
-        if self._shape is not None:
-            columns = [self._quoted(one.occurrence, one.column) for one in self._shape.filters]
-            rows = rows_at_once(self._wide, columns, self._shape, some, self._database)
-            self._known = {_text(some[place]): found for place, found in rows.items()}
+    def rows_at_once(self, some: Sequence[Mapping[str, Value]]) -> Mapping[int, Rows]:
+        """Place in `some` → rows of a combination, from one query for all where the template's form allows it."""
+        if self._shape is None:
+            return {}
+        columns = [self._quoted(one.occurrence, one.column) for one in self._shape.filters]
+        return rows_at_once(self._wide, columns, self._shape, some, self._database)
 
-    def ask(self, values: Mapping[str, Value]) -> Filling | str:
-        """The filling, or why there is none: none, several, null, echo."""
+    def ask(self, values: Mapping[str, Value], rows: Rows | None = None) -> Filling | str:
+        """The filling, or why there is none: none, several, null, echo; the database is asked for unknown rows."""
         parameters = self._bound.parameters(values)
-        rows = self._known.get(_text(values))
         if rows is None:
             rows = self._database.rows(self._wide, parameters, self._enough)
         if self._counted and any(number > 1 for number in rows[0][1:]):
@@ -200,10 +198,6 @@ class _QueryRunner:
             for table, alias in zip(self._tables, self._aliases, strict=True)
             if table.primary_key
         }
-
-
-def _text(values: Mapping[str, Value]) -> str:
-    return json.dumps(sorted(values.items()), ensure_ascii=True)
 
 
 def _echoes(answer: Answer, values: Mapping[str, Value]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, ClassVar, Literal
@@ -49,9 +49,15 @@ class Shape:
     joined: tuple[Joined, ...] = ()
     aggregate: Aggregate | None = None
 
-    def table_of(self, occurrence: int) -> str:
-        """The table's name at one place of the query."""
-        return self.table if occurrence == 0 else self.joined[occurrence - 1].table
+    @property
+    def tables(self) -> list[str]:
+        """The table of each occurrence."""
+        return [self.table, *(one.table for one in self.joined)]
+
+    @property
+    def placeholders(self) -> list[str]:
+        """The placeholder of each filter."""
+        return [f"{self.tables[one.occurrence]}.{one.column}" for one in self.filters]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +119,7 @@ def aliases_of(tables: Sequence[str], taken: Sequence[str]) -> list[str]:
 def sql_of(shape: Shape, schema: Schema) -> str:
     """The SQL of a shape, in canonical form: one shape has one SQL, a clause on each line."""
     dialect = schema.dialect
-    tables = [shape.table, *(one.table for one in shape.joined)]
-    aliases = aliases_of(tables, [table.name for table in schema.tables])
+    aliases = aliases_of(shape.tables, [table.name for table in schema.tables])
 
     def column(occurrence: int, name: str) -> str:
         bare = quoted(name, dialect)
@@ -129,23 +134,24 @@ def sql_of(shape: Shape, schema: Schema) -> str:
         pairs = " AND ".join(f"{column(one.to, a)} = {column(place, b)}" for a, b in one.columns)
         lines.append(f"JOIN {quoted(one.table, dialect)}{renamed} ON {pairs}")
     conditions = [
-        f"{column(f.occurrence, f.column)} = [{shape.table_of(f.occurrence)}.{f.column}]" for f in shape.filters
+        f"{column(one.occurrence, one.column)} = [{placeholder}]"
+        for one, placeholder in zip(shape.filters, shape.placeholders, strict=True)
     ]
     return "\n".join([*lines, f"WHERE {' AND '.join(conditions)}"])
 
 
-def in_order(filters: Sequence[Filter], shape_tables: Sequence[str], schema: Schema) -> tuple[Filter, ...]:
-    """Filters in their canonical order: by occurrence, and there as a person says a name."""
+def _in_order(shape: Shape, schema: Schema) -> Shape:
+    """The shape, its filters in their canonical order: by occurrence, and there as a person says a name."""
     tables = schema.by_name
 
     def place(one: Filter) -> tuple[int, int]:
-        table = tables[shape_tables[one.occurrence]]
+        table = tables[shape.tables[one.occurrence]]
         if one.column in table.names:
             return one.occurrence, table.names.index(one.column)
         names = [column.name for column in table.columns]
         return one.occurrence, len(table.names) + names.index(one.column)
 
-    return tuple(sorted(filters, key=place))
+    return replace(shape, filters=tuple(sorted(shape.filters, key=place)))
 
 
 def digest(canonical: str) -> str:
@@ -154,8 +160,8 @@ def digest(canonical: str) -> str:
 
 
 def template_of(shape: Shape, schema: Schema, made_by: str = "enumerated") -> QueryTemplate:
-    """A shape as a template."""
+    """A shape as a template, its filters in their canonical order."""
+    shape = _in_order(shape, schema)
     sql = sql_of(shape, schema)
-    tables = dict.fromkeys([shape.table, *(one.table for one in shape.joined)])
-    placeholders = dict.fromkeys(f"{shape.table_of(f.occurrence)}.{f.column}" for f in shape.filters)
-    return QueryTemplate(digest(sql), sql, shape, tuple(tables), tuple(placeholders), made_by)
+    tables, placeholders = (tuple(dict.fromkeys(names)) for names in (shape.tables, shape.placeholders))
+    return QueryTemplate(digest(sql), sql, shape, tables, placeholders, made_by)

@@ -48,18 +48,6 @@ class Reflected:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Raw:
-    """What the database declares of a table."""
-
-    columns: tuple[tuple[str, ColumnType, bool, str], ...]
-    """Name, type, nullable, comment."""
-    primary_key: tuple[str, ...]
-    unique: tuple[tuple[str, ...], ...]
-    foreign_keys: tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...]
-    comment: str
-
-
 def reflect(database: Database, tables: Collection[str] = (), exclude: Collection[str] = ()) -> Reflected:
     """The structure of an open database.
 
@@ -81,9 +69,9 @@ def reflect(database: Database, tables: Collection[str] = (), exclude: Collectio
     if not declared:
         raise InputError(f"{database.shown}: has no table")
     _check_names(declared, tables, exclude)
-    kept = {name: raw for name, raw in declared.items() if (not tables or name in tables) and name not in exclude}
+    kept = {name: one for name, one in declared.items() if (not tables or name in tables) and name not in exclude}
     notes = [f"{database.shown}: {str(one.message).removeprefix('WARNING: ')}" for one in warned]
-    made = tuple(_table(name, raw, kept, exclude, notes) for name, raw in kept.items())
+    made = tuple(_table(one, kept, exclude, notes) for one in kept.values())
     if len(made) > 1 and not any(table.foreign_keys for table in made):
         notes.append(
             "no foreign keys are declared, so no tables are joined: add them under foreign_keys in the schema's file"
@@ -102,30 +90,38 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
 
 
-def _check_names(declared: Mapping[str, _Raw], tables: Collection[str], exclude: Collection[str]) -> None:
-    columns = {f"{name}.{column[0]}" for name, raw in declared.items() for column in raw.columns}
+def _check_names(declared: Mapping[str, Table], tables: Collection[str], exclude: Collection[str]) -> None:
+    columns = {f"{table.name}.{column.name}" for table in declared.values() for column in table.columns}
     for flag, given, known in (("--tables", tables, set(declared)), ("--exclude", exclude, columns | set(declared))):
         for name in given:
             if name not in known:
                 raise ConfigError(f"{flag} {name}: there is no such thing; the tables are {_some(sorted(declared))}")
 
 
-def _reflected(database: Database) -> dict[str, _Raw]:
-    """Through SQLAlchemy's inspector."""
+def _reflected(database: Database) -> dict[str, Table]:
+    """Tables without words, through SQLAlchemy's inspector."""
     inspector = inspect(database.connection)
     names = sorted(name for name in inspector.get_table_names() if not name.startswith("sqlite_"))
     sqlite = database.dialect == "sqlite"
     inline = _sqlite_unique(database) if sqlite else {}
     return {
-        name: _Raw(
+        name: Table(
+            name,
+            "",
             columns=tuple(
-                (c["name"], _type_of(c["type"]), bool(c.get("nullable", True)), str(c.get("comment") or ""))
+                Column(
+                    c["name"],
+                    _type_of(c["type"]),
+                    "",
+                    nullable=bool(c.get("nullable", True)),
+                    comment=str(c.get("comment") or ""),
+                )
                 for c in inspector.get_columns(name)
             ),
             primary_key=tuple(inspector.get_pk_constraint(name)["constrained_columns"]),
             unique=tuple(dict.fromkeys([*_unique(inspector, name, database.dialect), *inline.get(name, ())])),
             foreign_keys=tuple(
-                (tuple(fk["constrained_columns"]), fk["referred_table"], tuple(fk["referred_columns"]))
+                ForeignKey(tuple(fk["constrained_columns"]), fk["referred_table"], tuple(fk["referred_columns"]), "")
                 for fk in inspector.get_foreign_keys(name)
                 if fk["referred_schema"] is None
             ),
@@ -161,7 +157,7 @@ def _sqlite_unique(database: Database) -> dict[str, list[tuple[str, ...]]]:
     return found
 
 
-def _duckdb(database: Database) -> dict[str, _Raw]:
+def _duckdb(database: Database) -> dict[str, Table]:
     """From DuckDB's own catalogue: SQLAlchemy's inspector asks for PostgreSQL's, which DuckDB has in part only."""
     here = "database_name = current_database() AND schema_name = current_schema()"
     comments = dict(database.rows(f"SELECT table_name, comment FROM duckdb_tables() WHERE {here} ORDER BY 1"))  # noqa: S608  # a constant
@@ -174,7 +170,7 @@ def _duckdb(database: Database) -> dict[str, _Raw]:
         f"FROM duckdb_constraints() WHERE {here} ORDER BY table_name, constraint_index"
     )
 
-    def declared(table: str, kind: str) -> list[tuple[Any, ...]]:
+    def declared(table: str, kind: str) -> list[tuple[tuple[str, ...], str, tuple[str, ...]]]:
         """Columns, and what they refer to, of each constraint of a kind."""
         return [
             (tuple(own), other, tuple(referred))
@@ -183,15 +179,20 @@ def _duckdb(database: Database) -> dict[str, _Raw]:
         ]
 
     return {
-        name: _Raw(
+        name: Table(
+            name,
+            "",
             columns=tuple(
-                (column, _DUCKDB.get(kind.split("(")[0], "other"), bool(nullable), about or "")
+                Column(column, _DUCKDB.get(kind.split("(")[0], "other"), "", bool(nullable), comment=about or "")
                 for table, column, kind, nullable, about in columns
                 if table == name
             ),
             primary_key=next((own for own, *_ in declared(name, "PRIMARY KEY")), ()),
             unique=tuple(dict.fromkeys(own for own, *_ in declared(name, "UNIQUE"))),
-            foreign_keys=tuple(dict.fromkeys(declared(name, "FOREIGN KEY"))),
+            foreign_keys=tuple(
+                ForeignKey(own, other, referred, "")
+                for own, other, referred in dict.fromkeys(declared(name, "FOREIGN KEY"))
+            ),
             comment=comment or "",
         )
         for name, comment in comments.items()
@@ -206,44 +207,38 @@ def _type_of(kind: Any) -> ColumnType:
     return next((name for known, name in _TYPES if isinstance(kind, known)), "other")
 
 
-def _table(name: str, raw: _Raw, kept: Mapping[str, _Raw], exclude: Collection[str], notes: list[str]) -> Table:
+def _table(declared: Table, kept: Mapping[str, Table], exclude: Collection[str], notes: list[str]) -> Table:
+    """A table with its words, and with the foreign keys that can be followed."""
+    name = declared.name
     foreign = []
-    for columns, target, given in raw.foreign_keys:
-        if target not in kept:
+    for fk in declared.foreign_keys:
+        if fk.table not in kept:
             continue
-        referred = given or kept[target].primary_key
-        if len(referred) == len(columns) and set(referred) <= {column for column, *_ in kept[target].columns}:
-            foreign.append(ForeignKey(columns, target, referred, reference_words(columns, name, target)))
+        target = kept[fk.table]
+        referred = fk.referred or target.primary_key
+        if len(referred) == len(fk.columns) and set(referred) <= {column.name for column in target.columns}:
+            foreign.append(replace(fk, referred=referred, words=reference_words(fk.columns, name, fk.table)))
         else:
-            notes.append(f"{name}: its foreign key ({', '.join(columns)}) to {target} names columns that aren't there")
-    order = [column for column, *_ in raw.columns]
+            said = ", ".join(fk.columns)
+            notes.append(f"{name}: its foreign key ({said}) to {fk.table} names columns that aren't there")
+    order = [column.name for column in declared.columns]
     foreign.sort(key=lambda fk: [order.index(column) for column in fk.columns])  # SQLite names the last one first
-    keys = {column for columns, *_ in raw.foreign_keys for column in columns}
-    shortened = [column_words(column, name) for column, *_ in raw.columns]
-    made = [
-        Column(
-            name=column,
-            type=kind,
-            words=words if shortened.count(words) == 1 else words_of(column),
-            nullable=nullable,
-            surrogate=f"{name}.{column}" in exclude or column in keys or _is_surrogate(column, kind, raw),
-            comment=comment,
+    keys = {column for fk in declared.foreign_keys for column in fk.columns}
+    shortened = [column_words(column, name) for column in order]
+    columns = tuple(
+        replace(
+            column,
+            words=words if shortened.count(words) == 1 else words_of(column.name),
+            surrogate=f"{name}.{column.name}" in exclude or column.name in keys or _is_surrogate(column, declared),
         )
-        for (column, kind, nullable, comment), words in zip(raw.columns, shortened, strict=True)
-    ]
-    return Table(
-        name=name,
-        words=singular(words_of(name)),
-        columns=tuple(made),
-        primary_key=raw.primary_key,
-        unique=raw.unique,
-        foreign_keys=tuple(foreign),
-        comment=raw.comment,
+        for column, words in zip(declared.columns, shortened, strict=True)
     )
+    return replace(declared, words=singular(words_of(name)), columns=columns, foreign_keys=tuple(foreign))
 
 
-def _is_surrogate(column: str, kind: ColumnType, raw: _Raw) -> bool:
+def _is_surrogate(column: Column, table: Table) -> bool:
     """Identifiers by their name, and whole numbers that are the primary key (but for a year)."""
-    if kind == "other" or is_identifier_name(column) or set("[]") & set(column):
+    if column.type == "other" or is_identifier_name(column.name) or set("[]") & set(column.name):
         return True
-    return raw.primary_key == (column,) and kind == "integer" and not words_of(column).endswith("year")
+    number = table.primary_key == (column.name,) and column.type == "integer"
+    return number and not words_of(column.name).endswith("year")

@@ -117,9 +117,8 @@ def sample(
     _check_quotas(plan, known)
     each = check_size(plan, criteria)
     share = max(plan.max_share, 1 / len(waiting)) if waiting else plan.max_share
-    chosen = _Draw(known, by_criterion, criteria, generator)
     most = max(1, _floor(share * (plan.size // each)))
-    possible = {name: chosen.groups(found, most) for name, found in waiting.items()}
+    possible, ambiguous = _drawn(waiting, known, by_criterion, criteria, generator, most)
     order = list(possible)
     generator.shuffle(order)  # a sample smaller than the templates is of all kinds, not of the first ones
     shuffled = {name: possible[name] for name in order}
@@ -132,51 +131,56 @@ def sample(
         criteria=criteria,
         by_template={name: len(groups) for name, groups in taken.items() if groups},
         unphrased=len(filled_ones - set(complete)),
-        ambiguous=chosen.ambiguous,
+        ambiguous=ambiguous,
         repeated=sum(len(group) - len({one.query for one in group}) for groups in taken.values() for group in groups),
         notes=tuple(_notes(plan, waiting, share, each, total, cut=cut)),
     )
 
 
-@dataclass(slots=True)
-class _Draw:
-    """Questions as they are drawn; two that read alike are never both taken."""
+_Texts = Mapping[str, Sequence[str]]
+"""Criterion → the phrasings of a template."""
 
-    templates: Mapping[str, QueryTemplate]
-    texts: Mapping[str, Mapping[str, list[str]]]
-    """Template → criterion → phrasings."""
-    criteria: Mapping[str, int]
-    generator: random.Random
-    ambiguous: int = 0
-    asked: set[str] = field(default_factory=set)
 
-    def groups(self, fillings: Sequence[Filling], count: int) -> list[list[Question]]:
-        """The questions of so many fillings, or of fewer where they don't suffice."""
-        found: list[list[Question]] = []
+def _drawn(
+    waiting: Mapping[str, Sequence[Filling]],
+    templates: Mapping[str, QueryTemplate],
+    texts: Mapping[str, _Texts],
+    criteria: Mapping[str, int],
+    generator: random.Random,
+    most: int,
+) -> tuple[dict[str, list[list[Question]]], int]:
+    """At most so many groups of questions of each template, and how many were left out that read like another."""
+    possible: dict[str, list[list[Question]]] = {}
+    asked: set[str] = set()
+    ambiguous = 0
+    for name, fillings in waiting.items():
+        groups = possible[name] = []
         for filling in fillings:
-            if len(found) == count:
+            if len(groups) == most:
                 break
-            made = self._group(filling)
-            if any(one.query in self.asked for one in made):
-                self.ambiguous += 1
+            made = _group(filling, templates[name], texts[name], criteria, generator)
+            if any(one.query in asked for one in made):
+                ambiguous += 1
                 continue
-            self.asked.update(one.query for one in made)
-            found.append(made)
-        return found
+            asked.update(one.query for one in made)
+            groups.append(made)
+    return possible, ambiguous
 
-    def _group(self, filling: Filling) -> list[Question]:
-        template = self.templates[filling.template]
-        made: list[Question] = []
-        used: set[str] = set()
-        for criterion, count in self.criteria.items():
-            known = self.texts[filling.template][criterion]
-            # those first that the group doesn't have under another criterion
-            texts = sorted(self.generator.sample(known, len(known)), key=used.__contains__)[:count]
-            used.update(texts)
-            for number, text in enumerate(texts, 1):
-                name = f"{filling.group}-{criterion}" + (f"-{number}" if count > 1 else "")
-                made.append(Question(name, filling, criterion, filled(text, template, filling.values)))
-        return made
+
+def _group(
+    filling: Filling, template: QueryTemplate, texts: _Texts, criteria: Mapping[str, int], generator: random.Random
+) -> list[Question]:
+    made: list[Question] = []
+    used: set[str] = set()
+    for criterion, count in criteria.items():
+        known = texts[criterion]
+        # those first that the group doesn't have under another criterion
+        chosen = sorted(generator.sample(known, len(known)), key=used.__contains__)[:count]
+        used.update(chosen)
+        for number, text in enumerate(chosen, 1):
+            name = f"{filling.group}-{criterion}" + (f"-{number}" if count > 1 else "")
+            made.append(Question(name, filling, criterion, filled(text, template, filling.values)))
+    return made
 
 
 def criteria_of(plan: SamplingPlan, present: Sequence[str]) -> dict[str, int]:

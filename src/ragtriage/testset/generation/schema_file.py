@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar
@@ -65,8 +65,12 @@ def read_schema(path: Path) -> Schema:
         raise whole.error("tables: two have the same name")
     for entry, table in zip(entries, tables.values(), strict=True):
         for at, key in zip(entry.entries("foreign_keys", "words"), table.foreign_keys, strict=True):
-            if wrong := next(_wrong(key, table, tables), ""):
-                raise at.error(wrong)
+            if key.table not in tables:
+                raise at.error(f"table is {key.table!r}, which isn't in this file")
+            _check_columns(at, "columns", key.columns, table)
+            _check_columns(at, "referred", key.referred, tables[key.table])
+            if len(key.columns) != len(key.referred) or not key.columns:
+                raise at.error("referred must have as many columns as columns has, at least one")
     return Schema(dialect, tuple(tables.values()))
 
 
@@ -78,23 +82,13 @@ def _table_of(entry: Entry) -> Table:
     table = entry.fitted(Table)
     if len({column.name for column in table.columns}) != len(table.columns):
         raise entry.error("columns has two of the same name")
-    for field, names in (("names", table.names), ("primary_key", table.primary_key)):
-        if wrong := next(_strange(field, names, table), ""):
-            raise entry.error(wrong)
+    _check_columns(entry, "names", table.names, table)
+    _check_columns(entry, "primary_key", table.primary_key, table)
     return table
 
 
-def _strange(field: str, names: Iterable[str], table: Table) -> Iterator[str]:
+def _check_columns(entry: Entry, field: str, names: Iterable[str], table: Table) -> None:
     known = {column.name for column in table.columns}
-    yield from (f"{field} names {name!r}, which is no column of {table.name}" for name in names if name not in known)
-
-
-def _wrong(key: ForeignKey, table: Table, tables: Mapping[str, Table]) -> Iterator[str]:
-    """What is wrong with a foreign key of a table."""
-    if key.table not in tables:
-        yield f"table is {key.table!r}, which isn't in this file"
-        return
-    yield from _strange("columns", key.columns, table)
-    yield from _strange("referred", key.referred, tables[key.table])
-    if len(key.columns) != len(key.referred) or not key.columns:
-        yield "referred must have as many columns as columns has, at least one"
+    for name in names:
+        if name not in known:
+            raise entry.error(f"{field} names {name!r}, which is no column of {table.name}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ragtriage.testset.generation.optional_packages import exp
-from ragtriage.testset.generation.query_templates import FUNCTIONS, Aggregate, Filter, Joined, Shape, in_order
+from ragtriage.testset.generation.query_templates import FUNCTIONS, Aggregate, Filter, Joined, Shape
 from ragtriage.testset.generation.schema import Schema, Table
 
 _Places = Callable[["exp.Expr"], tuple[int, str] | None]
@@ -18,11 +18,8 @@ def shape_of(
 ) -> Shape | None:
     """How a checked SELECT is put together, or None if it has another form.
 
-    Args:
-        tree: with parameters `p0`, `p1`, …
-        placeholders: `table.column` of each parameter.
-        resolved: the identity of each of the tree's columns → table and column.
-        schema: where the foreign keys stand.
+    `placeholders` has the `table.column` of its parameters `p0`, `p1`, …; `resolved` has the table and column of each
+    of its columns by their identity.
     """
     places = _places_in(tree, resolved, schema)
     if places is None:
@@ -30,7 +27,7 @@ def shape_of(
     names, place_of = places
     joined = []
     for number, join in enumerate(tree.args.get("joins") or [], 1):
-        pairs = [_pair(condition, place_of) for condition in _conjuncts(join.args.get("on"))]
+        pairs = [_equal(condition, place_of)[0] for condition in _conjuncts(join.args.get("on"))]
         one = _joined(pairs, number, names, schema.by_name)
         if one is None:
             return None
@@ -43,7 +40,7 @@ def shape_of(
     place = (0, key[0]) if isinstance(selected, exp.Star) and key else place_of(selected)
     if len(known) != len(filters) or not known or place is None or place[0] != 0:
         return None
-    return Shape(names[0], place[1], in_order(known, names, schema), tuple(joined), aggregate)
+    return Shape(names[0], place[1], tuple(known), tuple(joined), aggregate)
 
 
 def _places_in(
@@ -91,28 +88,22 @@ def _selected(one: exp.Expr) -> tuple[exp.Expr, Aggregate | None]:
     return one, None
 
 
-def _pair(condition: exp.Expr, place_of: _Places) -> tuple[tuple[int, str], tuple[int, str]] | None:
-    if not isinstance(condition, exp.EQ):
-        return None
-    left, right = place_of(condition.left), place_of(condition.right)
-    return (left, right) if left is not None and right is not None else None
+def _equal(condition: exp.Expr, place_of: _Places) -> tuple[list[tuple[int, str]], list[int]]:
+    """The places and the parameters on both sides of a condition that says that they are equal."""
+    sides = [condition.left, condition.right] if isinstance(condition, exp.EQ) else []
+    parameters = [int(str(side.this)[1:]) for side in sides if isinstance(side, exp.Placeholder)]
+    return sorted(place for place in map(place_of, sides) if place is not None), parameters
 
 
 def _joined(
-    pairs: Sequence[tuple[tuple[int, str], tuple[int, str]] | None],
-    number: int,
-    names: Sequence[str],
-    tables: Mapping[str, Table],
+    pairs: Sequence[Sequence[tuple[int, str]]], number: int, names: Sequence[str], tables: Mapping[str, Table]
 ) -> Joined | None:
     """The join of an occurrence, if it follows a foreign key to or from one that stands before it."""
-    ordered = [sorted(pair) for pair in pairs if pair is not None]
-    earlier = {one[0] for one, _ in ordered}
-    if len(ordered) != len(pairs) or len(earlier) != 1 or any(here[0] != number for _, here in ordered):
+    plain = all(len(pair) == 2 and pair[0][0] < number == pair[1][0] for pair in pairs)
+    if not plain or len({pair[0][0] for pair in pairs}) != 1:
         return None
-    (to,) = earlier
-    if to >= number:
-        return None
-    columns = {(one[1], here[1]) for one, here in ordered}
+    to = pairs[0][0][0]
+    columns = {(one[1], here[1]) for one, here in pairs}
     for outward, owner, target in ((True, names[to], names[number]), (False, names[number], names[to])):
         for fk in tables[owner].foreign_keys:
             along = list(zip(fk.columns, fk.referred, strict=True))
@@ -123,14 +114,9 @@ def _joined(
 
 
 def _filter(condition: exp.Expr, placeholders: Sequence[str], place_of: _Places, names: Sequence[str]) -> Filter | None:
-    if not isinstance(condition, exp.EQ):
-        return None
-    sides = [condition.left, condition.right]
-    values = [side for side in sides if isinstance(side, exp.Placeholder)]
-    places = [place for place in map(place_of, sides) if place is not None]
-    if len(values) != 1 or len(places) != 1:
+    places, parameters = _equal(condition, place_of)
+    if len(places) != 1 or len(parameters) != 1:
         return None
     occurrence, column = places[0]
-    if placeholders[int(str(values[0].this)[1:])] != f"{names[occurrence]}.{column}":
-        return None
-    return Filter(occurrence, column)
+    named = placeholders[parameters[0]] == f"{names[occurrence]}.{column}"
+    return Filter(occurrence, column) if named else None

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
-from ragtriage.testset.generation.query_templates import Filter, Joined, QueryTemplate, Shape, in_order, template_of
+from ragtriage.testset.generation.query_templates import (
+    Aggregate,
+    Filter,
+    Joined,
+    QueryTemplate,
+    Shape,
+    template_of,
+)
 from ragtriage.testset.generation.schema import Column, ForeignKey, Schema, Table
 
 MOST = 1_000
@@ -26,12 +33,9 @@ class Enumerated:
     left_out: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Named:
-    """A query so far: what is joined, and the columns that say which row is meant."""
-
-    joined: tuple[Joined, ...]
-    filters: tuple[Filter, ...]
+_Tables = Mapping[str, Table]
+_Way = tuple[tuple[Joined, ...], tuple[Filter, ...]]
+"""How a row is found: what is joined, and the columns that say which row is meant."""
 
 
 def enumerate_templates(schema: Schema, *, aggregates: bool = False, most: int = MOST) -> Enumerated:
@@ -48,28 +52,26 @@ def enumerate_templates(schema: Schema, *, aggregates: bool = False, most: int =
     """
     tables = schema.by_name
     found: dict[str, QueryTemplate] = {}
-    for family in (*_FAMILIES, *(_AGGREGATES if aggregates else ())):
-        for table in schema.tables:
-            for shape in family(table, tables):
-                if shape.filters and _allowed(shape):
-                    places = [shape.table, *(one.table for one in shape.joined)]
-                    ordered = replace(shape, filters=in_order(shape.filters, places, schema))
-                    template = template_of(ordered, schema)
+    for ways, selected, aggregate in (*_FAMILIES, *(_AGGREGATES if aggregates else ())):
+        for table, (joined, filters) in ((one, way) for one in schema.tables for way in ways(one, tables)):
+            for column in selected(table):
+                shape = Shape(table.name, column, filters, joined, aggregate)
+                if filters and _allowed(shape):
+                    template = template_of(shape, schema)
                     found.setdefault(template.id, template)
     templates = tuple(found.values())
     return Enumerated(templates[:most], max(0, len(templates) - most))
 
 
-def asked(table: Table) -> list[Column]:
+def _askable(table: Table) -> list[Column]:
     """The columns that may be an answer."""
     return [column for column in table.columns if not column.surrogate and column.type != "other"]
 
 
 def _allowed(shape: Shape) -> bool:
     """Not what it filters on, no way that comes back to it, and no placeholder that would mean two things."""
-    placeholders = {(shape.table_of(one.occurrence), one.column) for one in shape.filters}
     asks_itself = Filter(0, shape.select) in shape.filters or any(_comes_back(shape, one) for one in shape.filters)
-    return not asks_itself and len(placeholders) == len(shape.filters)
+    return not asks_itself and len(set(shape.placeholders)) == len(shape.filters)
 
 
 def _comes_back(shape: Shape, one: Filter) -> bool:
@@ -77,7 +79,7 @@ def _comes_back(shape: Shape, one: Filter) -> bool:
 
     A reference of a table to itself leads to another row: the manager of an employee.
     """
-    same = one.occurrence and (shape.table_of(one.occurrence), one.column) == (shape.table, shape.select)
+    same = one.occurrence and (shape.tables[one.occurrence], one.column) == (shape.table, shape.select)
     return bool(same) and shape.joined[one.occurrence - 1].to != 0
 
 
@@ -95,36 +97,13 @@ def _inward(owner: Table, fk: ForeignKey, at: int) -> Joined:
     return Joined(owner.name, at, tuple(zip(fk.referred, fk.columns, strict=True)), outward=False)
 
 
-def _references(table: Table, tables: dict[str, Table]) -> Iterator[tuple[ForeignKey, Table]]:
+def _references(table: Table, tables: _Tables) -> Iterator[tuple[ForeignKey, Table]]:
     """Its foreign keys to other tables, one for each of these."""
     seen = {table.name}
     for fk in table.foreign_keys:
         if fk.table not in seen and fk.table in tables:
             seen.add(fk.table)
             yield fk, tables[fk.table]
-
-
-def _by_references(table: Table, tables: dict[str, Table], at: int, named: _Named, depth: int = DEPTH) -> _Named:
-    """Names the row at an occurrence by all that it refers to, or by what that refers to."""
-    for fk, target in _references(table, tables):
-        if len(named.joined) + 1 >= _WIDEST or any(one.table == target.name for one in named.joined):
-            continue
-        joined = (*named.joined, _outward(fk, at))
-        place = len(joined)
-        if target.names:
-            named = _Named(joined, (*named.filters, *_names(target, place)))
-        elif depth > 1:
-            further = _by_references(target, tables, place, _Named(joined, named.filters), depth - 1)
-            if len(further.filters) > len(named.filters):
-                named = further
-    return named
-
-
-def _direct(table: Table, tables: dict[str, Table]) -> Iterator[Shape]:
-    """`SELECT hire date OF employee BY name`."""
-    del tables
-    for column in asked(table) if table.names else ():
-        yield Shape(table.name, column.name, _names(table, 0))
 
 
 def _referring(table: Table, tables: Iterable[Table]) -> Iterator[tuple[Table, ForeignKey]]:
@@ -134,104 +113,116 @@ def _referring(table: Table, tables: Iterable[Table]) -> Iterator[tuple[Table, F
                 yield owner, fk
 
 
-def _referred(table: Table, tables: dict[str, Table]) -> Iterator[Shape]:
-    """`SELECT name OF artist BY title of album`; over several references to one table, each of them."""
+def _by_references(table: Table, tables: _Tables, at: int, way: _Way, depth: int = DEPTH) -> _Way:
+    """Names the row at an occurrence by all that it refers to, or by what that refers to."""
+    for fk, target in _references(table, tables):
+        before, filters = way
+        if len(before) + 1 >= _WIDEST or any(one.table == target.name for one in before):
+            continue
+        joined = (*before, _outward(fk, at))
+        if target.names:
+            way = joined, (*filters, *_names(target, len(joined)))
+        elif depth > 1:
+            further = _by_references(target, tables, len(joined), (joined, filters), depth - 1)
+            way = further if len(further[1]) > len(filters) else way
+    return way
+
+
+def _itself(table: Table, tables: _Tables) -> Iterator[_Way]:
+    """`hire date OF employee BY name`."""
+    del tables
+    yield (), _names(table, 0)
+
+
+def _referred(table: Table, tables: _Tables) -> Iterator[_Way]:
+    """`name OF artist BY title of album`; over several references to one table, each of them."""
     for owner, fk in _referring(table, tables.values()):
-        for column in asked(table) if owner.names else ():
-            yield Shape(table.name, column.name, _names(owner, 1), (_inward(owner, fk, 0),))
+        yield (_inward(owner, fk, 0),), _names(owner, 1)
 
 
-def _referred_twice(table: Table, tables: dict[str, Table]) -> Iterator[Shape]:
-    """`SELECT name OF artist BY name of track`, over its album."""
+def _referred_twice(table: Table, tables: _Tables) -> Iterator[_Way]:
+    """`name OF artist BY name of track`, over its album."""
     for owner, fk in _referring(table, tables.values()):
         for further, second in _referring(owner, tables.values()):
-            if not further.names or owner.name == further.name == table.name:
-                continue
-            joined = (_inward(owner, fk, 0), _inward(further, second, 1))
-            for name in table.names:
-                yield Shape(table.name, name, _names(further, 2), joined)
+            if not owner.name == further.name == table.name:
+                yield (_inward(owner, fk, 0), _inward(further, second, 1)), _names(further, 2)
 
 
-def _through_references(table: Table, tables: dict[str, Table]) -> Iterator[Shape]:
-    """`SELECT years OF employment BY name of company AND name of person`; also with a date of its own."""
-    if table.names:
-        return
-    named = _by_references(table, tables, 0, _Named((), ()))
-    if not named.filters:
-        return
-    dates = [column for column in asked(table) if column.type in {"date", "datetime"}]
-    for extra in (None, *dates[:1]):
-        filters = named.filters if extra is None else (*named.filters, Filter(0, extra.name))
-        for column in asked(table):
-            yield Shape(table.name, column.name, filters, named.joined)
+def _through_references(table: Table, tables: _Tables) -> Iterator[_Way]:
+    """`years OF employment BY name of company AND name of person`; also with a date of its own."""
+    joined, filters = ((), ()) if table.names else _by_references(table, tables, 0, ((), ()))
+    dates = [column.name for column in _askable(table) if column.type in {"date", "datetime"}]
+    if filters:
+        yield joined, filters
+        yield from ((joined, (*filters, Filter(0, date))) for date in dates[:1])
 
 
-def _with_reference(table: Table, tables: dict[str, Table]) -> Iterator[Shape]:
-    """`SELECT composer OF track BY its name AND title of its album`: names that occur twice are told apart."""
+def _with_reference(table: Table, tables: _Tables) -> Iterator[_Way]:
+    """`composer OF track BY its name AND title of its album`: names that occur twice are told apart."""
     for fk, target in _references(table, tables):
         if table.names and target.names:
-            for column in asked(table):
-                yield Shape(table.name, column.name, (*_names(table, 0), *_names(target, 1)), (_outward(fk, 0),))
+            yield (_outward(fk, 0),), (*_names(table, 0), *_names(target, 1))
             return
 
 
-def _listed(table: Table, tables: dict[str, Table]) -> Iterator[Shape]:
-    """`SELECT title OF album BY name of artist`: single where an artist has one album."""
+def _referring_to(table: Table, tables: _Tables) -> Iterator[_Way]:
+    """`title OF album BY name of artist`: single where an artist has one album."""
     for fk in table.foreign_keys:
-        target = tables.get(fk.table)
-        for name in table.names if target and target.names else ():
-            yield Shape(table.name, name, _names(target, 1) if target else (), (_outward(fk, 0),))
+        if fk.table in tables:
+            yield (_outward(fk, 0),), _names(tables[fk.table], 1)
 
 
-def _bridged(table: Table, tables: dict[str, Table]) -> Iterator[tuple[tuple[Joined, ...], Table]]:
-    """What stands on the other side of the bridge tables of a table."""
+def _over_bridges(table: Table, tables: _Tables) -> Iterator[_Way]:
+    """`name OF track BY name of playlist`."""
     for bridge, fk in _referring(table, tables.values()):
-        if bridge.names:
-            continue
-        for other, target in _references(bridge, tables):
-            if other != fk and target.name != table.name and target.names:
-                yield (_inward(bridge, fk, 0), _outward(other, 1)), target
+        for other, target in _references(bridge, tables) if not bridge.names else ():
+            if other != fk and target.name != table.name:
+                yield (_inward(bridge, fk, 0), _outward(other, 1)), _names(target, 2)
 
 
-def _listed_over_bridges(table: Table, tables: dict[str, Table]) -> Iterator[Shape]:
-    """`SELECT name OF track BY name of playlist`."""
-    for joined, target in _bridged(table, tables):
-        for name in table.names:
-            yield Shape(table.name, name, _names(target, 2), joined)
-
-
-def _key(table: Table) -> str | None:
-    """What is counted: the first column of the primary key, or one that is never empty."""
-    if table.primary_key:
-        return table.primary_key[0]
-    return next((column.name for column in table.columns if not column.nullable), None)
-
-
-def _counted(table: Table, tables: dict[str, Table]) -> Iterator[Shape]:
-    """`COUNT albums BY name of artist`."""
-    key = _key(table)
-    for fk in table.foreign_keys if key and (table.names or asked(table)) else ():
-        target = tables.get(fk.table)
-        if target and target.names:
-            yield Shape(table.name, str(key), _names(target, 1), (_outward(fk, 0),), "count")
-
-
-def _counted_over_bridges(table: Table, tables: dict[str, Table]) -> Iterator[Shape]:
-    """`COUNT tracks BY name of playlist`."""
-    key = _key(table)
-    for joined, target in _bridged(table, tables) if key and table.names else ():
-        yield Shape(table.name, str(key), _names(target, 2), joined, "count")
-
-
-def _counted_by_value(table: Table, tables: dict[str, Table]) -> Iterator[Shape]:
+def _by_value(table: Table, tables: _Tables) -> Iterator[_Way]:
     """`COUNT customers BY country`."""
     del tables
-    key = _key(table)
-    for column in asked(table) if key else ():
+    for column in _askable(table):
         if column.type == "text" and column.name not in table.names and not _UNCOUNTED & set(column.words.split()):
-            yield Shape(table.name, str(key), (Filter(0, column.name),), (), "count")
+            yield (), (Filter(0, column.name),)
 
 
-_FAMILIES = (_direct, _referred, _referred_twice, _through_references, _with_reference, _listed, _listed_over_bridges)
+def _asked(table: Table) -> Iterable[str]:
+    return (column.name for column in _askable(table))
+
+
+def _named(table: Table) -> Iterable[str]:
+    return table.names
+
+
+def _key(table: Table) -> tuple[str, ...]:
+    """What is counted: the first column of the primary key, or one that is never empty."""
+    return (table.primary_key or tuple(column.name for column in table.columns if not column.nullable))[:1]
+
+
+def _key_of_named(table: Table) -> tuple[str, ...]:
+    return _key(table) if table.names else ()
+
+
+def _key_of_asked(table: Table) -> tuple[str, ...]:
+    return _key(table) if table.names or _askable(table) else ()
+
+
+_Family = tuple[Callable[[Table, _Tables], Iterator[_Way]], Callable[[Table], Iterable[str]], Aggregate | None]
+"""How rows are found, the columns that are asked for, and whether they are counted."""
+_FAMILIES: tuple[_Family, ...] = (
+    (_itself, _asked, None),
+    (_referred, _asked, None),
+    (_referred_twice, _named, None),
+    (_through_references, _asked, None),
+    (_with_reference, _asked, None),
+    (_referring_to, _named, None),
+    (_over_bridges, _named, None),
+)
 """The most useful templates first."""
-_AGGREGATES = (_counted, _counted_over_bridges, _counted_by_value)
+_AGGREGATES: tuple[_Family, ...] = (
+    (_referring_to, _key_of_asked, "count"),
+    (_over_bridges, _key_of_named, "count"),
+    (_by_value, _key, "count"),
+)

@@ -27,20 +27,8 @@ Phrasings of the query templates by linguistic criterion. You may delete, edit a
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class TemplatesRead:
-    """Templates that can be used, and sentences about those that can't."""
-
-    templates: tuple[QueryTemplate, ...]
-    refused: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PhrasingsRead:
-    """Phrasings that can be used, and sentences about those that can't."""
-
-    phrasings: tuple[TextTemplate, ...]
-    refused: tuple[str, ...]
+Read = tuple[tuple[T, ...], tuple[str, ...]]
+"""Entries that can be used, and sentences about those that can't."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +57,7 @@ def phrasings_text(phrasings: Iterable[TextTemplate]) -> str:
     return yaml_text({"phrasings": entries}, PHRASINGS)
 
 
-def read_templates(path: Path, schema: Schema) -> TemplatesRead:
+def read_templates(path: Path, schema: Schema) -> Read[QueryTemplate]:
     """The templates of a file, checked against the schema; one that fails is refused and the others go on.
 
     Raises:
@@ -83,11 +71,10 @@ def read_templates(path: Path, schema: Schema) -> TemplatesRead:
         except Refused as why:
             raise entry.error(f"sql: {why}") from None
 
-    found, refused = _read(path, "templates", "id", template, lambda one: one.id)
-    return TemplatesRead(found, refused)
+    return _read(path, "templates", "id", template, lambda one: one.id)
 
 
-def read_phrasings(path: Path, templates: Sequence[QueryTemplate]) -> PhrasingsRead:
+def read_phrasings(path: Path, templates: Sequence[QueryTemplate]) -> Read[TextTemplate]:
     """The phrasings of a file; one that doesn't fit its template is refused and the others go on.
 
     Raises:
@@ -103,13 +90,10 @@ def read_phrasings(path: Path, templates: Sequence[QueryTemplate]) -> PhrasingsR
             raise entry.error(f"text {wrong}")
         return one
 
-    found, refused = _read(path, "phrasings", "template", phrasing, lambda one: (one.template, one.criterion, one.text))
-    return PhrasingsRead(found, refused)
+    return _read(path, "phrasings", "template", phrasing, lambda one: (one.template, one.criterion, one.text))
 
 
-def _read(
-    path: Path, name: str, named: str, read: Callable[[Entry], T], key: Callable[[T], Hashable]
-) -> tuple[tuple[T, ...], tuple[str, ...]]:
+def _read(path: Path, name: str, named: str, read: Callable[[Entry], T], key: Callable[[T], Hashable]) -> Read[T]:
     """What the entries of a file are, the first of each key, and why others can't be used."""
     found: dict[Hashable, T] = {}
     refused: list[str] = []

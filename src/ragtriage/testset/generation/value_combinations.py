@@ -5,7 +5,6 @@ from __future__ import annotations
 import heapq
 import json
 import random
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 from typing import Any, Literal
@@ -74,10 +73,10 @@ class CombinationSampler:
             InputError: the database refuses the query, or it takes too long.
         """
         parsed = parse_template(template.sql, self._schema)
-        columns = _compared(parsed)
-        if columns is None:
+        columns, others = _split(parsed)
+        if len(columns) != len(parsed.placeholders):
             return self._product(template, most, None)
-        tree = _without_filters(parsed, columns)
+        tree = _joined_rows(parsed, columns, others)
         large = next((name for name in template.tables if self._large(name)), None)
         if large is None:
             rows = self._database.rows(tree.distinct().sql(self._dialect))
@@ -185,41 +184,30 @@ class CombinationSampler:
         return self._is_large[name]
 
 
-def _compared(parsed: Parsed) -> dict[int, exp.Column] | None:
-    """Parameter → the column that it is equal to; None if a placeholder stands elsewhere."""
-    found: dict[int, exp.Column] = {}
-    for condition in _conditions(parsed):
-        number = _number(condition)
-        column = condition.find(exp.Column) if number is not None else None
-        if number is not None and column is not None:
-            found[number] = column
-    return found if len(found) == len(parsed.placeholders) else None
-
-
-def _conditions(parsed: Parsed) -> Iterator[exp.Expr]:
+def _split(parsed: Parsed) -> tuple[dict[int, exp.Column], list[exp.Expr]]:
+    """Parameter → the column that it is equal to, and the other conditions."""
     where = parsed.tree.args.get("where")
-    if where is not None:
-        yield from where.this.flatten() if isinstance(where.this, exp.And) else [where.this]
+    every = where.this if where else None
+    columns: dict[int, exp.Column] = {}
+    others: list[exp.Expr] = []
+    for one in every.flatten() if isinstance(every, exp.And) else [every] if every else []:
+        sides = (one.left, one.right) if isinstance(one, exp.EQ) else ()
+        column = next((side for side in sides if isinstance(side, exp.Column)), None)
+        parameter = next((side for side in sides if isinstance(side, exp.Placeholder)), None)
+        if column is not None and parameter is not None:
+            columns[int(str(parameter.this)[1:])] = column
+        else:
+            others.append(one)
+    return columns, others
 
 
-def _number(condition: exp.Expr) -> int | None:
-    """Which parameter a condition says a column is equal to."""
-    if not isinstance(condition, exp.EQ):
-        return None
-    sides = (condition.left, condition.right)
-    if not any(isinstance(side, exp.Column) for side in sides):
-        return None
-    return next((int(str(side.this)[1:]) for side in sides if isinstance(side, exp.Placeholder)), None)
-
-
-def _without_filters(parsed: Parsed, columns: dict[int, exp.Column]) -> exp.Select:
+def _joined_rows(parsed: Parsed, columns: dict[int, exp.Column], others: list[exp.Expr]) -> exp.Select:
     """The joined rows of a template: the filtered columns selected, the filters gone."""
-    kept = [one.copy() for one in _conditions(parsed) if _number(one) is None]
     tree = parsed.tree.copy()
     for clause in ("where", "group", "having", "order", "limit", "offset", "distinct"):
         tree.set(clause, None)
     tree.set("expressions", [columns[number].copy() for number in sorted(columns)])
-    return tree.where(*kept) if kept else tree
+    return tree.where(*(one.copy() for one in others)) if others else tree
 
 
 def _text(value: object) -> str:

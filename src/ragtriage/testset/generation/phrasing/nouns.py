@@ -113,10 +113,7 @@ def counted_noun(counted: re.Match[str]) -> str:
 def moment_noun(words: str, column: ColumnType, table: str) -> str:
     """The words of a column as a noun: "founding date" for "founded", "date founded" and "founded on".
 
-    Args:
-        words: what the column is called.
-        column: what it holds; if it is neither a moment nor a text, the words stay what they are.
-        table: what its row is called; an order's order date is its date.
+    The words of a column that holds neither moments nor texts stay what they are. An order's order date is its date.
     """
     small = words.lower()
     around = _AROUND_VERB.fullmatch(small)

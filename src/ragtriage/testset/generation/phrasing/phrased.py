@@ -41,17 +41,6 @@ class Phrased:
     """Templates for which a request to the model failed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Added:
-    """Old and new phrasings together."""
-
-    texts: tuple[TextTemplate, ...]
-    """By template, then by criterion: those of this call first, then the others."""
-    kept: int
-    """How many of them were there."""
-    new: int
-
-
 def lacking(
     templates: Iterable[QueryTemplate],
     criteria: Sequence[Criterion],
@@ -70,10 +59,10 @@ def added(
     there: Sequence[TextTemplate],
     new: Iterable[TextTemplate],
     count: int,
-) -> Added:
+) -> tuple[TextTemplate, ...]:
     """New phrasings, by one maker, put beside those that there are, until there are `count` under each criterion.
 
-    Phrasings of other templates are kept at the end.
+    They stand by template, then by criterion, those of this call first; phrasings of other templates at the end.
     """
     taken: list[TextTemplate] = []
     has: dict[tuple[str, str, str], list[str]] = {}
@@ -91,4 +80,4 @@ def added(
         (*there, *taken),
         key=lambda one: (places.get(one.template, len(places)), order.get(one.criterion, len(order))),
     )
-    return Added(tuple(texts), len(there), len(taken))
+    return tuple(texts)

@@ -68,20 +68,12 @@ class Unnameable(Exception):
 
 
 class Query:
-    """A shape beside its schema.
-
-    Args:
-        schema: the database's.
-        shape: of a query template.
-
-    Raises:
-        Unnameable: the shape names a table or column that the schema doesn't have.
-    """
+    """A shape beside its schema; Unnameable is raised if it names a table or column that the schema doesn't have."""
 
     def __init__(self, schema: Schema, shape: Shape) -> None:
         self.shape = shape
         try:
-            self.tables = [schema.by_name[shape.table_of(place)] for place in range(len(shape.joined) + 1)]
+            self.tables = [schema.by_name[name] for name in shape.tables]
         except KeyError as error:
             raise Unnameable(f"the schema has no table {error.args[0]}") from error
         self.table = self.tables[0]
@@ -106,13 +98,8 @@ class Query:
     def named(self, place: int, *, bare: bool = True, genitive: bool = True) -> Named:
         """A row by its name, by what it is to another row, and by what else is known of it.
 
-        Args:
-            place: the occurrence.
-            bare: leave out the table's word before a person's name.
-            genitive: "Ann's manager" rather than "the manager of Ann".
-
-        Raises:
-            Unnameable: nothing is known of it.
+        `bare` leaves out the table's word before a person's name; `genitive` says "Ann's manager" rather than "the
+        manager of Ann". Unnameable is raised if nothing is known of the row.
         """
         table = self.tables[place]
         names = self._names(place)

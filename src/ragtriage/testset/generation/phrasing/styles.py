@@ -135,10 +135,6 @@ def with_typos(text: str, chance: random.Random) -> str:
     """The text with a typing mistake in about every fourth word that has at least three letters, one to four in all.
 
     The first letter of a word stays, as it mostly does; a word gets one mistake at most, a placeholder none.
-
-    Args:
-        text: with its placeholders.
-        chance: what decides; the same state gives the same mistakes.
     """
     words = [found for found in _WORD_OR_SLOT.finditer(text) if not found[0].startswith("[")]
     long = [found for found in words if len(found[0]) >= 4] or words
