@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,8 +13,9 @@ import numpy as np
 from ragtriage.core.case import Case
 from ragtriage.core.metric import Metric
 from ragtriage.core.options import WINDOW
+from ragtriage.core.questions import Question
 from ragtriage.core.statistics import ClusterBootstrap, ranked, share, wilson_interval
-from ragtriage.core.verdicts import Score, Undefined
+from ragtriage.core.verdicts import Answer, Score, Undefined
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.evaluation.estimate import estimate_evaluation
 from ragtriage.judges.protocol import Estimate, Judge
@@ -25,6 +27,8 @@ from ragtriage.trust.pairs.pair_files import Pair
 Value = float | Undefined
 """A score's value, or why there is none."""
 _ROUNDING = 1e-9
+BATCH = 256
+"""Questions that are asked together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +244,19 @@ def by_metric(scored: Sequence[ScoredPair]) -> Iterator[tuple[str, list[ScoredPa
     names = {one.pair.metric for one in scored}
     for metric in metrics_named(sorted(names)) if names else ():
         yield metric.name, [one for one in scored if one.pair.metric == one.metric == metric.name]
+
+
+def answers_to(questions: Sequence[Question], judge: Judge) -> list[Answer | None]:
+    """A judge's answers to questions of any number, in their order; None where one stayed out."""
+    return asyncio.run(_answers_to(questions, judge))
+
+
+async def _answers_to(questions: Sequence[Question], judge: Judge) -> list[Answer | None]:
+    answers: list[Answer | None] = [None] * len(questions)
+    for start in range(0, len(questions), BATCH):
+        async for position, answer in judge.ask(questions[start : start + BATCH]):
+            answers[start + position] = answer
+    return answers
 
 
 def version_key(case: Case) -> Any:
