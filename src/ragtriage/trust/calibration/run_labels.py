@@ -172,9 +172,9 @@ class _Column:
 
     def joined(self) -> LabelledMetric:
         """All of it as arrays."""
-        no_columns: tuple[tuple[float, ...], ...] = ((),) * 6
-        columns = zip(*self._components, strict=True) if self._components else no_columns
-        case, weight, verdict, score, truth, inclusion = map(np.asarray, columns)
+        case, weight, verdict, score, truth, inclusion = map(
+            np.asarray, zip(*self._components, strict=True) if self._components else [()] * 6
+        )
         ids, values, weights = zip(*self._cases, strict=True) if self._cases else ((), (), ())
         # where every score is a half it is a share of either
         usual = "yes" if self._metric.better == "higher" else "no"

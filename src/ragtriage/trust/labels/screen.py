@@ -71,11 +71,10 @@ def _wrapped(text: str, most: int | None = None) -> list[str]:
 
 def _whole(texts: Sequence[tuple[str, str]]) -> list[str]:
     """Every line of the texts on its own, so that tables can be read."""
-    return [
-        line
-        for name, text in texts
-        for line in (name, *(row for own in text.splitlines() if own.strip() for row in _wrapped(own)))
-    ]
+    found = []
+    for name, text in texts:
+        found += [name, *(row for own in text.splitlines() if own.strip() for row in _wrapped(own))]
+    return found
 
 
 def _nearest(item: Item, texts: Sequence[tuple[str, str]], lines: int) -> list[str]:
