@@ -63,12 +63,7 @@ class BothBlames:
 def components_of(
     diagnosed: Iterable[tuple[Record, Sequence[Finding]]], rules: Sequence[Rule] = RULES
 ) -> dict[str, Component]:
-    """Case id → what THELMA finds on it.
-
-    Args:
-        diagnosed: the cases of a run with their findings.
-        rules: those that the findings come from.
-    """
+    """Case id → what THELMA finds on it, by the findings of a run's cases and the rules that they come from."""
     found = {}
     for record, findings in diagnosed:
         name = headline(record, findings, rules)
@@ -98,13 +93,7 @@ def verdict_of(one: Tagged) -> Verdict:
 
 
 def both_blames(tagged: Sequence[Tagged], components: Mapping[str, Component], run: str) -> BothBlames:
-    """Count the answers by both blames; they are brought together by id.
-
-    Args:
-        tagged: all answers.
-        components: from `components_of`.
-        run: the number of the run.
-    """
+    """Count the answers by both blames; what `components_of` gives is brought together with them by id."""
     known = [one for one in tagged if one.row.id in components]
     counts: Counter[tuple[Verdict, Side]] = Counter((verdict_of(one), components[one.row.id].side) for one in known)
     return BothBlames(run, counts, len(tagged) - len(known))

@@ -64,12 +64,7 @@ class SecondRun:
 
 
 def second_run_of(questions: SecondQuestions, decisions: Sequence[Decision]) -> SecondRun:
-    """Count what came of asking again.
-
-    Args:
-        questions: what could be asked.
-        decisions: as `decided_again` gives them.
-    """
+    """Count what came of asking again, by the decisions of `decided_again`."""
     found = [decisions[one.place].again for one in questions.questions]
     told = Counter(again.correct for again in found if again)
     undecided = len(found) - told.total()

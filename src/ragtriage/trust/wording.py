@@ -40,10 +40,8 @@ def names(text: str) -> list[str]:
         before = text[: match.start()].rstrip()
         begins = not before or before[-1] in '.!?:\n#*|-•"“'
         first, _, rest = match[0].partition(" ")
-        name = rest if begins and fold(first) in STOP else match[0]
-        if begins and " " not in match[0]:
-            continue
-        found.append(name)
+        if rest or not begins:
+            found.append(rest if begins and fold(first) in STOP else match[0])
     return found
 
 

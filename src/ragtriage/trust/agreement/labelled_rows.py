@@ -19,7 +19,7 @@ from ragtriage.readers.problems import Rejected, RowProblem
 from ragtriage.readers.text_values import shown
 from ragtriage.trust.agreement.measure import Agreement, ComparedRow, Prediction, agreement_of
 from ragtriage.trust.agreement.preferences import distinct_answers, pair_scores, preference_of
-from ragtriage.trust.baselines import row_length, row_overlap
+from ragtriage.trust.baselines import row_scores
 
 Task = Literal["supported", "essential", "relevant", "answered", "similar", "same-answer", "preference"]
 FIELDS: Mapping[Task, tuple[tuple[str, ...], ...]] = {
@@ -153,7 +153,7 @@ def compared_rows(labelled: LabelledRows, predictions: Mapping[str, Prediction])
     found = []
     for row in labelled.rows:
         prediction = predictions.get(row.id, NO_PREDICTION)
-        overlap, length = row_overlap(labelled.task, row.values), row_length(labelled.task, row.values)
+        overlap, length = row_scores(labelled.task, row.values)
         sizes = sorted(len(row.values[one]) for one in "ab") if labelled.task == "preference" else None
         alike = sizes is not None and sizes[1] - sizes[0] <= ALIKE * sizes[1]
         found.append(ComparedRow(row.group, row.label, prediction, overlap, length, alike))

@@ -196,20 +196,16 @@ def _mean(found: LabelledMetric) -> MetricMean:
 
 def _cutoff(kind: Kind, found: Sequence[LabelledMetric], fingerprint: str, why: str) -> VerdictCutoff:
     labels = _scores(found)
-    why = why or _too_few(labels)
+    why = why or (cutoffs.too_few(labels) if len(labels.score) else NO_SCORE)
     names = tuple(one.metric.name for one in found)
     return VerdictCutoff(kind, names, fingerprint, None if why else cutoffs.fit_cutoff(labels), why)
 
 
 def _band(kind: Kind, found: Sequence[LabelledMetric], why: str) -> CascadeBand:
     labels = _scores([one for one in found if BANDS[kind].responses or not _of_a_response(one.metric)])
-    if why := why or _too_few(labels):
+    if why := why or (cutoffs.too_few(labels) if len(labels.score) else NO_SCORE):
         return CascadeBand(kind, None, None, why)
     return CascadeBand(kind, cutoffs.fit_band_end(labels, NO), cutoffs.fit_band_end(labels, YES))
-
-
-def _too_few(labels: LabelledScores) -> str:
-    return cutoffs.too_few(labels) if len(labels.score) else NO_SCORE
 
 
 def _unrepresentative(kind: Kind, found: Sequence[LabelledMetric], metrics: Sequence[Metric]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -116,12 +116,7 @@ class CostEstimate:
 
 
 def scoring_tasks(pairs: Sequence[Pair], further: Mapping[str, Sequence[str]]) -> list[ScoringTask]:
-    """What has to be evaluated to score pairs: a version that several pairs share is evaluated once a metric.
-
-    Args:
-        pairs: of any metrics.
-        further: a metric's name → names of metrics by which its pairs are scored too.
-    """
+    """What has to be evaluated for `score_pairs`: a version that several pairs share is evaluated once a metric."""
     found = []
     for name in dict.fromkeys(pair.metric for pair in pairs):
         versions = {version_key(v): v for pair in pairs if pair.metric == name for v in (pair.better, pair.worse)}
@@ -172,11 +167,7 @@ def cost_of_pairs(
 ) -> list[CostEstimate]:
     """What `score_pairs` would take, a metric at a time. Metrics share answers, so the sum is an upper bound.
 
-    Args:
-        pairs: of any metrics.
-        judge: who would be asked.
-        further: as for `score_pairs`.
-        memory: answers that needn't be paid for again.
+    Answers that are in the memory needn't be paid for again.
     """
     found = []
     for task in scoring_tasks(pairs, further or {}):
@@ -216,15 +207,10 @@ def pair_agreement(scored: Sequence[ScoredPair], seed: int = 0) -> PairAgreement
 
 
 def interval(hits: Sequence[tuple[str, bool]], seed: int = 0) -> tuple[float, float]:
-    """The 95 % interval of a share over grouped hits; see `PairAgreement.low`.
-
-    Args:
-        hits: (group, whether it is one), at least one.
-        seed: of the resamples.
-    """
-    groups: dict[str, list[bool]] = {}
+    """The 95 % interval of a share of hits, at least one (group, whether it is one); see `PairAgreement.low`."""
+    groups: dict[str, list[bool]] = defaultdict(list)
     for group, hit in hits:
-        groups.setdefault(group, []).append(hit)
+        groups[group].append(hit)
     shares = {sum(some) / len(some) for some in groups.values()}
     if len(shares) == 1:
         return wilson_interval(round(shares.pop() * len(groups)) / len(groups), len(groups))

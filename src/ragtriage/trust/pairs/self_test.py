@@ -86,14 +86,7 @@ def self_test_of(
     stability: Stability | None,
     seed: int = 0,
 ) -> SelfTest:
-    """Put together what was scored.
-
-    Args:
-        scored: pairs, each by its own metric.
-        skipped: see `SelfTest.skipped`.
-        stability: see `SelfTest.stability`.
-        seed: of the resamples.
-    """
+    """Put together what was scored; the pairs each by its own metric."""
     tests = []
     for name, some in by_metric(scored):
         counted = [one for one in some if not one.failed]

@@ -135,14 +135,7 @@ def stability_of(
 def cost_of_stability(
     cases: Sequence[Case], judge: Judge, memory: AnswerMemory | None = None, *, order_unseen: str = ""
 ) -> CostEstimate:
-    """What `stability_of` would take; the claims that are asked about in other words are counted by rules.
-
-    Args:
-        cases: as for `stability_of`.
-        judge: who would be asked.
-        memory: answers that needn't be paid for again.
-        order_unseen: as for `stability_of`.
-    """
+    """What `stability_of` would take; the claims that are asked about in other words are counted by rules."""
     several = [] if order_unseen else reordered(cases)
     first = estimate_evaluation(cases, judge, metrics=METRICS, also=needs_of(CONTRADICTIONS), sample=0, memory=memory)
     second = estimate_evaluation(several, judge, metrics=REORDERED, sample=0, memory=memory)

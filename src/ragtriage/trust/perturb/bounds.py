@@ -98,13 +98,7 @@ def highest(sentence: str, span: tuple[int, int]) -> int | None:
 
 
 def accounted_for(sentence: str, detail: str, sources: Sequence[str]) -> bool:
-    """Whether a source holds a detail of a sentence next to the words that it stands next to there.
-
-    Args:
-        sentence: the whole of it.
-        detail: a number, month or day of it.
-        sources: their texts.
-    """
+    """Whether a source holds a detail of a sentence next to the words that it stands next to there."""
     said = content(sentence)
     wanted = set(content(detail))
     near = {word for around in _around(said, wanted, _NEAR) for word in around}

@@ -47,12 +47,7 @@ class CannotPerturb(Exception):
 
 
 class FileContext:
-    """The cases of one file.
-
-    Args:
-        cases: all of them.
-        seed: of what is drawn.
-    """
+    """All cases of one file; the seed is that of what is drawn."""
 
     def __init__(self, cases: Sequence[Case], seed: int = 0) -> None:
         self._seed = seed
