@@ -165,24 +165,23 @@ def _flipped(
     unlike = np.flatnonzero((a != b).any(axis=(1, 2)))  # swapping the others changes nothing
     change = (b - a)[unlike]
     as_far, defined = np.zeros(len(METRICS)), np.zeros(len(METRICS))
-    exact = len(unlike) <= _EXACT
-    for swaps in _all_flips(len(unlike)) if exact else _random_flips(len(unlike), generator):
+    for swaps in _flips(len(unlike), generator):
         moved = _weighted(swaps, change)
         differences = ratios(a.sum(axis=0) + moved) - ratios(b.sum(axis=0) - moved)
         as_far += (np.abs(differences) >= np.abs(observed) - _ROUNDING).sum(axis=0)
         defined += (~np.isnan(differences)).sum(axis=0)
-    itself = 0 if exact else 1  # random flips: the observed one counts as one of them
+    itself = 0 if len(unlike) <= _EXACT else 1  # random flips: the observed one counts as one of them
     return [
         None if np.isnan(seen) else float((far + itself) / (number + itself))
         for seen, far, number in zip(observed, as_far, defined, strict=True)
     ], len(a)
 
 
-def _all_flips(groups: int) -> Iterator[Array]:
-    yield ((np.arange(2**groups)[:, None] >> np.arange(groups)) & 1).astype(np.float64)
-
-
-def _random_flips(groups: int, generator: np.random.Generator) -> Iterator[Array]:
+def _flips(groups: int, generator: np.random.Generator) -> Iterator[Array]:
+    """All of them where there are few, else random ones."""
+    if groups <= _EXACT:
+        yield ((np.arange(2**groups)[:, None] >> np.arange(groups)) & 1).astype(np.float64)
+        return
     for count in _portions(FLIPS, groups):
         yield generator.integers(0, 2, size=(count, groups)).astype(np.float64)
 

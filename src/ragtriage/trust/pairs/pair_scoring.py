@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,6 @@ from ragtriage.evaluation.estimate import estimate_evaluation
 from ragtriage.judges.protocol import Estimate, Judge
 from ragtriage.judges.wrappers import AnswerMemory
 from ragtriage.metrics import metrics_named
-from ragtriage.trust.baselines import agreement_by_length, agreement_by_overlap
 from ragtriage.trust.pairs.pair_files import Pair
 
 Value = float | Undefined
@@ -218,18 +217,6 @@ def interval(hits: Sequence[tuple[str, bool]], seed: int = 0) -> tuple[float, fl
         share(np.array([hit for _, hit in hits], dtype=np.float64))
     )
     return found.low or 0.0, 1.0 if found.high is None else found.high
-
-
-def lexical_agreement(pairs: Sequence[Pair]) -> tuple[float | None, float | None]:
-    """The shares of pairs, in [0, 1], that length and word overlap alone get right; see `ragtriage.trust.baselines`."""
-    return agreement_by_length(pairs), agreement_by_overlap(pairs)
-
-
-def by_metric(scored: Sequence[ScoredPair]) -> Iterator[tuple[str, list[ScoredPair]]]:
-    """Scored pairs by the metric of their pair, in the order of METRICS, those by further metrics left out."""
-    names = {one.pair.metric for one in scored}
-    for metric in metrics_named(sorted(names)) if names else ():
-        yield metric.name, [one for one in scored if one.pair.metric == one.metric == metric.name]
 
 
 def answers_to(questions: Sequence[Question], judge: Judge) -> list[Answer | None]:
