@@ -163,14 +163,7 @@ def compared_rows(labelled: LabelledRows, predictions: Mapping[str, Prediction])
 def agreements(
     labelled: LabelledRows, compared: Sequence[ComparedRow], *, by: str | None = None, seed: int = 0
 ) -> Iterator[Agreement]:
-    """How far the judge agrees on all rows, on each aspect of preferences, and for each value of a column.
-
-    Args:
-        labelled: the rows.
-        compared: one for each.
-        by: a column.
-        seed: of the resamples.
-    """
+    """How far the judge agrees on all rows, on each aspect of preferences, and for each value of a column."""
     preference = labelled.task == "preference"
     parts = _parts(labelled.rows, "aspect", "overall") if preference else {"all rows": list(range(len(compared)))}
     if by is not None:

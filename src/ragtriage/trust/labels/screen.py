@@ -49,15 +49,13 @@ def screen(item: Item, record: Record, place: str, *, whole: bool = False, lines
 def _evidence(item: Item, record: Record) -> list[tuple[str, str]]:
     """What a component is held against: (name, text)."""
     case, prompt = record.case, PROMPTS[item.metric]
-    match prompt.against:
-        case "sources":
-            return [(f"Source {i}", source.text) for i, source in enumerate(case.sources, 1)]
-        case "response":
-            return [("Response", case.response or "")]
-        case "reference":
-            return [("True answer", case.reference or "")]
-        case "query":
-            return [("Response", case.response)] if "Claim" in prompt.component and case.response else []
+    if prompt.against == "sources":
+        return [(f"Source {i}", source.text) for i, source in enumerate(case.sources, 1)]
+    if prompt.against == "reference":
+        return [("True answer", case.reference or "")]
+    # of a claim that is held against the query its response is shown
+    shown = prompt.against == "response" or ("Claim" in prompt.component and case.response)
+    return [("Response", case.response or "")] if shown else []
 
 
 def _wrapped(text: str, most: int | None = None) -> list[str]:
