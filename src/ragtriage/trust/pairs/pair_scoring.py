@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -127,7 +128,7 @@ def score_pairs(
     pairs: Sequence[Pair],
     judge: Judge,
     *,
-    further: Mapping[str, Sequence[str]] | None = None,
+    further: Mapping[str, Sequence[str]] = MappingProxyType({}),
     window: int = WINDOW,
     advance: Callable[[], None] = lambda: None,
 ) -> list[ScoredPair]:
@@ -143,7 +144,6 @@ def score_pairs(
     Returns:
         For every pair one item by its own metric, then one for each further one.
     """
-    further = further or {}
     values: dict[tuple[str, Any], Value] = {}
     for task in scoring_tasks(pairs, further):
         for record in evaluate_sync(task.cases, judge, metrics=task.metrics, window=window):
@@ -161,7 +161,7 @@ def cost_of_pairs(
     pairs: Sequence[Pair],
     judge: Judge,
     *,
-    further: Mapping[str, Sequence[str]] | None = None,
+    further: Mapping[str, Sequence[str]] = MappingProxyType({}),
     memory: AnswerMemory | None = None,
 ) -> list[CostEstimate]:
     """What `score_pairs` would take, a metric at a time. Metrics share answers, so the sum is an upper bound.
@@ -169,7 +169,7 @@ def cost_of_pairs(
     Answers that are in the memory needn't be paid for again.
     """
     found = []
-    for task in scoring_tasks(pairs, further or {}):
+    for task in scoring_tasks(pairs, further):
         taken = estimate_evaluation(task.cases, judge, metrics=task.metrics, sample=0, memory=memory)
         names = tuple(m.name for m in task.metrics)
         count = sum(pair.metric in names for pair in pairs)

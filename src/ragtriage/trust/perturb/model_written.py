@@ -120,10 +120,8 @@ def not_altered(sentence: str, other: str, case: Case) -> str:
 
 def _with(pair: Pair, text: str, by: str) -> Pair:
     """The pair with what a model wrote in place of the rules' words."""
-    before = pair.change.before if pair.change else ""
-    response = pair.better.response or ""
+    before, response = pair.change.before if pair.change else "", pair.better.response or ""
+    worse, what = response.replace(before, text, 1), "a claim altered"
     if pair.metric == "self_distinctness":
         worse, what = f"{response.rstrip()} {text}", "a paraphrased repeat added to the response"
-    else:
-        worse, what = response.replace(before, text, 1), "a claim altered"
     return replace(pair, worse=replace(pair.worse, response=worse), change=Change(what, "response", before, text, by))
