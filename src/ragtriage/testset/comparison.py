@@ -98,28 +98,21 @@ def compare(
     p_values, paired = _flipped(one, other, pair, np.random.default_rng([seed, 2]))
     found: dict[Metric, Difference] = {}
     for at, metric in enumerate(METRICS):
-        missing = [f"{s.name}: {s.undefined[metric]}" for s in (first, second) if metric in s.undefined]
-        if missing:
-            found[metric] = Difference(None, None, None, None, None, paired, "; ".join(missing))
+        if missing := [f"{s.name}: {s.undefined[metric]}" for s in (first, second) if metric in s.undefined]:
+            found[metric] = Difference(*(None,) * 5, paired, "; ".join(missing))
             continue
         values = [scores.values[average][metric] or 0.0 for scores in (first, second)]
         sample = drawn[:, at][~np.isnan(drawn[:, at])]
-        low, high = percentile_interval(sample) if len(groups) > 1 else (None, None)
-        spread = float(np.std(sample, ddof=1)) if len(groups) > 1 else None
+        low = high = detectable = None
         why = None if p_values[at] is not None else _NO_PAIR if not paired else _NO_PAIR_LEFT
         if len(groups) == 1:
             why = "one group has no interval"
-        elif spread is not None and spread < _ROUNDING:
-            why = why or _ALL_ALIKE
-        found[metric] = Difference(
-            values[0] - values[1],
-            low,
-            high,
-            p_values[at],
-            None if spread is None or spread < _ROUNDING else _DETECTABLE * spread,
-            paired,
-            why,
-        )
+        else:
+            low, high = percentile_interval(sample)
+            spread = float(np.std(sample, ddof=1))
+            detectable = None if spread < _ROUNDING else _DETECTABLE * spread
+            why = why or (_ALL_ALIKE if spread < _ROUNDING else None)
+        found[metric] = Difference(values[0] - values[1], low, high, p_values[at], detectable, paired, why)
     return Comparison(first.name, second.name, found)
 
 

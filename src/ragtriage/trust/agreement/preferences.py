@@ -163,10 +163,9 @@ def _expected(
     None where the query asks nothing ("Thank you!"), so that nothing could be needed or left unanswered.
     """
     known = record.steps[str(step)]
-    if isinstance(known, Missing) and known.field == "query" and not known.failed:
-        return None
     if isinstance(known, Missing) and (known.failed or known.field != "response"):
-        return Undefined(known.reason, failed=known.failed)
+        asks_nothing = known.field == "query" and not known.failed
+        return None if asks_nothing else Undefined(known.reason, failed=known.failed)
     if not isinstance(known, Verdicts):
         return empty
     total, yes = 0.0, 0.0

@@ -122,9 +122,7 @@ def join_labels(
             unused[CHANGED] += column.add(record, wanted)
     unused[CHANGED] += sum(len(left) for left in wanted.values())  # what no case has
     found = [column.joined() for column in columns]
-    return RunLabels(
-        tuple(one for one in found if one.labels), {reason: count for reason, count in unused.items() if count}
-    )
+    return RunLabels(tuple(one for one in found if one.labels), dict(+unused))
 
 
 def _unusable(label: Label, run: frozenset[str], metrics: set[str]) -> str:
