@@ -35,9 +35,8 @@ from ragtriage.testset.example import write_example
 from ragtriage.testset.groups import tag_rows
 from ragtriage.testset.matching import TOLERANCE
 from ragtriage.testset.modular import Average, Policy
-from ragtriage.testset.reliability import Interval, reliability_of
+from ragtriage.testset.reliability import Interval, read_scores, reliability_of
 from ragtriage.testset.rows import RowsRead, read_rows
-from ragtriage.testset.score_files import read_scores
 from ragtriage.testset.scoring import ModularScores, Terms, score_balanced, score_decided
 
 testset = new_typer(help="Test sets with known answers: what they reveal about an application.")

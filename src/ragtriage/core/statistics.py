@@ -123,16 +123,15 @@ class ClusterBootstrap:
         """
         rows = len(self._group_of)
         value = measure(np.ones(rows)) if rows else math.nan
-        n = rows if n is None else n
-        if math.isnan(value) or self.groups < 2:
-            return IntervalEstimate(None if math.isnan(value) else float(value), n=n)
-        draws = bootstrap(self.groups, lambda picks: measure(self._weights(picks)), seed=self._seed)
-        if not len(draws):
-            return IntervalEstimate(float(value), n=n)
-        return IntervalEstimate(float(value), *percentile_interval(draws), n)
+        found = IntervalEstimate(None if math.isnan(value) else float(value), n=rows if n is None else n)
+        if found.value is None or self.groups < 2:
+            return found
 
-    def _weights(self, picks: Places) -> Array:
-        return np.bincount(picks, minlength=self.groups).astype(np.float64)[self._group_of]
+        def of_groups(picks: Places) -> float:
+            return measure(np.bincount(picks, minlength=self.groups).astype(np.float64)[self._group_of])
+
+        draws = bootstrap(self.groups, of_groups, seed=self._seed)
+        return IntervalEstimate(found.value, *percentile_interval(draws), found.n) if len(draws) else found
 
 
 def share(hit: Array, of: Array | None = None) -> Measure:

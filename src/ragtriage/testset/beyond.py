@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ragtriage.testset.both_blames import BothBlames, Component
@@ -30,17 +30,10 @@ class Beyond:
         """What there is of it, for machines."""
         found: dict[str, Any] = {}
         if self.second_run is not None:
-            found["second_run"] = self.second_run.as_json()
+            found["second_run"] = asdict(self.second_run)
         if self.gaps is not None:
-            found["gaps"] = {
-                gap.group: {
-                    "presence": gap.presence,
-                    "documents": list(gap.documents),
-                    "retrieved": gap.retrieved,
-                    "why": gap.why,
-                }
-                for gap in self.gaps
-            }
+            shown = ("presence", "documents", "retrieved", "why")
+            found["gaps"] = {gap.group: {name: getattr(gap, name) for name in shown} for gap in self.gaps}
         if self.blames is not None:
             found["thelma"] = self.blames.as_json()
         return found

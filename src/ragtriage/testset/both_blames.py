@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from ragtriage.core.record import Record
 from ragtriage.diagnosis import NONE, RULES, UNDETERMINED, Finding, Rule, headline
 from ragtriage.testset.groups import Tagged
 
 Side = Literal["retrieval", "LM", "other", "none", "undetermined"]
-SIDES: tuple[Side, ...] = ("retrieval", "LM", "other", "none", "undetermined")
+SIDES: tuple[Side, ...] = get_args(Side)
 Verdict = Literal["LM", "retrieval", "unknown", "gap", "right", "undecided"]
-VERDICTS: tuple[Verdict, ...] = ("LM", "retrieval", "unknown", "gap", "right", "undecided")
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 """What GRAMMAR says of an answer: whom it blames, that its group is a gap, that it is right, or nothing."""
 _RETRIEVAL = frozenset({"retriever", "source text", "source chunking"})
 _LM = frozenset({"prompt", "generator"})
@@ -56,31 +56,20 @@ class BothBlames:
     def as_json(self) -> dict[str, Any]:
         """The whole cross table, for machines."""
         table = {ours: {side: self.counts.get((ours, side), 0) for side in SIDES} for ours in VERDICTS}
-        return {
-            "run": self.run,
-            "table": table,
-            "both_blame": self.both,
-            "agree": self.agreeing,
-            "not_in_the_run": self.missing,
-        }
+        numbers = {"both_blame": self.both, "agree": self.agreeing, "not_in_the_run": self.missing}
+        return {"run": self.run, "table": table, **numbers}
 
 
 def components_of(
     diagnosed: Iterable[tuple[Record, Sequence[Finding]]], rules: Sequence[Rule] = RULES
 ) -> dict[str, Component]:
-    """Case id → what THELMA finds on it.
-
-    Args:
-        diagnosed: the cases of a run with their findings.
-        rules: those that the findings come from.
-    """
+    """Case id → what THELMA finds on it, by the findings of a run's cases and the rules that they come from."""
     found = {}
     for record, findings in diagnosed:
         name = headline(record, findings, rules)
         first = next((one for one in findings if one.component == name), None)
-        found[record.case.id] = Component(
-            name, side_of(name), first.reading if first else "", first.sure if first else True
-        )
+        reading, sure = (first.reading, first.sure) if first else ("", True)
+        found[record.case.id] = Component(name, side_of(name), reading, sure)
     return found
 
 
@@ -100,19 +89,11 @@ def verdict_of(one: Tagged) -> Verdict:
     """What GRAMMAR says of one answer."""
     if one.correct:
         return "right"
-    if one.tag in {"gap", "undecided"}:
-        return "gap" if one.tag == "gap" else "undecided"
-    return one.blame or "undecided"
+    return "gap" if one.tag == "gap" else one.blame or "undecided"
 
 
 def both_blames(tagged: Sequence[Tagged], components: Mapping[str, Component], run: str) -> BothBlames:
-    """Count the answers by both blames; they are brought together by id.
-
-    Args:
-        tagged: all answers.
-        components: from `components_of`.
-        run: the number of the run.
-    """
+    """Count the answers by both blames; what `components_of` gives is brought together with them by id."""
     known = [one for one in tagged if one.row.id in components]
     counts: Counter[tuple[Verdict, Side]] = Counter((verdict_of(one), components[one.row.id].side) for one in known)
     return BothBlames(run, counts, len(tagged) - len(known))

@@ -98,28 +98,21 @@ def compare(
     p_values, paired = _flipped(one, other, pair, np.random.default_rng([seed, 2]))
     found: dict[Metric, Difference] = {}
     for at, metric in enumerate(METRICS):
-        missing = [f"{s.name}: {s.undefined[metric]}" for s in (first, second) if metric in s.undefined]
-        if missing:
-            found[metric] = Difference(None, None, None, None, None, paired, "; ".join(missing))
+        if missing := [f"{s.name}: {s.undefined[metric]}" for s in (first, second) if metric in s.undefined]:
+            found[metric] = Difference(*(None,) * 5, paired, "; ".join(missing))
             continue
         values = [scores.values[average][metric] or 0.0 for scores in (first, second)]
         sample = drawn[:, at][~np.isnan(drawn[:, at])]
-        low, high = percentile_interval(sample) if len(groups) > 1 else (None, None)
-        spread = float(np.std(sample, ddof=1)) if len(groups) > 1 else None
+        low = high = detectable = None
         why = None if p_values[at] is not None else _NO_PAIR if not paired else _NO_PAIR_LEFT
         if len(groups) == 1:
             why = "one group has no interval"
-        elif spread is not None and spread < _ROUNDING:
-            why = why or _ALL_ALIKE
-        found[metric] = Difference(
-            values[0] - values[1],
-            low,
-            high,
-            p_values[at],
-            None if spread is None or spread < _ROUNDING else _DETECTABLE * spread,
-            paired,
-            why,
-        )
+        else:
+            low, high = percentile_interval(sample)
+            spread = float(np.std(sample, ddof=1))
+            detectable = None if spread < _ROUNDING else _DETECTABLE * spread
+            why = why or (_ALL_ALIKE if spread < _ROUNDING else None)
+        found[metric] = Difference(values[0] - values[1], low, high, p_values[at], detectable, paired, why)
     return Comparison(first.name, second.name, found)
 
 
@@ -165,24 +158,23 @@ def _flipped(
     unlike = np.flatnonzero((a != b).any(axis=(1, 2)))  # swapping the others changes nothing
     change = (b - a)[unlike]
     as_far, defined = np.zeros(len(METRICS)), np.zeros(len(METRICS))
-    exact = len(unlike) <= _EXACT
-    for swaps in _all_flips(len(unlike)) if exact else _random_flips(len(unlike), generator):
+    for swaps in _flips(len(unlike), generator):
         moved = _weighted(swaps, change)
         differences = ratios(a.sum(axis=0) + moved) - ratios(b.sum(axis=0) - moved)
         as_far += (np.abs(differences) >= np.abs(observed) - _ROUNDING).sum(axis=0)
         defined += (~np.isnan(differences)).sum(axis=0)
-    itself = 0 if exact else 1  # random flips: the observed one counts as one of them
+    itself = 0 if len(unlike) <= _EXACT else 1  # random flips: the observed one counts as one of them
     return [
         None if np.isnan(seen) else float((far + itself) / (number + itself))
         for seen, far, number in zip(observed, as_far, defined, strict=True)
     ], len(a)
 
 
-def _all_flips(groups: int) -> Iterator[Array]:
-    yield ((np.arange(2**groups)[:, None] >> np.arange(groups)) & 1).astype(np.float64)
-
-
-def _random_flips(groups: int, generator: np.random.Generator) -> Iterator[Array]:
+def _flips(groups: int, generator: np.random.Generator) -> Iterator[Array]:
+    """All of them where there are few, else random ones."""
+    if groups <= _EXACT:
+        yield ((np.arange(2**groups)[:, None] >> np.arange(groups)) & 1).astype(np.float64)
+        return
     for count in _portions(FLIPS, groups):
         yield generator.integers(0, 2, size=(count, groups)).astype(np.float64)
 

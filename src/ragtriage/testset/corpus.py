@@ -108,10 +108,16 @@ def _look(
 ) -> GapFound:
     queries = sorted({row.query for row in rows if row.query}, key=lambda query: (len(query), query))
     question = next(iter(queries), "")
-    values, about = _sought(rows, queries)
-    why = _why_not(values, about)
-    if why:
-        return GapFound(group, "unknown", (), why, question)
+    # the order of the rows doesn't matter
+    known = min((row for row in rows if row.answer not in {None, ()}), key=lambda row: row.id, default=None)
+    if known is None:
+        return GapFound(group, "unknown", (), "the true answer isn't known, or there is none", question)
+    values = known.answer if isinstance(known.answer, tuple) else (known.answer,)
+    if any(isinstance(value, bool) or str(value).lower() in {"yes", "no", "true", "false"} for value in values):
+        return GapFound(group, "unknown", (), "yes or no can't be looked for", question)
+    about = _about(known, queries)
+    if not about:
+        return GapFound(group, "unknown", (), "nothing tells what the question is about", question)
     beside: list[str] = []
     apart: list[str] = []
     for at in sorted(_candidates(about, index)):
@@ -122,34 +128,18 @@ def _look(
         near = any(all(_stands(one, part) or _stands(one, parts[0]) for one in (*about, *values)) for part in parts[1:])
         (beside if near else apart).append(name)
     told = ", ".join(about)
-    if beside and not any(_is_common(value) for value in values):
-        seen = {name for row in rows for name in row.retrieved or ()}
-        why = f"it stands beside {told}"
-        return GapFound(group, "found", tuple(beside), why, question, retrieved=bool(seen & set(beside)))
-    if beside:
-        why = "a small number stands there, but it may count something else"
-        return GapFound(group, "unknown", tuple(beside), why, question)
-    if apart:
+    presence: Presence = "unknown"
+    retrieved = False
+    if not beside and not apart:
+        presence, why = "absent", f"no text that names {told} has it"
+    elif not beside:
         why = f"it stands in a text about {told}, but not beside it"
-        return GapFound(group, "unknown", tuple(apart), why, question)
-    return GapFound(group, "absent", (), f"no text that names {told} has it", question)
-
-
-def _sought(rows: Sequence[Row], queries: Sequence[str]) -> tuple[tuple[object, ...], tuple[str, ...]]:
-    """The values of the true answer, and what the question is about; the order of the rows doesn't matter."""
-    known = min((row for row in rows if row.answer not in {None, ()}), key=lambda row: row.id, default=None)
-    if known is None:
-        return (), ()
-    return known.answer if isinstance(known.answer, tuple) else (known.answer,), _about(known, queries)
-
-
-def _why_not(values: Sequence[object], about: Sequence[str]) -> str:
-    """Why nothing can be looked for; empty if it can."""
-    if not values:
-        return "the true answer isn't known, or there is none"
-    if any(isinstance(value, bool) or str(value).lower() in {"yes", "no", "true", "false"} for value in values):
-        return "yes or no can't be looked for"
-    return "" if about else "nothing tells what the question is about"
+    elif any(_is_common(value) for value in values):
+        why = "a small number stands there, but it may count something else"
+    else:
+        presence, why = "found", f"it stands beside {told}"
+        retrieved = any(name in beside for row in rows for name in row.retrieved or ())
+    return GapFound(group, presence, tuple(beside or apart), why, question, retrieved)
 
 
 def _about(row: Row, queries: Sequence[str]) -> tuple[str, ...]:
@@ -176,12 +166,13 @@ def _is_common(value: object) -> bool:
 def _stands(value: object, text: str) -> bool:
     """Whether a text holds a value, in whatever form a date or a number is written."""
     written = str(value)
-    if time := clock_in(written) or (clock_beside(written) if date_in(written) else None):
+    day = date_in(written)
+    if time := clock_in(written) or (clock_beside(written) if day else None):
         if not any(one.is_same(time) for one in _clocks(text)):
             return False
-        if not date_in(written):
+        if not day:
             return True
-    if day := date_in(written):
+    if day:
         return any(all(day[0] <= first and last <= day[1] for first, last in one) for one in _moments(text))
     if (number := number_in(written)) is not None:
         return any(one.value == number for one in _figures(text))

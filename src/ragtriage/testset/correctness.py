@@ -85,10 +85,8 @@ async def _ask(judge: Judge, rows: Sequence[Row]) -> list[Decision]:
     found = [Decision(None, "judge", "The judge gave no answer.", failed=True)] * len(rows)
     async for place, answer in judge.ask(questions):
         match answer:
-            case Verdict(value="unknown", explanation=why):
-                found[place] = Decision(None, "judge", why)
             case Verdict(value=value, explanation=why):
-                found[place] = Decision(value == "yes", "judge", why)
+                found[place] = Decision(None if value == "unknown" else value == "yes", "judge", why)
             case Failure(cause=cause):
                 found[place] = Decision(None, "judge", f"The judge failed: {cause}", failed=True)
     return found

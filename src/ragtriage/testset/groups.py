@@ -10,13 +10,13 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, get_args
 
 from ragtriage.testset.correctness import Decision, Given
 from ragtriage.testset.rows import Row
 
 Tag = Literal["gap", "robust", "non_robust", "undecided"]
-TAGS: tuple[Tag, ...] = ("gap", "robust", "non_robust", "undecided")
+TAGS: tuple[Tag, ...] = get_args(Tag)
 Scope = Literal["pooled", "per cluster"]
 Blame = Literal["LM", "retrieval", "unknown"]
 Rule = Literal["second run", "gold row", "one document", "relevant ids", "shared documents"]
@@ -70,15 +70,13 @@ def tag_rows(rows: Sequence[Row], decisions: Sequence[Decision], scope: Scope = 
         tag = _tag([decisions[i].correct for i in places])
         rule, sufficient = _sufficient([(rows[i], decisions[i].correct) for i in places])
         for i in places:
-            wrong = tag == "non_robust" and not decisions[i].correct
-            again = decisions[i].again
-            if wrong and again is not None:
-                blame: Blame = "retrieval" if again.correct else "LM"
-                tagged[i] = Tagged(rows[i], decisions[i].correct, tag, blame, _OF[again.given])
-            elif wrong:
-                tagged[i] = Tagged(rows[i], decisions[i].correct, tag, _blame(rows[i], rule, sufficient), rule)
+            row, correct, again = rows[i], decisions[i].correct, decisions[i].again
+            if tag != "non_robust" or correct:
+                tagged[i] = Tagged(row, correct, tag)
+            elif again is None:
+                tagged[i] = Tagged(row, correct, tag, _blame(row, rule, sufficient), rule)
             else:
-                tagged[i] = Tagged(rows[i], decisions[i].correct, tag)
+                tagged[i] = Tagged(row, correct, tag, "retrieval" if again.correct else "LM", _OF[again.given])
     return [tagged[i] for i in range(len(rows))]
 
 
@@ -109,6 +107,5 @@ def _sufficient(members: Sequence[tuple[Row, bool | None]]) -> tuple[Rule, froze
 def _blame(row: Row, rule: Rule, documents: frozenset[str]) -> Blame:
     if row.retrieved is None or not documents:  # nothing to compare: no side can be blamed
         return "unknown"
-    if rule == "one document":
-        return "LM" if documents.intersection(row.retrieved) else "retrieval"
-    return "LM" if documents <= set(row.retrieved) else "retrieval"
+    found = documents.intersection(row.retrieved)
+    return "LM" if (found if rule == "one document" else found == documents) else "retrieval"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TypeVar
 
 from ragtriage.core.verdicts import Verdict
 from ragtriage.testset.codes import holds_code, is_code, may_be_code, without_code
@@ -37,7 +36,6 @@ _OTHER_SIDE = {
 _TAKEN_BACK = re.compile(
     r"\b(?:i mean|scratch that|correction|(?:that['’]s|that is|i['’]m|i was) (?:wrong|mistaken))\b"
 )
-_Found = TypeVar("_Found", Figure, Moment, Clock)
 
 
 def typed_match(
@@ -195,7 +193,7 @@ def _code(query: str, code: str, response: str) -> Verdict:
     return _weighed("code", own, others, response)
 
 
-def _weighed(kind: str, own: Sequence[_Found], others: Sequence[_Found], response: str) -> Verdict:
+def _weighed(kind: str, own: Sequence[object], others: Sequence[object], response: str) -> Verdict:
     """From the values that are the true one and those that are neither it nor taken from the question."""
     if own and not others:
         return _unless_turned(f"The true {kind} is there.", response)
@@ -221,9 +219,8 @@ def _name(query: str, truth: str, response: str) -> Verdict:
     if not wanted or not _stands_in(wanted, said):
         return Verdict("unknown", explanation="The words of the true answer don't stand together in it.")
     if others := _names(response) - set(wanted) - set(_folded(query)):
-        return Verdict(
-            "unknown", explanation=f"The true answer is there, and other names: {', '.join(sorted(others))}."
-        )
+        why = f"The true answer is there, and other names: {', '.join(sorted(others))}."
+        return Verdict("unknown", explanation=why)
     return _unless_turned("The true answer is there.", response)
 
 

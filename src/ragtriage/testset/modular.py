@@ -9,19 +9,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from ragtriage.testset.groups import TAGS, Blame, Rule, Tag, Tagged
 
 Metric = Literal["accuracy", "accuracy_without_lm_errors", "robustness", "robustness_without_lm_errors"]
-METRICS: tuple[Metric, ...] = (
-    "accuracy",
-    "accuracy_without_lm_errors",
-    "robustness",
-    "robustness_without_lm_errors",
-)
+METRICS: tuple[Metric, ...] = get_args(Metric)
 Average = Literal["rows", "groups"]
 Policy = Literal["correct", "drop"]
 """What becomes of answers that are blamed on the language model: counted as correct, or dropped."""
@@ -51,19 +46,14 @@ class Counts:
             Shape (n_groups, 4, 2), metrics in the order of METRICS. Their sums over groups, divided, are the metrics.
             Over groups each group's share of right answers counts once; a group without a row counts nowhere.
         """
-        as_is = (self.right, self.rows)
         without = (self.right + self.lm, self.rows) if policy == "correct" else (self.right, self.rows - self.lm)
-        known = 1.0 - self.gap
         found = []
-        for right, rows in (as_is, without):
+        for right, rows in ((self.right, self.rows), without):
             there = rows > 0
-            if average == "groups":
-                share = np.divide(right, rows, out=np.zeros_like(right), where=there)
-                pair = np.stack([share, there.astype(np.float64)], axis=-1)
-            else:
-                pair = np.stack([right, rows], axis=-1)
-            found.append((pair, pair * known[:, None]))
-        return np.stack([found[0][0], found[1][0], found[0][1], found[1][1]], axis=1)
+            share = np.divide(right, rows, out=np.zeros_like(right), where=there)
+            found.append(np.stack((share, there) if average == "groups" else (right, rows), axis=-1))
+        known = (1.0 - self.gap)[:, None]
+        return np.stack([*found, *(pair * known for pair in found)], axis=1)
 
 
 def counts_of(tagged: Iterable[Tagged], groups: Sequence[str]) -> Counts:

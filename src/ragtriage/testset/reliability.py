@@ -8,10 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.statistics import IntervalEstimate, wald, wilson
+from ragtriage.readers.json_objects import lines_by_id
 from ragtriage.testset.correctness import Decision
 from ragtriage.testset.rows import Row
 
@@ -73,6 +75,28 @@ def reliability_of(
         share(hits, sum(right for _, right in seen)),
         len(rows) - len(seen),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreFile:
+    """Scores of answers in a file of their own."""
+
+    rows: Mapping[str, Mapping[str, Any]]
+    """By id."""
+
+    def of(self, name: str) -> dict[str, float | None]:
+        """One score: id → its value; rows without it are left out."""
+        return {key: scores[name] for key, scores in self.rows.items() if name in scores}
+
+
+def read_scores(path: Path) -> ScoreFile:
+    """The scores of a JSONL file, which may be gzipped: `{id, scores: {name: number}}`, or flat rows.
+
+    Raises:
+        InputError: it can't be read, a row is broken or has no `id`, or an id comes twice.
+    """
+    read = ((key, values, values.get("scores")) for _, key, values in lines_by_id(path))
+    return ScoreFile({key: scores if isinstance(scores, dict) else values for key, values, scores in read})
 
 
 def _number(value: Any) -> float | None:

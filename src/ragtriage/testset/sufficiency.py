@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 from ragtriage.core.case import Case, Source
@@ -62,23 +62,13 @@ class SecondRun:
     without_sources: int
     without_truth: int
 
-    def as_json(self) -> dict[str, int]:
-        """All of it, for machines."""
-        return asdict(self)
-
 
 def second_run_of(questions: SecondQuestions, decisions: Sequence[Decision]) -> SecondRun:
-    """Count what came of asking again.
-
-    Args:
-        questions: what could be asked.
-        decisions: as `decided_again` gives them.
-    """
+    """Count what came of asking again, by the decisions of `decided_again`."""
     found = [decisions[one.place].again for one in questions.questions]
-    right = sum(again.correct for again in found if again)
-    wrong = sum(not again.correct for again in found if again)
-    asked = len(found)
-    return SecondRun(asked, right, wrong, asked - right - wrong, questions.without_sources, questions.without_truth)
+    told = Counter(again.correct for again in found if again)
+    undecided = len(found) - told.total()
+    return SecondRun(len(found), told[True], told[False], undecided, questions.without_sources, questions.without_truth)
 
 
 def second_questions(

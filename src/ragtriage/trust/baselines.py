@@ -49,17 +49,14 @@ def word_f1(a: str, b: str) -> float:
     return 2 * (left & right).total() / max(1, left.total() + right.total())
 
 
-def row_overlap(task: str, row: Row) -> float:
-    """Word overlap's score of a labelled row."""
-    return _ROW_OVERLAP[task](_with_texts(row))
-
-
-def row_length(task: str, row: Row) -> float:
-    """Length's score of a labelled row, in characters.
+def row_scores(task: str, row: Row) -> tuple[float, float]:
+    """What word overlap and length, in characters, say of a labelled row.
 
     A short claim is more often supported, a long text more often needed, the longer of two answers is the better one.
     """
-    return float(_ROW_LENGTH[task](_with_texts(row)))
+    row = _with_texts(row)
+    overlapping, length = _OF_ROWS[task]
+    return overlapping(row), float(length(row))
 
 
 def pair_overlap(pair: Pair) -> float | None:
@@ -123,8 +120,8 @@ def _same_answer(row: Row) -> float:
 
 def _preference(row: Row) -> float:
     """Words shared with the reference; without one, those found in the sources; without these, those of the query."""
-    if row.get("reference"):
-        return word_f1(row["a"], row["reference"]) - word_f1(row["b"], row["reference"])
+    if reference := row.get("reference"):
+        return word_f1(row["a"], reference) - word_f1(row["b"], reference)
     if row.get("sources"):
         sources = " ".join(row["sources"])
         return overlap(row["a"], sources) - overlap(row["b"], sources)
@@ -135,32 +132,28 @@ def _needed(row: Row) -> float:
     return overlap(str(row.get("query", row.get("question", ""))), row["text"])
 
 
-_ROW_OVERLAP: Mapping[str, Callable[[Row], float]] = MappingProxyType(
+def _similar(row: Row) -> float:
+    if "response" in row:
+        return _closest([one for one in _sentences(row["response"]) if words(one)])
+    return _closest([row["a"], row["b"]])
+
+
+_NEEDED: tuple[Callable[[Row], float], Callable[[Row], int]] = (_needed, lambda row: len(row["text"]))
+_OF_ROWS: Mapping[str, tuple[Callable[[Row], float], Callable[[Row], int]]] = MappingProxyType(
     {
-        "supported": _supported,
-        "essential": _needed,
-        "relevant": _needed,
-        "answered": _answered,
-        "similar": lambda row: (
-            _closest([one for one in _sentences(row["response"]) if words(one)])
-            if "response" in row
-            else _closest([row["a"], row["b"]])
+        "supported": (_supported, lambda row: -len(row["claim"])),
+        "essential": _NEEDED,
+        "relevant": _NEEDED,
+        "answered": (_answered, lambda row: sum(map(len, row["sources"]))),
+        "similar": (
+            _similar,
+            lambda row: len(row["response"]) if "response" in row else -abs(len(row["a"]) - len(row["b"])),
         ),
-        "same-answer": _same_answer,
-        "preference": _preference,
+        "same-answer": (_same_answer, lambda row: -len(row["response"])),
+        "preference": (_preference, lambda row: len(row["a"]) - len(row["b"])),
     }
 )
-_ROW_LENGTH: Mapping[str, Callable[[Row], int]] = MappingProxyType(
-    {
-        "supported": lambda row: -len(row["claim"]),
-        "essential": lambda row: len(row["text"]),
-        "relevant": lambda row: len(row["text"]),
-        "answered": lambda row: sum(map(len, row["sources"])),
-        "similar": lambda row: len(row["response"]) if "response" in row else -abs(len(row["a"]) - len(row["b"])),
-        "same-answer": lambda row: -len(row["response"]),
-        "preference": lambda row: len(row["a"]) - len(row["b"]),
-    }
-)
+"""Task → word overlap's score of a row, and length's."""
 
 
 def _with_texts(row: Row) -> Row:

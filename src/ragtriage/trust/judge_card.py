@@ -50,7 +50,7 @@ def card_of(
     """
     own = fingerprints_of(judge)
     for command, figures in (("agreement", agreement), ("test", self_test)):
-        _check_same_judge(figures, own, judge.name(), command)
+        _check_same_judge(figures or {}, own, judge.name(), command)
     reasons = {kind: judge.unsupported_reason(kind, _LANGUAGE) for kind in KINDS}
     return {
         "format": FORMAT,
@@ -102,27 +102,27 @@ def read_card(path: Path, fingerprints: Mapping[str, str]) -> dict[str, Any]:
     own = card.get("fingerprints")
     if card.get("format") != FORMAT or not isinstance(own, dict):
         raise InputError(f"{path} is no judge card: write one with `ragtriage trust card`")
-    for kind, fingerprint in own.items():
-        if fingerprints.get(kind) != fingerprint:
-            raise ConfigError(
-                f"{path} is the card of another judge: for {kind!r} it has the fingerprint {fingerprint}, and the run "
-                f"has {fingerprints.get(kind)}"
-            )
+    if kind := _differing(own, fingerprints):
+        raise ConfigError(
+            f"{path} is the card of another judge: for {kind!r} it has the fingerprint {own[kind]}, and the run "
+            f"has {fingerprints.get(kind)}"
+        )
     return card
 
 
-def _check_same_judge(figures: Mapping[str, Any] | None, own: Mapping[str, str], name: str, command: str) -> None:
+def _differing(own: Mapping[str, str], others: Mapping[str, str]) -> str | None:
+    return next((kind for kind, fingerprint in own.items() if others.get(kind) != fingerprint), None)
+
+
+def _check_same_judge(figures: Mapping[str, Any], own: Mapping[str, str], name: str, command: str) -> None:
     """Refuse figures of another judge; those without fingerprints are kept, and the card says so."""
-    theirs = (figures or {}).get("fingerprints")
-    if not isinstance(theirs, Mapping):
-        return
-    for kind, fingerprint in own.items():
-        if theirs.get(kind) != fingerprint:
-            raise ConfigError(
-                f"these figures are another judge's ({(figures or {}).get('judge')}): for {kind!r} it has the "
-                f"fingerprint {theirs.get(kind)}, and {name} has {fingerprint}: give what `ragtriage trust {command} "
-                "--json` printed for this very judge, with the same settings"
-            )
+    theirs = figures.get("fingerprints")
+    if isinstance(theirs, Mapping) and (kind := _differing(own, theirs)):
+        raise ConfigError(
+            f"these figures are another judge's ({figures.get('judge')}): for {kind!r} it has the fingerprint "
+            f"{theirs.get(kind)}, and {name} has {own[kind]}: give what `ragtriage trust {command} --json` printed "
+            "for this very judge, with the same settings"
+        )
 
 
 def _use(runs: Sequence[RunInfo]) -> dict[str, Any] | None:

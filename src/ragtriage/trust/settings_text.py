@@ -47,13 +47,11 @@ def write_settings(path: Path, tables: Tables) -> None:
         finally:
             part.unlink(missing_ok=True)
     except OSError as error:
-        raise InputError(
-            f"{path} can't be written: {error.strerror or error}; it was to hold:\n{as_toml(wanted)}"
-        ) from error
+        said = f"can't be written: {error.strerror or error}; it was to hold"
+        raise InputError(f"{path} {said}:\n{as_toml(wanted)}") from error
     except ValueError as error:
-        raise InputError(
-            f"{path} can't be changed safely ({error}): put this in yourself:\n{as_toml(wanted)}"
-        ) from error
+        said = f"can't be changed safely ({error}): put this in yourself"
+        raise InputError(f"{path} {said}:\n{as_toml(wanted)}") from error
 
 
 def as_toml(tables: Tables) -> str:

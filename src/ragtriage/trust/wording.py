@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable
 
 from ragtriage.text.numbers import NUMBER_WORDS, normalize_number
 from ragtriage.text.words import STOP, fold, stem, tokens
@@ -42,33 +40,11 @@ def names(text: str) -> list[str]:
         before = text[: match.start()].rstrip()
         begins = not before or before[-1] in '.!?:\n#*|-•"“'
         first, _, rest = match[0].partition(" ")
-        name = rest if begins and fold(first) in STOP else match[0]
-        if begins and " " not in match[0]:
-            continue
-        found.append(name)
+        if rest or not begins:
+            found.append(rest if begins and fold(first) in STOP else match[0])
     return found
 
 
 def name_words(text: str) -> set[str]:
     """The words of a text's names, each in one form."""
     return {word for name in names(text) for word in content(name)}
-
-
-class Rarity:
-    """Which words say what a text is about: those that few of a file's texts hold.
-
-    Args:
-        texts: all of them, each once.
-    """
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        self._counts: Counter[str] = Counter()
-        self._texts = 0
-        for text in texts:
-            self._texts += 1
-            self._counts.update(set(content(text)))
-
-    def distinctive(self, text: str) -> frozenset[str]:
-        """The words of a text that at most a third of all texts hold, or two."""
-        most = max(2, self._texts // 3)
-        return frozenset(word for word in content(text) if self._counts[word] <= most)

@@ -15,13 +15,13 @@ from ragtriage.trust.baselines import agreement_by_length, agreement_by_overlap,
 from ragtriage.trust.pairs.pair_files import Pair
 from ragtriage.trust.pairs.pair_scoring import (
     ScoredPair,
-    by_metric,
     cost_of_pairs,
     interval,
     pair_agreement,
     score_pairs,
     scoring_tasks,
 )
+from ragtriage.trust.pairs.self_test import self_test_of
 
 BETTER = Case("b", "When did it open?", (Source("It opened in 1901."),), "It opened in 1901.")
 WORSE = replace(BETTER, id="w", response="It opened in 1911.")
@@ -58,7 +58,7 @@ def test_further_metrics_are_scored_beside() -> None:
     both = score_pairs([PAIR], FakeJudge(truthful), further={"groundedness": ("ragas_faithfulness",)})
 
     assert [(one.metric, one.agrees) for one in both] == [("groundedness", True), ("ragas_faithfulness", True)]
-    assert [(name, len(some)) for name, some in by_metric(both)] == [("groundedness", 1)]
+    assert [(one.metric, one.agreement.pairs) for one in self_test_of(both, {}, None).metrics] == [("groundedness", 1)]
 
 
 def test_ties_and_undefined_scores_are_no_agreement_and_failures_dont_count() -> None:

@@ -19,7 +19,7 @@ from ragtriage.readers.problems import Rejected, RowProblem
 from ragtriage.readers.text_values import shown
 from ragtriage.trust.agreement.measure import Agreement, ComparedRow, Prediction, agreement_of
 from ragtriage.trust.agreement.preferences import distinct_answers, pair_scores, preference_of
-from ragtriage.trust.baselines import row_length, row_overlap
+from ragtriage.trust.baselines import row_scores
 
 Task = Literal["supported", "essential", "relevant", "answered", "similar", "same-answer", "preference"]
 FIELDS: Mapping[Task, tuple[tuple[str, ...], ...]] = {
@@ -73,10 +73,8 @@ def task_named(name: str | None) -> Task | None:
     Raises:
         ConfigError: there is none.
     """
-    if name is None:
-        return None
-    known: Task | None = next((task for task in get_args(Task) if task == name.replace("_", "-")), None)
-    if known is None:
+    known: Task | None = next((task for task in get_args(Task) if name and task == name.replace("_", "-")), None)
+    if name is not None and known is None:
         raise ConfigError(f"--task {name}: use one of {', '.join(get_args(Task))}")
     return known
 
@@ -106,7 +104,7 @@ def read_predictions(path: Path) -> dict[str, Prediction]:
     Raises:
         InputError: the file can't be read, a line is broken or has no id, or an id comes twice.
     """
-    found: dict[str, Prediction] = {}
+    found = {}
     for place, key, values in lines_by_id(path):
         try:
             found[key] = _prediction(values)
@@ -152,30 +150,20 @@ def predict_rows(
 
 def compared_rows(labelled: LabelledRows, predictions: Mapping[str, Prediction]) -> list[ComparedRow]:
     """Every row's label beside what the judge, words and length say."""
-    return [
-        ComparedRow(
-            row.group,
-            row.label,
-            predictions.get(row.id, NO_PREDICTION),
-            row_overlap(labelled.task, row.values),
-            row_length(labelled.task, row.values),
-            alike=labelled.task == "preference" and _alike(len(row.values["a"]), len(row.values["b"])),
-        )
-        for row in labelled.rows
-    ]
+    found = []
+    for row in labelled.rows:
+        prediction = predictions.get(row.id, NO_PREDICTION)
+        overlap, length = row_scores(labelled.task, row.values)
+        sizes = sorted(len(row.values[one]) for one in "ab") if labelled.task == "preference" else None
+        alike = sizes is not None and sizes[1] - sizes[0] <= ALIKE * sizes[1]
+        found.append(ComparedRow(row.group, row.label, prediction, overlap, length, alike))
+    return found
 
 
 def agreements(
     labelled: LabelledRows, compared: Sequence[ComparedRow], *, by: str | None = None, seed: int = 0
 ) -> Iterator[Agreement]:
-    """How far the judge agrees on all rows, on each aspect of preferences, and for each value of a column.
-
-    Args:
-        labelled: the rows.
-        compared: one for each.
-        by: a column.
-        seed: of the resamples.
-    """
+    """How far the judge agrees on all rows, on each aspect of preferences, and for each value of a column."""
     preference = labelled.task == "preference"
     parts = _parts(labelled.rows, "aspect", "overall") if preference else {"all rows": list(range(len(compared)))}
     if by is not None:
@@ -192,10 +180,6 @@ def _parts(rows: Sequence[LabelledRow], column: str, default: str) -> dict[str, 
     for i, row in enumerate(rows):
         found.setdefault(f"{column}: {row.values.get(column, default)}", []).append(i)
     return dict(sorted(found.items()))
-
-
-def _alike(a: int, b: int) -> bool:
-    return abs(a - b) <= ALIKE * max(a, b)
 
 
 def _task_of(values: Mapping[str, Any], path: str, number: str) -> Task:

@@ -81,11 +81,6 @@ class Agreement:
         return {key: value for key, value in as_builtins(self).items() if key != "name"}
 
 
-def is_graded(labels: Sequence[float]) -> bool:
-    """Whether labels are more than 0 and 1."""
-    return any(label not in (0, 1) for label in labels)
-
-
 def agreement_of(
     name: str, rows: Sequence[ComparedRow], scale: Scale | None = None, *, red: str = "no", seed: int = 0
 ) -> Agreement:
@@ -102,7 +97,7 @@ def agreement_of(
         seed: of the resamples.
     """
     label = np.array([row.label for row in rows])
-    scale = scale or ("graded" if is_graded(label.tolist()) else "yes or no")
+    scale = scale or ("yes or no" if np.isin(label, (0, 1)).all() else "graded")
     resamples = statistics.ClusterBootstrap([row.group for row in rows], seed)
     alike = np.array([row.alike for row in rows], dtype=np.float64)
     scores = {"judge": _filled(rows, label, scale), "length": np.array([row.length for row in rows])}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from ragtriage.core.case import Case, Source
+from ragtriage.core.case import Case
 from ragtriage.core.record import Record
 from ragtriage.core.steps import Match
 from ragtriage.core.verdicts import Failure, Missing, Undefined, Verdict, Verdicts
@@ -37,24 +37,13 @@ class Preference:
     """Two answers to one query, and which people preferred."""
 
     query: str
-    sources: tuple[Source, ...]
-    reference: str | None
     a: str
     b: str
     human: float
     """In [-1, 1]; above 0: a is better, 0: neither."""
-    aspect: Aspect
-
-
-@dataclass(frozen=True, slots=True)
-class _PreferenceRow:
-    query: str
-    a: str
-    b: str
-    human: float
     aspect: Aspect = "overall"
     reference: str | None = None
-    sources: list[Any] | None = None
+    sources: tuple[Any, ...] | None = None
 
     def __post_init__(self) -> None:
         if not -1 <= self.human <= 1:
@@ -71,8 +60,6 @@ class PairScore:
     """Why it is unfinished."""
     failed: bool = False
     """Whether the judge's failure is the cause."""
-    empty_reference: bool = False
-    """Whether the reference makes no claim, as one that says that nothing is known: it can't be held against."""
 
 
 def preference_of(values: Mapping[str, Any]) -> Preference:
@@ -81,9 +68,8 @@ def preference_of(values: Mapping[str, Any]) -> Preference:
     Raises:
         RowProblem: a field is missing or of the wrong kind.
     """
-    row = row_as(_PreferenceRow, values)
-    sources = sources_of(row.sources or [], "sources")
-    return Preference(row.query, sources, row.reference or None, row.a, row.b, row.human, row.aspect)
+    row = row_as(Preference, values)
+    return replace(row, sources=sources_of(row.sources or (), "sources"), reference=row.reference or None)
 
 
 def pair_scores(
@@ -99,11 +85,23 @@ def pair_scores(
     groundedness alone counts.
     """
     odds = PRIOR_ODDS if judge.fingerprint("supported").startswith("embedded") else 1.0
-    with_reference = [pair for pair in pairs if pair.reference is not None]
-    found = _scored(with_reference, judge, METRICS_WITH_REFERENCE, odds, advance)
-    others = {pair: replace(pair, reference=None) for pair in pairs if pair not in found or found[pair].empty_reference}
-    without = _scored(list(dict.fromkeys(others.values())), judge, METRICS_WITHOUT_REFERENCE, odds, advance)
-    return [without[others[pair]] if pair in others else found[pair] for pair in pairs]
+    values: dict[Any, dict[Aspect, float] | Undefined] = {}
+    usable = set()
+
+    def evaluate(some: Sequence[Preference], names: Sequence[str]) -> None:
+        cases = _cases(some)
+        keys = {case.id: key for key, case in cases.items()}
+        for record in evaluate_sync(cases.values(), judge, metrics=metrics_named(names)):
+            key, said = keys[record.case.id], record.steps.get(str(SAID))
+            values[key] = _values(record, odds)
+            if not (isinstance(said, Missing) and said.field == "reference" and not said.failed):
+                usable.add(key)
+            advance()
+
+    evaluate([pair for pair in pairs if pair.reference is not None], METRICS_WITH_REFERENCE)
+    held = [pair if _key(pair, pair.a) in usable else replace(pair, reference=None) for pair in pairs]
+    evaluate([pair for pair in held if pair.reference is None], METRICS_WITHOUT_REFERENCE)
+    return [_difference(values[_key(pair, pair.a)], values[_key(pair, pair.b)], pair.aspect) for pair in held]
 
 
 def distinct_answers(pairs: Sequence[Preference]) -> int:
@@ -111,33 +109,12 @@ def distinct_answers(pairs: Sequence[Preference]) -> int:
     return len(_cases(pairs))
 
 
-def _scored(
-    pairs: Sequence[Preference], judge: Judge, names: Sequence[str], odds: float, advance: Callable[[], None]
-) -> dict[Preference, PairScore]:
-    cases = _cases(pairs)
-    keys = {case.id: key for key, case in cases.items()}
-    values: dict[Any, dict[Aspect, float] | Undefined] = {}
-    empty = set()
-    for record in evaluate_sync(cases.values(), judge, metrics=metrics_named(names)):
-        key = keys[record.case.id]
-        values[key] = _values(record, odds)
-        known = record.steps.get(str(SAID))
-        if isinstance(known, Missing) and known.field == "reference" and not known.failed:
-            empty.add(key)
-        advance()
-    found = {}
-    for pair in pairs:
-        a, b = (values[_key(pair, response)] for response in (pair.a, pair.b))
-        found[pair] = replace(_difference(a, b, pair.aspect), empty_reference=_key(pair, pair.a) in empty)
-    return found
-
-
 def _cases(pairs: Sequence[Preference]) -> dict[Any, Case]:
     """Every answer once."""
     found: dict[Any, Case] = {}
     for pair in pairs:
         for response in (pair.a, pair.b):
-            case = Case(str(len(found) + 1), pair.query, pair.sources, response, reference=pair.reference)
+            case = Case(str(len(found) + 1), pair.query, pair.sources or (), response, reference=pair.reference)
             found.setdefault(_key(pair, response), case)
     return found
 
@@ -156,7 +133,8 @@ def _difference(a: dict[Aspect, float] | Undefined, b: dict[Aspect, float] | Und
 
 def _values(record: Record, odds: float) -> dict[Aspect, float] | Undefined:
     """Each aspect's score of one answer, or why it has none."""
-    if record.case.reference is not None:
+    with_reference = record.case.reference is not None
+    if with_reference:
         parts = [_expected(record, CORRECT, 0.0, odds), _expected(record, SAID, 0.0, odds)]
     else:
         parts = [
@@ -170,13 +148,11 @@ def _values(record: Record, odds: float) -> dict[Aspect, float] | Undefined:
             return part
         if part is not None:
             values.append(part)
-    if record.case.reference is None:
-        mean = sum(values) / len(values)
-        return {"overall": mean, "correctness": mean, "completeness": mean}
-    precision, recall = values
-    total = precision + recall
-    f1 = 2 * precision * recall / total if total else 0.0
-    return {"overall": f1, "correctness": precision, "completeness": recall}
+    overall = precision = recall = sum(values) / len(values)
+    if with_reference:
+        precision, recall = values
+        overall = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    return {"overall": overall, "correctness": precision, "completeness": recall}
 
 
 def _expected(
@@ -187,10 +163,9 @@ def _expected(
     None where the query asks nothing ("Thank you!"), so that nothing could be needed or left unanswered.
     """
     known = record.steps[str(step)]
-    if isinstance(known, Missing) and known.field == "query" and not known.failed:
-        return None
     if isinstance(known, Missing) and (known.failed or known.field != "response"):
-        return Undefined(known.reason, failed=known.failed)
+        asks_nothing = known.field == "query" and not known.failed
+        return None if asks_nothing else Undefined(known.reason, failed=known.failed)
     if not isinstance(known, Verdicts):
         return empty
     total, yes = 0.0, 0.0

@@ -49,8 +49,7 @@ class LabelledScores:
     @property
     def is_yes(self) -> Numbers:
         """Whether people labelled them yes, shape (n,)."""
-        found: Numbers = self.truth > 0.5
-        return found
+        return np.asarray(self.truth > 0.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +189,7 @@ def _balanced(labels: LabelledScores, said: Numbers) -> float:
 
 def _decided(labels: LabelledScores, at: float, answer: int) -> Numbers:
     beyond = labels.score >= at if answer == YES else labels.score <= at
-    found: Numbers = beyond & (labels.verdict == answer)
-    return found
+    return np.asarray(beyond & (labels.verdict == answer))
 
 
 def _right(labels: LabelledScores, decided: Numbers, answer: int) -> tuple[float, float]:

@@ -122,9 +122,7 @@ def join_labels(
             unused[CHANGED] += column.add(record, wanted)
     unused[CHANGED] += sum(len(left) for left in wanted.values())  # what no case has
     found = [column.joined() for column in columns]
-    return RunLabels(
-        tuple(one for one in found if one.labels), {reason: count for reason, count in unused.items() if count}
-    )
+    return RunLabels(tuple(one for one in found if one.labels), dict(+unused))
 
 
 def _unusable(label: Label, run: frozenset[str], metrics: set[str]) -> str:
@@ -172,9 +170,9 @@ class _Column:
 
     def joined(self) -> LabelledMetric:
         """All of it as arrays."""
-        no_columns: tuple[tuple[float, ...], ...] = ((),) * 6
-        columns = zip(*self._components, strict=True) if self._components else no_columns
-        case, weight, verdict, score, truth, inclusion = map(np.asarray, columns)
+        case, weight, verdict, score, truth, inclusion = map(
+            np.asarray, zip(*self._components, strict=True) if self._components else [()] * 6
+        )
         ids, values, weights = zip(*self._cases, strict=True) if self._cases else ((), (), ())
         # where every score is a half it is a share of either
         usual = "yes" if self._metric.better == "higher" else "no"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -57,9 +56,9 @@ class Label:
             raise ValueError(f"chance is {self.chance:g}: an inclusion probability is above 0 and at most 1")
 
     @property
-    def item(self) -> tuple[str, str, str, int]:
-        """What it is about: run, case, metric and component."""
-        return self.run, self.case, self.metric, self.component
+    def key(self) -> tuple[str, str, str, int, str]:
+        """What it is about, and who gave it: of labels that agree in all of this the last one counts."""
+        return self.run, self.case, self.metric, self.component, self.by
 
 
 def read_labels(path: Path) -> tuple[tuple[Label, ...], tuple[Rejected, ...]]:
@@ -68,19 +67,20 @@ def read_labels(path: Path) -> tuple[tuple[Label, ...], tuple[Rejected, ...]]:
     Raises:
         InputError: it can't be read.
     """
-    labels: list[Label] = []
+    labels: dict[Any, Label] = {}  # in the order in which the items first came
     rejected: list[Rejected] = []
     with closing(open_bytes(str(path))) as stream:
         for number, line in enumerate(stream, 1):
             try:
                 if line.strip():
-                    labels.append(validated(Label, json.loads(line)))
+                    label = validated(Label, json.loads(line))
+                    labels[label.key] = label
             except (ValueError, RecursionError) as error:
                 said = str(error) if isinstance(error, Invalid) else "is not JSON"
                 cut_off = not line.endswith(b"\n")
                 reason = f"{said}: correct the line or remove it"
                 rejected.append(Rejected(number, None, reason, number, str(path), ends=cut_off))
-    return _latest(labels), tuple(rejected)
+    return tuple(labels.values()), tuple(rejected)
 
 
 class LabelFile:
@@ -107,7 +107,7 @@ class LabelFile:
         except BaseException:
             os.close(self._file)
             raise
-        self._labels = list(labels)
+        self._labels = {label.key: label for label in labels}
 
     def __enter__(self) -> Self:
         return self
@@ -118,7 +118,7 @@ class LabelFile:
     @property
     def labels(self) -> tuple[Label, ...]:
         """What it holds by now, the last label of every item and person."""
-        return _latest(self._labels)
+        return tuple(self._labels.values())
 
     def add(self, label: Label) -> None:
         """Append one label; when this returns, it is on the disk.
@@ -128,9 +128,4 @@ class LabelFile:
         """
         append(self._file, asdict(label))
         os.fsync(self._file)
-        self._labels.append(label)
-
-
-def _latest(labels: Iterable[Label]) -> tuple[Label, ...]:
-    """The last label of each item and person, in the order in which the items first came."""
-    return tuple({(label.item, label.by): label for label in labels}.values())
+        self._labels[label.key] = label

@@ -6,6 +6,7 @@ import random
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -144,5 +145,4 @@ def sample_name(metrics: Sequence[str], items: int, seed: int) -> str:
     return f"{', '.join(sorted(metrics))}; {items} items; seed {seed}"
 
 
-def _place(item: Item) -> tuple[str, str, int]:
-    return item.case, item.metric, item.component
+_place = attrgetter("case", "metric", "component")

@@ -49,15 +49,13 @@ def screen(item: Item, record: Record, place: str, *, whole: bool = False, lines
 def _evidence(item: Item, record: Record) -> list[tuple[str, str]]:
     """What a component is held against: (name, text)."""
     case, prompt = record.case, PROMPTS[item.metric]
-    match prompt.against:
-        case "sources":
-            return [(f"Source {i}", source.text) for i, source in enumerate(case.sources, 1)]
-        case "response":
-            return [("Response", case.response or "")]
-        case "reference":
-            return [("True answer", case.reference or "")]
-        case "query":
-            return [("Response", case.response)] if "Claim" in prompt.component and case.response else []
+    if prompt.against == "sources":
+        return [(f"Source {i}", source.text) for i, source in enumerate(case.sources, 1)]
+    if prompt.against == "reference":
+        return [("True answer", case.reference or "")]
+    # of a claim that is held against the query its response is shown
+    shown = prompt.against == "response" or ("Claim" in prompt.component and case.response)
+    return [("Response", case.response or "")] if shown else []
 
 
 def _wrapped(text: str, most: int | None = None) -> list[str]:
@@ -71,11 +69,10 @@ def _wrapped(text: str, most: int | None = None) -> list[str]:
 
 def _whole(texts: Sequence[tuple[str, str]]) -> list[str]:
     """Every line of the texts on its own, so that tables can be read."""
-    return [
-        line
-        for name, text in texts
-        for line in (name, *(row for own in text.splitlines() if own.strip() for row in _wrapped(own)))
-    ]
+    found = []
+    for name, text in texts:
+        found += [name, *(row for own in text.splitlines() if own.strip() for row in _wrapped(own))]
+    return found
 
 
 def _nearest(item: Item, texts: Sequence[tuple[str, str]], lines: int) -> list[str]:

@@ -81,14 +81,13 @@ class LabellingSession:
         self.sample = tuple(one if one.inclusion is None else replace(one, inclusion=largest) for one in sample)
         earlier = {_key(one): one for one in mine}
         self._labels: dict[int, Label] = {}
-        for at, one in enumerate(self.sample):
-            label_before = earlier.get(_key(one.item))
-            if label_before is None:
-                continue
-            if label_before.chance != one.inclusion:
-                label_before = replace(label_before, chance=one.inclusion)
-                file.add(label_before)  # of a larger sample: every item of it had the larger chance
-            self._labels[at] = label_before
+        for at, sampled in enumerate(self.sample):
+            before = earlier.get(_key(sampled.item))
+            if before and before.chance != sampled.inclusion:
+                before = replace(before, chance=sampled.inclusion)
+                file.add(before)  # of a larger sample: every item of it had the larger chance
+            if before:
+                self._labels[at] = before
 
     def _check_fits(self, label: Label, *, picked: bool) -> None:
         if (label.chance is None) != picked:
@@ -128,28 +127,21 @@ class LabellingSession:
                 at = max(0, at - 1)
                 continue
             self._keep(at, answer=_LABEL_OF[key])
-            following = self._next(at + 1)
-            at = following if following is not None else self._next(0)
+            at = self._next(at + 1)
         return True
 
     def _keep(self, at: int, *, answer: bool | None) -> None:
         item, chance = self.sample[at].item, self.sample[at].inclusion
-        label = Label(
-            self._run,
-            *_key(item),
-            answer,
-            item.verdict,
-            item.score,
-            chance,
-            "disagreements" if chance is None else "random",
-            self._by,
-            "" if chance is None else self._draw,
-        )
+        label = Label(self._run, *_key(item), answer, item.verdict, item.score, chance, by=self._by, draw=self._draw)
+        if chance is None:
+            label = replace(label, pick="disagreements", draw="")
         self._file.add(label)
         self._labels[at] = label
 
     def _next(self, start: int) -> int | None:
-        return next((at for at in range(start, len(self.sample)) if at not in self._labels), None)
+        """The first item without a label from `start` on, then from the beginning."""
+        left = (at for at in range(len(self.sample)) if at not in self._labels)
+        return min(left, key=lambda at: (at < start, at), default=None)
 
 
 def _key(one: Label | Item) -> tuple[str, str, int, str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import asyncio
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,19 +14,21 @@ import numpy as np
 from ragtriage.core.case import Case
 from ragtriage.core.metric import Metric
 from ragtriage.core.options import WINDOW
+from ragtriage.core.questions import Question
 from ragtriage.core.statistics import ClusterBootstrap, ranked, share, wilson_interval
-from ragtriage.core.verdicts import Score, Undefined
+from ragtriage.core.verdicts import Answer, Score, Undefined
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.evaluation.estimate import estimate_evaluation
 from ragtriage.judges.protocol import Estimate, Judge
 from ragtriage.judges.wrappers import AnswerMemory
 from ragtriage.metrics import metrics_named
-from ragtriage.trust.baselines import agreement_by_length, agreement_by_overlap
 from ragtriage.trust.pairs.pair_files import Pair
 
 Value = float | Undefined
 """A score's value, or why there is none."""
 _ROUNDING = 1e-9
+BATCH = 256
+"""Questions that are asked together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +116,7 @@ class CostEstimate:
 
 
 def scoring_tasks(pairs: Sequence[Pair], further: Mapping[str, Sequence[str]]) -> list[ScoringTask]:
-    """What has to be evaluated to score pairs: a version that several pairs share is evaluated once a metric.
-
-    Args:
-        pairs: of any metrics.
-        further: a metric's name → names of metrics by which its pairs are scored too.
-    """
+    """What has to be evaluated for `score_pairs`: a version that several pairs share is evaluated once a metric."""
     found = []
     for name in dict.fromkeys(pair.metric for pair in pairs):
         versions = {version_key(v): v for pair in pairs if pair.metric == name for v in (pair.better, pair.worse)}
@@ -129,7 +128,7 @@ def score_pairs(
     pairs: Sequence[Pair],
     judge: Judge,
     *,
-    further: Mapping[str, Sequence[str]] | None = None,
+    further: Mapping[str, Sequence[str]] = MappingProxyType({}),
     window: int = WINDOW,
     advance: Callable[[], None] = lambda: None,
 ) -> list[ScoredPair]:
@@ -145,7 +144,6 @@ def score_pairs(
     Returns:
         For every pair one item by its own metric, then one for each further one.
     """
-    further = further or {}
     values: dict[tuple[str, Any], Value] = {}
     for task in scoring_tasks(pairs, further):
         for record in evaluate_sync(task.cases, judge, metrics=task.metrics, window=window):
@@ -163,19 +161,15 @@ def cost_of_pairs(
     pairs: Sequence[Pair],
     judge: Judge,
     *,
-    further: Mapping[str, Sequence[str]] | None = None,
+    further: Mapping[str, Sequence[str]] = MappingProxyType({}),
     memory: AnswerMemory | None = None,
 ) -> list[CostEstimate]:
     """What `score_pairs` would take, a metric at a time. Metrics share answers, so the sum is an upper bound.
 
-    Args:
-        pairs: of any metrics.
-        judge: who would be asked.
-        further: as for `score_pairs`.
-        memory: answers that needn't be paid for again.
+    Answers that are in the memory needn't be paid for again.
     """
     found = []
-    for task in scoring_tasks(pairs, further or {}):
+    for task in scoring_tasks(pairs, further):
         taken = estimate_evaluation(task.cases, judge, metrics=task.metrics, sample=0, memory=memory)
         names = tuple(m.name for m in task.metrics)
         count = sum(pair.metric in names for pair in pairs)
@@ -212,15 +206,10 @@ def pair_agreement(scored: Sequence[ScoredPair], seed: int = 0) -> PairAgreement
 
 
 def interval(hits: Sequence[tuple[str, bool]], seed: int = 0) -> tuple[float, float]:
-    """The 95 % interval of a share over grouped hits; see `PairAgreement.low`.
-
-    Args:
-        hits: (group, whether it is one), at least one.
-        seed: of the resamples.
-    """
-    groups: dict[str, list[bool]] = {}
+    """The 95 % interval of a share of hits, at least one (group, whether it is one); see `PairAgreement.low`."""
+    groups: dict[str, list[bool]] = defaultdict(list)
     for group, hit in hits:
-        groups.setdefault(group, []).append(hit)
+        groups[group].append(hit)
     shares = {sum(some) / len(some) for some in groups.values()}
     if len(shares) == 1:
         return wilson_interval(round(shares.pop() * len(groups)) / len(groups), len(groups))
@@ -230,16 +219,17 @@ def interval(hits: Sequence[tuple[str, bool]], seed: int = 0) -> tuple[float, fl
     return found.low or 0.0, 1.0 if found.high is None else found.high
 
 
-def lexical_agreement(pairs: Sequence[Pair]) -> tuple[float | None, float | None]:
-    """The shares of pairs, in [0, 1], that length and word overlap alone get right; see `ragtriage.trust.baselines`."""
-    return agreement_by_length(pairs), agreement_by_overlap(pairs)
+def answers_to(questions: Sequence[Question], judge: Judge) -> list[Answer | None]:
+    """A judge's answers to questions of any number, in their order; None where one stayed out."""
+    return asyncio.run(_answers_to(questions, judge))
 
 
-def by_metric(scored: Sequence[ScoredPair]) -> Iterator[tuple[str, list[ScoredPair]]]:
-    """Scored pairs by the metric of their pair, in the order of METRICS, those by further metrics left out."""
-    names = {one.pair.metric for one in scored}
-    for metric in metrics_named(sorted(names)) if names else ():
-        yield metric.name, [one for one in scored if one.pair.metric == one.metric == metric.name]
+async def _answers_to(questions: Sequence[Question], judge: Judge) -> list[Answer | None]:
+    answers: list[Answer | None] = [None] * len(questions)
+    for start in range(0, len(questions), BATCH):
+        async for position, answer in judge.ask(questions[start : start + BATCH]):
+            answers[start + position] = answer
+    return answers
 
 
 def version_key(case: Case) -> Any:

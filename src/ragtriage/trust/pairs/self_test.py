@@ -10,16 +10,10 @@ from typing import Any
 from ragtriage.core.case import Case
 from ragtriage.core.validation import as_builtins
 from ragtriage.core.verdicts import Undefined
+from ragtriage.metrics import metrics_named
+from ragtriage.trust.baselines import agreement_by_length, agreement_by_overlap
 from ragtriage.trust.pairs.pair_files import Pair, as_row
-from ragtriage.trust.pairs.pair_scoring import (
-    PairAgreement,
-    ScoredPair,
-    Value,
-    by_metric,
-    lexical_agreement,
-    pair_agreement,
-    version_key,
-)
+from ragtriage.trust.pairs.pair_scoring import PairAgreement, ScoredPair, Value, pair_agreement, version_key
 from ragtriage.trust.pairs.stability import Stability
 from ragtriage.trust.perturb.paraphrase import is_copy
 
@@ -86,24 +80,21 @@ def self_test_of(
     stability: Stability | None,
     seed: int = 0,
 ) -> SelfTest:
-    """Put together what was scored.
-
-    Args:
-        scored: pairs, each by its own metric.
-        skipped: see `SelfTest.skipped`.
-        stability: see `SelfTest.stability`.
-        seed: of the resamples.
-    """
+    """Put together what was scored; the pairs each by its own metric."""
     tests = []
-    for name, some in by_metric(scored):
+    for metric in metrics_named(sorted({one.pair.metric for one in scored})) if scored else ():
+        name = metric.name
+        some = [one for one in scored if one.pair.metric == one.metric == name]
         counted = [one for one in some if not one.failed]
+        pairs = [one.pair for one in counted]
         copies = [one for one in counted if one.pair.change and is_copy(one.pair.change.before, one.pair.change.after)]
         of_sources = name in {"source_precision", "fact_precision"}
         tests.append(
             MetricTest(
                 name,
                 pair_agreement(some, seed),
-                *lexical_agreement([one.pair for one in counted]),
+                agreement_by_length(pairs),
+                agreement_by_overlap(pairs),
                 tuple(one for one in counted if not one.agrees),
                 len(copies),
                 sum(one.agrees for one in copies),

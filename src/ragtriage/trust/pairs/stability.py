@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,7 +19,7 @@ from ragtriage.metrics.groundedness import groundedness
 from ragtriage.metrics.response import response_query_coverage
 from ragtriage.metrics.source import source_query_coverage
 from ragtriage.text import split_claims
-from ragtriage.trust.pairs.pair_scoring import CostEstimate
+from ragtriage.trust.pairs.pair_scoring import CostEstimate, answers_to
 from ragtriage.trust.perturb.paraphrase import reworded
 
 METRICS = (source_query_coverage, response_query_coverage, groundedness)
@@ -35,8 +34,6 @@ ORDER_UNSEEN_BY_MODELS = (
     "not asked: language models are shown the sources in an order of their own; test the embedded judge alone, for free"
 )  # fmt: skip
 """The same where the embedded judge stands beside them."""
-BATCH = 256
-"""Paraphrases that are asked about together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,21 +128,14 @@ def stability_of(
         sum(any(not isinstance(o, Score) and o.failed for o in one.outcomes.values()) for one in records),
         tuple(one.case.id for one in decided if diagnose(one, thresholds, CONTRADICTIONS, METRICS)),
         _moves(verdicts, moves, unasked=order_unseen or None),
-        asyncio.run(_paraphrased(list(_rewordings(records)), judge)),
+        _paraphrased(records, judge),
     )
 
 
 def cost_of_stability(
     cases: Sequence[Case], judge: Judge, memory: AnswerMemory | None = None, *, order_unseen: str = ""
 ) -> CostEstimate:
-    """What `stability_of` would take; the claims that are asked about in other words are counted by rules.
-
-    Args:
-        cases: as for `stability_of`.
-        judge: who would be asked.
-        memory: answers that needn't be paid for again.
-        order_unseen: as for `stability_of`.
-    """
+    """What `stability_of` would take; the claims that are asked about in other words are counted by rules."""
     several = [] if order_unseen else reordered(cases)
     first = estimate_evaluation(cases, judge, metrics=METRICS, also=needs_of(CONTRADICTIONS), sample=0, memory=memory)
     second = estimate_evaluation(several, judge, metrics=REORDERED, sample=0, memory=memory)
@@ -183,29 +173,22 @@ def _verdicts(record: Record) -> dict[tuple[str, int], tuple[str, str]]:
     return found
 
 
-def _rewordings(records: Sequence[Record]) -> Iterator[tuple[Move, ask.Question]]:
-    """Every claim that was judged and that rules have other words for: its move with `after` still open."""
+def _paraphrased(records: Sequence[Record], judge: Judge) -> Moves:
+    """Every claim that was judged and that rules have other words for, asked about once more in these."""
+    wanted: list[tuple[Move, ask.Question]] = []
     for record in records:
         outcome, case = record.outcomes[groundedness.name], record.case
-        if record.language != "en" or not isinstance(outcome, Score):
-            continue
-        for part in outcome.parts:
+        for part in outcome.parts if record.language == "en" and isinstance(outcome, Score) else ():
             if isinstance(part.cell, Verdict) and part.cell.value != "unknown":
                 for text, question in reworded_questions(case, [part.component]):
-                    yield Move(case.id, text, question.subject, part.cell.value, ""), question
-
-
-async def _paraphrased(wanted: Sequence[tuple[Move, ask.Question]], judge: Judge) -> Moves:
-    """Every claim asked about once more in other words."""
-    moved, verdicts = [], 0
-    for start in range(0, len(wanted), BATCH):
-        batch = wanted[start : start + BATCH]
-        async for position, answer in judge.ask([question for _, question in batch]):
-            if isinstance(answer, Verdict):
-                verdicts += 1
-                if answer.value != batch[position][0].before:
-                    moved.append((start + position, replace(batch[position][0], after=answer.value)))
-    return _moves(verdicts, [move for _, move in sorted(moved, key=lambda item: item[0])], len(wanted) - verdicts)
+                    wanted.append((Move(case.id, text, question.subject, part.cell.value, ""), question))
+    answers = answers_to([question for _, question in wanted], judge)
+    again = [
+        replace(move, after=answer.value)
+        for (move, _), answer in zip(wanted, answers, strict=True)
+        if isinstance(answer, Verdict)
+    ]
+    return _moves(len(again), [move for move in again if move.before != move.after], len(wanted) - len(again))
 
 
 def _moves(verdicts: int, moved: Sequence[Move], failed: int = 0, unasked: str | None = None) -> Moves:

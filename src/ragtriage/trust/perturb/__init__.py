@@ -15,9 +15,7 @@ from ragtriage.trust.perturb.file_context import CannotPerturb, FileContext, Wor
 from ragtriage.trust.perturb.response_changes import answer_dropped, repeat_added, unneeded_sentence
 from ragtriage.trust.perturb.source_changes import answer_removed, irrelevant_source, stray_fact
 
-Perturbation = Callable[[Case, FileContext], Worsened]
-
-PERTURBATIONS: Mapping[str, Perturbation] = MappingProxyType(
+PERTURBATIONS: Mapping[str, Callable[[Case, FileContext], Worsened]] = MappingProxyType(
     {
         "source_precision": irrelevant_source,
         "fact_precision": stray_fact,
@@ -50,7 +48,7 @@ def perturb(cases: Sequence[Case], seed: int = 0, metrics: Sequence[str] = tuple
         metrics: for which of PERTURBATIONS.
     """
     context = FileContext(cases, seed)
-    short = {name: name_in_paper for name_in_paper, name in SHORT.items()}
+    short = {name: in_paper for in_paper, name in SHORT.items()}
     pairs: list[Pair] = []
     skipped: dict[str, Counter[str]] = {name: Counter() for name in metrics}
     for case in cases:

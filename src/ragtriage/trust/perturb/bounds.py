@@ -64,12 +64,7 @@ _GIVEN = re.compile(
 
 
 def bounded(sentence: str, span: tuple[int, int]) -> bool:
-    """Whether a detail is, or may be, one end of what a sentence says, or stands in a condition or a denial.
-
-    Args:
-        sentence: the whole of it.
-        span: where the number, month or day stands in it.
-    """
+    """Whether a detail is, or may be, one end of what a sentence says, or stands in a condition or a denial."""
     before, after = sentence[: span[0]], sentence[span[1] :]
     if _EDGED.search(sentence) or _BEFORE.search(before) or _AFTER.search(after):
         return True
@@ -98,13 +93,7 @@ def highest(sentence: str, span: tuple[int, int]) -> int | None:
 
 
 def accounted_for(sentence: str, detail: str, sources: Sequence[str]) -> bool:
-    """Whether a source holds a detail of a sentence next to the words that it stands next to there.
-
-    Args:
-        sentence: the whole of it.
-        detail: a number, month or day of it.
-        sources: their texts.
-    """
+    """Whether a source holds a detail of a sentence next to the words that it stands next to there."""
     said = content(sentence)
     wanted = set(content(detail))
     near = {word for around in _around(said, wanted, _NEAR) for word in around}
@@ -122,6 +111,5 @@ def negated(text: str) -> int:
 
 def _around(words: Sequence[str], wanted: set[str], far: int) -> list[set[str]]:
     """The words around each place where a detail stands."""
-    return [
-        set(words[max(0, i - far) : i + far + 1]) - wanted for i, word in enumerate(words) if word in wanted
-    ]  # fmt: skip
+    places = (i for i, word in enumerate(words) if word in wanted)
+    return [set(words[max(0, i - far) : i + far + 1]) - wanted for i in places]

@@ -75,8 +75,7 @@ def _numbers(sentence: str, case: Case, context: FileContext) -> Iterator[Altera
             continue
         if not _free(sentence, match.span(), case):
             continue
-        others = _other_numbers(match[0], context.order_key(case.id, sentence, match[0]))
-        for other in _fitting(others, sentence, match.span()):
+        for other in _other_numbers(sentence, match.span(), context.order_key(case.id, sentence, match[0])):
             if not numbers(other) & (there | asked | numbers(case.response or "")):
                 yield _put(sentence, match.span(), other)
                 break
@@ -88,31 +87,16 @@ def _free(sentence: str, span: tuple[int, int], case: Case) -> bool:
     return not bounded(sentence, span) and accounted_for(sentence, sentence[slice(*span)], sources)
 
 
-def _fitting(others: Iterator[str], sentence: str, span: tuple[int, int]) -> Iterator[str]:
-    """Those of other numbers that can stand there and surely don't follow."""
-    written, most = sentence[slice(*span)], highest(sentence, span)
-    larger = only_larger(sentence, span) and not _dated(written, most)
-    for other in others:
-        value, before = _leading(other), _leading(written)
-        if value >= 1 and not (larger and value <= before) and not (most and before <= most < value):
-            yield other
-
-
 def _dated(written: str, most: int | None) -> bool:
     """Whether a number is a time (a day, an hour, a year), which isn't more or less of anything."""
     return most in {LAST_DAY, 12} or ":" in written or re.fullmatch(r"1\d{3}|20\d\d", written) is not None
 
 
-def _leading(written: str) -> int:
-    head = re.match(r"\d+", written)
-    return int(head[0]) if head else 0
-
-
-def _other_numbers(written: str, draw: bytes) -> Iterator[str]:
-    """Other numbers of the same form: the leading digits changed, the first candidates drawn."""
-    head = re.match(r"\d+", written)
-    whole, rest = (head[0], written[head.end() :]) if head else (written, "")
-    value = int(whole)
+def _other_numbers(sentence: str, span: tuple[int, int], draw: bytes) -> Iterator[str]:
+    """Other numbers of the same form that surely don't follow: the leading digits changed, the first ones drawn."""
+    written, most = sentence[slice(*span)], highest(sentence, span)
+    whole = re.split(r"\D", written, maxsplit=1)[0]
+    value, rest = int(whole), written[len(whole) :]
     if ":" in rest:
         steps = [value + n for n in range(1, 12) if value + n < 24] + list(range(1, value))
     elif len(whole) == 4 and 1000 <= value <= 2100 and not rest:
@@ -121,9 +105,11 @@ def _other_numbers(written: str, draw: bytes) -> Iterator[str]:
         steps = [n for n in range(2, 60) if abs(n - value) > max(1, value // 4)]
     else:
         steps = [value + value * n // 10 for n in (3, 4, 5, 6, 7, 9, -3, -4, -5)]
+    larger = only_larger(sentence, span) and not _dated(written, most)
     start = draw[0] % len(steps)
     for step in (*steps[start:], *steps[:start]):
-        yield f"{step}{rest}"
+        if not (larger and step <= value) and not (most and value <= most < step):
+            yield f"{step}{rest}"
 
 
 def _listed(

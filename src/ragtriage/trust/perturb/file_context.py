@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ragtriage.core.case import Case
@@ -14,7 +15,7 @@ from ragtriage.core.verdicts import Component
 from ragtriage.text import declines, split_sentences
 from ragtriage.text.language import language_of
 from ragtriage.trust.pairs.pair_files import Change
-from ragtriage.trust.wording import Rarity, content, name_words, numbers
+from ragtriage.trust.wording import content, name_words, numbers
 
 SUPPORTS_ANSWER = 0.6
 """The share of an answering sentence's content words from which on a source visibly supports it."""
@@ -46,20 +47,16 @@ class CannotPerturb(Exception):
 
 
 class FileContext:
-    """The cases of one file.
-
-    Args:
-        cases: all of them.
-        seed: of what is drawn.
-    """
+    """All cases of one file; the seed is that of what is drawn."""
 
     def __init__(self, cases: Sequence[Case], seed: int = 0) -> None:
         self._seed = seed
         texts = dict.fromkeys(source.text for case in cases for source in case.sources)
-        self._rarity = Rarity(texts)
+        self._most = max(2, len(texts) // 3)
+        self._counts = Counter(word for text in texts for word in set(content(text)))
         # by their keys, so that neither the order of the rows nor of the sources matters
         drawn = sorted(texts, key=lambda text: self.order_key("donor", text))[:MOST_DONORS]
-        self._donors = [(text, self._rarity.distinctive(text)) for text in drawn]
+        self._donors = [(text, self.distinctive(text)) for text in drawn]
 
     def order_key(self, *about: str) -> bytes:
         """A pseudo-random sort key for these texts: the same for the same seed, whatever else is in the file."""
@@ -67,8 +64,8 @@ class FileContext:
         return hashlib.blake2b(named, digest_size=16).digest()
 
     def distinctive(self, text: str) -> frozenset[str]:
-        """The words of a text that say what it is about."""
-        return self._rarity.distinctive(text)
+        """The words of a text that say what it is about: those that at most a third of all sources hold, or two."""
+        return frozenset(word for word in content(text) if self._counts[word] <= self._most)
 
     def unrelated_sources(self, case: Case) -> list[str]:
         """Sources of other cases that are about something else, in an order drawn for this case.
@@ -90,21 +87,13 @@ class FileContext:
         return sorted(found, key=lambda text: self.order_key(case.id, text))
 
     def unrelated_source(self, case: Case) -> str:
-        """A source of another case that is about something else.
-
-        Raises:
-            CannotPerturb: there is none.
-        """
-        if found := self.unrelated_sources(case):
-            return found[0]
+        """A source of another case that is about something else."""
+        for text in self.unrelated_sources(case):
+            return text
         raise CannotPerturb(NO_UNRELATED_SOURCE)
 
     def unrelated_sentence(self, case: Case) -> str:
-        """A sentence that stands by itself, from a source that is about something else.
-
-        Raises:
-            CannotPerturb: there is none.
-        """
+        """A sentence that stands by itself, from a source that is about something else."""
         for text in self.unrelated_sources(case):
             if sentences := standing_alone(text):
                 return min(sentences, key=lambda sentence: self.order_key(case.id, sentence))
@@ -123,11 +112,7 @@ def unusable_reason(case: Case) -> str:
 
 
 def check_addresses_query(case: Case) -> None:
-    """Refuse a case whose response doesn't visibly address the query: it holds too few of its words.
-
-    Raises:
-        CannotPerturb: it is so.
-    """
+    """Refuse a case whose response doesn't visibly address the query: it holds too few of its words."""
     if coverage(case.query, case.response or "") < ADDRESSES:
         raise CannotPerturb("it can't be told by rules that the response answers the query")
 
@@ -138,9 +123,6 @@ def answering_source(case: Case) -> int:
     Served must be the sentence of the response that shares most with the query: the others may be beside the point. And
     the sources together must hold most of what that sentence has from the query: sources about the ferry don't answer
     what is asked about its Wi-Fi.
-
-    Raises:
-        CannotPerturb: there is none.
     """
     said = [one.text for one in split_sentences(case.response or "")]
     if not said or coverage(case.query, case.response or "") < ADDRESSES:
@@ -177,11 +159,9 @@ def coverage(sentence: str, by: str) -> float:
 
 def answer_details(case: Case) -> tuple[frozenset[str], frozenset[str]]:
     """What the response says that the query doesn't: (numbers, words of names)."""
-    response = case.response or ""
-    asked = set(content(case.query))
-    found = frozenset(numbers(response) - asked)
-    named = name_words(response) - asked
-    return found, frozenset(word for word in named if not word[0].isdigit())
+    response, asked = case.response or "", set(content(case.query))
+    named = (word for word in name_words(response) - asked if not word[0].isdigit())
+    return frozenset(numbers(response) - asked), frozenset(named)
 
 
 def without(text: str, removed: Iterable[Component]) -> str:

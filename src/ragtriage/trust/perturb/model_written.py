@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,10 +11,10 @@ from ragtriage.core import questions as ask
 from ragtriage.core.case import Case
 from ragtriage.core.questions import Question
 from ragtriage.core.statistics import ranked
-from ragtriage.core.verdicts import Answer, Failure, Verdict
+from ragtriage.core.verdicts import Failure, Verdict
 from ragtriage.judges.protocol import Judge
 from ragtriage.trust.pairs.pair_files import Change, Pair
-from ragtriage.trust.pairs.pair_scoring import CostEstimate
+from ragtriage.trust.pairs.pair_scoring import CostEstimate, answers_to
 from ragtriage.trust.perturb.bounds import bounded, negated
 from ragtriage.trust.wording import NUMBER, content, name_words, numbers
 
@@ -23,8 +22,6 @@ QUESTION_FOR: Mapping[str, Callable[[str], Question]] = MappingProxyType(
     {"self_distinctness": ask.reworded, "groundedness": ask.altered}
 )
 """A metric → what a model is asked to write of the sentence that the rules have selected."""
-BATCH = 256
-"""Sentences that are asked for together."""
 _KEPT = 0.5
 """The share of a sentence's content words that an altered one keeps at least."""
 _LONGER = 2.0
@@ -67,7 +64,7 @@ def write_changes(pairs: Sequence[Pair], judge: Judge) -> WrittenChanges:
     altered claim keeps most words, and its new number, name or negation stands in no source.
     """
     wanted = questions_to_write(pairs)
-    answers = asyncio.run(_asked([question for _, question in wanted], judge))
+    answers = answers_to([question for _, question in wanted], judge)
     found = list(pairs)
     rejected: Counter[str] = Counter()
     accepted = failed = 0
@@ -121,20 +118,10 @@ def not_altered(sentence: str, other: str, case: Case) -> str:
     return "what an altered claim changes is no number, name or negation"
 
 
-async def _asked(questions: Sequence[Question], judge: Judge) -> list[Answer | None]:
-    answers: list[Answer | None] = [None] * len(questions)
-    for start in range(0, len(questions), BATCH):
-        async for position, answer in judge.ask(questions[start : start + BATCH]):
-            answers[start + position] = answer
-    return answers
-
-
 def _with(pair: Pair, text: str, by: str) -> Pair:
     """The pair with what a model wrote in place of the rules' words."""
-    before = pair.change.before if pair.change else ""
-    response = pair.better.response or ""
+    before, response = pair.change.before if pair.change else "", pair.better.response or ""
+    worse, what = response.replace(before, text, 1), "a claim altered"
     if pair.metric == "self_distinctness":
         worse, what = f"{response.rstrip()} {text}", "a paraphrased repeat added to the response"
-    else:
-        worse, what = response.replace(before, text, 1), "a claim altered"
     return replace(pair, worse=replace(pair.worse, response=worse), change=Change(what, "response", before, text, by))

@@ -47,20 +47,18 @@ def answer_dropped(case: Case, context: FileContext) -> Worsened:  # noqa: ARG00
         set(content(one)) - {word for other in asked if other is not one for word in content(other)} for one in asked
     ]
     for i, question in reversed(list(enumerate(asked))):
-        if len(asked) == 1:
-            away = _typed(question, case.query, sentences)
-        else:
+        if len(asked) > 1:
             others = {word for j, words in enumerate(own) if j != i for word in words}
             away = _answering(question, case.query, sentences, own[i], others)
+        else:
+            typed = _type_of(question) in _TYPED
+            away = [one for one in sentences if typed and _holds(question, case.query, one.text)]
         if away and len(away) < len(sentences):
             text = without(case.response or "", away)
-            change = Change(
-                "an answering sentence removed from the response",
-                "response",
-                "\n".join(one.text for one in away),
-                "",
+            gone = "\n".join(one.text for one in away)
+            return replace(case, response=text), Change(
+                "an answering sentence removed from the response", "response", gone
             )
-            return replace(case, response=text), change
     raise CannotPerturb("it can't be told by rules which sentences alone answer a part of the query")
 
 
@@ -102,13 +100,6 @@ def _holds(question: str, query: str, sentence: str) -> bool:
 def _type_of(question: str) -> QuestionType:
     """The kind of question as its first words say it: "whose" in the middle asks for nobody."""
     return question_type(" ".join(question.split()[:4]))
-
-
-def _typed(question: str, query: str, sentences: tuple[Component, ...]) -> list[Component]:
-    """The sentences that may answer the only question; none where its answer has no form."""
-    if _type_of(question) not in _TYPED:
-        return []
-    return [one for one in sentences if _holds(question, query, one.text)]
 
 
 def _answering(
