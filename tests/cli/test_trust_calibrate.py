@@ -100,14 +100,16 @@ def test_a_cut_is_fitted_written_and_used(command, labelled, tmp_path: Path) -> 
     (tmp_path / "ragtriage.toml").write_text("# ours\n[thresholds]\ngroundedness = 0.3  # low\n", encoding="utf-8")
 
     said = command("trust", "calibrate", labelled(), "--write", "ragtriage.toml", "--json")
-    cut = said.json["cuts"][0]
+    threshold = said.json["decision_thresholds"][0]
 
     assert said.code == 0
-    assert (cut["kind"], cut["metrics"], cut["better"]) == ("supported", ["groundedness"], True)
-    assert cut["cut"]["yes"] == pytest.approx(0.8, abs=0.03)
+    assert (threshold["kind"], threshold["metrics"], threshold["better"]) == ("supported", ["groundedness"], True)
+    assert threshold["threshold"]["yes"] == pytest.approx(0.8, abs=0.03)
     text = (tmp_path / "ragtriage.toml").read_text(encoding="utf-8")
     assert text.startswith("# ours\n")
-    assert read_settings(tmp_path / "ragtriage.toml").decision_thresholds["supported"].yes == cut["cut"]["yes"]
+    assert (
+        read_settings(tmp_path / "ragtriage.toml").decision_thresholds["supported"].yes == threshold["threshold"]["yes"]
+    )
     # fitted for the fake judge, so the embedded one is refused before it is asked
     refused = command("evaluate", "rows.jsonl")
     assert refused.code == 2
@@ -125,7 +127,7 @@ def test_thresholds_are_fitted_where_cases_are_labelled_throughout(command, labe
     found = command("trust", "calibrate", labelled(), "--json", "--threshold", "groundedness=0.3").json["thresholds"]
 
     assert (found[0]["metric"], found[0]["target"], found[0]["complete"]) == ("groundedness", 0.3, CASES)
-    assert found[0]["cut"]["held_out"] > 0.5
+    assert found[0]["threshold"]["held_out"] > 0.5
 
 
 def test_few_labels_give_no_numbers_but_the_reason(command, labelled) -> None:

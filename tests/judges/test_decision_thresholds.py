@@ -94,7 +94,7 @@ def test_a_cut_holds_for_the_judge_that_it_names() -> None:
         for name in ("embedded", "embedded:fast")
     )
 
-    assert "+cut-0.3-0.6" in own.fingerprint("supported")
+    assert "+threshold-0.3-0.6" in own.fingerprint("supported")
     assert "+cut" not in fast.fingerprint("supported")
 
 

@@ -1,4 +1,4 @@
-"""`ragtriage trust calibrate`: what labels say of a run's means, and where its judge should be cut."""
+"""`ragtriage trust calibrate`: corrected means, and decision thresholds fitted to labels."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def calibrate(
     as_json: bool = False,
     store: str | None = None,
 ) -> None:
-    """Correct a run's means by labels, and fit cuts, thresholds and a cascade's bands to them.
+    """Correct a run's means by labels, and fit decision thresholds, metric thresholds and a cascade's bands to them.
 
     Exit codes: 0; 2 usage or input; 3 incomplete (too many unusable rows).
     """

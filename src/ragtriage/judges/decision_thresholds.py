@@ -13,8 +13,8 @@ from ragtriage.core.verdicts import Answer, Verdict
 
 WITHOUT_PROBABILITY: tuple[Kind, ...] = (*DECOMPOSITIONS, "similarity", "declines")
 """Kinds that are answered with texts, cosines or rules, so that a threshold has nothing to decide."""
-MARK = "+cut-"
-"""Stands between a judge's own fingerprint and its threshold; stored answers are found by it, so it stays."""
+MARK = "+threshold-"
+"""Stands between a judge's own fingerprint and its threshold."""
 NEVER_NO, NEVER_YES = -1.0, 2.0
 """Ends of a band that no score reaches: on that side nothing is decided."""
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from ragtriage.report.document import GAP, Block, Column, Heading, Line, document, left, line, note, right, table
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import DASH, plural
-from ragtriage.trust.calibration.calibrate import Calibration, CascadeBand, VerdictCutoff
-from ragtriage.trust.calibration.cutoffs import FittedCutoff
+from ragtriage.trust.calibration.calibrate import Calibration, CascadeBand, VerdictThreshold
+from ragtriage.trust.calibration.fitted_thresholds import FittedThreshold
 from ragtriage.trust.settings_text import as_toml
 
 
@@ -21,17 +21,17 @@ def calibration_document(found: Calibration, run: str, labels: str, written: str
         yield line(f"not used: {plural(count, 'label')} {reason}", tone="warning")
     yield from _means(found)
     yield Heading("Where a probability becomes yes or no")
-    if not found.cuts:
+    if not found.decision_thresholds:
         yield note("No labelled metric rests on one kind of question that has a probability.")
-    yield from map(_cut, found.cuts)
+    yield from map(_threshold, found.decision_thresholds)
     if found.thresholds:
         yield Heading("From which score on a case is good")
     for limit in found.thresholds:
         about = f"{limit.metric} (good by people: {limit.target:g}): "
-        if limit.cut is None or limit.at is None:
+        if limit.threshold is None or limit.at is None:
             yield line(about, (limit.why, "quiet"))
         else:
-            yield line(f"{about}{limit.at:g} by the judge. {_how_sure(limit.cut).replace('labels', 'cases', 1)}")
+            yield line(f"{about}{limit.at:g} by the judge. {_how_sure(limit.threshold).replace('labels', 'cases', 1)}")
     if found.bands:
         yield Heading("What a cascade may decide without a model")
     for band in found.bands:
@@ -58,20 +58,25 @@ def _means(found: Calibration) -> Iterator[Block]:
         yield note("Kept with the run: show and report have them beside the means.")
 
 
-def _cut(one: VerdictCutoff) -> Line:
+def _threshold(one: VerdictThreshold) -> Line:
     about = f"{one.kind} ({', '.join(one.metrics)}): "
-    if one.cut is None:
+    if one.threshold is None:
         return line(about, (one.why, "quiet"))
-    no = f"below {one.cut.no:g} no, between them unknown" if one.cut.no < one.cut.yes else "below it no"
-    return line(f"{about}yes from {one.cut.yes:g}, {no}. {_how_sure(one.cut)}")
+    no = (
+        f"below {one.threshold.no:g} no, between them unknown"
+        if one.threshold.no < one.threshold.yes
+        else "below it no"
+    )
+    return line(f"{about}yes from {one.threshold.yes:g}, {no}. {_how_sure(one.threshold)}")
 
 
-def _how_sure(cut: FittedCutoff) -> str:
-    better = "" if cut.better else " Not surely better than things as they are: left alone."
+def _how_sure(threshold: FittedThreshold) -> str:
+    better = "" if threshold.better else " Not surely better than things as they are: left alone."
     return (
-        f"Interval {cut.low:g} to {cut.high:g}; balanced accuracy {cut.fitted:.2f} on these {cut.labels} labels, "
-        f"{cut.held_out:.2f} on cases left out, {cut.now:.2f} as things are: "
-        f"{cut.held_out - cut.now:+.2f} ({cut.gain_low:+.2f} to {cut.gain_high:+.2f}).{better}"
+        f"Interval {threshold.low:g} to {threshold.high:g}; balanced accuracy "
+        f"{threshold.fitted:.2f} on these {threshold.labels} labels, "
+        f"{threshold.held_out:.2f} on cases left out, {threshold.now:.2f} as things are: "
+        f"{threshold.held_out - threshold.now:+.2f} ({threshold.gain_low:+.2f} to {threshold.gain_high:+.2f}).{better}"
     )
 
 

@@ -1,4 +1,4 @@
-"""What labels say of a run and its judge: corrected means, cutoffs, thresholds and the cascade's bands."""
+"""What labels say of a run and its judge: corrected means, decision thresholds, metric thresholds and the cascade's bands."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ragtriage.core.validation import as_builtins
 from ragtriage.diagnosis.thresholds import is_bad
 from ragtriage.judges.config import EMBEDDED
 from ragtriage.judges.decision_thresholds import BANDS, WITHOUT_PROBABILITY, without_threshold
-from ragtriage.trust.calibration import cutoffs
+from ragtriage.trust.calibration import fitted_thresholds
 from ragtriage.trust.calibration.corrected_mean import MIN_LABELS, NO, YES, CorrectedMean
-from ragtriage.trust.calibration.cutoffs import MIN_EACH, FittedBandEnd, FittedCutoff, LabelledScores
+from ragtriage.trust.calibration.fitted_thresholds import MIN_EACH, FittedBandEnd, FittedThreshold, LabelledScores
 from ragtriage.trust.calibration.run_labels import LabelledMetric, RunLabels
 
 NOT_A_SHARE = "not a share of the components that it shows, so labels of these can't correct it"
@@ -40,7 +40,7 @@ class MetricMean:
 
 
 @dataclass(frozen=True, slots=True)
-class VerdictCutoff:
+class VerdictThreshold:
     """At which probabilities verdicts on one kind of question are to change."""
 
     kind: Kind
@@ -48,7 +48,7 @@ class VerdictCutoff:
     """Whose labels it rests on."""
     fingerprint: str
     """The judge's, without decision thresholds of the user's own."""
-    cut: FittedCutoff | None
+    threshold: FittedThreshold | None
     why: str = ""
     """Why there is none."""
 
@@ -64,7 +64,7 @@ class CaseThreshold:
     """Cases of which every component is labelled."""
     at: float | None
     """The judge's score that separates best; None if there is no way to tell."""
-    cut: FittedCutoff | None
+    threshold: FittedThreshold | None
     """How sure it is; where lower is better its scores are 1 − the metric's."""
     why: str = ""
 
@@ -89,9 +89,12 @@ class CascadeBand:
             return ""
         low = self.no.at if self.no.enough else BANDS[self.kind].low
         high = self.yes.at if self.yes.enough else BANDS[self.kind].high
-        if (low, high) == (cutoffs.NEVER_NO, cutoffs.NEVER_YES):
+        if (low, high) == (fitted_thresholds.NEVER_NO, fitted_thresholds.NEVER_YES):
             return "0:1"
-        return ":".join("" if end in {cutoffs.NEVER_NO, cutoffs.NEVER_YES} else f"{end:g}" for end in (low, high))
+        return ":".join(
+            "" if end in {fitted_thresholds.NEVER_NO, fitted_thresholds.NEVER_YES} else f"{end:g}"
+            for end in (low, high)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +107,7 @@ class Calibration:
     unused: Mapping[str, int]
     """Reason → how many labels weren't."""
     means: tuple[MetricMean, ...] = ()
-    cuts: tuple[VerdictCutoff, ...] = ()
+    decision_thresholds: tuple[VerdictThreshold, ...] = ()
     thresholds: tuple[CaseThreshold, ...] = ()
     bands: tuple[CascadeBand, ...] = ()
     settings: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
@@ -116,10 +119,13 @@ class Calibration:
 
     def as_json(self) -> dict[str, Any]:
         """For machines."""
-        cuts = [{**as_builtins(one), "better": bool(one.cut and one.cut.better)} for one in self.cuts]
+        decision_thresholds = [
+            {**as_builtins(one), "better": bool(one.threshold and one.threshold.better)}
+            for one in self.decision_thresholds
+        ]
         return {
             **as_builtins(self),
-            "cuts": cuts,
+            "decision_thresholds": decision_thresholds,
             "bands": [{**as_builtins(band), "band": band.text or None} for band in self.bands],
         }
 
@@ -135,7 +141,7 @@ def calibrate(
 
     Args:
         labels: of a run's components.
-        metrics: all of the run: a cutoff holds for all that they ask, so the labels must stand for all of it.
+        metrics: all of the run: a threshold holds for all that they ask, so the labels must stand for all of it.
         judge: who judged, as it is typed.
         fingerprints: the run's, by kind of question.
         thresholds: metric → the score from which a case is good, as people mean it.
@@ -144,10 +150,10 @@ def calibrate(
     for one in labels.metrics:
         if kind := kind_of(one.metric):
             by_kind.setdefault(kind, []).append(one)
-    cuts, bands = [], []
+    decision_thresholds, bands = [], []
     for kind, found in by_kind.items():
         why = SEVERAL if "," in judge else _unrepresentative(kind, found, metrics)
-        cuts.append(_cutoff(kind, found, without_threshold(fingerprints.get(kind, "")), why))
+        decision_thresholds.append(_verdict_threshold(kind, found, without_threshold(fingerprints.get(kind, "")), why))
         if judge == EMBEDDED and kind in BANDS:
             bands.append(_band(kind, found, why))
     limits = [_threshold(one, thresholds[one.metric.name]) for one in labels.metrics if one.metric.name in thresholds]
@@ -156,24 +162,26 @@ def calibrate(
         sum(one.labels for one in labels.metrics),
         labels.unused,
         tuple(map(_mean, labels.metrics)),
-        tuple(cuts),
+        tuple(decision_thresholds),
         tuple(limits),
         tuple(bands),
-        _settings(judge, cuts, limits, bands),
+        _settings(judge, decision_thresholds, limits, bands),
     )
 
 
 def _settings(
-    judge: str, cuts: Sequence[VerdictCutoff], limits: Sequence[CaseThreshold], bands: Sequence[CascadeBand]
+    judge: str,
+    decision_thresholds: Sequence[VerdictThreshold],
+    limits: Sequence[CaseThreshold],
+    bands: Sequence[CascadeBand],
 ) -> dict[str, dict[str, float | str]]:
     settings: dict[str, dict[str, float | str]] = {}
-    for cutoff in cuts:
-        if cutoff.cut and cutoff.cut.better:
-            settings[f"decision_thresholds.{cutoff.kind}"] = {
-                "judge": judge, "fingerprint": cutoff.fingerprint, "yes": cutoff.cut.yes, "no": cutoff.cut.no,
-            }  # fmt: skip
+    for one in decision_thresholds:
+        if (fitted := one.threshold) and fitted.better:
+            own = {"judge": judge, "fingerprint": one.fingerprint}
+            settings[f"decision_thresholds.{one.kind}"] = own | {"yes": fitted.yes, "no": fitted.no}
     for limit in limits:
-        if limit.cut and limit.cut.better and limit.at is not None:
+        if limit.threshold and limit.threshold.better and limit.at is not None:
             settings.setdefault("thresholds", {})[limit.metric] = limit.at
     for band in bands:
         if band.text:
@@ -194,25 +202,25 @@ def _mean(found: LabelledMetric) -> MetricMean:
     return MetricMean(found.metric.name, found.metric.title, found.raw, found.labels, correction, why)
 
 
-def _cutoff(kind: Kind, found: Sequence[LabelledMetric], fingerprint: str, why: str) -> VerdictCutoff:
+def _verdict_threshold(kind: Kind, found: Sequence[LabelledMetric], fingerprint: str, why: str) -> VerdictThreshold:
     labels = _scores(found)
-    why = why or (cutoffs.too_few(labels) if len(labels.score) else NO_SCORE)
+    why = why or (fitted_thresholds.too_few(labels) if len(labels.score) else NO_SCORE)
     names = tuple(one.metric.name for one in found)
-    return VerdictCutoff(kind, names, fingerprint, None if why else cutoffs.fit_cutoff(labels), why)
+    return VerdictThreshold(kind, names, fingerprint, None if why else fitted_thresholds.fit_threshold(labels), why)
 
 
 def _band(kind: Kind, found: Sequence[LabelledMetric], why: str) -> CascadeBand:
     labels = _scores([one for one in found if BANDS[kind].responses or not _of_a_response(one.metric)])
-    if why := why or (cutoffs.too_few(labels) if len(labels.score) else NO_SCORE):
+    if why := why or (fitted_thresholds.too_few(labels) if len(labels.score) else NO_SCORE):
         return CascadeBand(kind, None, None, why)
-    return CascadeBand(kind, cutoffs.fit_band_end(labels, NO), cutoffs.fit_band_end(labels, YES))
+    return CascadeBand(kind, fitted_thresholds.fit_band_end(labels, NO), fitted_thresholds.fit_band_end(labels, YES))
 
 
 def _unrepresentative(kind: Kind, found: Sequence[LabelledMetric], metrics: Sequence[Metric]) -> str:
     """Why labels of a kind don't stand for all that is asked with it; "" if they do.
 
-    A judge isn't equally good at telling whether a fact, a source or a claim is essential, and a cutoff or band holds
-    for all three.
+    A judge isn't equally good at telling whether a fact, a source or a claim is essential, and a threshold or band
+    holds for all three.
     """
     labels: Counter[str] = Counter()
     for one in found:
@@ -261,12 +269,13 @@ def _threshold(found: LabelledMetric, target: float) -> CaseThreshold:
     score = found.value[keep] if better == "higher" else 1 - found.value[keep]
     complete = len(good)
     labels = LabelledScores(score, good.astype(float), np.ones(complete), np.arange(complete), np.where(now, YES, NO))
-    if cutoffs.too_few(labels):
+    if fitted_thresholds.too_few(labels):
         yes = int(good.sum())
         why = (
             f"too few cases of which every component is labelled: {yes} good and {complete - yes} bad, "
             f"and it takes {MIN_EACH} of each"
         )
         return CaseThreshold(name, target, complete, None, None, why)
-    cut = cutoffs.fit_cutoff(labels, between=False)
-    return CaseThreshold(name, target, complete, round(cut.yes if better == "higher" else 1 - cut.yes, 3), cut)
+    fitted = fitted_thresholds.fit_threshold(labels, between=False)
+    at = fitted.yes if better == "higher" else 1 - fitted.yes
+    return CaseThreshold(name, target, complete, round(at, 3), fitted)

@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ragtriage.trust.calibration.cutoffs import NEVER_NO, NO, YES, LabelledScores, fit_band_end, fit_cutoff, too_few
+from ragtriage.trust.calibration.fitted_thresholds import (
+    NEVER_NO,
+    NO,
+    YES,
+    LabelledScores,
+    fit_band_end,
+    fit_threshold,
+    too_few,
+)
 
 
 def points(score: list[float], truth: list[bool], said: list[int] | None = None) -> LabelledScores:
@@ -23,22 +31,22 @@ def noisy(at: float, n: int = 200, noise: float = 0.05) -> LabelledScores:
 
 
 def test_a_cut_is_found_and_does_better() -> None:
-    cut = fit_cutoff(noisy(0.8))
+    threshold = fit_threshold(noisy(0.8))
 
-    assert cut.yes == pytest.approx(0.8, abs=0.03)
-    assert cut.low <= cut.yes <= cut.high
-    assert cut.held_out > 0.88
-    assert cut.now < 0.85
-    assert cut.better
+    assert threshold.yes == pytest.approx(0.8, abs=0.03)
+    assert threshold.low <= threshold.yes <= threshold.high
+    assert threshold.held_out > 0.88
+    assert threshold.now < 0.85
+    assert threshold.better
 
 
 def test_where_the_judge_cuts_well_nothing_does_better() -> None:
-    assert not fit_cutoff(noisy(0.5)).better
+    assert not fit_threshold(noisy(0.5)).better
 
 
 def test_where_scores_say_nothing_cases_left_out_show_it() -> None:
     random = np.random.default_rng(0)
-    found = fit_cutoff(points(random.random(60).tolist(), (random.random(60) < 0.5).tolist()))
+    found = fit_threshold(points(random.random(60).tolist(), (random.random(60) < 0.5).tolist()))
 
     assert found.fitted > 0.55
     assert found.held_out < 0.6
@@ -54,11 +62,11 @@ def test_what_lies_just_below_a_cut_becomes_unknown_where_a_no_would_be_wrong() 
     every = points(
         [x for part in parts for x in part.score.tolist()], [x > 0.5 for part in parts for x in part.truth.tolist()]
     )
-    cut = fit_cutoff(every)
+    threshold = fit_threshold(every)
 
-    assert cut.yes == pytest.approx(0.65)
-    assert cut.no == pytest.approx(0.4)
-    assert fit_cutoff(every, between=False).no == cut.yes
+    assert threshold.yes == pytest.approx(0.65)
+    assert threshold.no == pytest.approx(0.4)
+    assert fit_threshold(every, between=False).no == threshold.yes
 
 
 def test_a_label_that_was_unlikely_to_be_drawn_counts_for_more() -> None:
@@ -67,8 +75,8 @@ def test_a_label_that_was_unlikely_to_be_drawn_counts_for_more() -> None:
     even = points(score, truth)
     weight = np.where((even.score == 0.4) & ~even.is_yes, 10.0, 1.0)
 
-    assert fit_cutoff(even).yes == pytest.approx(0.25)
-    assert fit_cutoff(LabelledScores(even.score, even.truth, weight, even.case, even.verdict)).yes == pytest.approx(
+    assert fit_threshold(even).yes == pytest.approx(0.25)
+    assert fit_threshold(LabelledScores(even.score, even.truth, weight, even.case, even.verdict)).yes == pytest.approx(
         0.65
     )
 

@@ -1,8 +1,8 @@
 """Cutoffs fitted to labels: where a number separates yes from no as people do, and how sure that is.
 
-Every label counts by 1 / its inclusion probability. Cutoffs are compared by *balanced accuracy*, the mean of the shares
-of yes and of no that come out right, since where nearly all is yes a cutoff that says yes to all is right nearly always
-and finds nothing.
+Every label counts by 1 / its inclusion probability. Thresholds are compared by *balanced accuracy*, the mean of the
+shares of yes and of no that come out right, since where nearly all is yes a threshold that says yes to all is right
+nearly always and finds nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ragtriage.core.statistics import balanced_accuracy, balanced_accuracy_at, b
 from ragtriage.trust.calibration.corrected_mean import NO, UNKNOWN, YES, Numbers
 
 MIN_EACH = 10
-"""Labels of yes, and of no, below which a cutoff would be noise."""
+"""Labels of yes, and of no, below which a threshold would be noise."""
 MIN_DECIDED = 20
 """Labels on one side of a band below which nothing can be said of it."""
 FOLDS = 5
@@ -53,8 +53,8 @@ class LabelledScores:
 
 
 @dataclass(frozen=True, slots=True)
-class FittedCutoff:
-    """A cutoff, and how sure it is."""
+class FittedThreshold:
+    """A threshold, and how sure it is."""
 
     yes: float
     no: float
@@ -102,24 +102,24 @@ def too_few(labels: LabelledScores) -> str:
     return "" if min(yes, no) >= MIN_EACH else f"too few labels: {yes} yes and {no} no, and it takes {MIN_EACH} of each"
 
 
-def fit_cutoff(labels: LabelledScores, *, between: bool = True) -> FittedCutoff:
-    """The cutoff of the highest balanced accuracy, among equals the one nearest to a half.
+def fit_threshold(labels: LabelledScores, *, between: bool = True) -> FittedThreshold:
+    """The threshold of the highest balanced accuracy, among equals the one nearest to a half.
 
     Args:
         labels: at least MIN_EACH of yes and of no.
-        between: whether scores just below the cutoff may become unknown, where too many a no would be wrong.
+        between: whether scores just below the threshold may become unknown, where too many a no would be wrong.
     """
     yes = _best(labels)
     held_out = _held_out(labels)
     now = np.select([labels.verdict == YES, labels.verdict == UNKNOWN], [1.0, 0.5], 0.0)
-    cutoffs = _resampled(labels, lambda at: _best(labels.part(at)))
+    thresholds = _resampled(labels, lambda at: _best(labels.part(at)))
     gains = _resampled(
         labels, lambda at: _balanced(labels.part(at), held_out[at]) - _balanced(labels.part(at), now[at])
     )
-    return FittedCutoff(
+    return FittedThreshold(
         yes,
         _no_below(labels, yes) if between else yes,
-        *percentile_interval(cutoffs),
+        *percentile_interval(thresholds),
         _balanced(labels, labels.score >= yes),
         _balanced(labels, held_out),
         _balanced(labels, now),
@@ -150,16 +150,16 @@ def fit_band_end(labels: LabelledScores, answer: int) -> FittedBandEnd:
 
 
 def _best(labels: LabelledScores) -> float:
-    """The best cutoff between two neighbouring scores, in thousandths."""
+    """The best threshold between two neighbouring scores, in thousandths."""
     values = np.unique(labels.score)
-    cutoffs = np.unique(np.round((values[1:] + values[:-1]) / 2 if len(values) > 1 else values, 3))
-    accuracy = balanced_accuracy_at(cutoffs, labels.is_yes, labels.score, labels.weight)
-    best = cutoffs[accuracy >= accuracy.max() - 1e-9]
+    thresholds = np.unique(np.round((values[1:] + values[:-1]) / 2 if len(values) > 1 else values, 3))
+    accuracy = balanced_accuracy_at(thresholds, labels.is_yes, labels.score, labels.weight)
+    best = thresholds[accuracy >= accuracy.max() - 1e-9]
     return float(best[np.argmin(np.abs(best - 0.5))])
 
 
 def _no_below(labels: LabelledScores, yes: float) -> float:
-    """The score below which a no is right often enough; the cutoff itself if it is there, or nowhere."""
+    """The score below which a no is right often enough; the threshold itself if it is there, or nowhere."""
     for at in [yes, *np.unique(np.round(labels.score[labels.score < yes], 3))[::-1]]:
         decided = labels.score < at
         if np.count_nonzero(decided) < MIN_EACH:
@@ -170,7 +170,7 @@ def _no_below(labels: LabelledScores, yes: float) -> float:
 
 
 def _held_out(labels: LabelledScores) -> Numbers:
-    """What cutoffs say, 1 or 0, that were fitted on other cases; shape (n,)."""
+    """What thresholds say, 1 or 0, that were fitted on other cases; shape (n,)."""
     cases = np.unique(labels.case)
     fold = dict(zip(cases, np.random.default_rng(0).permutation(len(cases)) % FOLDS, strict=True))
     folds = np.array([fold[case] for case in labels.case])
