@@ -17,7 +17,6 @@ from ragtriage.cli.console import ExitCode, tell
 from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import (
     CaseFlags,
-    SelectionFlags,
     print_columns,
     print_counts,
     print_optional_metrics,
@@ -40,7 +39,7 @@ from ragtriage.report.words import plural
 from ragtriage.runs.config import EvaluationConfig
 from ragtriage.runs.events import CaseDone, Event, Listener, RowsRead, RunResumed, RunStarted
 from ragtriage.runs.execute import FileResult, TrialResult, evaluate_file
-from ragtriage.runs.selection import ALL_ROWS
+from ragtriage.runs.selection import ALL_ROWS, RowSelection
 from ragtriage.store import open_store
 
 
@@ -50,7 +49,7 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
     *,
     metrics: str | None = None,
     case_flags: CaseFlags,
-    selection_flags: SelectionFlags,
+    selection: RowSelection,
     by: str | None = None,
     threshold: list[str] | None = None,
     fail_below: list[str] | None = None,
@@ -70,7 +69,6 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
     settings = judge_flags.settings(threshold, metrics)
     judge = judge_flags.configured(settings)
     store_address = judge_flags.store_address(settings)
-    selection = selection_flags.selection()
     requested_of = partial(
         requested_metrics, settings, metrics, paid=judge.paid, fail_below=fail_below, fail_above=fail_above
     )

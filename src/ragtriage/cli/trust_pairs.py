@@ -61,9 +61,7 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
     mapping: list[str] | None = None,
     split_sources: str | None = None,
     file_format: str | None = None,
-    limit: int | None = None,
-    sample: int | None = None,
-    seed: int = 0,
+    selection: RowSelection,
     dry_run: bool = False,
     as_json: bool = False,
     judge_flags: JudgeFlags,
@@ -75,7 +73,6 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
     """
     settings = judge_flags.settings()
     judge = judge_flags.configured(settings)
-    selection = RowSelection(limit, sample, seed)
     columns = {**settings.map, **pairs(mapping, "--map")}
     with readable(file) as path:
         given = (
@@ -109,7 +106,7 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
             given = replace(given, perturbed=replace(made, pairs=written.pairs))
             if out:
                 _keep(written.pairs, out)
-        found, by = _judged(given, asked, settings, seed, judge), asked.name()
+        found, by = _judged(given, asked, settings, selection.seed, judge), asked.name()
         marks = fingerprints_of(asked)
     if as_json:
         print_json({"file": file, "judge": by, "fingerprints": marks, "cases": made.cases, **found.as_json()})

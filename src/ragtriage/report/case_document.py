@@ -17,7 +17,6 @@ from ragtriage.report.document import (
     Heading,
     Line,
     Span,
-    document,
     left,
     line,
     note,
@@ -45,7 +44,6 @@ SHORT_SOURCE = 320
 """Characters of a source that are shown."""
 
 
-@document
 def case_document(case: CaseReport, width: int = 100) -> Iterator[Block]:
     """One case: findings, query, the response with its claims marked, coverage, sources, scores."""
     yield line(case.id, tone="strong", hang=0)

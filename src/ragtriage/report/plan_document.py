@@ -8,7 +8,7 @@ from math import ceil
 
 from ragtriage.evaluation.estimate import EvaluationEstimate
 from ragtriage.judges.protocol import Estimate
-from ragtriage.report.document import GAP, Block, Cell, Column, Span, document, left, line, note, right, table
+from ragtriage.report.document import GAP, Block, Cell, Column, Span, left, line, note, right, table
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import DASH, plural
 from ragtriage.trust.pairs.pair_scoring import CostEstimate
@@ -21,7 +21,6 @@ BY_RULES = (
 FREE = "No request is needed: this judge is free and asks nobody else."
 
 
-@document
 def plan_document(
     estimate: EvaluationEstimate,
     *,
@@ -84,7 +83,6 @@ def _without_requests(estimate: EvaluationEstimate) -> str:
     return f"{FREE} It would answer at most {plural(sum(estimate.questions.values()), 'question')}."
 
 
-@document
 def costs_document(costs: Sequence[CostEstimate], judge: str) -> Iterator[Block]:
     """What it would take this judge to score pairs, a line a metric."""
     least = sum((one.least for one in costs), Estimate())

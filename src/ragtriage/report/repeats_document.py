@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ragtriage.report.document import GAP, Block, Table, document, left, line, right, title_line
+from ragtriage.report.document import GAP, Block, Table, left, line, right, title_line
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import DASH, plural, titled
 from ragtriage.runs.repeats import CaseRepeat, MetricRepeat, RepeatSummary
@@ -52,7 +52,6 @@ def repeats_report(summary: RepeatSummary, judge: str = "") -> RepeatsReport:
     return RepeatsReport(summary.trials, summary.cases, same, shown, failed)
 
 
-@document
 def repeats_document(summary: RepeatSummary, *, input: str = "", judge: str = "") -> Iterator[Block]:  # noqa: A002  # as in Header
     """A line a metric, the verdicts by kind, the cases that are least alike.
 

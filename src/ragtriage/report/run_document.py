@@ -16,7 +16,6 @@ from ragtriage.report.document import (
     Heading,
     Line,
     Span,
-    document,
     left,
     line,
     note,
@@ -48,7 +47,6 @@ MEDIUM, WIDE = 100, 130
 """Characters of a line from which on heads are written out: of the metrics' numbers, and of everything."""
 
 
-@document
 def run_document(run: RunReport, width: int = MEDIUM) -> Iterator[Block]:
     """A run's metrics, diagnosis and waste; a narrow document has shorter heads."""
     header = run.header
@@ -159,7 +157,6 @@ def _means(one: SliceReport) -> Iterator[Cell]:
         yield Span(m.bad[:1] + m.mean, "beyond" if m.bad else "") if m else DASH
 
 
-@document
 def cases_document(
     rows: Iterable[CaseRow], most: int | None = None, metrics: Sequence[Metric] = (), width: int = MEDIUM
 ) -> Iterator[Block]:

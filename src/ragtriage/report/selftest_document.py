@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ragtriage.core.case import Source
 from ragtriage.core.verdicts import Undefined
-from ragtriage.report.document import GAP, Block, Heading, document, left, line, note, right, table
+from ragtriage.report.document import GAP, Block, Heading, left, line, note, right, table
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import plural, title_of
 from ragtriage.trust.pairs.pair_files import SHORT
@@ -27,7 +27,6 @@ LENGTH_NOTE = (
 )
 
 
-@document
 def selftest_document(found: SelfTest, judge: str, file: str, show: int) -> Iterator[Block]:
     """A self-test of a file: agreement, what moved, and `show` failures of each metric, to be read."""
     pairs = sum(one.agreement.pairs + one.agreement.failed for one in found.metrics)
@@ -180,7 +179,6 @@ def _outcome(found: PairAgreement) -> list[str]:
     return [f"{', '.join(said)}{why}"] if said else []
 
 
-@document
 def table1_document(rows: Sequence[Table1Row], judge: str, data: str) -> Iterator[Block]:
     """THELMA's table 1 by this judge on these data, a row a metric."""
     yield line(f"Agreement in pairwise comparison by {judge}: {one_line(data, 120)}", tone="strong")
