@@ -34,13 +34,12 @@ def collect(
     with readable(questions) as path:
         cases = open_cases(path, mapping=pairs(mapping, "--map"), format=file_format, questions=True)
         print_columns(questions, cases)
-        collected = collect_answers(cases, app_flags, selection, out)
-    tally = collected.lines.tally
+        lines, stopped, incomplete = collect_answers(cases, app_flags, selection, out)
     if as_json:
-        print_json({"file": str(out), "before": collected.lines.before, **tally.as_json()})
+        print_json({"file": str(out), "before": lines.before, **lines.tally.as_json()})
     else:
-        sys.stdout.write("".join(f"{line}\n" for line in tally.lines()))
-    if collected.stopped:
-        tell(collected.stopped)
-    if collected.incomplete:
+        sys.stdout.write("".join(f"{line}\n" for line in lines.tally.lines()))
+    if stopped:
+        tell(stopped)
+    if incomplete:
         raise typer.Exit(ExitCode.INCOMPLETE)

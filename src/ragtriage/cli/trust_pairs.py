@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -41,14 +41,8 @@ from ragtriage.trust.pairs.table1 import FURTHER, OWN_PAIRS, read_table1, table1
 from ragtriage.trust.perturb import Perturbed, perturb
 from ragtriage.trust.perturb.model_written import WrittenChanges, cost_of_writing, write_changes
 
-
-@dataclass(frozen=True)
-class _Given:
-    """What a file holds."""
-
-    cases: list[Case]
-    perturbed: Perturbed
-    rejected: list[Rejected]
+Given = tuple[list[Case], Perturbed, list[Rejected]]
+"""The cases of a file, what was made of them, and the rows that can't be used."""
 
 
 @command("trust test")
@@ -75,13 +69,12 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
     judge = judge_flags.configured(settings)
     columns = {**settings.map, **pairs(mapping, "--map")}
     with readable(file) as path:
-        given = (
+        cases, made, rejected = (
             _pairs_of(path, selection)
             if holds_pairs(path)
             else _cases_of(path, file, columns, split_sources, file_format, selection)
         )
-    made = given.perturbed
-    print_rejected(given.rejected, len(given.rejected) + len(given.cases))
+    print_rejected(rejected, len(rejected) + len(cases))
     if out:
         _keep(made.pairs, out)
     if not made.pairs:
@@ -90,7 +83,7 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
         with answers_in(judge_flags.store_address(settings)) as memory:
             asked = judge.judge(memory)
             costs = cost_of_pairs(made.pairs, asked, memory=memory)
-            costs.append(cost_of_stability(given.cases, asked, memory, order_unseen=_unseen(judge)))
+            costs.append(cost_of_stability(cases, asked, memory, order_unseen=_unseen(judge)))
             if write:
                 _check_writes(asked)
                 costs.insert(0, cost_of_writing(made.pairs, asked))
@@ -103,16 +96,16 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
             written = write_changes(made.pairs, asked)
             _print_written(written)
             failed = bool(written.failed)
-            given = replace(given, perturbed=replace(made, pairs=written.pairs))
+            made = replace(made, pairs=written.pairs)
             if out:
                 _keep(written.pairs, out)
-        found, by = _judged(given, asked, settings, selection.seed, judge), asked.name()
+        found, by = _judged(cases, made, asked, settings, selection.seed, judge), asked.name()
         marks = fingerprints_of(asked)
     if as_json:
         print_json({"file": file, "judge": by, "fingerprints": marks, "cases": made.cases, **found.as_json()})
     else:
         print_document(Console(), selftest_document(found, by, file, show))
-    if failed or found.incomplete or too_many(given.rejected, len(given.cases)):
+    if failed or found.incomplete or too_many(rejected, len(cases)):
         raise typer.Exit(ExitCode.INCOMPLETE)
 
 
@@ -150,17 +143,16 @@ def table1(*, data: Path | None = None, dry_run: bool = False, as_json: bool = F
         raise typer.Exit(ExitCode.INCOMPLETE)
 
 
-def _judged(given: _Given, asked: Judge, settings: Settings, seed: int, judge: ConfiguredJudge) -> SelfTest:
+def _judged(
+    cases: list[Case], made: Perturbed, asked: Judge, settings: Settings, seed: int, judge: ConfiguredJudge
+) -> SelfTest:
     """Score the pairs, and look for what moves without cause."""
     window, unseen = judge.window, _unseen(judge)
-    made = given.perturbed
     total = sum(len(task.cases) for task in scoring_tasks(made.pairs, {}))
-    total += len(given.cases) + (0 if unseen else len(reordered(given.cases)))
+    total += len(cases) + (0 if unseen else len(reordered(cases)))
     with progress(total, 0, word="testing") as advance:
         scored = score_pairs(made.pairs, asked, window=window, advance=advance)
-        stability = stability_of(
-            given.cases, asked, settings.thresholds, order_unseen=unseen, window=window, advance=advance
-        )
+        stability = stability_of(cases, asked, settings.thresholds, order_unseen=unseen, window=window, advance=advance)
     return self_test_of(scored, made.skipped, stability, seed)
 
 
@@ -191,11 +183,11 @@ def _print_written(written: WrittenChanges) -> None:
         tell(f"  {written.failed:,} failed: give the same command again")
 
 
-def _pairs_of(path: str, selection: RowSelection) -> _Given:
+def _pairs_of(path: str, selection: RowSelection) -> Given:
     """A file of pairs; of the selection only the first rows count, as pairs are drawn already."""
     usable, rejected = read_pairs(path)
     kept = tuple(usable[: selection.limit])
-    return _Given(base_cases(kept), Perturbed(len(base_cases(kept)), kept, {}), list(rejected))
+    return (base_cases(kept), Perturbed(len(base_cases(kept)), kept, {}), list(rejected))
 
 
 def _cases_of(
@@ -205,14 +197,14 @@ def _cases_of(
     split_sources: str | None,
     file_format: str | None,
     selection: RowSelection,
-) -> _Given:
+) -> Given:
     """A file of cases, each made worse."""
     opened = open_cases(path, mapping=mapping, split_sources=split_sources, format=file_format)
     print_columns(file, opened)
     rejected: list[Rejected] = []
     cases = list(SelectedCases(opened, selection).read(rejected.append))
     RowCounts(len(cases), len(rejected), rejected).require_some(file)
-    return _Given(cases, perturb(cases, selection.seed), rejected)
+    return (cases, perturb(cases, selection.seed), rejected)
 
 
 def _reasons(made: Perturbed) -> str:

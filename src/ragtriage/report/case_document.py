@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ragtriage.report.case_report import CaseReport, ScoreReport, SourceReport
+from ragtriage.report.case_report import CaseReport, ScoreReport, SourceReport, looks_of
 from ragtriage.report.citations import CitationReport, SegmentReport
 from ragtriage.report.claims import ClaimReport
 from ragtriage.report.coverage import Coverage, VerdictReport
@@ -78,7 +78,7 @@ def _section(title: str, lines: Iterable[Line], hang: int = 0) -> Iterator[Block
 def _response(case: CaseReport) -> Line:
     if case.response_note:
         return line(case.response_note, tone="nothing")
-    looks, said = case.looks, []
+    looks, said = looks_of(case.claims), []
     for piece in case.response:
         if piece.left_out:
             said.append(Span(f" [… {piece.left_out:,} characters left out …] ", "quiet"))

@@ -71,7 +71,7 @@ def verdict_report(cell: Cell) -> VerdictReport:
 def coverage_of(record: Record) -> Coverage | None:
     """The matrix of a case; None if no sub-question was asked of anything."""
     single, together, response = (
-        verdicts_of(record, step) for step in (ANSWERED_BY_ONE, ANSWERED_TOGETHER, ANSWERED_BY_RESPONSE)
+        record.verdicts(step) for step in (ANSWERED_BY_ONE, ANSWERED_TOGETHER, ANSWERED_BY_RESPONSE)
     )
     first = single or together or response
     if first is None:
@@ -93,15 +93,9 @@ def coverage_of(record: Record) -> Coverage | None:
     return Coverage(tuple(j + 1 for j in shown), questions, places, count - len(shown))
 
 
-def verdicts_of(record: Record, step: Step) -> Verdicts | None:
-    """What a match found out; None where it wasn't taken."""
-    known = record.steps.get(str(step))
-    return known if isinstance(known, Verdicts) else None
-
-
 def judged(record: Record, step: Step) -> Iterator[tuple[Component, Cell]]:
     """The components that a match judged, each with what counts of its verdicts; none where it wasn't taken."""
-    if found := verdicts_of(record, step):
+    if found := record.verdicts(step):
         yield from zip(found.components, found.best(), strict=True)
 
 

@@ -10,14 +10,13 @@ import heapq
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
 from ragtriage.diagnosis.thresholds import is_bad
-from ragtriage.report.case_report import case_report
+from ragtriage.report.case_report import case_report, legend_of, looks_of
 from ragtriage.report.case_rows import CaseRow, Rank, case_row
 from ragtriage.report.judge_card import card_sections
 from ragtriage.report.repeats_document import repeats_report
@@ -116,41 +115,19 @@ def _in_full(cases: Iterable[Diagnosed], worst: Sequence[Ranked], header: Header
     for place, (record, findings) in enumerate(cases):
         if n := numbers.get(place):
             case = case_report(record, findings, header.thresholds, header.metrics)
-            found[n] = template.render(n=n, row=worst[n - 1][3], case=case)
+            found[n] = template.render(n=n, row=worst[n - 1][3], case=case, looks_of=looks_of, legend_of=legend_of)
     yield from (found.pop(n) for n in sorted(found))
 
 
-@dataclass(frozen=True, slots=True)
-class PlotBar:
-    """One bar of a distribution plot, in the plot's units."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    bad: bool
-    """Whether it lies on the wrong side of the threshold."""
-    label: str
-
-
-@dataclass(frozen=True, slots=True)
-class Plot:
-    """How many cases have which score."""
-
-    bars: tuple[PlotBar, ...]
-    threshold: float | None
-    """Where the threshold lies."""
-
-
-def plot_of(metric: MetricReport) -> Plot:
-    """The distribution of a metric's scores."""
+def plot_of(metric: MetricReport) -> dict[str, Any]:
+    """The distribution of a metric's scores, in the plot's units: its `bars`, and where the `threshold` lies."""
     m, threshold = metric.numbers, metric.threshold
     bottom, top = m.range
     width, height = PLOT
     line = None if threshold is None else round((threshold - bottom) / (top - bottom) * width, 1)
     highest = max(m.bins, default=0)
     if not highest:
-        return Plot((), line)
+        return {"bars": (), "threshold": line}
     each, step = width / len(m.bins), (top - bottom) / len(m.bins)
     bars = []
     for i, count in enumerate(m.bins):
@@ -158,9 +135,9 @@ def plot_of(metric: MetricReport) -> Plot:
         start, end = bottom + i * step, bottom + (i + 1) * step
         label = f"{start:.1f} to {end:.1f}: {plural(count, 'case')}"
         bad = is_bad((start + end) / 2, threshold, m.better)
-        x, y = round(i * each + GAP / 2, 1), round(height - tall, 1)
-        bars.append(PlotBar(x, y, each - GAP, round(tall, 1), bad, label))
-    return Plot(tuple(bars), line)
+        place = {"x": round(i * each + GAP / 2, 1), "y": round(height - tall, 1)}
+        bars.append({**place, "width": each - GAP, "height": round(tall, 1), "bad": bad, "label": label})
+    return {"bars": bars, "threshold": line}
 
 
 def gaps_of(metric: MetricReport) -> list[str]:
