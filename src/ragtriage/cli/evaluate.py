@@ -128,7 +128,6 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
 
 
 def _refuse_with_app(*, dry_run: bool, split_sources: str | None) -> None:
-    """Refuse what needs the answers before they are there, or has nothing to act on."""
     if dry_run:
         raise ConfigError("--dry-run needs the answers: ask with ragtriage collect, then plan its file")
     if split_sources is not None:
@@ -190,7 +189,6 @@ def _write_report(path: Path, result: FileResult, config: EvaluationConfig) -> b
 
 
 def _remarks(trial: TrialResult) -> Iterator[str]:
-    """Why it stopped, how far it came and what the rest would take; what a cascade saved."""
     if trial.stopped:
         yield trial.stopped
         rest = f"; the rest would take {between(trial.remaining)}" if trial.remaining else ""
@@ -204,7 +202,6 @@ def _remarks(trial: TrialResult) -> Iterator[str]:
 
 
 def _sent_again(judge: ConfiguredJudge) -> Iterator[str]:
-    """How many requests this command had to repeat, and why."""
     repeated = judge.ledger.repeated
     if repeated:
         causes = ", ".join(f"{cause} {count:,}" for cause, count in repeated.most_common())

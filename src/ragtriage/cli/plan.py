@@ -105,7 +105,6 @@ def answers_in(store: str | None) -> Iterator[AnswerMemory]:
 
 
 def _notes(choice: JudgeConfig) -> list[str]:
-    """How the real numbers may differ from the estimate with this judge."""
     notes = []
     if choice.cascade is not None:
         notes.append("At least: if the embedded judge decides all that it may; at most: if it decides nothing.")

@@ -94,7 +94,6 @@ def agreement(  # noqa: PLR0913  # a command's flags are its arguments
 
 
 def _are_cases(path: str) -> bool:
-    """Whether a file holds cases with labels, rather than rows of a task."""
     if not path.endswith(_LINES):
         return True
     return any(name.startswith(PREFIX) for name in first_line(path) or ())

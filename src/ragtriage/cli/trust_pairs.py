@@ -146,7 +146,6 @@ def table1(*, data: Path | None = None, dry_run: bool = False, as_json: bool = F
 def _judged(
     cases: list[Case], made: Perturbed, asked: Judge, settings: Settings, seed: int, judge: ConfiguredJudge
 ) -> SelfTest:
-    """Score the pairs, and look for what moves without cause."""
     window, unseen = judge.window, _unseen(judge)
     total = sum(len(task.cases) for task in scoring_tasks(made.pairs, {}))
     total += len(cases) + (0 if unseen else len(reordered(cases)))
@@ -170,13 +169,11 @@ def _keep(made: Sequence[Pair], out: Path) -> None:
 
 
 def _check_writes(judge: Judge) -> None:
-    """Refuse --write where nobody can write."""
     if reason := judge.unsupported_reason("altered", "en"):
         raise ConfigError(f"--write: {reason}: name a language model with --judge PROVIDER:MODEL, or leave it out")
 
 
 def _print_written(written: WrittenChanges) -> None:
-    """What the model wrote, and what of it was taken."""
     tell(f"{written.accepted:,} changes written by the judge; where none was taken, the rules' stays")
     tell(*(f"  {count:,} not taken: {why}" for why, count in written.rejected.items()))
     if written.failed:
@@ -198,7 +195,6 @@ def _cases_of(
     file_format: str | None,
     selection: RowSelection,
 ) -> Given:
-    """A file of cases, each made worse."""
     opened = open_cases(path, mapping=mapping, split_sources=split_sources, format=file_format)
     print_columns(file, opened)
     rejected: list[Rejected] = []
@@ -218,7 +214,6 @@ def _reasons(made: Perturbed) -> str:
 
 
 def _print_costs(costs: Sequence[CostEstimate], judge: str, *, as_json: bool) -> None:
-    """Print what scoring pairs would take: one JSON object, or a table."""
     if as_json:
         print_json({"judge": judge, "efforts": [as_builtins(one) for one in costs]})
     else:

@@ -173,7 +173,6 @@ class _Scored:
         return Evidence(name, component.text, fault, explanation, component.source, component.span, sure)
 
     def _doubts(self, rule: Rule, bad: Sequence[Part]) -> Iterator[str]:
-        """Why a finding isn't sure."""
         doubted = False
         for doubt in filter(None, map(self._doubt, rule.when)):
             doubted = True

@@ -48,7 +48,6 @@ def _measures(one: Agreement) -> Iterator[tuple[str, ...]]:
 
 
 def _sentences(one: Agreement) -> list[str]:
-    """What a reader has to know before believing the numbers."""
     by = "" if one.ahead_of_overlap.value is None else f"{one.main} {one.ahead_of_overlap.value:+.2f}"
     if one.ahead_of_overlap.low is not None and one.ahead_of_overlap.high is not None:
         by += f" [{one.ahead_of_overlap.low:+.2f}, {one.ahead_of_overlap.high:+.2f}]"

@@ -139,7 +139,7 @@ def case_report(
     record: Record, findings: Sequence[Finding], thresholds: Mapping[str, float], metrics: Sequence[Metric] = ()
 ) -> CaseReport:
     """Read a record for showing; `metrics` say what those that aren't built in are called."""
-    case = record.case
+    case, response = record.case, record.case.response
     claims = claim_reports(record)
     kept = sorted(sorted(claims, key=lambda c: LOOKS.index(c.look))[:MOST_CLAIMS], key=lambda c: c.number)
     marks = [*_marks(kept), *(Mark(span, "plain", repeated=True) for span, _ in repeats_of(record))]
@@ -151,14 +151,14 @@ def case_report(
         sanitize(case.query[:4000]) + ("…" if len(case.query) > 4000 else ""),
         _understood(record),
         tuple((one_line(str(key), 40), one_line(str(value), 120)) for key, value in list(case.tags.items())[:20]),
-        pieces(case.response or "", marks, MOST_RESPONSE),
-        _response_note(case.response),
+        pieces(response or "", marks, MOST_RESPONSE),
+        "no response was given" if response is None else "" if response.strip() else "the response is empty",
         tuple(kept),
         len(claims) - len(kept),
         listed,
         len(segments) - len(listed),
         one_line(", ".join(dict.fromkeys(unread_marks(case))), 200) if str(SEGMENTS) in record.steps else "",
-        pieces(case.response or "", _marks(listed), MOST_RESPONSE) if listed else (),
+        pieces(response or "", _marks(listed), MOST_RESPONSE) if listed else (),
         sources,
         len(case.sources) - len(sources),
         coverage_of(record),
@@ -168,12 +168,6 @@ def case_report(
         fault_reports(record, metrics),
         tuple(metrics),
     )
-
-
-def _response_note(response: str | None) -> str:
-    if response is None:
-        return "no response was given"
-    return "" if response.strip() else "the response is empty"
 
 
 def _scores(record: Record, thresholds: Mapping[str, float], metrics: Sequence[Metric]) -> Iterator[ScoreReport]:

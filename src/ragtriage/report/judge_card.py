@@ -139,7 +139,6 @@ def _used(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _measured(value: Any) -> str:
-    """A number with its interval, as `Measured.as_json` has it."""
     if not isinstance(value, Mapping):
         return _number(value)
     low, high = value.get("low"), value.get("high")

@@ -44,8 +44,10 @@ def plan_document(
     if estimate.most.requests:
         columns = (*left(""), *right("at least", "at most"), Column(wrap=True))
         yield table(columns, _estimates(estimate))
+    elif estimate.remembered and not estimate.questions:
+        yield line("No request is needed: every question was answered before.")
     else:
-        yield line(_without_requests(estimate))
+        yield line(f"{FREE} It would answer at most {plural(sum(estimate.questions.values()), 'question')}.")
     if estimate.remembered:
         before = "1 question was" if estimate.remembered == 1 else f"{estimate.remembered:,} questions were"
         yield line(f"left out: {before} answered before")
@@ -75,12 +77,6 @@ def _estimates(estimate: EvaluationEstimate) -> Iterator[tuple[Cell, ...]]:
         yield "price", money(least.price), money(most.price)
     rate = f"at {estimate.concurrency:,} in flight, {estimate.seconds_per_request:g} s a request"
     yield "time", *map(duration, estimate.seconds), Span(rate, "quiet")
-
-
-def _without_requests(estimate: EvaluationEstimate) -> str:
-    if estimate.remembered and not estimate.questions:
-        return "No request is needed: every question was answered before."
-    return f"{FREE} It would answer at most {plural(sum(estimate.questions.values()), 'question')}."
 
 
 def costs_document(costs: Sequence[CostEstimate], judge: str) -> Iterator[Block]:

@@ -74,6 +74,7 @@ def write_run_page(
     names = [m.name for m in summary.metrics]
     rows = sorted((place, _as_array(row, at, names)) for at, (_, place, _, row) in enumerate(worst, 1))
     run = run_report(header, summary, slices)
+    same, tables = repeats_report(repeats, header.judge) if repeats else ("", ())
     columns = {
         "titles": [m.title for m in run.metrics],
         "thresholds": [[m.threshold, m.numbers.better == "lower"] for m in run.metrics],
@@ -91,7 +92,9 @@ def write_run_page(
         plot_of=plot_of,
         gaps_of=gaps_of,
         shares=shares(kinds, SHARES),
-        repeats=repeats_report(repeats, header.judge) if repeats else None,
+        repeats=repeats,
+        same=same,
+        repeat_tables=tables,
         judge_sections=card_sections(header.judge_card) if header.judge_card else (),
         columns=_json(columns),
         rows=Markup(",\n").join(_json(row) for _, row in rows),

@@ -137,7 +137,6 @@ def _failures(metrics: Sequence[MetricTest], show: int) -> Iterator[Block]:
 
 
 def _versions(failure: ScoredPair) -> Iterator[tuple[str, str]]:
-    """What was changed in a pair, and both versions of it."""
     better, worse, change = failure.pair.better, failure.pair.worse, failure.pair.change
     yield "query", better.query
     if change:
@@ -172,7 +171,6 @@ def _with_interval(found: PairAgreement) -> str:
 
 
 def _outcome(found: PairAgreement) -> list[str]:
-    """What else is to be said of an agreement: ties, undefined scores, failures."""
     said = [plural(found.ties, "tie")] if found.ties else []
     said += [f"{count:,} {what}" for count, what in ((found.undefined, "undefined"), (found.failed, "failed")) if count]
     why = f" ({one_line(found.reason, 200)})" if found.reason else ""
@@ -213,7 +211,6 @@ def _table1_row(row: Table1Row) -> tuple[str, ...]:
 
 
 def _missing(rows: Sequence[Table1Row]) -> dict[str, list[str]]:
-    """Why cells of RAGAs are empty → the metrics."""
     found: dict[str, list[str]] = {}
     for row in rows:
         if row.ragas.agreement is None:

@@ -141,7 +141,6 @@ def _compared(comparison: Comparison) -> Iterator[str]:
 
 
 def _groups(one: ClusterScores) -> tuple[str, ...]:
-    """How many groups have each tag, and who is to blame."""
     counts = (*(one.tags[tag] for tag in TAGS), *(one.blame.get(side, 0) for side in ("LM", "retrieval", "unknown")))
     return one_line(one.name, 40), *(f"{count:,}" for count in counts)
 
@@ -227,7 +226,6 @@ def kind_of(gap: GapFound) -> str:
 
 
 def _gaps(gaps: Sequence[GapFound], documents: int) -> Iterator[Block]:
-    """How many gap groups have their answer in the corpus, and some that have."""
     counts = Counter(map(kind_of, gaps))
     yield Heading(f"Gap groups against the corpus ({plural(documents, 'document')})")
     columns = (*right(""), *left("", wrap=True))

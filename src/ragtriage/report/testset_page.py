@@ -185,7 +185,6 @@ def _answer(one: Tagged, decision: Decision, component: Component | None) -> Ans
 
 
 def _because(one: Tagged) -> str:
-    """The rule behind a blame, as it applies here."""
     if one.rule is None or one.blame is None:
         return ""
     if one.blame == "unknown":
