@@ -135,6 +135,10 @@ def run_report(header: Header, summary: Summary, slices: Mapping[str, Summary] |
     names = tuple(dict.fromkeys(m.name for part in (slices or {}).values() for m in part.metrics))
     healthy = summary.diagnosis.get(NONE, 0)
     are = "is" if healthy == 1 or summary.cases == 1 else "are"
+    rows = []
+    for label, part in (slices or {}).items():
+        found = {m.name: _metric(m, header, part) for m in part.metrics}
+        rows.append(SliceReport(one_line(label, 80) or "(empty)", part.cases, tuple(map(found.get, names))))
     return RunReport(
         header,
         summary,
@@ -148,7 +152,7 @@ def run_report(header: Header, summary: Summary, slices: Mapping[str, Summary] |
         flagged_of(summary) if summary.flagged else "",
         tuple(group for group in summary.groups if group.kind != "waste"),
         tuple(group for group in summary.groups if group.kind == "waste"),
-        tuple(_slice(label, part, names, header) for label, part in (slices or {}).items()),
+        tuple(rows),
         names,
         header.rejected - len(header.rejections) if header.rejections else 0,
     )
@@ -166,11 +170,6 @@ def _metric(m: MetricSummary, header: Header, summary: Summary) -> MetricReport:
         corrected_of(correction) if correction and m.mean is not None else "",
         citing_of(summary) if m.name in ABOUT_CITATIONS else "",
     )
-
-
-def _slice(label: str, part: Summary, names: Sequence[str], header: Header) -> SliceReport:
-    found = {m.name: _metric(m, header, part) for m in part.metrics}
-    return SliceReport(one_line(label, 80) or "(empty)", part.cases, tuple(found.get(name) for name in names))
 
 
 def _levels(summary: Summary, header: Header) -> list[str]:

@@ -134,7 +134,10 @@ class Repeats:
             and not any(metric.failed for metric in metrics)
             and not any(kind.flips for kind in kinds)
             and all(unit.kept == 1 for unit in units)
-            and all(_alike(self._grid(column)) for column in self._columns.values())
+            and all(
+                np.isclose(grid, grid[:, :1], rtol=0, atol=1e-9, equal_nan=True).all()
+                for grid in map(self._grid, self._columns.values())
+            )
         )
 
     def _grid(self, column: _Column) -> Grid:
@@ -186,10 +189,6 @@ class Repeats:
             )
             for i in order
         )
-
-
-def _alike(grid: Grid) -> bool:
-    return bool((np.isclose(grid, grid[:, :1], rtol=0, atol=1e-9, equal_nan=True)).all())
 
 
 def _mean(scores: Grid, weights: Grid) -> float:
