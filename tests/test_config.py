@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ragtriage import RULES, ConfigError
-from ragtriage.cli.judge_flags import JudgeFlags, judge_config, settings_from
+from ragtriage.cli.judge_flags import JudgeFlags, judge_config
 from ragtriage.cli.metric_flags import evaluation_config
 from ragtriage.config import Settings, find_settings, named_numbers, read_settings
 from ragtriage.judges.config import JudgeConfig
@@ -204,7 +204,7 @@ def test_in_one_folder_the_file_of_its_own_comes_before_the_project(tmp_path: Pa
 def test_flags_come_before_the_file_and_the_file_before_the_defaults(tmp_path: Path) -> None:
     path = written(tmp_path, 'metrics = ["groundedness"]\n[thresholds]\ngroundedness = 0.9\nsource_precision = 0.3')
 
-    settings = settings_from(path, ["groundedness=0.95"])
+    settings = JudgeFlags(config=path).settings(["groundedness=0.95"])
 
     assert settings.thresholds["groundedness"] == 0.95
     assert settings.thresholds["source_precision"] == 0.3

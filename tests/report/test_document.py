@@ -12,7 +12,7 @@ from ragtriage.diagnosis import diagnose
 from ragtriage.metrics import THELMA
 from ragtriage.report.case_document import case_document
 from ragtriage.report.case_report import case_report
-from ragtriage.report.document import Bar, Block, Document, Line, Span, Table, left, line, right, table, title_line
+from ragtriage.report.document import Bar, Block, Line, Span, Table, left, line, right, table, title_line
 from ragtriage.report.markdown import markdown
 from ragtriage.report.run_document import run_document
 from ragtriage.report.run_report import Header, run_report
@@ -21,17 +21,17 @@ from ragtriage.runs.summary import Tally
 
 
 @pytest.fixture
-def documents(rich_record: Record, thresholds: dict[str, float]) -> list[Document]:
+def documents(rich_record: Record, thresholds: dict[str, float]) -> list[tuple[Block, ...]]:
     findings = diagnose(rich_record, thresholds)
     tally = Tally(THELMA, thresholds)
     tally.add(rich_record)
     run = run_report(Header("7", "rows.jsonl", thresholds=thresholds), tally.summary())
-    return [run_document(run), case_document(case_report(rich_record, findings, thresholds))]
+    return [tuple(run_document(run)), tuple(case_document(case_report(rich_record, findings, thresholds)))]
 
 
 def printed(*blocks: Block, width: int = 100, encoding: str = "utf-8") -> list[str]:
     file = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-    print_document(Console(file=file, width=width), Document(blocks))
+    print_document(Console(file=file, width=width), blocks)
     file.seek(0)
     return [row.rstrip() for row in file.read().splitlines()]
 
@@ -49,16 +49,16 @@ def squeezed(text: str) -> str:
 
 
 def test_the_same_run_makes_the_same_value(rich_record: Record, thresholds: dict[str, float]) -> None:
-    one, other = (case_document(case_report(rich_record, (), thresholds)) for _ in range(2))
+    one, other = (tuple(case_document(case_report(rich_record, (), thresholds))) for _ in range(2))
 
     assert one == other
 
 
-def test_terminal_and_markdown_show_every_text(documents: list[Document]) -> None:
+def test_terminal_and_markdown_show_every_text(documents: list[tuple[Block, ...]]) -> None:
     for document in documents:
-        shown = squeezed("".join(printed(*document.blocks, width=300)))
+        shown = squeezed("".join(printed(*document, width=300)))
         written = squeezed(markdown(document))
-        for text in (text for block in document.blocks for text in texts_of(block)):
+        for text in (text for block in document for text in texts_of(block)):
             assert squeezed(text) in shown
             assert squeezed(text) in written
 
@@ -91,4 +91,4 @@ def test_a_long_line_hangs() -> None:
 
 
 def test_markdown_escapes_what_would_end_a_cell() -> None:
-    assert markdown(Document((table(left("a"), [("x|y",)]),)), "Title") == "# Title\n\n| a |\n| --- |\n| x\\|y |\n"
+    assert markdown([table(left("a"), [("x|y",)])], "Title") == "# Title\n\n| a |\n| --- |\n| x\\|y |\n"

@@ -82,22 +82,6 @@ class AppFlags:
         return open_application(named, columns, manner.concurrency, give_sources=give_sources), manner
 
 
-@dataclass(frozen=True, slots=True)
-class Collected:
-    """How asking ended."""
-
-    lines: CollectedLines
-    stopped: str | None
-    """Why it ended before all were asked; None if it came to its end."""
-    too_many_rejected: bool
-    """Whether too many of the questions can't be used."""
-
-    @property
-    def incomplete(self) -> bool:
-        """Whether an answer, or too many rows, are missing."""
-        return bool(self.stopped or self.too_many_rejected or self.lines.tally.failures)
-
-
 def default_answers_file(flags: AppFlags, file: str, selection: RowSelection, store: str | None) -> Path:
     """Where the answers go by default: beside the store's file, under a name that the same command finds again.
 
@@ -132,8 +116,14 @@ def _mark(path: Path) -> Path:
     return path.with_suffix(".done")
 
 
-def collect_answers(cases: CaseFile, flags: AppFlags, selection: RowSelection, path: Path) -> Collected:
-    """Ask the application and keep what it answers, with progress on standard error."""
+def collect_answers(
+    cases: CaseFile, flags: AppFlags, selection: RowSelection, path: Path
+) -> tuple[CollectedLines, str | None, bool]:
+    """Ask the application and keep what it answers, with progress on standard error.
+
+    Returns:
+        (What was collected, why it stopped early or None, whether an answer, or too many rows, are missing.)
+    """
     if path.exists() and Path(cases.path).exists() and path.samefile(cases.path):
         raise InputError(f"{path}: is the file of the questions: name another file for what is collected")
     columns = ("query", "id", *(name for name in ASKED if name in cases.mapping), "history", *cases.tags)
@@ -152,7 +142,7 @@ def collect_answers(cases: CaseFile, flags: AppFlags, selection: RowSelection, p
     other = lines.before - asked
     if other:
         tell(f"note: {path} holds {plural(other, 'case')} that are not among these questions")
-    return Collected(lines, stopped, counts.incomplete)
+    return lines, stopped, bool(stopped or counts.incomplete or lines.tally.failures)
 
 
 def ask(
@@ -180,9 +170,9 @@ def collect_first(cases: CaseFile, flags: AppFlags, selection: RowSelection, pat
     Returns:
         Whether an answer, or too many rows, are missing.
     """
-    collected = collect_answers(cases, flags, selection, path)
-    tell(*collected.lines.tally.lines())
-    if collected.stopped:
-        tell(collected.stopped)
+    lines, stopped, incomplete = collect_answers(cases, flags, selection, path)
+    tell(*lines.tally.lines())
+    if stopped:
+        tell(stopped)
         raise typer.Exit(ExitCode.INCOMPLETE)
-    return collected.incomplete
+    return incomplete

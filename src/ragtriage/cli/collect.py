@@ -10,8 +10,9 @@ import typer
 from ragtriage.cli.app_flags import AppFlags, collect_answers
 from ragtriage.cli.console import ExitCode, print_json, tell
 from ragtriage.cli.flags import command, pairs
-from ragtriage.cli.input_files import SelectionFlags, print_columns, readable
+from ragtriage.cli.input_files import print_columns, readable
 from ragtriage.readers import open_cases
+from ragtriage.runs.selection import RowSelection
 
 
 @command("collect")
@@ -21,7 +22,7 @@ def collect(
     out: Path,
     mapping: list[str] | None = None,
     file_format: str | None = None,
-    selection_flags: SelectionFlags,
+    selection: RowSelection,
     as_json: bool = False,
     app_flags: AppFlags,
 ) -> None:
@@ -33,13 +34,12 @@ def collect(
     with readable(questions) as path:
         cases = open_cases(path, mapping=pairs(mapping, "--map"), format=file_format, questions=True)
         print_columns(questions, cases)
-        collected = collect_answers(cases, app_flags, selection_flags.selection(), out)
-    tally = collected.lines.tally
+        lines, stopped, incomplete = collect_answers(cases, app_flags, selection, out)
     if as_json:
-        print_json({"file": str(out), "before": collected.lines.before, **tally.as_json()})
+        print_json({"file": str(out), "before": lines.before, **lines.tally.as_json()})
     else:
-        sys.stdout.write("".join(f"{line}\n" for line in tally.lines()))
-    if collected.stopped:
-        tell(collected.stopped)
-    if collected.incomplete:
+        sys.stdout.write("".join(f"{line}\n" for line in lines.tally.lines()))
+    if stopped:
+        tell(stopped)
+    if incomplete:
         raise typer.Exit(ExitCode.INCOMPLETE)

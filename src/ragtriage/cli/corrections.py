@@ -25,20 +25,17 @@ def corrections_of(stored: StoredRun, config: EvaluationConfig, labels: Path | N
     joined = joined_with(stored, config, usable)
     if rejected:
         tell(f"{len(rejected)} lines of {labels} can't be used; the first: {rejected[0]}")
-    print_unused(joined)
-    found = {one.metric.name: (one, one.correction()) for one in joined.metrics}
-    for name, (one, correction) in found.items():
-        if correction is None:
-            tell(f"note: {name} isn't corrected by its {one.labels} labels; trust calibrate says why")
-    return {name: correction for name, (_, correction) in found.items() if correction}
+    for reason, count in joined.unused.items():
+        tell(f"note: {count} {'label isn’t' if count == 1 else 'labels aren’t'} used: {reason}")
+    found = {}
+    for one in joined.metrics:
+        if correction := one.correction():
+            found[one.metric.name] = correction
+        else:
+            tell(f"note: {one.metric.name} isn't corrected by its {one.labels} labels; trust calibrate says why")
+    return found
 
 
 def joined_with(stored: StoredRun, config: EvaluationConfig, labels: tuple[Label, ...]) -> RunLabels:
     """The components of a stored run with their labels."""
     return join_labels((str(stored.number), stored.info.identity), config.metrics, stored.records(), labels)
-
-
-def print_unused(joined: RunLabels) -> None:
-    """Which labels weren't used, and why, on standard error."""
-    for reason, count in joined.unused.items():
-        tell(f"note: {count} {'label isn’t' if count == 1 else 'labels aren’t'} used: {reason}")

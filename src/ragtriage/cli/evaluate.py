@@ -17,7 +17,6 @@ from ragtriage.cli.console import ExitCode, tell
 from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import (
     CaseFlags,
-    SelectionFlags,
     print_columns,
     print_counts,
     print_optional_metrics,
@@ -40,7 +39,7 @@ from ragtriage.report.words import plural
 from ragtriage.runs.config import EvaluationConfig
 from ragtriage.runs.events import CaseDone, Event, Listener, RowsRead, RunResumed, RunStarted
 from ragtriage.runs.execute import FileResult, TrialResult, evaluate_file
-from ragtriage.runs.selection import ALL_ROWS
+from ragtriage.runs.selection import ALL_ROWS, RowSelection
 from ragtriage.store import open_store
 
 
@@ -50,7 +49,7 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
     *,
     metrics: str | None = None,
     case_flags: CaseFlags,
-    selection_flags: SelectionFlags,
+    selection: RowSelection,
     by: str | None = None,
     threshold: list[str] | None = None,
     fail_below: list[str] | None = None,
@@ -70,7 +69,6 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
     settings = judge_flags.settings(threshold, metrics)
     judge = judge_flags.configured(settings)
     store_address = judge_flags.store_address(settings)
-    selection = selection_flags.selection()
     requested_of = partial(
         requested_metrics, settings, metrics, paid=judge.paid, fail_below=fail_below, fail_above=fail_above
     )
@@ -130,7 +128,6 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
 
 
 def _refuse_with_app(*, dry_run: bool, split_sources: str | None) -> None:
-    """Refuse what needs the answers before they are there, or has nothing to act on."""
     if dry_run:
         raise ConfigError("--dry-run needs the answers: ask with ragtriage collect, then plan its file")
     if split_sources is not None:
@@ -192,7 +189,6 @@ def _write_report(path: Path, result: FileResult, config: EvaluationConfig) -> b
 
 
 def _remarks(trial: TrialResult) -> Iterator[str]:
-    """Why it stopped, how far it came and what the rest would take; what a cascade saved."""
     if trial.stopped:
         yield trial.stopped
         rest = f"; the rest would take {between(trial.remaining)}" if trial.remaining else ""
@@ -206,7 +202,6 @@ def _remarks(trial: TrialResult) -> Iterator[str]:
 
 
 def _sent_again(judge: ConfiguredJudge) -> Iterator[str]:
-    """How many requests this command had to repeat, and why."""
     repeated = judge.ledger.repeated
     if repeated:
         causes = ", ".join(f"{cause} {count:,}" for cause, count in repeated.most_common())

@@ -16,20 +16,7 @@ from ragtriage.config import Settings
 from ragtriage.metrics import GROUPS
 from ragtriage.metrics.optional import suggest_metrics
 from ragtriage.readers import CaseFile, Limits, Rejected, open_cases
-from ragtriage.runs.selection import QUOTED, RowCounts, RowSelection, too_many_rejected
-
-
-@dataclass(frozen=True)
-class SelectionFlags:
-    """Which rows of a file are used."""
-
-    limit: int | None = None
-    sample: int | None = None
-    seed: int = 0
-
-    def selection(self) -> RowSelection:
-        """As a value."""
-        return RowSelection(self.limit, self.sample, self.seed)
+from ragtriage.runs.selection import QUOTED, RowCounts, too_many_rejected
 
 
 @dataclass(frozen=True)

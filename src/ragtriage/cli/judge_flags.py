@@ -51,8 +51,16 @@ class JudgeFlags:
     wait: bool = False
 
     def settings(self, thresholds: Collection[str] | None = None, metrics: str | None = None) -> Settings:
-        """The settings, with thresholds from flags put over its own; see `settings_from`."""
-        return settings_from(self.config, thresholds, metrics)
+        """The settings of a file (the nearest one if none was given), with thresholds from flags put over its own.
+
+        Args:
+            thresholds: the values of `--threshold`.
+            metrics: the value of `--metrics`; custom metrics that it names may have a threshold.
+        """
+        settings = read_settings(self.config) if self.config else find_settings(Path.cwd())
+        custom = custom_metrics.names_in([*(metrics or "").split(","), *settings.metrics])
+        given = named_numbers(thresholds or (), "--threshold", custom)
+        return replace(settings, thresholds={**settings.thresholds, **given})
 
     def configured(self, settings: Settings) -> ConfiguredJudge:
         """The judge."""
@@ -89,20 +97,6 @@ class JudgeFlags:
                 tokens = f"{ledger.tokens_in + ledger.tokens_out:,} tokens"
                 price = f", {dollars(ledger.cost)}" if ledger.cost else ""
                 tell(f"spent: {plural(ledger.requests, 'request')}, {tokens}{price}")
-
-
-def settings_from(config: Path | None, thresholds: Collection[str] | None, metrics: str | None = None) -> Settings:
-    """The settings of a file (the nearest one if None), with thresholds from flags put over its own.
-
-    Args:
-        config: the file.
-        thresholds: the values of `--threshold`.
-        metrics: the value of `--metrics`; custom metrics that it names may have a threshold.
-    """
-    settings = read_settings(config) if config else find_settings(Path.cwd())
-    custom = custom_metrics.names_in([*(metrics or "").split(","), *settings.metrics])
-    given = named_numbers(thresholds or (), "--threshold", custom)
-    return replace(settings, thresholds={**settings.thresholds, **given})
 
 
 _MODEL_OPTIONS = (

@@ -13,7 +13,6 @@ from ragtriage.cli.console import print_json
 from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import (
     CaseFlags,
-    SelectionFlags,
     print_columns,
     print_counts,
     print_optional_metrics,
@@ -40,7 +39,7 @@ def plan(
     *,
     metrics: str | None = None,
     case_flags: CaseFlags,
-    selection_flags: SelectionFlags,
+    selection: RowSelection,
     repeat: int = 1,
     as_json: bool = False,
     judge_flags: JudgeFlags,
@@ -57,9 +56,7 @@ def plan(
         requested = requested_metrics(settings, metrics, cases.mapping, paid=judge.paid)
         print_columns(file, cases)
         with answers_in(judge_flags.store_address(settings)) as memory:
-            print_plan(
-                file, cases, judge, memory, requested, selection_flags.selection(), trials=repeat, as_json=as_json
-            )
+            print_plan(file, cases, judge, memory, requested, selection, trials=repeat, as_json=as_json)
 
 
 def print_plan(
@@ -108,7 +105,6 @@ def answers_in(store: str | None) -> Iterator[AnswerMemory]:
 
 
 def _notes(choice: JudgeConfig) -> list[str]:
-    """How the real numbers may differ from the estimate with this judge."""
     notes = []
     if choice.cascade is not None:
         notes.append("At least: if the embedded judge decides all that it may; at most: if it decides nothing.")

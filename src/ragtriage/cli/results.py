@@ -203,7 +203,6 @@ def write_html(
 ) -> None:
     """Write the HTML report of a run; `repeats` if it was repeated, the judge's card if it is to carry one."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         header = replace(_header(stored, config), corrections=corrections or {}, judge_card=judge_card)
         cases = partial(diagnosed, stored, config)
         write_run_page(path, header, tally.summary(), cases, tally.slices(), repeats=repeats)

@@ -90,7 +90,8 @@ def score(  # noqa: PLR0913  # a command's flags are its arguments
     terms = Terms("pooled" if scope == "pooled" else "per cluster", average, lm_errors, compared, seed)
     ready = prepare(rows, blame_flags, app_flags, judge_flags.store)
     read = read_rows(rows)
-    _print_problems(read)
+    print_rejected(read.rejected, len(read.rows) + len(read.rejected))
+    tell(*read.notes)
     again = None
     with _judge(judge_flags, tolerance, typed_only=typed_only) as judge:
         decisions = decide(read.rows, judge, tolerance)
@@ -140,7 +141,8 @@ def reliability(  # a command's flags are its arguments
     """
     thresholds = numbers(score, "--score", "groundedness=0.8", float)
     read = read_rows(rows)
-    _print_problems(read)
+    print_rejected(read.rejected, len(read.rows) + len(read.rejected))
+    tell(*read.notes)
     known = read_scores(scores) if scores else None
     with _judge(judge_flags, tolerance, typed_only=typed_only) as judge:
         decisions = decide(read.rows, judge, tolerance)
@@ -179,11 +181,6 @@ def _balanced(
     names = (whole.comparison.first, whole.comparison.second)
     same = all(found.clusters[name].rows == whole.clusters[name].rows for name in names)
     return None if same else found
-
-
-def _print_problems(read: RowsRead) -> None:
-    print_rejected(read.rejected, len(read.rows) + len(read.rejected))
-    tell(*read.notes)
 
 
 def _exit(read: RowsRead, decisions: Sequence[Decision]) -> None:

@@ -81,7 +81,8 @@ def ask_again(
     columns = tuple(dict.fromkeys(["query", "id", *(name for row in rows for name in row.columns)]))
     application, manner = app_flags.application(columns, give_sources=True)
     questions = second_questions(rows, decisions, flags.given, corpus.texts if corpus else None)
-    where = flags.second_run or _place(path)
+    plain = Path(path.removesuffix(".gz"))
+    where = flags.second_run or plain.with_name(f"{plain.stem}.again.jsonl")
     cases = [one.case for one in questions.questions]
     with CollectedLines(where, retry_failed=app_flags.retry_failed) as lines:
         before = sum(lines.has(case) for case in cases)
@@ -110,12 +111,6 @@ def further_findings(rows: Sequence[Row], tagged: Sequence[Tagged], ready: Prepa
             hint = "evaluate the same file, whose ids it goes by"
             raise ConfigError(f"--run: run {ready.run} holds none of these answers: {hint}")
     return Beyond(again, gaps, len(corpus.documents) if corpus else 0, blames, ready.components)
-
-
-def _place(path: str) -> Path:
-    """`cases.jsonl` → `cases.again.jsonl`."""
-    plain = Path(path.removesuffix(".gz"))
-    return plain.with_name(f"{plain.stem}.again.jsonl")
 
 
 def _responses(path: Path) -> dict[str, str]:

@@ -66,7 +66,8 @@ def agreement(  # noqa: PLR0913  # a command's flags are its arguments
     name = predictions.name if predictions else " + ".join(judge_flags.judge or ["the embedded judge"])
     settings = judge_flags.settings(threshold)
     with readable(file) as path:
-        if given or (kind is None and _are_cases(path)):
+        labels_metrics = not path.endswith(_LINES) or any(name.startswith(PREFIX) for name in first_line(path) or ())
+        if given or (kind is None and labels_metrics):
             if predictions is not None or out is not None:
                 raise ConfigError("--predictions and -o go with rows of a task, not with cases that label a metric")
             found, rejected, usable = _of_cases(path, given, group, seed, judge_flags, settings)
@@ -91,13 +92,6 @@ def agreement(  # noqa: PLR0913  # a command's flags are its arguments
         print_document(Console(), agreement_document(found, name, file))
     if any(one.failed for one in found) or too_many(rejected, usable):
         raise typer.Exit(ExitCode.INCOMPLETE)
-
-
-def _are_cases(path: str) -> bool:
-    """Whether a file holds cases with labels, rather than rows of a task."""
-    if not path.endswith(_LINES):
-        return True
-    return any(name.startswith(PREFIX) for name in first_line(path) or ())
 
 
 def _of_cases(  # what the command was given

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 
 import typer
@@ -20,7 +19,7 @@ from ragtriage.report.calibration_document import calibration_document
 from ragtriage.report.terminal import print_document
 from ragtriage.store import open_store
 from ragtriage.trust.calibration.calibrate import calibrate as calibrated
-from ragtriage.trust.labels.label_files import Label, read_labels
+from ragtriage.trust.labels.label_files import read_labels
 from ragtriage.trust.settings_text import write_settings
 
 
@@ -43,7 +42,8 @@ def calibrate(
     if not usable:
         raise InputError(f"{labels}: holds no label: make some with `ragtriage trust label`")
     with open_store(store_address(store), create=False) as there:
-        stored, config = open_run(there, run or _named(usable), threshold)
+        named = Counter(label.run for label in usable).most_common(1)[0][0]  # among equals the one named first
+        stored, config = open_run(there, run or named, threshold)
         joined = joined_with(stored, config, usable)
         if not joined.metrics:
             reasons = "; ".join(f"{count} {reason}" for reason, count in joined.unused.items())
@@ -66,8 +66,3 @@ def calibrate(
         print_document(Console(), calibration_document(found, f"run {stored.number}", str(labels), written))
     if too_many(rejected, len(usable)):
         raise typer.Exit(ExitCode.INCOMPLETE)
-
-
-def _named(labels: Sequence[Label]) -> str:
-    """The run that most labels name; among equals the one named first."""
-    return Counter(label.run for label in labels).most_common(1)[0][0]

@@ -70,7 +70,6 @@ def card(
 
 
 def _repeated(store: Store, runs: Sequence[RunInfo]) -> tuple[int, RepeatSummary] | None:
-    """The newest repeated evaluation among these runs."""
     for info in runs:
         if info.repeats is None and any(later.repeats == info.number for later in runs):
             first = store.run(info.number)

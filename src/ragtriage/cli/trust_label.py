@@ -20,7 +20,7 @@ from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.record import Record
 from ragtriage.report.agreement_document import PICKED, labels_document
 from ragtriage.report.terminal import print_document
-from ragtriage.store import Store, StoredRun, open_store
+from ragtriage.store import StoredRun, open_store
 from ragtriage.trust.labels.label_files import Label, LabelFile
 from ragtriage.trust.labels.sampling import (
     Item,
@@ -72,7 +72,8 @@ def label(  # noqa: PLR0913  # a command's flags are its arguments
         if pick == "random":
             sample, drawn = random_sample(items, n, seed), sample_name(metrics, len(items), seed)
         else:
-            sample, drawn = likely_errors(items, n, seed, _other(there, against, metrics)), ""
+            other = [] if against is None else _items(there.run(against), metrics)
+            sample, drawn = likely_errors(items, n, seed, other), ""
             shown.write(f"{textwrap.fill(PICKED, WIDTH)}\n")
         session = LabellingSession(file, str(stored.number), sample, by, drawn)
         before = len(session.labels)
@@ -80,7 +81,11 @@ def label(  # noqa: PLR0913  # a command's flags are its arguments
             shown.write(f"run {stored.number} has {len(sample)} such items: all of them are asked\n")
         if before and not session.done:
             shown.write(f"going on in {out}: {before} of {len(sample)} were labelled before\n")
-        finished = _worked(session, _asking(stored.record, len(sample), shown), shown)
+        finished = False
+        try:
+            finished = session.run(_asking(stored.record, len(sample), shown))
+        except KeyboardInterrupt:
+            shown.write("\n")
         if not finished:
             left = len(sample) - len(session.labels)
             shown.write(f"\n{left} of {len(sample)} are left; the same command goes on. Labels are in {out}\n")
@@ -96,18 +101,6 @@ def label(  # noqa: PLR0913  # a command's flags are its arguments
 
 def _items(stored: StoredRun, metrics: tuple[str, ...]) -> list[Item]:
     return [item for record in stored.records() for item in items_of(record, metrics)]
-
-
-def _other(there: Store, against: str | None, metrics: tuple[str, ...]) -> list[Item]:
-    return [] if against is None else _items(there.run(against), metrics)
-
-
-def _worked(session: LabellingSession, ask: AskKey, shown: TextIO) -> bool:
-    try:
-        return session.run(ask)
-    except KeyboardInterrupt:
-        shown.write("\n")
-        return False
 
 
 def _asking(record: Callable[[str], Record], count: int, shown: TextIO) -> AskKey:

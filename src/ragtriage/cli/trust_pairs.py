@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -41,14 +41,8 @@ from ragtriage.trust.pairs.table1 import FURTHER, OWN_PAIRS, read_table1, table1
 from ragtriage.trust.perturb import Perturbed, perturb
 from ragtriage.trust.perturb.model_written import WrittenChanges, cost_of_writing, write_changes
 
-
-@dataclass(frozen=True)
-class _Given:
-    """What a file holds."""
-
-    cases: list[Case]
-    perturbed: Perturbed
-    rejected: list[Rejected]
+Given = tuple[list[Case], Perturbed, list[Rejected]]
+"""The cases of a file, what was made of them, and the rows that can't be used."""
 
 
 @command("trust test")
@@ -61,9 +55,7 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
     mapping: list[str] | None = None,
     split_sources: str | None = None,
     file_format: str | None = None,
-    limit: int | None = None,
-    sample: int | None = None,
-    seed: int = 0,
+    selection: RowSelection,
     dry_run: bool = False,
     as_json: bool = False,
     judge_flags: JudgeFlags,
@@ -75,16 +67,14 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
     """
     settings = judge_flags.settings()
     judge = judge_flags.configured(settings)
-    selection = RowSelection(limit, sample, seed)
     columns = {**settings.map, **pairs(mapping, "--map")}
     with readable(file) as path:
-        given = (
+        cases, made, rejected = (
             _pairs_of(path, selection)
             if holds_pairs(path)
             else _cases_of(path, file, columns, split_sources, file_format, selection)
         )
-    made = given.perturbed
-    print_rejected(given.rejected, len(given.rejected) + len(given.cases))
+    print_rejected(rejected, len(rejected) + len(cases))
     if out:
         _keep(made.pairs, out)
     if not made.pairs:
@@ -93,7 +83,7 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
         with answers_in(judge_flags.store_address(settings)) as memory:
             asked = judge.judge(memory)
             costs = cost_of_pairs(made.pairs, asked, memory=memory)
-            costs.append(cost_of_stability(given.cases, asked, memory, order_unseen=_unseen(judge)))
+            costs.append(cost_of_stability(cases, asked, memory, order_unseen=_unseen(judge)))
             if write:
                 _check_writes(asked)
                 costs.insert(0, cost_of_writing(made.pairs, asked))
@@ -106,16 +96,16 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
             written = write_changes(made.pairs, asked)
             _print_written(written)
             failed = bool(written.failed)
-            given = replace(given, perturbed=replace(made, pairs=written.pairs))
+            made = replace(made, pairs=written.pairs)
             if out:
                 _keep(written.pairs, out)
-        found, by = _judged(given, asked, settings, seed, judge), asked.name()
+        found, by = _judged(cases, made, asked, settings, selection.seed, judge), asked.name()
         marks = fingerprints_of(asked)
     if as_json:
         print_json({"file": file, "judge": by, "fingerprints": marks, "cases": made.cases, **found.as_json()})
     else:
         print_document(Console(), selftest_document(found, by, file, show))
-    if failed or found.incomplete or too_many(given.rejected, len(given.cases)):
+    if failed or found.incomplete or too_many(rejected, len(cases)):
         raise typer.Exit(ExitCode.INCOMPLETE)
 
 
@@ -153,17 +143,15 @@ def table1(*, data: Path | None = None, dry_run: bool = False, as_json: bool = F
         raise typer.Exit(ExitCode.INCOMPLETE)
 
 
-def _judged(given: _Given, asked: Judge, settings: Settings, seed: int, judge: ConfiguredJudge) -> SelfTest:
-    """Score the pairs, and look for what moves without cause."""
+def _judged(
+    cases: list[Case], made: Perturbed, asked: Judge, settings: Settings, seed: int, judge: ConfiguredJudge
+) -> SelfTest:
     window, unseen = judge.window, _unseen(judge)
-    made = given.perturbed
     total = sum(len(task.cases) for task in scoring_tasks(made.pairs, {}))
-    total += len(given.cases) + (0 if unseen else len(reordered(given.cases)))
+    total += len(cases) + (0 if unseen else len(reordered(cases)))
     with progress(total, 0, word="testing") as advance:
         scored = score_pairs(made.pairs, asked, window=window, advance=advance)
-        stability = stability_of(
-            given.cases, asked, settings.thresholds, order_unseen=unseen, window=window, advance=advance
-        )
+        stability = stability_of(cases, asked, settings.thresholds, order_unseen=unseen, window=window, advance=advance)
     return self_test_of(scored, made.skipped, stability, seed)
 
 
@@ -181,24 +169,22 @@ def _keep(made: Sequence[Pair], out: Path) -> None:
 
 
 def _check_writes(judge: Judge) -> None:
-    """Refuse --write where nobody can write."""
     if reason := judge.unsupported_reason("altered", "en"):
         raise ConfigError(f"--write: {reason}: name a language model with --judge PROVIDER:MODEL, or leave it out")
 
 
 def _print_written(written: WrittenChanges) -> None:
-    """What the model wrote, and what of it was taken."""
     tell(f"{written.accepted:,} changes written by the judge; where none was taken, the rules' stays")
     tell(*(f"  {count:,} not taken: {why}" for why, count in written.rejected.items()))
     if written.failed:
         tell(f"  {written.failed:,} failed: give the same command again")
 
 
-def _pairs_of(path: str, selection: RowSelection) -> _Given:
+def _pairs_of(path: str, selection: RowSelection) -> Given:
     """A file of pairs; of the selection only the first rows count, as pairs are drawn already."""
     usable, rejected = read_pairs(path)
     kept = tuple(usable[: selection.limit])
-    return _Given(base_cases(kept), Perturbed(len(base_cases(kept)), kept, {}), list(rejected))
+    return (base_cases(kept), Perturbed(len(base_cases(kept)), kept, {}), list(rejected))
 
 
 def _cases_of(
@@ -208,14 +194,13 @@ def _cases_of(
     split_sources: str | None,
     file_format: str | None,
     selection: RowSelection,
-) -> _Given:
-    """A file of cases, each made worse."""
+) -> Given:
     opened = open_cases(path, mapping=mapping, split_sources=split_sources, format=file_format)
     print_columns(file, opened)
     rejected: list[Rejected] = []
     cases = list(SelectedCases(opened, selection).read(rejected.append))
     RowCounts(len(cases), len(rejected), rejected).require_some(file)
-    return _Given(cases, perturb(cases, selection.seed), rejected)
+    return (cases, perturb(cases, selection.seed), rejected)
 
 
 def _reasons(made: Perturbed) -> str:
@@ -229,7 +214,6 @@ def _reasons(made: Perturbed) -> str:
 
 
 def _print_costs(costs: Sequence[CostEstimate], judge: str, *, as_json: bool) -> None:
-    """Print what scoring pairs would take: one JSON object, or a table."""
     if as_json:
         print_json({"judge": judge, "efforts": [as_builtins(one) for one in costs]})
     else:

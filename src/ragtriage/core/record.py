@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from ragtriage.core.case import Case
-from ragtriage.core.verdicts import Known, Outcome
+from ragtriage.core.steps import Step
+from ragtriage.core.verdicts import Component, Known, Outcome, Verdicts
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,16 @@ class Record:
     """ISO 639-1."""
     seconds: float = 0.0
     """From the case's first question to its last answer."""
+
+    def verdicts(self, step: Step) -> Verdicts | None:
+        """What a match found out; None where it wasn't taken."""
+        known = self.steps.get(str(step))
+        return known if isinstance(known, Verdicts) else None
+
+    def components(self, step: Step) -> tuple[Component, ...] | None:
+        """What a text was broken into; None where it wasn't."""
+        known = self.steps.get(str(step))
+        return known if isinstance(known, tuple) else None
 
 
 class Sink(Protocol):

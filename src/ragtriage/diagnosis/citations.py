@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from ragtriage.core.case import Case
 from ragtriage.core.record import Record
-from ragtriage.core.steps import Match
-from ragtriage.core.verdicts import Cell, Component, Verdict, Verdicts, highest
+from ragtriage.core.verdicts import Cell, Component, Verdict, highest
 from ragtriage.metrics.citations import (
     EACH_ALONE,
     ELSEWHERE,
@@ -44,12 +43,13 @@ class CheckedSegment:
 
 def checked_segments(record: Record) -> tuple[CheckedSegment, ...]:
     """The segments of a case in the order of the text, remarks included; empty where the response wasn't cut."""
-    listed = record.steps.get(str(SEGMENTS))
-    if not isinstance(listed, tuple):
-        return ()
+    listed = record.components(SEGMENTS) or ()
     judged = [segment for segment in listed if not segment.remark]
-    one, two, elsewhere = (_cells(record, step, len(judged)) for step in (ROUND_ONE, ROUND_TWO, ELSEWHERE))
-    needed = _needed(record, len(judged))
+    unasked = (None,) * len(judged)
+    rounds = [record.verdicts(step) for step in (ROUND_ONE, ROUND_TWO, ELSEWHERE)]
+    one, two, elsewhere = (found.best() if found else unasked for found in rounds)
+    checks = [found for step in (ROUND_ONE, EACH_ALONE, WITHOUT_EACH) if (found := record.verdicts(step))]
+    needed = citations_needed(*checks) if len(checks) == 3 else ((),) * len(judged)
     checked = iter(
         CheckedSegment(
             segment, cell := highest(pair), kind_of(segment, cell, other), other, source_quoted(record.case, other), own
@@ -79,14 +79,3 @@ def source_quoted(case: Case, cell: Cell) -> int | None:
 
 def _folded(text: str) -> str:
     return " ".join(text.casefold().split())
-
-
-def _cells(record: Record, step: Match, count: int) -> tuple[Cell, ...]:
-    known = record.steps.get(str(step))
-    return known.best() if isinstance(known, Verdicts) else (None,) * count
-
-
-def _needed(record: Record, count: int) -> tuple[tuple[Cell, ...], ...]:
-    found = [record.steps.get(str(step)) for step in (ROUND_ONE, EACH_ALONE, WITHOUT_EACH)]
-    verdicts = [known for known in found if isinstance(known, Verdicts)]
-    return citations_needed(*verdicts) if len(verdicts) == len(found) else ((),) * count

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from ragtriage.core.metric import Metric
 from ragtriage.core.record import Record
-from ragtriage.core.verdicts import Cell, Missing, Part, Score, Verdict, Verdicts, is_yes
+from ragtriage.core.verdicts import Missing, Part, Score, Verdict, Verdicts, is_yes
 from ragtriage.diagnosis.rules import KINDS, RULES, Kind, Rule
 from ragtriage.diagnosis.thresholds import BAD, MARGIN, Level, is_bad, level_of
 from ragtriage.metrics import METRICS
@@ -173,7 +173,6 @@ class _Scored:
         return Evidence(name, component.text, fault, explanation, component.source, component.span, sure)
 
     def _doubts(self, rule: Rule, bad: Sequence[Part]) -> Iterator[str]:
-        """Why a finding isn't sure."""
         doubted = False
         for doubt in filter(None, map(self._doubt, rule.when)):
             doubted = True
@@ -212,8 +211,8 @@ def declined(record: Record) -> bool | None:
         None where the judge was asked and couldn't tell, and where it says so, the response claims something, and
         nobody asked which sub-questions it answers: it may decline a part only.
     """
-    answered = record.steps.get(str(ANSWERED_BY_RESPONSE))
-    if isinstance(answered, Verdicts) and _all_yes(answered.best()):
+    answered = record.verdicts(ANSWERED_BY_RESPONSE)
+    if answered and answered.components and all(map(is_yes, answered.best())):
         return False
     step = record.steps.get(str(DECLINES))
     if isinstance(step, Missing):
@@ -228,12 +227,7 @@ def declined(record: Record) -> bool | None:
 
 def _claims_something(record: Record) -> bool:
     """Whether the response holds more than remarks, as far as it was broken into components."""
-    listed = [record.steps.get(str(step)) for step in (CLAIMS, SEGMENTS)]
-    return any(not c.remark for components in listed if isinstance(components, tuple) for c in components)
-
-
-def _all_yes(cells: Sequence[Cell]) -> bool:
-    return bool(cells) and all(map(is_yes, cells))
+    return any(not c.remark for step in (CLAIMS, SEGMENTS) for c in record.components(step) or ())
 
 
 def _applicable(rules: Iterable[Rule], *, refused: bool | None) -> Iterator[Rule]:
@@ -255,10 +249,9 @@ def _applicable(rules: Iterable[Rule], *, refused: bool | None) -> Iterator[Rule
 
 def from_conversation(record: Record) -> frozenset[str]:
     """The claims that the conversation supports though the sources don't."""
-    step = record.steps.get(str(SUPPORTED_BY_CONVERSATION))
-    if not isinstance(step, Verdicts):
-        return frozenset()
-    return frozenset(c.text for c, cell in zip(step.components, step.best(), strict=True) if is_yes(cell))
+    step = record.verdicts(SUPPORTED_BY_CONVERSATION)
+    cells = zip(step.components, step.best(), strict=True) if step else ()
+    return frozenset(component.text for component, cell in cells if is_yes(cell))
 
 
 def headline(record: Record, findings: Sequence[Finding], rules: Sequence[Rule] = RULES) -> str:

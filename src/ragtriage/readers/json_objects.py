@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.core.files import whole_file
 from ragtriage.core.validation import Invalid, validated
 from ragtriage.readers.files import STDIN, raw_rows
 from ragtriage.readers.problems import Rejected, RowProblem
@@ -64,13 +65,10 @@ def write_lines(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
     Raises:
         InputError: it can't be written.
     """
-    part = path.with_name(path.name + ".part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         # half a surrogate pair, which no UTF-8 can hold, becomes the escape that JSON has for it
-        with part.open("w", encoding="utf-8", errors="backslashreplace") as target:
+        with whole_file(path, "backslashreplace") as target:
             target.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        part.replace(path)
     except OSError as error:
         raise InputError(f"{path} can't be written: {error.strerror or error}") from error
 

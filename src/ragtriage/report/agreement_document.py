@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ragtriage.core.statistics import IntervalEstimate
-from ragtriage.report.document import GAP, Block, Heading, document, left, line, note, right, table
+from ragtriage.report.document import GAP, Block, Heading, left, line, note, right, table
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import DASH, plural, title_of
 from ragtriage.trust.agreement.measure import Agreement
@@ -25,7 +25,6 @@ _MEANINGS = {
 }
 
 
-@document
 def agreement_document(found: Sequence[Agreement], judge: str, file: str) -> Iterator[Block]:
     """A table for all rows, and one for each part of them, with what words and length alone get beside it."""
     yield line(f"Does {one_line(judge, 60)} agree with the people of {one_line(file, 120)}?", tone="strong")
@@ -49,7 +48,6 @@ def _measures(one: Agreement) -> Iterator[tuple[str, ...]]:
 
 
 def _sentences(one: Agreement) -> list[str]:
-    """What a reader has to know before believing the numbers."""
     by = "" if one.ahead_of_overlap.value is None else f"{one.main} {one.ahead_of_overlap.value:+.2f}"
     if one.ahead_of_overlap.low is not None and one.ahead_of_overlap.high is not None:
         by += f" [{one.ahead_of_overlap.low:+.2f}, {one.ahead_of_overlap.high:+.2f}]"
@@ -90,7 +88,6 @@ def _number(measured: IntervalEstimate | None) -> str:
     return "undef." if measured.value is None else f"{measured.value:.2f}"
 
 
-@document
 def labels_document(labels: Sequence[Label], path: str) -> Iterator[Block]:
     """How often a person and the judge agree on the same items, and where they don't."""
     whole = compare_with_judge(labels)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ragtriage.report.document import GAP, Block, Column, Heading, Line, document, left, line, note, right, table
+from ragtriage.report.document import GAP, Block, Column, Heading, Line, left, line, note, right, table
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import DASH, plural
 from ragtriage.trust.calibration.calibrate import Calibration, CascadeBand, VerdictThreshold
@@ -12,7 +12,6 @@ from ragtriage.trust.calibration.fitted_thresholds import FittedThreshold
 from ragtriage.trust.settings_text import as_toml
 
 
-@document
 def calibration_document(found: Calibration, run: str, labels: str, written: str | None) -> Iterator[Block]:
     """What a file of labels says of a run's judge; `written` is the settings file that was changed, if one was."""
     about = f"{run} · judged by {found.judge} · {plural(found.labels, 'labelled component')} of {labels}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ragtriage.report.case_report import CaseReport, ScoreReport, SourceReport
+from ragtriage.report.case_report import CaseReport, ScoreReport, SourceReport, looks_of
 from ragtriage.report.citations import CitationReport, SegmentReport
 from ragtriage.report.claims import ClaimReport
 from ragtriage.report.coverage import Coverage, VerdictReport
@@ -17,7 +17,6 @@ from ragtriage.report.document import (
     Heading,
     Line,
     Span,
-    document,
     left,
     line,
     note,
@@ -45,7 +44,6 @@ SHORT_SOURCE = 320
 """Characters of a source that are shown."""
 
 
-@document
 def case_document(case: CaseReport, width: int = 100) -> Iterator[Block]:
     """One case: findings, query, the response with its claims marked, coverage, sources, scores."""
     yield line(case.id, tone="strong", hang=0)
@@ -80,7 +78,7 @@ def _section(title: str, lines: Iterable[Line], hang: int = 0) -> Iterator[Block
 def _response(case: CaseReport) -> Line:
     if case.response_note:
         return line(case.response_note, tone="nothing")
-    looks, said = case.looks, []
+    looks, said = looks_of(case.claims), []
     for piece in case.response:
         if piece.left_out:
             said.append(Span(f" [… {piece.left_out:,} characters left out …] ", "quiet"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -109,42 +109,29 @@ class CaseReport:
     """Where titles and directions of metrics of one's own stand."""
 
     @property
-    def looks(self) -> dict[int, Look]:
-        """A claim's number → how it is shown."""
-        return {claim.number: claim.look for claim in self.claims}
-
-    @property
-    def segment_looks(self) -> dict[int, Look]:
-        """A segment's number → how it is shown."""
-        return {segment.number: segment.look for segment in self.segments}
-
-    @property
-    def segment_legend(self) -> list[Look]:
-        """The looks of segments that occur, the most pressing first."""
-        used = set(self.segment_looks.values())
-        return [look for look in LOOKS if look in used]
-
-    @property
-    def legend(self) -> list[Look]:
-        """The looks that occur, the most pressing first."""
-        used = {claim.look for claim in self.claims}
-        return [look for look in LOOKS if look in used and look != "plain"]
-
-    @property
-    def says_twice(self) -> bool:
-        """Whether a sentence of the response says again what another says."""
-        return any(piece.repeated for piece in self.response)
-
-    @property
     def states(self) -> list[State]:
         """The verdicts that occur in the coverage matrix."""
         places = (place for row in self.coverage.places for place in row) if self.coverage else ()
         return list(dict.fromkeys(place.state for place in places))
 
 
+def looks_of(parts: Iterable[ClaimReport | SegmentReport]) -> dict[int, Look]:
+    """A part's number → how it is shown."""
+    return {part.number: part.look for part in parts}
+
+
+def legend_of(parts: Iterable[ClaimReport | SegmentReport]) -> list[Look]:
+    """The looks that occur, the most pressing first."""
+    return sorted({part.look for part in parts}, key=LOOKS.index)
+
+
+def _marks(parts: Iterable[ClaimReport | SegmentReport]) -> list[Mark]:
+    return [Mark(part.span, part.look, part.number) for part in parts if part.span]
+
+
 def _understood(record: Record) -> str:
-    known = record.steps.get(str(STANDALONE_QUERY))
-    text = known[0].text if isinstance(known, tuple) and known else record.case.query
+    known = record.components(STANDALONE_QUERY)
+    text = known[0].text if known else record.case.query
     return "" if text == record.case.query else one_line(text, 1000)
 
 
@@ -152,11 +139,10 @@ def case_report(
     record: Record, findings: Sequence[Finding], thresholds: Mapping[str, float], metrics: Sequence[Metric] = ()
 ) -> CaseReport:
     """Read a record for showing; `metrics` say what those that aren't built in are called."""
-    case = record.case
+    case, response = record.case, record.case.response
     claims = claim_reports(record)
     kept = sorted(sorted(claims, key=lambda c: LOOKS.index(c.look))[:MOST_CLAIMS], key=lambda c: c.number)
-    marks = [mark for claim in kept if (mark := claim.mark)]
-    marks += [Mark(span, "plain", repeated=True) for span, _ in repeats_of(record)]
+    marks = [*_marks(kept), *(Mark(span, "plain", repeated=True) for span, _ in repeats_of(record))]
     segments = segment_reports(record)
     listed = segments[:MOST_CLAIMS]
     sources = _sources(record)
@@ -165,16 +151,14 @@ def case_report(
         sanitize(case.query[:4000]) + ("…" if len(case.query) > 4000 else ""),
         _understood(record),
         tuple((one_line(str(key), 40), one_line(str(value), 120)) for key, value in list(case.tags.items())[:20]),
-        pieces(case.response or "", marks, MOST_RESPONSE),
-        _response_note(case.response),
+        pieces(response or "", marks, MOST_RESPONSE),
+        "no response was given" if response is None else "" if response.strip() else "the response is empty",
         tuple(kept),
         len(claims) - len(kept),
         listed,
         len(segments) - len(listed),
         one_line(", ".join(dict.fromkeys(unread_marks(case))), 200) if str(SEGMENTS) in record.steps else "",
-        pieces(case.response or "", [mark for segment in listed if (mark := segment.mark)], MOST_RESPONSE)
-        if listed
-        else (),
+        pieces(response or "", _marks(listed), MOST_RESPONSE) if listed else (),
         sources,
         len(case.sources) - len(sources),
         coverage_of(record),
@@ -184,12 +168,6 @@ def case_report(
         fault_reports(record, metrics),
         tuple(metrics),
     )
-
-
-def _response_note(response: str | None) -> str:
-    if response is None:
-        return "no response was given"
-    return "" if response.strip() else "the response is empty"
 
 
 def _scores(record: Record, thresholds: Mapping[str, float], metrics: Sequence[Metric]) -> Iterator[ScoreReport]:

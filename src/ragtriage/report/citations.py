@@ -10,7 +10,7 @@ from ragtriage.core.verdicts import Verdict
 from ragtriage.diagnosis.citations import CheckedSegment, checked_segments
 from ragtriage.metrics.citations import FALSE
 from ragtriage.report.coverage import State, state_of, verdict_report
-from ragtriage.report.marks import Look, Mark
+from ragtriage.report.marks import Look
 from ragtriage.report.sanitize import Span, one_line
 from ragtriage.report.words import SEGMENT_WORDS
 
@@ -59,11 +59,6 @@ class SegmentReport:
         return self.look not in ("supported", "remark", "plain") or any(
             c.needed in ("no", "check") for c in self.citations
         )
-
-    @property
-    def mark(self) -> Mark | None:
-        """Where it lies in the response."""
-        return Mark(self.span, self.look, self.number) if self.span else None
 
 
 def segment_reports(record: Record) -> tuple[SegmentReport, ...]:

@@ -10,8 +10,8 @@ from ragtriage.diagnosis.findings import from_conversation
 from ragtriage.metrics.decompositions import CLAIMS
 from ragtriage.metrics.groundedness import groundedness
 from ragtriage.metrics.response import REPEATED, response_precision
-from ragtriage.report.coverage import State, VerdictReport, judged, verdict_report, verdicts_of
-from ragtriage.report.marks import Look, Mark
+from ragtriage.report.coverage import State, VerdictReport, judged, verdict_report
+from ragtriage.report.marks import Look
 from ragtriage.report.sanitize import Span, one_line
 
 MOST_CLAIMS = 150
@@ -42,18 +42,12 @@ class ClaimReport:
         """Whether a reader should look at it even though it may be visible in the text."""
         return self.look in ("unsupported", "check", "unknown") or self.span is None
 
-    @property
-    def mark(self) -> Mark | None:
-        """Where it lies in the response; None if it has no place there."""
-        return Mark(self.span, self.look, self.number) if self.span else None
-
 
 def claim_reports(record: Record) -> tuple[ClaimReport, ...]:
     """The claims in the order of the text, empty where the response wasn't broken into claims."""
-    support, needed = verdicts_of(record, SUPPORT), verdicts_of(record, NEEDED)
-    listed = record.steps.get(str(CLAIMS))
-    if not isinstance(listed, tuple):
-        either = support or needed
+    support, needed = record.verdicts(SUPPORT), record.verdicts(NEEDED)
+    listed, either = record.components(CLAIMS), support or needed
+    if listed is None:
         listed = either.components if either else ()
     repeats = [span for span, _ in repeats_of(record)]
     conversed = from_conversation(record)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from ragtriage.core.record import Record
 from ragtriage.core.steps import Step
-from ragtriage.core.verdicts import Cell, Component, Failure, Verdict, Verdicts
+from ragtriage.core.verdicts import Cell, Component, Failure, Verdict
 from ragtriage.metrics.response import ANSWERED_BY_RESPONSE
 from ragtriage.metrics.source import ANSWERED_BY_ONE, ANSWERED_TOGETHER
 from ragtriage.report.sanitize import one_line
@@ -71,7 +71,7 @@ def verdict_report(cell: Cell) -> VerdictReport:
 def coverage_of(record: Record) -> Coverage | None:
     """The matrix of a case; None if no sub-question was asked of anything."""
     single, together, response = (
-        verdicts_of(record, step) for step in (ANSWERED_BY_ONE, ANSWERED_TOGETHER, ANSWERED_BY_RESPONSE)
+        record.verdicts(step) for step in (ANSWERED_BY_ONE, ANSWERED_TOGETHER, ANSWERED_BY_RESPONSE)
     )
     first = single or together or response
     if first is None:
@@ -83,9 +83,8 @@ def coverage_of(record: Record) -> Coverage | None:
     shown = sorted([*answering, *others][:MOST_COLUMNS])
     places = tuple(
         (
-            *(verdict_report(single.cells[i][j]) if single else VerdictReport("not asked") for j in shown),
-            _whole(together, i),
-            _whole(response, i),
+            *(verdict_report(single.cells[i][j]) for j in shown if single),
+            *(verdict_report(whole.best()[i] if whole else None) for whole in (together, response)),
         )
         for i in rows
     )
@@ -93,17 +92,7 @@ def coverage_of(record: Record) -> Coverage | None:
     return Coverage(tuple(j + 1 for j in shown), questions, places, count - len(shown))
 
 
-def verdicts_of(record: Record, step: Step) -> Verdicts | None:
-    """What a match found out; None where it wasn't taken."""
-    known = record.steps.get(str(step))
-    return known if isinstance(known, Verdicts) else None
-
-
 def judged(record: Record, step: Step) -> Iterator[tuple[Component, Cell]]:
     """The components that a match judged, each with what counts of its verdicts; none where it wasn't taken."""
-    if found := verdicts_of(record, step):
+    if found := record.verdicts(step):
         yield from zip(found.components, found.best(), strict=True)
-
-
-def _whole(verdicts: Verdicts | None, row: int) -> VerdictReport:
-    return verdict_report(verdicts.best()[row]) if verdicts else VerdictReport("not asked")

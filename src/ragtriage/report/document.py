@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import wraps
-from typing import Literal, NamedTuple, ParamSpec
+from typing import Literal, NamedTuple
 
 from ragtriage.report.sanitize import one_line
-
-P = ParamSpec("P")
 
 Tone = str
 """How a text is meant, not how it looks: words of `STYLES` in `terminal`, among them every kind of finding, every look
@@ -95,21 +92,8 @@ GAP = Line(())
 """An empty line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
-    """Blocks in the order in which they are read."""
-
-    blocks: tuple[Block, ...]
-
-
-def document(build: Callable[P, Iterator[Block]]) -> Callable[P, Document]:
-    """Make a generator of blocks a function that returns them as a document."""
-
-    @wraps(build)
-    def built(*args: P.args, **kwargs: P.kwargs) -> Document:
-        return Document(tuple(build(*args, **kwargs)))
-
-    return built
+Document = Iterable[Block]
+"""In the order in which they are read."""
 
 
 def line(*parts: str | tuple[str, Tone], tone: Tone = "", indent: int = 0, hang: int = 2) -> Line:

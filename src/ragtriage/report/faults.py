@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ragtriage.core.metric import Better, Metric
 from ragtriage.core.record import Record
-from ragtriage.core.verdicts import Part, Score, Verdict
+from ragtriage.core.verdicts import Score, Verdict
 from ragtriage.metrics import CITATIONS, THELMA, metric_named
 from ragtriage.metrics.generator import hallucination
 from ragtriage.metrics.ragas import ragas_faithfulness
@@ -62,12 +62,14 @@ def fault_reports(record: Record, metrics: Sequence[Metric] = ()) -> tuple[Fault
         for fault in dict.fromkeys(metric.fault_of(part) for part in bad):
             alike = [part for part in bad if metric.fault_of(part) == fault]
             key = fault or name, tuple(part.component.text for part in alike)
-            shown = tuple(_part(part) for part in alike[:MOST])
+            shown = tuple(
+                PartReport(
+                    one_line(part.component.text, 300),
+                    verdict_report(part.cell).note,
+                    part.cell.sure if isinstance(part.cell, Verdict) else True,
+                )
+                for part in alike[:MOST]
+            )
             title, left_out = one_line(metric.title, 60), len(alike) - len(shown)
             found.setdefault(key, FaultReport(title, metric.better, one_line(fault, 80), shown, left_out))
     return tuple(found.values())
-
-
-def _part(part: Part) -> PartReport:
-    sure = part.cell.sure if isinstance(part.cell, Verdict) else True
-    return PartReport(one_line(part.component.text, 300), verdict_report(part.cell).note, sure)

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ragtriage.judges.llm.ledger import dollars
-from ragtriage.report.document import Block, Table, document, left, line
+from ragtriage.report.document import Block, Table, left, line
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import DASH, plural
 
 
-@document
 def card_document(card: Mapping[str, Any]) -> Iterator[Block]:
     """A card with all its sections."""
     yield line(f"Written by ragtriage {card['ragtriage']}, {card['made']}.")
@@ -140,7 +139,6 @@ def _used(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _measured(value: Any) -> str:
-    """A number with its interval, as `Measured.as_json` has it."""
     if not isinstance(value, Mapping):
         return _number(value)
     low, high = value.get("low"), value.get("high")

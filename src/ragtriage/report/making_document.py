@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ragtriage.report.document import GAP, Block, Column, Heading, document, left, line, note, right, table
+from ragtriage.report.document import GAP, Block, Column, Heading, left, line, note, right, table
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.templating import text_environment
 from ragtriage.report.words import plural
@@ -34,7 +34,6 @@ _DROPPED = {
 """Why combinations of values are dropped."""
 
 
-@document
 def steps_document(steps: Sequence[Step]) -> Iterator[Block]:
     """A paragraph a step: the file, its numbers, and what a reader should know."""
     for step in steps:
@@ -51,7 +50,6 @@ def steps_document(steps: Sequence[Step]) -> Iterator[Block]:
                     yield line(f"and {len(sentences) - QUOTED:,} more", indent=4)
 
 
-@document
 def counted_document(counted: Sequence[Counted], size: int, half_width: float | None) -> Iterator[Block]:
     """M × N × Q: templates, phrasings and fillings, the largest first."""
     ranked = sorted(counted, key=lambda one: -one.phrasings * one.combinations)
@@ -93,7 +91,6 @@ def _numbers(numbers: Mapping[str, Any]) -> list[str]:
     return template.render(n=numbers, dropped=dropped, points=_points).splitlines()
 
 
-@document
 def phrasings_document(texts: Sequence[TextTemplate]) -> Iterator[Block]:
     """How many phrasings there are of each criterion, how long they are, and one of each."""
     by_criterion: dict[str, list[TextTemplate]] = {}
@@ -112,7 +109,6 @@ def phrasings_document(texts: Sequence[TextTemplate]) -> Iterator[Block]:
     yield table(columns, rows)
 
 
-@document
 def refused_document(phrased: Phrased) -> Iterator[Block]:
     """What was refused and what is missing, by reason, the most frequent first."""
     for head, noun, refused in (("refused", "candidate", phrased.refused), ("missing", "place", phrased.without)):
@@ -129,7 +125,6 @@ def _reasons(refused: Sequence[Refused]) -> Iterator[Block]:
         yield line(f"and {plural(len(counted) - REASONS, 'other reason')}", indent=2, hang=4)
 
 
-@document
 def example_document(written: Example) -> Iterator[Block]:
     """What `testset example` wrote, and how its application is asked."""
     people = f"{plural(written.employees, 'employee')}, {plural(written.clients, 'client')}"

@@ -10,7 +10,7 @@ from ragtriage.report.document import Bar, Block, Cell, Document, Heading, Line,
 def markdown(document: Document, title: str = "") -> str:
     """A document as Markdown, under a title of the first level."""
     lines = [f"# {title}", ""] if title else []
-    for block in document.blocks:
+    for block in document:
         lines += _lines(block)
     return "\n".join(lines).rstrip() + "\n"
 

@@ -8,7 +8,7 @@ from math import ceil
 
 from ragtriage.evaluation.estimate import EvaluationEstimate
 from ragtriage.judges.protocol import Estimate
-from ragtriage.report.document import GAP, Block, Cell, Column, Span, document, left, line, note, right, table
+from ragtriage.report.document import GAP, Block, Cell, Column, Span, left, line, note, right, table
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import DASH, plural
 from ragtriage.trust.pairs.pair_scoring import CostEstimate
@@ -21,7 +21,6 @@ BY_RULES = (
 FREE = "No request is needed: this judge is free and asks nobody else."
 
 
-@document
 def plan_document(
     estimate: EvaluationEstimate,
     *,
@@ -45,8 +44,10 @@ def plan_document(
     if estimate.most.requests:
         columns = (*left(""), *right("at least", "at most"), Column(wrap=True))
         yield table(columns, _estimates(estimate))
+    elif estimate.remembered and not estimate.questions:
+        yield line("No request is needed: every question was answered before.")
     else:
-        yield line(_without_requests(estimate))
+        yield line(f"{FREE} It would answer at most {plural(sum(estimate.questions.values()), 'question')}.")
     if estimate.remembered:
         before = "1 question was" if estimate.remembered == 1 else f"{estimate.remembered:,} questions were"
         yield line(f"left out: {before} answered before")
@@ -78,13 +79,6 @@ def _estimates(estimate: EvaluationEstimate) -> Iterator[tuple[Cell, ...]]:
     yield "time", *map(duration, estimate.seconds), Span(rate, "quiet")
 
 
-def _without_requests(estimate: EvaluationEstimate) -> str:
-    if estimate.remembered and not estimate.questions:
-        return "No request is needed: every question was answered before."
-    return f"{FREE} It would answer at most {plural(sum(estimate.questions.values()), 'question')}."
-
-
-@document
 def costs_document(costs: Sequence[CostEstimate], judge: str) -> Iterator[Block]:
     """What it would take this judge to score pairs, a line a metric."""
     least = sum((one.least for one in costs), Estimate())

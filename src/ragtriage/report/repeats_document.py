@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-from ragtriage.report.document import GAP, Block, Table, document, left, line, right, title_line
+from ragtriage.report.document import GAP, Block, Table, left, line, right, title_line
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import DASH, plural, titled
 from ragtriage.runs.repeats import CaseRepeat, MetricRepeat, RepeatSummary
@@ -23,36 +22,18 @@ SEES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatsReport:
-    """All that is shown of a repeated evaluation."""
-
-    trials: int
-    cases: int
-    same: str
-    """That the trials are all the same, and why; empty if they aren't."""
-    tables: tuple[Table, ...]
-    failed: str
-    """On which scores the judge failed; empty if on none."""
-
-
-def repeats_report(summary: RepeatSummary, judge: str = "") -> RepeatsReport:
-    """A repeated evaluation by this judge as it is reported.
+def repeats_report(summary: RepeatSummary, judge: str = "") -> tuple[str, tuple[Table, ...]]:
+    """That the trials of this judge are all the same, and why (empty if they aren't), and the tables to show.
 
     Where the trials are all the same, only what still says something is shown: the means, and the smallest difference.
     """
-    failed = ", ".join(f"{one_line(m.title, 40)} {m.failed:,}" for m in summary.metrics if m.failed)
-    same = ""
-    tables = [_metrics(summary)]
     if summary.same:
-        same = ALWAYS if judge.startswith("embedded") else ALIKE
+        same, tables = ALWAYS if judge.startswith("embedded") else ALIKE, [_metrics(summary)]
     else:
-        tables += [_kinds(summary), _units(summary), _worst(summary)]
-    shown = tuple(table for table in tables if table.rows) if summary.cases else ()
-    return RepeatsReport(summary.trials, summary.cases, same, shown, failed)
+        same, tables = "", [_metrics(summary), _kinds(summary), _units(summary), _worst(summary)]
+    return same, tuple(table for table in tables if table.rows) if summary.cases else ()
 
 
-@document
 def repeats_document(summary: RepeatSummary, *, input: str = "", judge: str = "") -> Iterator[Block]:  # noqa: A002  # as in Header
     """A line a metric, the verdicts by kind, the cases that are least alike.
 
@@ -67,13 +48,14 @@ def repeats_document(summary: RepeatSummary, *, input: str = "", judge: str = ""
     if summary.cases == 0:
         yield line("No case was evaluated, so there is nothing to show yet.", hang=0)
         return
-    found = repeats_report(summary, judge)
-    if found.same:
-        yield line(found.same, tone="strong")
+    same, tables = repeats_report(summary, judge)
+    if same:
+        yield line(same, tone="strong")
         yield GAP
-    yield from found.tables
-    if found.failed:
-        said = f"Scores left out because they failed: {found.failed}. The same command tries these again."
+    yield from tables
+    failed = ", ".join(f"{one_line(m.title, 40)} {m.failed:,}" for m in summary.metrics if m.failed)
+    if failed:
+        said = f"Scores left out because they failed: {failed}. The same command tries these again."
         yield line(said, tone="error")
 
 
@@ -84,7 +66,6 @@ def _table(title: str, heads: Sequence[str], rows: tuple[tuple[str, ...], ...], 
 
 
 def _metrics(summary: RepeatSummary) -> Table:
-    """A line a metric, the verdicts by kind, the cases that are least alike."""
     heads, notes = ["metric", "mean", "sees"], [SEES]
     if not summary.same:
         heads = ["metric", "mean", "spread", "case", "flips", "ranks", "sees", "noise"]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ragtriage.core.metric import Metric
+from ragtriage.diagnosis import UNDETERMINED
 from ragtriage.report.case_rows import HEALTHY, CaseRow, worst_first
 from ragtriage.report.document import (
     GAP,
@@ -16,7 +17,6 @@ from ragtriage.report.document import (
     Heading,
     Line,
     Span,
-    document,
     left,
     line,
     note,
@@ -48,14 +48,13 @@ MEDIUM, WIDE = 100, 130
 """Characters of a line from which on heads are written out: of the metrics' numbers, and of everything."""
 
 
-@document
 def run_document(run: RunReport, width: int = MEDIUM) -> Iterator[Block]:
     """A run's metrics, diagnosis and waste; a narrow document has shorter heads."""
     header = run.header
     judge = f"judged by {header.judge}" if header.judge else ""
-    yield title_line(f"Run {header.run}", header.input, judge, header.created, plural(run.cases, "case"))
+    yield title_line(f"Run {header.run}", header.input, judge, header.created, plural(run.summary.cases, "case"))
     yield GAP
-    if run.cases == 0:
+    if run.summary.cases == 0:
         yield line("No case was evaluated, so there is nothing to show yet.")
     else:
         yield from _metrics(run, width)
@@ -76,7 +75,7 @@ def run_document(run: RunReport, width: int = MEDIUM) -> Iterator[Block]:
     if not run.complete:
         of = f" of {header.of:,}" if header.of is not None else ""
         yield GAP
-        yield line(f"Not complete {DASH} {run.cases:,}{of} cases so far ({header.state}).", tone="warning")
+        yield line(f"Not complete {DASH} {run.summary.cases:,}{of} cases so far ({header.state}).", tone="warning")
 
 
 def _metrics(run: RunReport, width: int) -> Iterator[Block]:
@@ -114,11 +113,11 @@ def _diagnosis(run: RunReport) -> Iterator[Block]:
     if run.unread:
         said = [f"{run.unread}: what to repair can't be told."]
         said.append((" Cases are listed by how far bad scores lie beyond their thresholds.", "quiet"))
-    elif run.undetermined:
-        said.append((f"; {run.undetermined:,} undetermined", "undetermined"))
+    elif undetermined := run.summary.diagnosis.get(UNDETERMINED):
+        said.append((f"; {undetermined:,} undetermined", "undetermined"))
         said.append((" (scores missing, or the judge can't tell)", "quiet"))
-    if run.failed:
-        said.append((f"{' S' if run.unread else '; s'}cores failed on {plural(run.failed, 'case')}", "error"))
+    if run.summary.failed:
+        said.append((f"{' S' if run.unread else '; s'}cores failed on {plural(run.summary.failed, 'case')}", "error"))
     yield line(*said, hang=0)
     for group in (*run.repair, *run.waste):
         yield from _group(group)
@@ -159,7 +158,6 @@ def _means(one: SliceReport) -> Iterator[Cell]:
         yield Span(m.bad[:1] + m.mean, "beyond" if m.bad else "") if m else DASH
 
 
-@document
 def cases_document(
     rows: Iterable[CaseRow], most: int | None = None, metrics: Sequence[Metric] = (), width: int = MEDIUM
 ) -> Iterator[Block]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ragtriage.core.metric import Metric
-from ragtriage.diagnosis import NONE, RULES, UNDETERMINED, Rule, any_reads
+from ragtriage.diagnosis import NONE, RULES, Rule, any_reads
 from ragtriage.diagnosis.thresholds import BAD, is_bad
 from ragtriage.metrics import CITATIONS
 from ragtriage.planning.requirements import REASONS
@@ -104,7 +104,7 @@ class RunReport:
     """All that is shown of a run as a whole."""
 
     header: Header
-    cases: int
+    summary: Summary
     complete: bool
     """Whether this is the whole of the input."""
     metrics: tuple[MetricReport, ...]
@@ -118,9 +118,6 @@ class RunReport:
     """Cases that need nothing."""
     are_healthy: str
     """The same as the end of a sentence: `of 3 cases are healthy`."""
-    undetermined: int
-    failed: int
-    """Cases with at least one failed score."""
     flagged: str
     """How many verdicts a check speaks against, in words; empty if none."""
     repair: tuple[Group, ...]
@@ -138,9 +135,13 @@ def run_report(header: Header, summary: Summary, slices: Mapping[str, Summary] |
     names = tuple(dict.fromkeys(m.name for part in (slices or {}).values() for m in part.metrics))
     healthy = summary.diagnosis.get(NONE, 0)
     are = "is" if healthy == 1 or summary.cases == 1 else "are"
+    rows = []
+    for label, part in (slices or {}).items():
+        found = {m.name: _metric(m, header, part) for m in part.metrics}
+        rows.append(SliceReport(one_line(label, 80) or "(empty)", part.cases, tuple(map(found.get, names))))
     return RunReport(
         header,
-        summary.cases,
+        summary,
         header.state == "finished" and (header.of is None or summary.cases >= header.of),
         tuple(_metric(m, header, summary) for m in summary.metrics),
         (*_levels(summary, header), *_gaps(summary)),
@@ -148,12 +149,10 @@ def run_report(header: Header, summary: Summary, slices: Mapping[str, Summary] |
         "" if any_reads(header.rules, [m.name for m in summary.metrics]) else UNREAD.capitalize(),
         healthy,
         f"of {plural(summary.cases, 'case')} {are} healthy",
-        summary.diagnosis.get(UNDETERMINED, 0),
-        summary.failed,
         flagged_of(summary) if summary.flagged else "",
         tuple(group for group in summary.groups if group.kind != "waste"),
         tuple(group for group in summary.groups if group.kind == "waste"),
-        tuple(_slice(label, part, names, header) for label, part in (slices or {}).items()),
+        tuple(rows),
         names,
         header.rejected - len(header.rejections) if header.rejections else 0,
     )
@@ -171,11 +170,6 @@ def _metric(m: MetricSummary, header: Header, summary: Summary) -> MetricReport:
         corrected_of(correction) if correction and m.mean is not None else "",
         citing_of(summary) if m.name in ABOUT_CITATIONS else "",
     )
-
-
-def _slice(label: str, part: Summary, names: Sequence[str], header: Header) -> SliceReport:
-    found = {m.name: _metric(m, header, part) for m in part.metrics}
-    return SliceReport(one_line(label, 80) or "(empty)", part.cases, tuple(found.get(name) for name in names))
 
 
 def _levels(summary: Summary, header: Header) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ragtriage.core.case import Source
 from ragtriage.core.verdicts import Undefined
-from ragtriage.report.document import GAP, Block, Heading, document, left, line, note, right, table
+from ragtriage.report.document import GAP, Block, Heading, left, line, note, right, table
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import plural, title_of
 from ragtriage.trust.pairs.pair_files import SHORT
@@ -27,7 +27,6 @@ LENGTH_NOTE = (
 )
 
 
-@document
 def selftest_document(found: SelfTest, judge: str, file: str, show: int) -> Iterator[Block]:
     """A self-test of a file: agreement, what moved, and `show` failures of each metric, to be read."""
     pairs = sum(one.agreement.pairs + one.agreement.failed for one in found.metrics)
@@ -138,7 +137,6 @@ def _failures(metrics: Sequence[MetricTest], show: int) -> Iterator[Block]:
 
 
 def _versions(failure: ScoredPair) -> Iterator[tuple[str, str]]:
-    """What was changed in a pair, and both versions of it."""
     better, worse, change = failure.pair.better, failure.pair.worse, failure.pair.change
     yield "query", better.query
     if change:
@@ -173,14 +171,12 @@ def _with_interval(found: PairAgreement) -> str:
 
 
 def _outcome(found: PairAgreement) -> list[str]:
-    """What else is to be said of an agreement: ties, undefined scores, failures."""
     said = [plural(found.ties, "tie")] if found.ties else []
     said += [f"{count:,} {what}" for count, what in ((found.undefined, "undefined"), (found.failed, "failed")) if count]
     why = f" ({one_line(found.reason, 200)})" if found.reason else ""
     return [f"{', '.join(said)}{why}"] if said else []
 
 
-@document
 def table1_document(rows: Sequence[Table1Row], judge: str, data: str) -> Iterator[Block]:
     """THELMA's table 1 by this judge on these data, a row a metric."""
     yield line(f"Agreement in pairwise comparison by {judge}: {one_line(data, 120)}", tone="strong")
@@ -215,7 +211,6 @@ def _table1_row(row: Table1Row) -> tuple[str, ...]:
 
 
 def _missing(rows: Sequence[Table1Row]) -> dict[str, list[str]]:
-    """Why cells of RAGAs are empty → the metrics."""
     found: dict[str, list[str]] = {}
     for row in rows:
         if row.ragas.agreement is None:

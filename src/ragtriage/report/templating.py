@@ -13,6 +13,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from ragtriage.core.files import whole_file
 from ragtriage.report import words
 from ragtriage.report.sanitize import one_line, sanitize
 
@@ -97,15 +98,8 @@ def write_page(path: Path, chunks: Iterable[str]) -> None:
     Raises:
         OSError: the file can't be written.
     """
-    part = path.with_name(path.name + ".part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
-            for chunk in chunks:
-                file.write(chunk)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with whole_file(path, "replace", newline="\n") as file:
+        file.writelines(chunks)
 
 
 def _asset(name: str) -> str:

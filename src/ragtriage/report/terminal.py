@@ -44,7 +44,7 @@ WIDEST_NAME, NARROWEST_NAME = 40, 8
 
 def print_document(console: Console, document: Document) -> None:
     """Print a document; the console's width and colours decide how it looks."""
-    for block in document.blocks:
+    for block in document:
         _print(console, block)
 
 

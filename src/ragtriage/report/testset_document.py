@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ragtriage.core.statistics import IntervalEstimate
-from ragtriage.report.document import GAP, Block, Cell, Column, Heading, Span, document, left, line, note, right, table
+from ragtriage.report.document import GAP, Block, Cell, Column, Heading, Span, left, line, note, right, table
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import TABLES, plural, two_places
 from ragtriage.testset.beyond import Beyond
@@ -41,7 +41,6 @@ class ScoreRow:
     p: str = ""
 
 
-@document
 def scores_document(
     scores: ModularScores, even: ModularScores | None, decisions: Sequence[Decision], file: str
 ) -> Iterator[Block]:
@@ -142,7 +141,6 @@ def _compared(comparison: Comparison) -> Iterator[str]:
 
 
 def _groups(one: ClusterScores) -> tuple[str, ...]:
-    """How many groups have each tag, and who is to blame."""
     counts = (*(one.tags[tag] for tag in TAGS), *(one.blame.get(side, 0) for side in ("LM", "retrieval", "unknown")))
     return one_line(one.name, 40), *(f"{count:,}" for count in counts)
 
@@ -172,7 +170,6 @@ def p_of(value: float | None) -> str:
     return "<.001" if value < 0.001 else f"{value:.3f}"
 
 
-@document
 def matcher_document(check: MatcherCheck) -> Iterator[Block]:
     """How often the typed match says what the labels say."""
     yield Heading(f"The typed match against {plural(check.rows, 'label')}")
@@ -183,7 +180,6 @@ def matcher_document(check: MatcherCheck) -> Iterator[Block]:
     yield table((*left("label"), *right("right", "wrong", "can't tell")), rows)
 
 
-@document
 def reliability_document(found: Sequence[Reliability], interval: str) -> Iterator[Block]:
     """A line a score: precision and recall with their intervals."""
     rows = ((one_line(one.score, 40), f"{one.threshold:g}", _share(one.precision), _share(one.recall)) for one in found)
@@ -202,7 +198,6 @@ def _share(share: IntervalEstimate) -> str:
     return f"{100 * share.value:.0f} % [{100 * share.low:.0f}, {100 * share.high:.0f}; {share.n:,}]"
 
 
-@document
 def beyond_document(beyond: Beyond) -> Iterator[Block]:
     """What was found out beyond the scores: a second run, the corpus, THELMA's blame."""
     if beyond.second_run is not None:
@@ -231,7 +226,6 @@ def kind_of(gap: GapFound) -> str:
 
 
 def _gaps(gaps: Sequence[GapFound], documents: int) -> Iterator[Block]:
-    """How many gap groups have their answer in the corpus, and some that have."""
     counts = Counter(map(kind_of, gaps))
     yield Heading(f"Gap groups against the corpus ({plural(documents, 'document')})")
     columns = (*right(""), *left("", wrap=True))

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragtriage.report.templating import environment, page_parts, pages, shares, write_page
 from ragtriage.report.testset_document import WORDS, cross_rows, kind_of, score_rows, terms_of
@@ -19,9 +19,6 @@ from ragtriage.testset.groups import Rule, Tag, Tagged
 from ragtriage.testset.matching import truths_for_judge
 from ragtriage.testset.rows import Row
 from ragtriage.testset.scoring import ModularScores
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 TAG_WORDS: Mapping[Tag, str] = WORDS["tag"]
 """Tag → how it is written, in the order in which groups are shown."""
@@ -68,7 +65,7 @@ def write_testset_page(
         title=title,
         answers=len(tagged),
         groups=groups,
-        body=_Body(groups, list(scores.clusters), most_bytes),
+        in_full=list(pages(_rendered(groups, list(scores.clusters)), most_bytes)),
         clusters=clusters,
         shown=names,
         compared=compared,
@@ -85,23 +82,11 @@ def write_testset_page(
     write_page(path, stream)
 
 
-class _Body:
-    """The groups one by one, until the file is large enough."""
-
-    def __init__(self, groups: Sequence[GroupReport], clusters: list[str], most_bytes: int) -> None:
-        self._groups, self._clusters, self._most = groups, clusters, most_bytes
-        self.shown = 0
-
-    def html(self) -> Iterator[Markup]:
-        """Each as an element of its own."""
-        for html in pages(map(self._rendered, self._groups), self._most):
-            self.shown += 1
-            yield html
-
-    def _rendered(self, group: GroupReport) -> str:
-        places = sorted({self._clusters.index(one.row.cluster) for one in group.answers if one.look == "wrong"})
-        template = environment().get_template("testset_group.html.j2")
-        return template.render(group=group, places=places, tag=TAG_WORDS[group.tag], longest=LONGEST, most_ids=MOST_IDS)
+def _rendered(groups: Sequence[GroupReport], clusters: list[str]) -> Iterator[str]:
+    template = environment().get_template("testset_group.html.j2")
+    for group in groups:
+        places = sorted({clusters.index(one.row.cluster) for one in group.answers if one.look == "wrong"})
+        yield template.render(group=group, places=places, tag=TAG_WORDS[group.tag], longest=LONGEST, most_ids=MOST_IDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +185,6 @@ def _answer(one: Tagged, decision: Decision, component: Component | None) -> Ans
 
 
 def _because(one: Tagged) -> str:
-    """The rule behind a blame, as it applies here."""
     if one.rule is None or one.blame is None:
         return ""
     if one.blame == "unknown":

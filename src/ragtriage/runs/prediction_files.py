@@ -14,6 +14,7 @@ from typing import Any, TextIO
 
 from ragtriage.core import questions as ask
 from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.core.files import whole_file
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Failure
 from ragtriage.evaluation.predict import BATCH, TASKS, predict
@@ -103,17 +104,13 @@ def _writing(out: Path, rows: Path) -> Iterator[TextIO]:
     if out.exists() and rows.exists() and out.samefile(rows):
         raise InputError(f"{out} is the file that is read: name another one with -o")
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        whole = out.is_file() or not out.exists()
-        part = out.with_name(out.name + ".part") if whole else out  # what was there stays until all is written
-        try:
-            with part.open("w", encoding="utf-8", errors="backslashreplace") as target:
-                yield target
-            if whole:
-                part.replace(out)
-        finally:
-            if whole:
-                part.unlink(missing_ok=True)
+        regular = out.is_file() or not out.exists()
+        with (
+            whole_file(out, "backslashreplace")
+            if regular
+            else out.open("w", encoding="utf-8", errors="backslashreplace") as target
+        ):
+            yield target
     except OSError as error:
         raise InputError(f"{out} can't be written: {error.strerror or error}") from error
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import tomllib
@@ -15,6 +14,7 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Table
 
 from ragtriage.core.errors import InputError
+from ragtriage.core.files import whole_file
 
 Tables = Mapping[str, Mapping[str, float | str]]
 """Name of a table, its parts by dots → key → value."""
@@ -34,18 +34,10 @@ def write_settings(path: Path, tables: Tables) -> None:
     try:
         before = place.read_bytes().decode("utf-8") if place.exists() else ""
         after = with_values(before, wanted)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        part = place.with_name(place.name + ".part")
-        try:
-            with part.open("wb") as out:
-                out.write(after.encode("utf-8"))
-                out.flush()
-                os.fsync(out.fileno())
+        with whole_file(place, newline="") as out:
             if place.exists():
-                shutil.copymode(place, part)
-            part.replace(place)
-        finally:
-            part.unlink(missing_ok=True)
+                shutil.copymode(place, out.name)
+            out.write(after)
     except OSError as error:
         said = f"can't be written: {error.strerror or error}; it was to hold"
         raise InputError(f"{path} {said}:\n{as_toml(wanted)}") from error

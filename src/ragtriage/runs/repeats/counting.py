@@ -127,7 +127,6 @@ class Repeats:
         return RepeatSummary(trials, len(self._cases), metrics, kinds, units, self._same(metrics, kinds, units))
 
     def _same(self, metrics: Sequence[MetricRepeat], kinds: Sequence[KindRepeat], units: Sequence[UnitRepeat]) -> bool:
-        """Whether the trials differ in nothing."""
         whole = (1 << len(self._trials)) - 1
         return (
             len(self._trials) > 1
@@ -135,7 +134,10 @@ class Repeats:
             and not any(metric.failed for metric in metrics)
             and not any(kind.flips for kind in kinds)
             and all(unit.kept == 1 for unit in units)
-            and all(_alike(self._grid(column)) for column in self._columns.values())
+            and all(
+                np.isclose(grid, grid[:, :1], rtol=0, atol=1e-9, equal_nan=True).all()
+                for grid in map(self._grid, self._columns.values())
+            )
         )
 
     def _grid(self, column: _Column) -> Grid:
@@ -189,13 +191,7 @@ class Repeats:
         )
 
 
-def _alike(grid: Grid) -> bool:
-    """Whether all columns are the same."""
-    return bool((np.isclose(grid, grid[:, :1], rtol=0, atol=1e-9, equal_nan=True)).all())
-
-
 def _mean(scores: Grid, weights: Grid) -> float:
-    """The weighted mean of those that are there."""
     there = ~np.isnan(scores)
     return float(np.average(scores[there], weights=weights[there] / weights.max()))
 

@@ -30,7 +30,8 @@ class ThingsSeen:
     def count(self, case: int, thing: object, cell: Cell = None) -> None:
         """Count one thing of a case in one trial, with the verdict on it if there is one."""
         key = case << _MARK | (hash(thing) & ((1 << _MARK) - 1))
-        self.found[key] = (self.found.get(key, 0) + _SEEN) | _bit(cell)
+        bit = 0 if cell is None else _BITS[cell.value] if isinstance(cell, Verdict) else _FAILED
+        self.found[key] = (self.found.get(key, 0) + _SEEN) | bit
 
     def compared(self, trials: int) -> Iterator[tuple[int, bool]]:
         """(case, whether the verdict differs) for each thing that occurs in all of several trials."""
@@ -88,9 +89,3 @@ class StepFlips:
             if step.partition("(")[0] in order and seen and trials > 1:
                 found.append(UnitRepeat(step, len(seen), sum(n // _SEEN == trials for n in seen) / len(seen)))
         return tuple(found)
-
-
-def _bit(cell: Cell) -> int:
-    if cell is None:
-        return 0
-    return _BITS[cell.value] if isinstance(cell, Verdict) else _FAILED

@@ -72,7 +72,6 @@ def _pairs(count: int) -> int:
 
 
 def _tied(ranks: np.ndarray[Any, np.dtype[np.intp]]) -> int:
-    """How many pairs have the same rank."""
     return sum(_pairs(int(count)) for count in np.unique(ranks, return_counts=True)[1])
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ragtriage.core.errors import InputError
+from ragtriage.core.files import whole_file
 from ragtriage.core.validation import Invalid, validated
 from ragtriage.testset.generation.optional_packages import yaml
 
@@ -115,13 +115,8 @@ def write_whole(path: Path, text: str) -> None:
     Raises:
         InputError: it can't be written.
     """
-    beside = path.with_name(path.name + ".new")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with beside.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
+        with whole_file(path, "replace", newline="\n") as file:
             file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
     except OSError as error:
         raise InputError(f"{path}: can't be written: {error.strerror or error}") from None

@@ -1,0 +1,33 @@
+"""Files that are written as a whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+
+@contextmanager
+def whole_file(path: Path, errors: str = "strict", *, newline: str | None = None) -> Iterator[TextIO]:
+    """A file to write text to, in UTF-8; what stood there before stays until the block has ended without an error.
+
+    Args:
+        path: where to; folders are made if they aren't there.
+        errors: what becomes of half a surrogate pair, which no UTF-8 can hold: see `codecs.register_error`.
+        newline: what ends a line: see `open`.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(path.name + ".new")
+    try:
+        with beside.open("w", encoding="utf-8", errors=errors, newline=newline) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
