@@ -11,7 +11,7 @@ from ragtriage.core.errors import JudgeError, Stopped
 from ragtriage.core.questions import KINDS
 from ragtriage.core.verdicts import Failure
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.protocol import Batching, Estimate
+from ragtriage.judges.protocol import Estimate
 from ragtriage.judges.wrappers import Cached, InMemory, Routed
 
 LOCAL = ("sentences", "similarity", "declines")
@@ -134,9 +134,7 @@ def test_who_leaves_early_lets_the_judges_go():
 def test_the_request_is_known_though_its_judge_has_gone_on():
     memory, remote = InMemory(), InRequests(sensible)
     judge = routed(FakeJudge(sensible, delay=0.001), remote)
-    assert isinstance(judge, Batching)
     answers(Cached(judge, memory), QUESTIONS)
     own = [question for question in QUESTIONS if question.kind not in LOCAL]
     assert [e.batch for e in memory.entries.values() if e.kind not in LOCAL] == [f"{i // 3:x}" for i in range(len(own))]
     assert {e.batch for e in memory.entries.values() if e.kind in LOCAL} == {""}
-    assert judge._batch_ids == {}

@@ -7,7 +7,7 @@ from contextlib import aclosing
 
 from ragtriage.core.questions import Kind, Question
 from ragtriage.core.verdicts import Answer, Failure
-from ragtriage.judges.protocol import Batching, Estimate, Judge
+from ragtriage.judges.protocol import REQUEST, Estimate, Judge
 from ragtriage.judges.wrappers.streams import closing, merged
 
 
@@ -16,8 +16,6 @@ class Routed:
 
     def __init__(self, judges: Mapping[Kind, Judge], name: str) -> None:
         self._judges = dict(judges)
-        self._batching = {id(judge): judge for judge in judges.values() if isinstance(judge, Batching)}
-        self._batch_ids: dict[Question, str] = {}
         self._name = name
 
     def name(self) -> str:
@@ -45,27 +43,11 @@ class Routed:
         for position, question in enumerate(questions):
             if question.kind not in self._judges:
                 yield position, Failure(self._nobody(question.kind))
-        streams = [self._stream(judge, [questions[i] for i in positions]) for judge, positions in shares]
-        try:
-            async with aclosing(merged(streams)) as answers:
-                async for which, position, answer in answers:
-                    yield shares[which][1][position], answer
-        finally:
-            for question in questions:
-                self._batch_ids.pop(question, None)
-
-    def batch_of(self, question: Question) -> str:
-        """See `Batching`; "" where the judge of this kind doesn't tell."""
-        return self._batch_ids.pop(question, "")
-
-    async def _stream(self, judge: Judge, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
-        """What the judge yields; it is asked at once for the request of an answer, which it forgets when it goes on."""
-        batching = self._batching.get(id(judge))
-        async with closing(judge.ask(questions)) as answers:
-            async for position, answer in answers:
-                if batching:
-                    self._batch_ids[questions[position]] = batching.batch_of(questions[position])
-                yield position, answer
+        streams = [_with_request(judge.ask([questions[i] for i in positions])) for judge, positions in shares]
+        async with aclosing(merged(streams)) as answers:
+            async for which, position, (request, answer) in answers:
+                REQUEST.set(request)
+                yield shares[which][1][position], answer
 
     def _shares(self, questions: Sequence[Question]) -> Iterator[tuple[Judge, list[int]]]:
         """Every judge with the positions of its questions."""
@@ -78,3 +60,11 @@ class Routed:
 
     def _nobody(self, kind: Kind) -> str:
         return f"the judge {self._name} has nobody for {kind!r} questions"
+
+
+async def _with_request(answers: AsyncIterator[tuple[int, Answer]]) -> AsyncIterator[tuple[int, tuple[str, Answer]]]:
+    """Each answer with the request that brought it, which another task than the judge's own can't see."""
+    REQUEST.set("")
+    async with closing(answers):
+        async for position, answer in answers:
+            yield position, (REQUEST.get(), answer)
