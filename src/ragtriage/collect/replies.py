@@ -52,8 +52,6 @@ def read_reply(value: Any, places: Places = Places()) -> Reply:
         response = _response(value, places.response)
         ids = _ids(_value(value, places.ids, _named(value, _IDS)))
         return Reply(response, *_retrieved(_value(value, places.sources, _aliased(value, "sources")), ids))
-    except NotThere as problem:
-        raise Unanswered(UNREADABLE, str(problem)) from None
     except RowProblem as problem:
         raise Unanswered(UNREADABLE, f"the {problem.field or 'reply'} of the reply {problem.reason}") from None
 
@@ -122,10 +120,6 @@ def _retrieved(value: Any, ids: tuple[str, ...]) -> tuple[tuple[Source, ...], tu
 _PART = re.compile(r"""\.?([^.\[\]'"*]+)|\[(\d{1,9})\]|\[(\*)\]|\[(?:'([^']*)'|"([^"]*)")\]""")
 
 
-class NotThere(Exception):
-    """A reply has nothing at a path; the text says what it has instead."""
-
-
 @dataclass(frozen=True, slots=True)
 class Path:
     """Where in a reply something stands.
@@ -147,7 +141,7 @@ class Path:
         """What stands there; a list if the path has a `[*]`.
 
         Raises:
-            NotThere: nothing does.
+            Unanswered: nothing does.
         """
         return self._below(reply, 0, "")
 
@@ -157,31 +151,28 @@ class Path:
         part = self.parts[at]
         if part is None:
             if not isinstance(value, list):
-                raise NotThere(f"{self._no()}: {_place(way)} is {shown(value)}, not a list")
+                raise self._missing(way, f"is {shown(value)}, not a list")
             below = [self._below(item, at + 1, f"{way}[{i}]") for i, item in enumerate(value)]
             return [one for many in below for one in many] if None in self.parts[at + 1 :] else below
         if isinstance(part, int):
             if not isinstance(value, list) or part >= len(value):
-                raise NotThere(f"{self._no()}: {_place(way)} is {shown(value)}")
+                raise self._missing(way, f"is {shown(value)}")
             return self._below(value[part], at + 1, f"{way}[{part}]")
         if not isinstance(value, Mapping):
-            raise NotThere(f"{self._no()}: {_place(way)} is {shown(value)}, not an object")
+            raise self._missing(way, f"is {shown(value)}, not an object")
         if part not in value:
-            raise NotThere(f"{self._no()}: {_place(way)} has the keys {keys_of(value)}")
+            raise self._missing(way, f"has the keys {keys_of(value)}")
         return self._below(value[part], at + 1, f"{way}.{part}" if way else part)
 
-    def _no(self) -> str:
-        return f"the reply has no {self.text!r}"
+    def _missing(self, way: str, instead: str) -> Unanswered:
+        place = f"its {way!r}" if way else "it"
+        return Unanswered(UNREADABLE, f"the reply has no {self.text!r}: {place} {instead}")
 
 
 def keys_of(value: Mapping[Any, Any]) -> str:
     """The keys of an object, for a message."""
     names = [shortened(str(key), 40) for key in list(value)[:20]]
     return (", ".join(names) + (" …" if len(value) > 20 else "")) or "(none)"
-
-
-def _place(way: str) -> str:
-    return f"its {way!r}" if way else "it"
 
 
 def path_from(text: str, flag: str) -> Path:
