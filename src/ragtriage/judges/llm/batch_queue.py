@@ -84,7 +84,7 @@ class BatchQueue:
         self._trial = trial
         self._sleep = sleep
         self._worker: asyncio.Task[None] | None = None
-        self._asleep: asyncio.Task[None] | None = None
+        self._asleep: asyncio.Future[None] | None = None
         self._trouble = ""
         self._looked_at: set[str] = set()
         self._ended: set[str] = set()
@@ -254,11 +254,7 @@ class BatchQueue:
 
     async def _wait_for_batches(self) -> None:
         """Until it is time to look again, or everything is stopped."""
-
-        async def sleep() -> None:
-            await self._sleep(self._poll)
-
-        self._asleep = asyncio.create_task(sleep())
+        self._asleep = asyncio.ensure_future(self._sleep(self._poll))
         try:
             await asyncio.wait([self._asleep])
         finally:
