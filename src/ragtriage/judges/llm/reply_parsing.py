@@ -186,9 +186,8 @@ def _place(text: str, whole: str) -> tuple[int, int] | None:
     if start >= 0:
         return start, start + len(text)
     words = set(_plain(text).split())
-    span, shared = max(
-        ((span, len(words & own)) for span, own in _sentences(whole)), key=itemgetter(1), default=(None, 0)
-    )
+    alike = [(span, len(words & own)) for span, own in _sentences(whole)]
+    span, shared = max(alike, key=itemgetter(1), default=(None, 0))
     return span if words and shared >= CLOSE * len(words) else None
 
 

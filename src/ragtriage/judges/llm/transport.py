@@ -15,10 +15,9 @@ from ragtriage.judges.llm.request_errors import Endpoint
 from ragtriage.judges.llm.request_format import (
     fixed_settings,
     initial_format,
-    messages_of,
-    parameters_of,
     reply_of,
-    settings_of,
+    request_of,
+    without_what_is_refused,
 )
 
 if TYPE_CHECKING:
@@ -106,12 +105,11 @@ class ModelTransport:
         """Ask, and at once again without what the server refuses; the format that worked is kept."""
         (model, *_), form = self._here.here(), self._format
         while True:
-            settings = settings_of(prompt, form, self._fixed, self._options.temperature)
             try:
-                response = await model.request(messages_of(prompt, form), settings, parameters_of(prompt, form))
+                response = await model.request(*request_of(prompt, form, self._fixed, self._options.temperature))
             except Exception as error:
-                other = form.without_what_is_refused(error)
-                if other is None or (self._options.reply == "schema" and not other.schema):
+                other = without_what_is_refused(form, error, self._options)
+                if other is None:
                     raise
                 form = other
             else:
