@@ -73,9 +73,7 @@ class Channel:
         ledger: what was spent, and whether there is money left.
         price: the model's; without it a request is taken to cost nothing until its reply says otherwise.
         name: what the model is called in errors.
-        clock: seconds.
-        sleep: waits so many seconds.
-        random: at least 0, below 1.
+        clock, sleep, random: those of the standard library.
     """
 
     def __init__(
