@@ -50,7 +50,8 @@ def read_reply(value: Any, places: Places = Places()) -> Reply:
         if isinstance(value, str) and places.response is None:
             return Reply(text_of("response", value, RowContext(_LIMITS)))
         response = _response(value, places.response)
-        ids = _ids(_value(value, places.ids, _named(value, _IDS)))
+        usual = next((name for name in _IDS if name in value), None) if isinstance(value, Mapping) else None
+        ids = _ids(_value(value, places.ids, usual))
         return Reply(response, *_retrieved(_value(value, places.sources, _aliased(value, "sources")), ids))
     except RowProblem as problem:
         raise Unanswered(UNREADABLE, f"the {problem.field or 'reply'} of the reply {problem.reason}") from None
@@ -67,7 +68,12 @@ def _response(value: Any, path: Path | None) -> str:
         reason = f"the reply has none of {names}; its keys are {keys}: name the place with --response-path"
         raise Unanswered(UNREADABLE, reason)
     found = _value(value, path, key)
-    if isinstance(found, list) and path is not None and path.several and all(isinstance(one, str) for one in found):
+    if (
+        isinstance(found, list)
+        and path is not None
+        and None in path.parts
+        and all(isinstance(one, str) for one in found)
+    ):
         found = "".join(found)  # a text in pieces, as some interfaces return it
     if found is None:
         raise Unanswered(NO_ANSWER, f"the reply has null at {path.text if path else key!r}", broken=False)
@@ -86,10 +92,6 @@ def _aliased(value: Any, field: str) -> str | None:
         return None
     keys = [key for key in value if isinstance(key, str) and field_named(key) == field]
     return min(keys, key=lambda key: (key != field, keys.index(key)), default=None)
-
-
-def _named(value: Any, names: tuple[str, ...]) -> str | None:
-    return next((name for name in names if name in value), None) if isinstance(value, Mapping) else None
 
 
 def _ids(value: Any) -> tuple[str, ...]:
@@ -122,20 +124,12 @@ _PART = re.compile(r"""\.?([^.\[\]'"*]+)|\[(\d{1,9})\]|\[(\*)\]|\[(?:'([^']*)'|"
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """Where in a reply something stands.
-
-    Attributes:
-        text: as the user wrote it.
-        parts: keys, indices, and None for every item of a list.
-    """
+    """Where in a reply something stands."""
 
     text: str
+    """As the user wrote it."""
     parts: tuple[str | int | None, ...]
-
-    @property
-    def several(self) -> bool:
-        """Whether it leads to a list, by a `[*]`."""
-        return None in self.parts
+    """Keys, indices, and None for every item of a list."""
 
     def of(self, reply: Any) -> Any:
         """What stands there; a list if the path has a `[*]`.

@@ -96,7 +96,7 @@ class Server:
         return outcome
 
     async def send(self, prompt):
-        """See `Transport`."""
+        """See `Send`."""
         self.prompts.append(prompt)
         return await self()
 
@@ -447,7 +447,7 @@ def asked(server, ledger=None):
 
     async def scenario():
         try:
-            return await channel(ledger).ask(server, PROMPT, read)
+            return await channel(ledger).ask(server.send, PROMPT, read)
         except GaveUp as error:
             return error
 
@@ -508,7 +508,7 @@ def test_more_room_and_a_shown_reply_are_reserved_too(reply):
 
     async def scenario():
         with pytest.raises(Stopped):
-            await channel(Ledger(budget=PROMPT.tokens + 140.0), DOLLAR).ask(server, PROMPT, read)
+            await channel(Ledger(budget=PROMPT.tokens + 140.0), DOLLAR).ask(server.send, PROMPT, read)
 
     in_no_time(scenario())
     assert len(server.prompts) == 1

@@ -21,8 +21,8 @@ from ragtriage.judges.llm.messages import (
     Prompt,
     Rejected,
     Reply,
+    Send,
     Transient,
-    Transport,
     Unusable,
 )
 from ragtriage.judges.llm.options import LLMOptions, Price
@@ -99,14 +99,14 @@ class Channel:
         self._rejected = 0
         self._cost_factor = 1.0
 
-    async def ask(self, transport: Transport, prompt: Prompt, read: Callable[[Reply], T]) -> T:
+    async def ask(self, send: Send, prompt: Prompt, read: Callable[[Reply], T]) -> T:
         """Ask until the reply can be read.
 
         A reply that doesn't fit is asked for again, by turns with its fault and without; one that was cut off, with
         twice the room.
 
         Args:
-            transport: what carries a prompt.
+            send: what carries a prompt.
             prompt: what is asked.
             read: reply → answers; raises `Malformed`.
 
@@ -116,7 +116,7 @@ class Channel:
         """
         longest, problem = GROWTH * prompt.largest_reply, ""
         for reading in range(1, READINGS + 1):
-            once = partial(transport.send, prompt)
+            once = partial(send, prompt)
             reply = await self.run(once, tokens_in=prompt.tokens, largest_reply=prompt.largest_reply)
             if reply.truncated:
                 cause, problem = "truncated reply", f"it was cut off at {prompt.largest_reply} tokens"

@@ -71,7 +71,7 @@ class PerLoop(Generic[T]):
 
 
 class ModelTransport:
-    """A `Transport` to a model of any provider.
+    """Carries prompts to a model of any provider.
 
     It may be used in one event loop after another, and in several at once: in each it has a client of its own.
 
@@ -97,7 +97,7 @@ class ModelTransport:
         self._here = PerLoop(self._open, _close)
 
     async def send(self, prompt: Prompt) -> Reply:
-        """See `ragtriage.judges.llm.messages.Transport.send`."""
+        """See `ragtriage.judges.llm.messages.Send`."""
         response = await _within(self._options.timeout, self._endpoint, self._ask(prompt))
         return reply_of(response, prompt, self._price, own_price=self._options.price is not None)
 
