@@ -20,12 +20,10 @@ SHORTEST_WAIT = 0.001
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """What a request holds while it is in flight."""
+    """What a request holds while it is in flight, with the most tokens that it may take and dollars it may cost."""
 
     tokens: int
-    """The most that it may take, in and out."""
     price: float
-    """The most that it may cost, in US dollars."""
     number: int = 0
     """Which request it is, of all that were sent."""
     taken: Taken | None = None
