@@ -72,7 +72,7 @@ class Answering:
         self._refuses = refuses
 
     async def send(self, prompt: Prompt) -> Reply:
-        """See `Transport`."""
+        """See `Send`."""
         self.prompts.append(prompt)
         if self._refuses is not None and self._refuses in prompt.user:
             return Reply("I'd rather not say.")
@@ -96,4 +96,6 @@ NUMBERS = ("first", "second", "third", "fourth")
 def judge_of(transport: Any, *, batch_size: int = 32, prompts: Prompts = PROMPTS) -> LLMJudge:
     """An LLM judge that asks this transport."""
     options = LLMOptions(batch_size=batch_size)
-    return LLMJudge("fake:model", partial(Channel(options, Ledger()).ask, transport), prompts, batch_size=batch_size)
+    return LLMJudge(
+        "fake:model", partial(Channel(options, Ledger()).ask, transport.send), prompts, batch_size=batch_size
+    )

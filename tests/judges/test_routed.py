@@ -9,17 +9,15 @@ from test_wrappers import InRequests
 
 from ragtriage.core.errors import JudgeError, Stopped
 from ragtriage.core.questions import KINDS
-from ragtriage.core.verdicts import Failure
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.protocol import Batching, Estimate
 from ragtriage.judges.wrappers import Cached, InMemory, Routed
 
 LOCAL = ("sentences", "similarity", "declines")
 
 
-def routed(local=None, remote=None, without=()):
+def routed(local=None, remote=None):
     local, remote = local or FakeJudge(sensible, name="local"), remote or FakeJudge(sensible, name="remote")
-    by_kind = {kind: local if kind in LOCAL else remote for kind in KINDS if kind not in without}
+    by_kind = {kind: local if kind in LOCAL else remote for kind in KINDS}
     return Routed(by_kind, "both")
 
 
@@ -29,10 +27,9 @@ def routed(local=None, remote=None, without=()):
     [
         routed,
         lambda: routed(FakeJudge(sensible, delay=0), FakeJudge(sensible, shuffled=1, delay=0)),
-        lambda: routed(without=("facts", "same_answer")),
         lambda: Cached(routed(Cached(FakeJudge(sensible), InMemory())), InMemory(), durable=True),
     ],
-    ids=["plain", "shuffled", "lacking", "cached"],
+    ids=["plain", "shuffled", "cached"],
 )
 def test_contract(check, make):
     check(Candidate(make, failing=BROKEN))
@@ -64,15 +61,6 @@ def test_fingerprint_ability_and_estimate_are_those_of_the_judge_of_the_kind():
     assert judge.unsupported_reason("declines", "de") == "no German"
     assert judge.unsupported_reason("claims", "de") is None
     assert judge.estimate(QUESTIONS) == local.estimate(QUESTIONS)
-    assert routed(without=KINDS).estimate(QUESTIONS) == Estimate()
-
-
-def test_a_kind_that_nobody_has_fails_and_says_so_before():
-    judge = routed(without=("facts",))
-    assert judge.unsupported_reason("facts", "en") == "the judge both has nobody for 'facts' questions"
-    found = answers(judge, QUESTIONS)
-    assert found[1] == Failure("the judge both has nobody for 'facts' questions")
-    assert sum(isinstance(answer, Failure) for answer in found) == 1
 
 
 class Refused(FakeJudge):
@@ -134,9 +122,7 @@ def test_who_leaves_early_lets_the_judges_go():
 def test_the_request_is_known_though_its_judge_has_gone_on():
     memory, remote = InMemory(), InRequests(sensible)
     judge = routed(FakeJudge(sensible, delay=0.001), remote)
-    assert isinstance(judge, Batching)
     answers(Cached(judge, memory), QUESTIONS)
     own = [question for question in QUESTIONS if question.kind not in LOCAL]
     assert [e.batch for e in memory.entries.values() if e.kind not in LOCAL] == [f"{i // 3:x}" for i in range(len(own))]
     assert {e.batch for e in memory.entries.values() if e.kind in LOCAL} == {""}
-    assert judge._batch_ids == {}

@@ -13,7 +13,7 @@ from ragtriage.core.errors import JudgeError, StoreError
 from ragtriage.core.questions import KINDS, Question
 from ragtriage.core.verdicts import Failure, Verdict
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.protocol import Batching, Estimate
+from ragtriage.judges.protocol import REQUEST, Estimate
 from ragtriage.judges.wrappers import Cached, InMemory, Keys
 
 
@@ -193,27 +193,17 @@ def test_an_event_loop_that_was_closed_too_early_does_not_keep_the_next_one_from
 
 
 class InRequests(FakeJudge):
-    """Three questions in a request; which one is forgotten as soon as it goes on."""
-
-    def __init__(self, *args, **options):
-        super().__init__(*args, **options)
-        self.now = {}
+    """Three questions in a request."""
 
     async def ask(self, questions):
         """See `Judge`."""
         async for position, answer in super().ask(questions):
-            self.now = {questions[position]: f"{position // 3:x}"}
+            REQUEST.set(f"{position // 3:x}")
             yield position, answer
-            self.now = {}
-
-    def batch_of(self, question):
-        """See `Batching`."""
-        return self.now.get(question, "")
 
 
 def test_the_request_that_an_answer_travelled_in_is_remembered_with_it():
     memory, judge = InMemory(), InRequests(sensible)
-    assert isinstance(judge, Batching)
     answers(Cached(judge, memory), QUESTIONS)
     assert [entry.batch for entry in memory.entries.values()] == [f"{i // 3:x}" for i in range(len(QUESTIONS))]
 

@@ -10,11 +10,12 @@ from stored_cases import answer
 from ragtriage.core import questions as ask
 from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.fake import FakeJudge
+from ragtriage.judges.protocol import REQUEST
 from ragtriage.judges.wrappers import Cached, Keys, Remembered
 from ragtriage.store import open_store
 from ragtriage.store.answers import StoredAnswers
 
-REQUEST = 4
+A_REQUEST = 4
 
 
 @pytest.fixture
@@ -33,14 +34,11 @@ class ByRequests(FakeJudge):
     async def ask(self, questions):
         """See `Judge`."""
         async for position, found in super().ask(questions):
+            REQUEST.set(f"{int(questions[position].subject.split()[-1]) // A_REQUEST:x}")
             yield position, found
-            if position % REQUEST == REQUEST - 1:
+            if position % A_REQUEST == A_REQUEST - 1:
                 await asyncio.sleep(0)
                 self.pause()
-
-    def batch_of(self, question):
-        """See `Batching`."""
-        return f"{int(question.subject.split()[-1]) // REQUEST:x}"
 
 
 def asked(count: int, about: str = "is it"):

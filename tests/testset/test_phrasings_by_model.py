@@ -42,7 +42,7 @@ class Pen:
         self._says = says
 
     async def send(self, prompt: Prompt) -> Reply:
-        """See `Transport`."""
+        """See `Send`."""
         self.prompts.append(prompt)
         members = prompt.schema["required"]
         asked = dict(re.findall(r"^(c\d+): (.*)$", prompt.user, re.MULTILINE))
@@ -52,7 +52,7 @@ class Pen:
 
 def writer_of(pen: object, memory: InMemory | None = None, **limits: int) -> Writer:
     ledger = Ledger(**limits)
-    ask = partial(Channel(LLMOptions(), ledger).ask, pen)  # type: ignore[arg-type]
+    ask = partial(Channel(LLMOptions(), ledger).ask, pen.send)  # type: ignore[arg-type]
     return Writer("fake:model", ask, memory or InMemory())
 
 
@@ -168,7 +168,7 @@ def test_guidance_stands_behind_the_head_and_is_part_of_what_was_asked() -> None
     memory, wanted = InMemory(), criteria_named(["short"])
     first, second = Pen(known), Pen(known)
     phrase_by_model(writer_of(first, memory), SCHEMA, [SHIP], wanted)
-    ask = partial(Channel(LLMOptions(), Ledger()).ask, second)
+    ask = partial(Channel(LLMOptions(), Ledger()).ask, second.send)
     phrase_by_model(Writer("fake:model", ask, memory, guidance="\n\nWe say vessel."), SCHEMA, [SHIP], wanted)
     assert second.prompts[0].system == first.prompts[0].system + "\n\nWe say vessel."
 

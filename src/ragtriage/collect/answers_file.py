@@ -7,6 +7,7 @@ import os
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
@@ -136,20 +137,17 @@ def _digest(text: str) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
+@dataclass
 class Tally:
-    """Counts collected rows as they come.
+    """Counts collected rows as they come."""
 
-    Attributes:
-        asked: rows.
-        answered: those with a response.
-        empty: those whose response is empty or blank.
-        failures: cause → rows without a response.
-    """
-
-    def __init__(self) -> None:
-        self.asked = self.answered = self.empty = 0
-        self.failures: Counter[str] = Counter()
-        self._seconds = array("d")
+    asked: int = 0
+    answered: int = 0
+    empty: int = 0
+    """Those of the answered whose response is empty or blank."""
+    failures: Counter[str] = field(default_factory=Counter)
+    """Cause → rows without a response."""
+    _seconds: array[float] = field(default_factory=lambda: array("d"))
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Count one row."""
@@ -181,16 +179,15 @@ class Tally:
 
     def lines(self) -> list[str]:
         """All of it, for people."""
+        found = self.as_json()
         empty = f", {self.empty:,} of them with an empty text" if self.empty else ""
+        causes = ", ".join(f"{cause} {count:,}" for cause, count in found["failed"].items())
         lines = [
             f"asked {self.asked:,}",
             f"answered {self.answered:,}{empty}",
-            f"timed out {self.failures[TIMED_OUT]:,}",
+            f"timed out {found['timed_out']:,}",
+            f"failed {sum(found['failed'].values()):,}" + (f": {causes}" if causes else ""),
         ]
-        others = [(cause, count) for cause, count in self.failures.most_common() if cause != TIMED_OUT]
-        causes = f": {', '.join(f'{cause} {count:,}' for cause, count in others)}" if others else ""
-        lines.append(f"failed {sum(count for _, count in others):,}{causes}")
-        median, p95 = self.seconds(50), self.seconds(95)
-        if median is not None and p95 is not None:
-            lines.append(f"seconds an answer: median {median:.2f}, p95 {p95:.2f}")
+        if self._seconds:
+            lines.append("seconds an answer: median {median:.2f}, p95 {p95:.2f}".format(**found["seconds"]))
         return lines

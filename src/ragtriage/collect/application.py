@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ragtriage.core.case import Case, Source
@@ -24,35 +24,22 @@ class Reply:
     """The ids of what was retrieved, best first, where it returns them."""
 
 
+@dataclass(eq=False)
 class Unanswered(Exception):
-    """A query wasn't answered.
+    """A query wasn't answered."""
 
-    Args:
-        cause: in a few words, the same for all queries that fail alike, for example `"HTTP 500"`.
-        detail: a sentence: what happened and, where that is known, what to do.
-        again: the same query may be answered a moment later.
-        wait: the seconds after which the application wants to be asked again, where it says so.
-        broken: the application, its address or a setting may be wrong, rather than this one query.
-        down: no other query would be answered now either.
-    """
-
-    def __init__(
-        self,
-        cause: str,
-        detail: str,
-        *,
-        again: bool = False,
-        wait: float | None = None,
-        broken: bool = True,
-        down: bool = False,
-    ) -> None:
-        super().__init__(detail)
-        self.cause = cause
-        self.detail = detail
-        self.again = again
-        self.wait = wait
-        self.broken = broken
-        self.down = down
+    cause: str
+    """In a few words, the same for all queries that fail alike, for example `"HTTP 500"`."""
+    detail: str
+    """A sentence: what happened and, where that is known, what to do."""
+    again: bool = field(default=False, kw_only=True)
+    """The same query may be answered a moment later."""
+    wait: float | None = field(default=None, kw_only=True)
+    """The seconds after which the application wants to be asked again, where it says so."""
+    broken: bool = field(default=True, kw_only=True)
+    """The application, its address or a setting may be wrong, rather than this one query."""
+    down: bool = field(default=False, kw_only=True)
+    """No other query would be answered now either."""
 
 
 class Application(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from pathlib import Path
@@ -69,7 +69,7 @@ def open_application(
                 flag = "app-header" if field.name == "headers" else field.name.replace("_", "-")
                 raise ConfigError(f"--{flag} is for applications at a URL; --app {named.app} is a function")
         return callable_named(named.app, give_sources=give_sources)
-    headers, veil = headers_from(named.headers)
+    headers, hide = headers_from(named.headers)
     path, mark, query = named.app.partition("?")
     chat = path.rstrip("/").endswith(CHAT) or named.openai_model is not None
     if named.openai_model is not None and not path.rstrip("/").endswith(CHAT):
@@ -80,7 +80,7 @@ def open_application(
         path_from(named.ids_path, "--ids-path") if named.ids_path else None,
     )
     body = _body(named, columns, chat=chat, give_sources=give_sources)
-    return HttpApplication(path + mark + query, body, places, headers, veil, concurrency)
+    return HttpApplication(path + mark + query, body, places, headers, hide, concurrency)
 
 
 def _body(named: Named, columns: tuple[str, ...], *, chat: bool, give_sources: bool) -> Callable[[Case], Any]:
@@ -97,71 +97,30 @@ def _body(named: Named, columns: tuple[str, ...], *, chat: bool, give_sources: b
         return conversation
     if named.openai_model is not None:
         raise ConfigError("--openai-model and --template: name the model in the template")
-    template = template_from(named.template)
-    if not give_sources:
-        template.check(columns)
-        return lambda case: template.filled(asked_row(case))
-    if not set(GIVEN) & set(template.placeholders):
+    template = _template(named.template)
+    names = tuple(dict.fromkeys(_placeholders(template)))
+    if give_sources and not set(GIVEN) & set(names):
         raise ConfigError("--template: has no place for given sources: put {{sources}} or {{context}} into it")
-    template.check((*columns, *GIVEN))
+    _check(names, (*columns, *GIVEN) if give_sources else columns)
 
-    def with_sources(case: Case) -> Any:
-        context = "\n\n".join(source.text for source in case.sources)
-        return template.filled(asked_row(case) | {"sources": source_rows(case), "context": context})
+    def filled(case: Case) -> Any:
+        row = asked_row(case)
+        if give_sources:
+            context = "\n\n".join(source.text for source in case.sources)
+            row |= {"sources": source_rows(case), "context": context}
+        return _filled(template, row)
 
-    return with_sources
+    return filled
 
 
 _PLACEHOLDER = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
 DEFAULT = {"query": "{{query}}"}
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
-    """A JSON document whose texts may hold placeholders: `{{query}}`, `{{id}}`, or a column of the row."""
-
-    body: Any
-
-    @property
-    def placeholders(self) -> tuple[str, ...]:
-        """The names in it, each once."""
-        return tuple(dict.fromkeys(_placeholders(self.body)))
-
-    def check(self, columns: tuple[str, ...]) -> None:
-        """Hold it against the columns that the rows have.
-
-        Raises:
-            ConfigError: it names one that they don't have.
-        """
-        for name in self.placeholders:
-            if name not in columns:
-                close = get_close_matches(name, columns, 1)
-                hint = f" Did you mean {{{{{close[0]}}}}}?" if close else ""
-                raise ConfigError(
-                    f"--template: no row has a column for {{{{{name}}}}}.{hint} There are {', '.join(columns[:40])}."
-                )
-
-    def filled(self, row: Mapping[str, Any]) -> Any:
-        """The document for one row: a value is put into the parsed document, so it stays a value whatever it holds.
-
-        A placeholder that is a whole text becomes the value as it is (a list of messages stays one); within a longer
-        text it is written as text. What the row doesn't have is null, or an empty text.
-        """
-        return _filled(self.body, row)
-
-
-def template_from(given: str | None) -> Template:
-    """Read a template.
-
-    Args:
-        given: JSON, or the path of a file that holds it; None is `{"query": "{{query}}"}`.
-
-    Raises:
-        ConfigError: it isn't JSON, or has no place for the query.
-        InputError: the file can't be read.
-    """
+def _template(given: str | None) -> Any:
+    """A JSON document whose texts hold placeholders: from JSON, from a file that holds it, or `DEFAULT`."""
     if given is None:
-        return Template(DEFAULT)
+        return DEFAULT
     text, where = given, "--template"
     if not given.lstrip().startswith(("{", "[", '"')):
         where = f"--template {given}"
@@ -175,25 +134,35 @@ def template_from(given: str | None) -> Template:
     except (ValueError, RecursionError) as error:
         bare = ' (a placeholder stands inside quotes: "{{query}}")' if _PLACEHOLDER.search(text) else ""
         raise ConfigError(f"{where} is not JSON: {error}{bare}") from None
-    template = Template(body)
-    if not template.placeholders:
+    if not _placeholders(body):
         raise ConfigError(f'{where} has no placeholder: put "{{{{query}}}}" where the query belongs')
-    return template
+    return body
+
+
+def _check(names: Iterable[str], columns: tuple[str, ...]) -> None:
+    """Hold the names of placeholders against the columns that the rows have."""
+    for name in names:
+        if name not in columns:
+            close = get_close_matches(name, columns, 1)
+            hint = f" Did you mean {{{{{close[0]}}}}}?" if close else ""
+            raise ConfigError(
+                f"--template: no row has a column for {{{{{name}}}}}.{hint} There are {', '.join(columns[:40])}."
+            )
 
 
 def _placeholders(value: Any) -> list[str]:
-    match value:
-        case str():
-            return _PLACEHOLDER.findall(value)
-        case dict():
-            return [name for item in value.values() for name in _placeholders(item)]
-        case list():
-            return [name for item in value for name in _placeholders(item)]
-        case _:
-            return []
+    if isinstance(value, str):
+        return _PLACEHOLDER.findall(value)
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [name for item in items for name in _placeholders(item)]
 
 
 def _filled(value: Any, row: Mapping[str, Any]) -> Any:
+    """The document for one row: a value is put into the parsed document, so it stays a value whatever it holds.
+
+    A placeholder that is a whole text becomes the value as it is (a list of messages stays one); within a longer text
+    it is written as text. What the row doesn't have is null, or an empty text.
+    """
     match value:
         case str():
             whole = _PLACEHOLDER.fullmatch(value)

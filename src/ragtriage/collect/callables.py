@@ -10,7 +10,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
+from concurrent.futures import Future
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
@@ -174,28 +174,17 @@ def _takes_row_beside_sources(function: Callable[..., Any], name: str) -> bool:
 
 
 async def _in_a_thread(function: Callable[..., Any], given: tuple[Any, ...]) -> Any:
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[Any] = loop.create_future()
-
-    def settle(value: Any, error: BaseException | None) -> None:
-        if done.done():  # nobody waits for it any more
-            return
-        if error is not None:
-            done.set_exception(error)
-        else:
-            done.set_result(value)
+    done: Future[Any] = Future()
+    done.set_running_or_notify_cancel()  # it can't be cancelled any more: a result that comes late harms nobody
 
     def call() -> None:
-        value, error = None, None
         try:
-            value = function(*given)
-        except BaseException as raised:  # noqa: BLE001  # whatever it is, it belongs to whoever waits
-            error = RuntimeError("StopIteration") if isinstance(raised, StopIteration) else raised
-        with suppress(RuntimeError):  # the loop is closed: nobody waits for it any more
-            loop.call_soon_threadsafe(settle, value, error)
+            done.set_result(function(*given))
+        except BaseException as error:  # noqa: BLE001  # whatever it is, it belongs to whoever waits
+            done.set_exception(RuntimeError("StopIteration") if isinstance(error, StopIteration) else error)
 
     threading.Thread(target=call, daemon=True, name="ragtriage-application").start()
-    return await done
+    return await asyncio.wrap_future(done)
 
 
 def _told(error: BaseException) -> str:

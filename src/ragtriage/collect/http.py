@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
@@ -35,7 +36,7 @@ class HttpApplication:
         body: case → the document.
         places: where in the reply things stand.
         headers: sent with every request, beside the content type.
-        veil: what must be in no message.
+        hide: takes secrets out of a message.
         concurrency: how many requests are in flight at most.
 
     Raises:
@@ -49,21 +50,21 @@ class HttpApplication:
         body: Callable[[Case], Any],
         places: Places,
         headers: Mapping[str, str],
-        veil: Veil,
+        hide: Callable[[str], str],
         concurrency: int,
     ) -> None:
         try:
             import httpx  # noqa: PLC0415  # an optional package
         except ImportError:
             raise MissingExtraError("Applications at a URL", "collect") from None
-        self.name = veil.over(without_secrets(url))
+        self.name = hide(without_secrets(url))
         try:
             self._url = httpx.URL(url)
         except httpx.InvalidURL as error:
             raise ConfigError(f"--app {self.name}: is no address: {error}") from None
         if self._url.scheme not in {"http", "https"} or not self._url.host:
             raise ConfigError(f"--app {self.name}: is no address of a server: begin it with http:// or https://")
-        self._body, self._places, self._veil = body, places, veil
+        self._body, self._places, self._hide = body, places, hide
         # a redirect would carry the headers to a place that nobody named
         self._client = httpx.AsyncClient(
             headers={"User-Agent": "ragtriage", **headers},
@@ -84,10 +85,10 @@ class HttpApplication:
         try:
             reply = await self._client.post(self._url, content=content, headers={"Content-Type": "application/json"})
         except httpx.TransportError as error:
-            reason = self._veil.over(shortened(str(error), _LONGEST)) or type(error).__name__
+            reason = self._hide(shortened(str(error), _LONGEST)) or type(error).__name__
             raise Unanswered("connection", f"{self.name}: no connection: {reason}", again=True, down=True) from None
         except httpx.HTTPError as error:
-            reason = self._veil.over(shortened(str(error), _LONGEST))
+            reason = self._hide(shortened(str(error), _LONGEST))
             raise Unanswered(UNREADABLE, f"{self.name}: the reply can't be read: {reason}") from None
         if not reply.is_success:
             raise self._refusal(reply)
@@ -99,7 +100,7 @@ class HttpApplication:
         try:
             return read_reply(value, self._places)
         except Unanswered as problem:
-            raise Unanswered(problem.cause, self._veil.over(problem.detail), broken=problem.broken) from None
+            raise Unanswered(problem.cause, self._hide(problem.detail), broken=problem.broken) from None
 
     async def close(self) -> None:
         """Close its connections."""
@@ -109,7 +110,7 @@ class HttpApplication:
         code = reply.status_code
         said = f": {self._shown(reply)}" if reply.content.strip() else ""
         if reply.has_redirect_location:
-            there = self._veil.over(without_secrets(str(self._url), reply.headers["Location"]))
+            there = self._hide(without_secrets(str(self._url), reply.headers["Location"]))
             return Unanswered(f"HTTP {code}", f"{self.name} has moved: name {there} with --app", down=True)
         detail = f"{self.name} answers HTTP {code}{said}"
         if code in {408, 429} or (code >= 500 and code not in REFUSES):
@@ -119,7 +120,7 @@ class HttpApplication:
         return Unanswered(f"HTTP {code}", detail + hint, down=code in REFUSES)
 
     def _shown(self, reply: httpx.Response) -> str:
-        return shortened(self._veil.over(reply.content[:4000].decode("utf-8", "replace")), _LONGEST)
+        return shortened(self._hide(reply.content[:4000].decode("utf-8", "replace")), _LONGEST)
 
 
 def seconds_to_wait(retry_after: str | None) -> float | None:
@@ -141,17 +142,12 @@ _SHORTEST = 4
 """A shorter value stands in many a harmless word; to take it out would hide nothing and spoil the message."""
 
 
-def headers_from(items: Iterable[str], environment: Mapping[str, str] | None = None) -> tuple[dict[str, str], Veil]:
+def headers_from(items: Iterable[str]) -> tuple[dict[str, str], Callable[[str], str]]:
     """`NAME=VALUE` → headers, with every `${VARIABLE}` taken from the environment; and what hides their values.
-
-    Args:
-        items: as they were given.
-        environment: the process's own if None.
 
     Raises:
         ConfigError: an item isn't of this form, or a variable isn't set. A value is never repeated in the message.
     """
-    known = os.environ if environment is None else environment
     headers: dict[str, str] = {}
     secrets: list[str] = []
     for item in items:
@@ -159,33 +155,22 @@ def headers_from(items: Iterable[str], environment: Mapping[str, str] | None = N
         if not sign or not re.fullmatch(r"[!#$%&'*+.^`|~\w-]+", name.strip(), re.ASCII):
             raise ConfigError("--app-header: write it as NAME=VALUE, for example 'Authorization=Bearer ${MY_KEY}'")
         for variable in _VARIABLE.findall(value):
-            if not known.get(variable):
+            if not os.environ.get(variable):
                 raise ConfigError(f"--app-header {name.strip()}: the variable {variable} is not set in the environment")
-            secrets.append(known[variable])
-        full = _VARIABLE.sub(lambda found: known[found[1]], value).strip()
+            secrets.append(os.environ[variable])
+        full = _VARIABLE.sub(lambda found: os.environ[found[1]], value).strip()
         if not full.isascii() or not full.isprintable():
             raise ConfigError(f"--app-header {name.strip()}: its value has characters that no header can carry")
         headers[name.strip()] = full
         secrets += [full, *full.split()[1:]]
-    return headers, Veil(secrets)
+    return headers, partial(_hidden, sorted({s for s in secrets if len(s) >= _SHORTEST}, key=len, reverse=True))
 
 
-class Veil:
-    """Takes secrets out of texts.
-
-    Args:
-        secrets: what must not be seen.
-    """
-
-    def __init__(self, secrets: Iterable[str]) -> None:
-        long = {secret for secret in secrets if len(secret) >= _SHORTEST}
-        self._secrets = sorted(long, key=len, reverse=True)
-
-    def over(self, text: str) -> str:
-        """The text without them."""
-        for secret in self._secrets:
-            text = text.replace(secret, HIDDEN)
-        return text
+def _hidden(secrets: Iterable[str], text: str) -> str:
+    """The text without them."""
+    for secret in secrets:
+        text = text.replace(secret, HIDDEN)
+    return text
 
 
 def without_secrets(url: str, onward: str = "") -> str:

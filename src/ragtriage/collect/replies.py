@@ -50,10 +50,9 @@ def read_reply(value: Any, places: Places = Places()) -> Reply:
         if isinstance(value, str) and places.response is None:
             return Reply(text_of("response", value, RowContext(_LIMITS)))
         response = _response(value, places.response)
-        ids = _ids(_value(value, places.ids, _named(value, _IDS)))
+        usual = next((name for name in _IDS if name in value), None) if isinstance(value, Mapping) else None
+        ids = _ids(_value(value, places.ids, usual))
         return Reply(response, *_retrieved(_value(value, places.sources, _aliased(value, "sources")), ids))
-    except NotThere as problem:
-        raise Unanswered(UNREADABLE, str(problem)) from None
     except RowProblem as problem:
         raise Unanswered(UNREADABLE, f"the {problem.field or 'reply'} of the reply {problem.reason}") from None
 
@@ -69,7 +68,12 @@ def _response(value: Any, path: Path | None) -> str:
         reason = f"the reply has none of {names}; its keys are {keys}: name the place with --response-path"
         raise Unanswered(UNREADABLE, reason)
     found = _value(value, path, key)
-    if isinstance(found, list) and path is not None and path.several and all(isinstance(one, str) for one in found):
+    if (
+        isinstance(found, list)
+        and path is not None
+        and None in path.parts
+        and all(isinstance(one, str) for one in found)
+    ):
         found = "".join(found)  # a text in pieces, as some interfaces return it
     if found is None:
         raise Unanswered(NO_ANSWER, f"the reply has null at {path.text if path else key!r}", broken=False)
@@ -88,10 +92,6 @@ def _aliased(value: Any, field: str) -> str | None:
         return None
     keys = [key for key in value if isinstance(key, str) and field_named(key) == field]
     return min(keys, key=lambda key: (key != field, keys.index(key)), default=None)
-
-
-def _named(value: Any, names: tuple[str, ...]) -> str | None:
-    return next((name for name in names if name in value), None) if isinstance(value, Mapping) else None
 
 
 def _ids(value: Any) -> tuple[str, ...]:
@@ -122,32 +122,20 @@ def _retrieved(value: Any, ids: tuple[str, ...]) -> tuple[tuple[Source, ...], tu
 _PART = re.compile(r"""\.?([^.\[\]'"*]+)|\[(\d{1,9})\]|\[(\*)\]|\[(?:'([^']*)'|"([^"]*)")\]""")
 
 
-class NotThere(Exception):
-    """A reply has nothing at a path; the text says what it has instead."""
-
-
 @dataclass(frozen=True, slots=True)
 class Path:
-    """Where in a reply something stands.
-
-    Attributes:
-        text: as the user wrote it.
-        parts: keys, indices, and None for every item of a list.
-    """
+    """Where in a reply something stands."""
 
     text: str
+    """As the user wrote it."""
     parts: tuple[str | int | None, ...]
-
-    @property
-    def several(self) -> bool:
-        """Whether it leads to a list, by a `[*]`."""
-        return None in self.parts
+    """Keys, indices, and None for every item of a list."""
 
     def of(self, reply: Any) -> Any:
         """What stands there; a list if the path has a `[*]`.
 
         Raises:
-            NotThere: nothing does.
+            Unanswered: nothing does.
         """
         return self._below(reply, 0, "")
 
@@ -157,31 +145,28 @@ class Path:
         part = self.parts[at]
         if part is None:
             if not isinstance(value, list):
-                raise NotThere(f"{self._no()}: {_place(way)} is {shown(value)}, not a list")
+                raise self._missing(way, f"is {shown(value)}, not a list")
             below = [self._below(item, at + 1, f"{way}[{i}]") for i, item in enumerate(value)]
             return [one for many in below for one in many] if None in self.parts[at + 1 :] else below
         if isinstance(part, int):
             if not isinstance(value, list) or part >= len(value):
-                raise NotThere(f"{self._no()}: {_place(way)} is {shown(value)}")
+                raise self._missing(way, f"is {shown(value)}")
             return self._below(value[part], at + 1, f"{way}[{part}]")
         if not isinstance(value, Mapping):
-            raise NotThere(f"{self._no()}: {_place(way)} is {shown(value)}, not an object")
+            raise self._missing(way, f"is {shown(value)}, not an object")
         if part not in value:
-            raise NotThere(f"{self._no()}: {_place(way)} has the keys {keys_of(value)}")
+            raise self._missing(way, f"has the keys {keys_of(value)}")
         return self._below(value[part], at + 1, f"{way}.{part}" if way else part)
 
-    def _no(self) -> str:
-        return f"the reply has no {self.text!r}"
+    def _missing(self, way: str, instead: str) -> Unanswered:
+        place = f"its {way!r}" if way else "it"
+        return Unanswered(UNREADABLE, f"the reply has no {self.text!r}: {place} {instead}")
 
 
 def keys_of(value: Mapping[Any, Any]) -> str:
     """The keys of an object, for a message."""
     names = [shortened(str(key), 40) for key in list(value)[:20]]
     return (", ".join(names) + (" …" if len(value) > 20 else "")) or "(none)"
-
-
-def _place(way: str) -> str:
-    return f"its {way!r}" if way else "it"
 
 
 def path_from(text: str, flag: str) -> Path:

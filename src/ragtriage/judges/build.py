@@ -199,7 +199,7 @@ class ConfiguredJudge:
 
     def _ask(self, model: _Model, tickets: Tickets | None, trial: int) -> AskModel:
         if not self.config.batch_api:
-            return partial(model.channel.ask, model.transport)
+            return partial(model.channel.ask, model.transport.send)
         if tickets is None:
             raise ConfigError("--batch-api needs a store, which keeps its tickets")
         queue = BatchQueue(

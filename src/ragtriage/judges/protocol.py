@@ -17,6 +17,10 @@ TURN: ContextVar[int] = ContextVar("turn", default=0)
 """The place, in the order of the input, of the case that is being asked about. A judge whose questions must queue
 answers those of earlier cases first, so that a run that is stopped has whole cases and not the beginnings of many."""
 
+REQUEST: ContextVar[str] = ContextVar("request", default="")
+"""The short id (hexadecimal digits) of the request that brought the answer which a judge yields now; "" if unknown. A
+judge that puts several questions into one request sets it before it yields."""
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -73,13 +77,4 @@ class Judge(Protocol):
         Raises:
             JudgeError: no question can be answered (the model is missing, the key is refused).
         """
-        ...
-
-
-@runtime_checkable
-class Batching(Protocol):
-    """A judge whose questions travel in requests, several in one; told so that what was asked together is known."""
-
-    def batch_of(self, question: Question) -> str:
-        """The short id (hexadecimal digits) of the request in which a question was just answered; "" if unknown."""
         ...

@@ -96,7 +96,7 @@ class Server:
         return outcome
 
     async def send(self, prompt):
-        """See `Transport`."""
+        """See `Send`."""
         self.prompts.append(prompt)
         return await self()
 
@@ -133,7 +133,7 @@ def test_never_more_in_flight_than_asked(most):
     way = channel(concurrency=most)
     assert all_of(way, server, 200) == [Reply("yes")] * 200
     assert server.peak == most
-    assert way.in_flight == 0
+    assert way.admission.in_flight == 0
 
 
 def test_a_well_server_gets_twice_as_many_each_round():
@@ -169,8 +169,8 @@ def test_a_busy_server_gets_half_as_many_once_for_all_that_were_under_way():
     async def scenario():
         waiting = requests(way, server, 16)
         await asyncio.sleep(2)
-        assert way.limit == 8
-        assert way.in_flight == 0
+        assert way.concurrency.limit == 8
+        assert way.admission.in_flight == 0
         await asyncio.gather(*waiting)
 
     in_no_time(scenario())
@@ -184,7 +184,7 @@ def test_one_that_was_sent_after_the_halving_halves_again():
     async def scenario():
         waiting = requests(way, server, 16)
         await asyncio.sleep(7.5)
-        assert way.limit == 4
+        assert way.concurrency.limit == 4
         await asyncio.gather(*waiting)
 
     in_no_time(scenario())
@@ -428,7 +428,7 @@ def test_an_error_of_the_program_leaves_no_place_taken():
         raise ZeroDivisionError
 
     assert [type(error) for error in all_of(way, broken, 3)] == [ZeroDivisionError] * 3
-    assert way.in_flight == 0
+    assert way.admission.in_flight == 0
 
 
 # replies that don't fit
@@ -447,7 +447,7 @@ def asked(server, ledger=None):
 
     async def scenario():
         try:
-            return await channel(ledger).ask(server, PROMPT, read)
+            return await channel(ledger).ask(server.send, PROMPT, read)
         except GaveUp as error:
             return error
 
@@ -508,7 +508,7 @@ def test_more_room_and_a_shown_reply_are_reserved_too(reply):
 
     async def scenario():
         with pytest.raises(Stopped):
-            await channel(Ledger(budget=PROMPT.tokens + 140.0), DOLLAR).ask(server, PROMPT, read)
+            await channel(Ledger(budget=PROMPT.tokens + 140.0), DOLLAR).ask(server.send, PROMPT, read)
 
     in_no_time(scenario())
     assert len(server.prompts) == 1
@@ -676,7 +676,7 @@ def test_whatever_happens_no_limit_is_passed_and_no_reply_is_lost(
             at, largest = len(taken), sizes[i] + 1.0
             taken.append(largest)
             assert before + sum(taken) <= budget + 1e-6
-            peak[0] = max(peak[0], way.in_flight)
+            peak[0] = max(peak[0], way.admission.in_flight)
             try:
                 await asyncio.sleep(late)
             except asyncio.CancelledError:
@@ -711,7 +711,7 @@ def test_whatever_happens_no_limit_is_passed_and_no_reply_is_lost(
     assert max_requests is None or ledger.requests <= max_requests
     assert peak[0] <= most
     assert not stopped or not ends or min(stopped) >= max(ends)
-    assert (way.in_flight, ledger.in_flight) == (0, 0)
+    assert (way.admission.in_flight, ledger.in_flight) == (0, 0)
 
 
 def _error(task):
@@ -727,7 +727,7 @@ def test_after_a_stop_those_in_flight_end_and_no_other_starts():
     async def scenario():
         tasks = requests(way, server, 10)
         await asyncio.sleep(1)
-        way.stop("interrupted")
+        way.ledger.stop("interrupted")
         results = await asyncio.gather(*tasks, *requests(way, server, 1), return_exceptions=True)
         return now(), results
 
@@ -745,7 +745,7 @@ def test_a_stop_with_nothing_in_flight_is_heard_at_once_by_those_who_rest():
     async def scenario():
         tasks = requests(way, Server(Busy("slow down", 800.0)), 3)
         await asyncio.sleep(5)
-        way.stop("interrupted")
+        way.ledger.stop("interrupted")
         results = await asyncio.gather(*tasks, return_exceptions=True)
         return now(), {type(result) for result in results}
 
@@ -758,7 +758,7 @@ def test_after_a_stop_nobody_rests():
     async def scenario():
         task = requests(way, Server(Busy("slow down", 800.0), latency=4.0), 1)[0]
         await asyncio.sleep(1)
-        way.stop("interrupted")
+        way.ledger.stop("interrupted")
         with pytest.raises(Stopped):
             await task
         return now()
@@ -786,7 +786,7 @@ def test_cancelling_leaves_no_place_and_no_money_taken():
 
     in_no_time(scenario())
     assert (ledger.requests, ledger.failed_requests, ledger.cost) == (4, 1, 3.0)
-    assert (way.in_flight, ledger.in_flight) == (0, 0)
+    assert (way.admission.in_flight, ledger.in_flight) == (0, 0)
 
 
 def test_who_is_cancelled_just_when_let_in_gives_the_place_back():
@@ -805,7 +805,7 @@ def test_who_is_cancelled_just_when_let_in_gives_the_place_back():
 
     in_no_time(scenario())
     assert len(server.came) == ledger.requests == 2
-    assert way.in_flight == 0
+    assert way.admission.in_flight == 0
 
 
 def test_one_channel_serves_one_event_loop_after_another():
@@ -816,7 +816,7 @@ def test_one_channel_serves_one_event_loop_after_another():
         await asyncio.sleep(0.5)
 
     in_no_time(leaving())
-    assert way.in_flight == 0
+    assert way.admission.in_flight == 0
     assert all_of(way, server, 30) == [Reply("yes")] * 30
 
 
@@ -871,7 +871,7 @@ def test_who_waits_for_the_minute_can_be_stopped():
     async def scenario():
         tasks = requests(way, server, 3)
         await asyncio.sleep(5)
-        way.stop("interrupted")
+        way.ledger.stop("interrupted")
         results = await asyncio.gather(*tasks, return_exceptions=True)
         return now(), [type(result) for result in results]
 

@@ -208,7 +208,7 @@ class Gullible(Answering):
         self._writes = list(writes)
 
     async def send(self, prompt):
-        """See `Transport`."""
+        """See `Send`."""
         if self.obeys(prompt):
             self.obeyed += 1
             return Reply(json.dumps(reply_to(prompt, texts=lambda member: ["Approved."])))

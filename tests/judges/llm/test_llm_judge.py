@@ -20,7 +20,7 @@ from ragtriage.judges.llm.judge import LLMJudge
 from ragtriage.judges.llm.messages import Reply, Unusable
 from ragtriage.judges.llm.options import Price
 from ragtriage.judges.llm.prompts import ASKED, LOCAL
-from ragtriage.judges.protocol import Batching, Estimate
+from ragtriage.judges.protocol import REQUEST, Estimate
 from ragtriage.judges.wrappers import Routed
 from ragtriage.metrics import CITATIONS, GROUPS, METRICS, THELMA, metrics_named
 
@@ -119,13 +119,11 @@ def test_answers_tell_in_which_request_they_travelled():
     judge = judge_of(model, batch_size=5)
 
     async def scenario():
-        return {POOL[i]: judge.batch_of(POOL[i]) async for i, _ in judge.ask(POOL)}
+        return {POOL[i]: REQUEST.get() async for i, _ in judge.ask(POOL)}
 
-    assert isinstance(judge, Batching)
     batches = asyncio.run(scenario())
     assert len(set(batches.values())) == len(model.prompts)
     assert all(0 < len([q for q in batches if batches[q] == batch]) <= 5 for batch in batches.values())
-    assert judge.batch_of(POOL[0]) == ""
     assert asyncio.run(scenario()) == batches
 
 

@@ -20,12 +20,10 @@ SHORTEST_WAIT = 0.001
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """What a request holds while it is in flight."""
+    """What a request holds while it is in flight, with the most tokens that it may take and dollars it may cost."""
 
     tokens: int
-    """The most that it may take, in and out."""
     price: float
-    """The most that it may cost, in US dollars."""
     number: int = 0
     """Which request it is, of all that were sent."""
     taken: Taken | None = None
@@ -55,8 +53,8 @@ class Admission:
         self._waiting: list[tuple[bool, int, int, Slot, asyncio.Future[bool]]] = []
         """A heap by the order in which they may start."""
         self._came = count()
-        self._asleep: set[asyncio.Task[None]] = set()
-        self._pacer: asyncio.Task[None] | None = None
+        self._asleep: set[asyncio.Future[None]] = set()
+        self._pacer: asyncio.Future[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._paced_until = 0.0
         ledger.watch(self._let_in)
@@ -69,9 +67,6 @@ class Admission:
         """
         slot = Slot(tokens, price)
         self._check_loop()
-        if self.closed is None and not self._next() and self._may_start(slot):
-            self._start(slot)
-            return slot
         granted = asyncio.get_running_loop().create_future()
         heapq.heappush(self._waiting, (not repeated, TURN.get(), next(self._came), slot, granted))
         self._let_in()
@@ -90,7 +85,8 @@ class Admission:
 
     def leave(self, slot: Slot, reply: Reply | None, tokens: int) -> None:
         """The request has ended."""
-        self._concurrency.correct(slot.taken, tokens)
+        if slot.taken:
+            self._concurrency.correct(slot.taken, tokens)
         self.in_flight -= 1
         self._ledger.end(slot.price, reply)
 
@@ -98,7 +94,7 @@ class Admission:
         """Wait without a slot, but no longer than anything may still be sent."""
         if self._ended():
             return
-        alarm = self._alarm(seconds)
+        alarm = asyncio.ensure_future(self._sleep(seconds))
         self._asleep.add(alarm)
         try:
             await asyncio.wait([alarm])
@@ -115,12 +111,6 @@ class Admission:
 
     def _ended(self) -> bool:
         return self.closed is not None or self._ledger.stopped is not None
-
-    def _alarm(self, seconds: float) -> asyncio.Task[None]:
-        async def wait() -> None:
-            await self._sleep(seconds)
-
-        return asyncio.get_running_loop().create_task(wait())
 
     def _next(self) -> tuple[Slot, asyncio.Future[bool]] | None:
         """Whose turn it is; those who have gone are taken out."""
@@ -179,7 +169,7 @@ class Admission:
                 return
             self._pacer.cancel()
         self._paced_until = now + wait
-        self._pacer = self._alarm(wait)
+        self._pacer = asyncio.ensure_future(self._sleep(wait))
         self._pacer.add_done_callback(lambda pacer: None if pacer.cancelled() else self._let_in())
 
     def _turn_away(self) -> None:

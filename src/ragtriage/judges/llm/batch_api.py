@@ -14,10 +14,9 @@ from ragtriage.judges.llm.request_errors import Endpoint
 from ragtriage.judges.llm.request_format import (
     fixed_settings,
     initial_format,
-    messages_of,
-    parameters_of,
     reply_of,
-    settings_of,
+    request_of,
+    without_what_is_refused,
 )
 
 if TYPE_CHECKING:
@@ -204,8 +203,8 @@ class BatchAPI:
             return reply_of(response, prompt, self._price, own_price=self._options.price is not None)
         except Exception as error:  # noqa: BLE001  # see `_once`
             failure = self._endpoint.explain(error)
-            other = self._initial_format.without_what_is_refused(error)
-            if other and (other.schema or self._options.reply != "schema"):
+            other = without_what_is_refused(self._initial_format, error, self._options)
+            if other is not None:
                 self._format = self._format & other
                 return Transient(str(failure))
             return Transient(str(failure)) if isinstance(failure, Busy) else failure
@@ -213,9 +212,7 @@ class BatchAPI:
     def _request(self, prompt: Prompt, number: str) -> BatchRequest:
         from pydantic_ai.models.batch import BatchRequest  # noqa: PLC0415  # optional package
 
+        asked, settings, parameters = request_of(prompt, self._format, self._fixed, self._options.temperature)
         return BatchRequest(
-            custom_id=number,
-            messages=messages_of(prompt, self._format),
-            model_settings=settings_of(prompt, self._format, self._fixed, self._options.temperature),
-            model_request_parameters=parameters_of(prompt, self._format),
+            custom_id=number, messages=asked, model_settings=settings, model_request_parameters=parameters
         )

@@ -34,7 +34,7 @@ class BatchQueue:
     gathered in their turn. A ticket is dropped a quiet time after its answers were handed out, never before.
 
     Args:
-        name: `provider:model`, as a user types it.
+        name: `provider:model`.
         options: how requests are made, and their limits.
         ledger: what was spent, and whether there is money left. A request counts when it is submitted, its tokens and
             cost when its reply is collected.
@@ -42,8 +42,7 @@ class BatchQueue:
         price: the model's, of live requests: batches cost half.
         wait: go on until everything is collected, however long that takes; else `Stopped` is raised when nothing is
             left to do but to wait.
-        quiet: seconds.
-        poll: seconds between two looks at batches that haven't ended.
+        quiet, poll: seconds of the quiet time, and between two looks at batches that haven't ended.
         trial: which repetition of the same questions; each has tickets of its own.
         model: what to ask, if not the model of that name.
         sleep: waits so many seconds, between looks and before further attempts.
@@ -84,7 +83,7 @@ class BatchQueue:
         self._trial = trial
         self._sleep = sleep
         self._worker: asyncio.Task[None] | None = None
-        self._asleep: asyncio.Task[None] | None = None
+        self._asleep: asyncio.Future[None] | None = None
         self._trouble = ""
         self._looked_at: set[str] = set()
         self._ended: set[str] = set()
@@ -254,11 +253,7 @@ class BatchQueue:
 
     async def _wait_for_batches(self) -> None:
         """Until it is time to look again, or everything is stopped."""
-
-        async def sleep() -> None:
-            await self._sleep(self._poll)
-
-        self._asleep = asyncio.create_task(sleep())
+        self._asleep = asyncio.ensure_future(self._sleep(self._poll))
         try:
             await asyncio.wait([self._asleep])
         finally:

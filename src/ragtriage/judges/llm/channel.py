@@ -21,8 +21,8 @@ from ragtriage.judges.llm.messages import (
     Prompt,
     Rejected,
     Reply,
+    Send,
     Transient,
-    Transport,
     Unusable,
 )
 from ragtriage.judges.llm.options import LLMOptions, Price
@@ -65,17 +65,15 @@ class Channel:
     """The way to one model, for all who ask it.
 
     First come, first served, but repeated requests before new ones; while a request waits to be repeated it holds no
-    slot. When a budget, a limit or `stop` ends it, those who wait hear of it after the last request in flight has
-    ended, so that nobody cancels what is paid for.
+    slot. When a budget, a limit or `Ledger.stop` ends it, those who wait hear of it after the last request in flight
+    has ended, so that nobody cancels what is paid for.
 
     Args:
         options: the limits.
         ledger: what was spent, and whether there is money left.
         price: the model's; without it a request is taken to cost nothing until its reply says otherwise.
         name: what the model is called in errors.
-        clock: seconds.
-        sleep: waits so many seconds.
-        random: at least 0, below 1.
+        clock, sleep, random: those of the standard library.
     """
 
     def __init__(
@@ -89,43 +87,26 @@ class Channel:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         random: Callable[[], float] = chance.random,
     ) -> None:
-        self._ledger = ledger
+        self.ledger = ledger
         self._price = price
         self._name = name
         self._clock = clock
         self._random = random
-        self._concurrency = ConcurrencyController(options.concurrency, options.rpm, options.tpm)
-        self._admission = Admission(self._concurrency, ledger, clock, sleep)
+        self.concurrency = ConcurrencyController(options.concurrency, options.rpm, options.tpm)
+        self.admission = Admission(self.concurrency, ledger, clock, sleep)
         self._begun = 0
         self._replies = 0
         self._rejected = 0
         self._cost_factor = 1.0
 
-    @property
-    def in_flight(self) -> int:
-        """How many requests are under way."""
-        return self._admission.in_flight
-
-    @property
-    def limit(self) -> int:
-        """How many may be under way now."""
-        return self._concurrency.limit
-
-    def stop(self, reason: str) -> None:
-        """Let no further request start, here and on every other channel with the same ledger.
-
-        Those in flight end as usual; then all who wait get `Stopped(reason)`, and all who come.
-        """
-        self._ledger.stop(reason)
-
-    async def ask(self, transport: Transport, prompt: Prompt, read: Callable[[Reply], T]) -> T:
+    async def ask(self, send: Send, prompt: Prompt, read: Callable[[Reply], T]) -> T:
         """Ask until the reply can be read.
 
         A reply that doesn't fit is asked for again, by turns with its fault and without; one that was cut off, with
         twice the room.
 
         Args:
-            transport: what carries a prompt.
+            send: what carries a prompt.
             prompt: what is asked.
             read: reply → answers; raises `Malformed`.
 
@@ -135,7 +116,7 @@ class Channel:
         """
         longest, problem = GROWTH * prompt.largest_reply, ""
         for reading in range(1, READINGS + 1):
-            once = partial(transport.send, prompt)
+            once = partial(send, prompt)
             reply = await self.run(once, tokens_in=prompt.tokens, largest_reply=prompt.largest_reply)
             if reply.truncated:
                 cause, problem = "truncated reply", f"it was cut off at {prompt.largest_reply} tokens"
@@ -146,9 +127,9 @@ class Channel:
                 except Malformed as error:
                     cause, problem = "malformed reply", str(error)
                 prompt = replace(prompt, refused=(reply.text, problem) if reading % 2 else None)
-            self._ledger.failed_requests += 1
+            self.ledger.failed_requests += 1
             if reading < READINGS:
-                self._ledger.repeated[cause] += 1
+                self.ledger.repeated[cause] += 1
         raise GaveUp(f"the reply doesn't fit: {problem}")
 
     async def run(
@@ -170,9 +151,9 @@ class Channel:
         known = priced or self._price
         price = known.of(tokens_in, largest_reply) if known else 0.0
         while True:
-            slot = await self._admission.enter(tokens, price * self._cost_factor, repeated=past.cause != "")
+            slot = await self.admission.enter(tokens, price * self._cost_factor, repeated=past.cause != "")
             if past.cause:
-                self._ledger.repeated[past.cause] += 1
+                self.ledger.repeated[past.cause] += 1
             reply, took = None, tokens_in
             try:
                 reply = await once()
@@ -180,14 +161,14 @@ class Channel:
                 wait = self._wait_after(error, past, slot.number)
             else:
                 self._replies += 1
-                self._concurrency.replied()
+                self.concurrency.replied()
                 took = (reply.tokens_in + reply.tokens_out) or tokens
                 if price and reply.price:
                     self._cost_factor = max(self._cost_factor, min(reply.price / price, LARGEST_COST_FACTOR))
                 return reply
             finally:
-                self._admission.leave(slot, reply, took)
-            await self._admission.rest(wait)
+                self.admission.leave(slot, reply, took)
+            await self.admission.rest(wait)
 
     def _wait_after(self, error: ExchangeError, past: _Attempts, number: int) -> float:
         """Seconds until the request is sent again."""
@@ -221,19 +202,21 @@ class Channel:
         half = _backoff(past.busy, LONGEST_BUSY_BACKOFF) / 2
         wait = error.after if error.after and error.after > 0 else half + self._random() * half
         if now + wait - past.busy_since <= PATIENCE:
-            self._concurrency.slow_down(number, now + wait)
+            self.concurrency.slow_down(number, now + wait)
             return wait
         cause = str(error).rstrip(".")
         if not self._replies:
             self._close(f"{self._name} gives no answer: {cause} (429); look at your limits and credit there", error)
         if self._replies == past.replies_then:
-            self.stop(f"stopped, as {self._name} answers nothing now: {cause}; give the same command later to go on")
+            self.ledger.stop(
+                f"stopped, as {self._name} answers nothing now: {cause}; give the same command later to go on"
+            )
             return 0.0
         raise GaveUp(f"no answer for {PATIENCE / 60:.0f} minutes: {cause}") from error
 
     def _close(self, sentence: str, error: ExchangeError) -> NoReturn:
         """Give everybody the same error from now on."""
-        raise JudgeError(self._admission.close(sentence)) from error
+        raise JudgeError(self.admission.close(sentence)) from error
 
 
 def _backoff(failed: int, longest: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from math import inf
 
 MINUTE = 60.0
 FIRST_LIMIT = 16
@@ -29,7 +30,7 @@ class Rate:
     is worth.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: float) -> None:
         self._most = most
         self._taken: deque[Taken] = deque()
         self._total = 0
@@ -84,34 +85,27 @@ class ConcurrencyController:
         self.limit = min(FIRST_LIMIT, most)
         self.sent = 0
         self._most = most
-        self._requests = Rate(rpm) if rpm is not None else None
-        self._tokens = Rate(tpm) if tpm is not None else None
+        self._requests = Rate(inf if rpm is None else rpm)
+        self._tokens = Rate(inf if tpm is None else tpm)
         self._halved_at = 0
         self._ever_halved = False
         self._halvings = 0
         self._replies = 0
-        self._quiet_until = float("-inf")
+        self._quiet_until = -inf
 
     def wait(self, now: float, tokens: int) -> float:
         """Seconds until a request of so many tokens may start; 0 or less if it may now."""
-        wait = self._quiet_until - now
-        if self._requests:
-            wait = max(wait, self._requests.wait(now, 1))
-        if self._tokens:
-            wait = max(wait, self._tokens.wait(now, tokens))
-        return wait
+        return max(self._quiet_until - now, self._requests.wait(now, 1), self._tokens.wait(now, tokens))
 
-    def start(self, now: float, tokens: int) -> Taken | None:
+    def start(self, now: float, tokens: int) -> Taken:
         """A request starts; `sent` is its number."""
         self.sent += 1
-        if self._requests:
-            self._requests.take(now, 1)
-        return self._tokens.take(now, tokens) if self._tokens else None
+        self._requests.take(now, 1)
+        return self._tokens.take(now, tokens)
 
-    def correct(self, taken: Taken | None, tokens: int) -> None:
+    def correct(self, taken: Taken, tokens: int) -> None:
         """A request took so many tokens in truth."""
-        if self._tokens and taken:
-            self._tokens.correct(taken, tokens)
+        self._tokens.correct(taken, tokens)
 
     def replied(self) -> None:
         """A reply came: the server is well."""

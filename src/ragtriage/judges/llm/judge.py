@@ -16,7 +16,7 @@ from ragtriage.judges.llm.prompt_rendering import render, usual_reply
 from ragtriage.judges.llm.prompts import ASKED, Prompts
 from ragtriage.judges.llm.reply_parsing import TooFew, parse_reply
 from ragtriage.judges.llm.request_grouping import Request, group_questions
-from ragtriage.judges.protocol import Estimate
+from ragtriage.judges.protocol import REQUEST, Estimate
 from ragtriage.judges.wrappers.streams import merged
 
 T = TypeVar("T")
@@ -60,7 +60,6 @@ class LLMJudge:
         self._batch_size = batch_size
         self._price = price
         self._method = hashlib.blake2b(f"{name}\0{identity}".encode(), digest_size=6).hexdigest()
-        self._batch_ids: dict[Question, str] = {}
 
     def name(self) -> str:
         """`provider:model`."""
@@ -83,10 +82,6 @@ class LLMJudge:
             total += Estimate(1, sent, back, self._price.of(sent, back) if self._price else None)
         return total
 
-    def batch_of(self, question: Question) -> str:
-        """The digest of the request that a question was answered in; see `ragtriage.judges.protocol.Batching`."""
-        return self._batch_ids.pop(question, "")
-
     async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
         """See `ragtriage.judges.protocol.Judge.ask`; the answers of one request come together."""
         places: dict[Question, list[int]] = {}
@@ -96,22 +91,17 @@ class LLMJudge:
             else:
                 yield position, Failure(f"a language model isn't asked for {question.kind}")
         requests = group_questions(list(places), self._batch_size)
-        try:
-            async with aclosing(merged([self._stream(request) for request in requests])) as replies:
-                async for _, _, answers in replies:
-                    for question, answer in answers.items():
-                        for position in places[question]:
-                            yield position, answer
-        finally:
-            for question in places:
-                self._batch_ids.pop(question, None)
+        async with aclosing(merged([self._stream(request) for request in requests])) as replies:
+            async for _, _, (request_id, answers) in replies:
+                for question, answer in answers.items():
+                    for position in places[question]:
+                        REQUEST.set(request_id)
+                        yield position, answer
 
-    async def _stream(self, request: Request) -> AsyncIterator[tuple[int, Mapping[Question, Answer]]]:
-        """One request's answers, all at once, as they come."""
-        yield 0, await self._answers(request)
-
-    async def _answers(self, request: Request) -> Mapping[Question, Answer]:
+    async def _stream(self, request: Request) -> AsyncIterator[tuple[int, tuple[str, Mapping[Question, Answer]]]]:
+        """One request's id and its answers, all at once."""
         prompt = render(request, self._prompts)
+        request_id = hashlib.blake2b(prompt.user.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
         short = False
 
         def parse(reply: Reply) -> Mapping[Question, Answer]:
@@ -126,7 +116,5 @@ class LLMJudge:
         try:
             answers = await self._ask(prompt, parse)
         except GaveUp as error:
-            return dict.fromkeys(request.questions, Failure(str(error)))
-        batch = hashlib.blake2b(prompt.user.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
-        self._batch_ids |= dict.fromkeys(request.questions, batch)
-        return answers
+            answers = dict.fromkeys(request.questions, Failure(str(error)))
+        yield 0, (request_id, answers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
 
 from ragtriage.judges.llm.messages import Reply
 
@@ -11,46 +12,37 @@ ROUNDING = 1e-9
 """Dollars by which sums of prices may be off."""
 
 
+@dataclass(eq=False)
 class Ledger:
     """What was spent; one for a command, shared by all its judges.
 
     Meant for one event loop at a time: nothing here is locked.
-
-    Args:
-        budget: the most that may be spent, in US dollars, with `spent_before`.
-        max_requests: the most requests that may start, repeated ones included.
-        spent_before: what earlier continuations of the same run cost; it isn't part of `cost`.
-
-    Attributes:
-        spent_before: as given; it may be set until the first request.
-        requests: how many were sent, repeated ones included.
-        failed_requests: how many of them brought no reply that could be used.
-        tokens_in: of all replies.
-        tokens_out: of all replies.
-        cost: of all replies, in US dollars.
-        unpriced: replies without a known price; they count with the most that they may have cost, where that is known.
-        repeated: cause in few words → how many requests were sent again for it.
-        in_flight: how many requests are under way.
-        stopped: why no further request may start; None while they may.
     """
 
-    def __init__(
-        self, *, budget: float | None = None, max_requests: int | None = None, spent_before: float = 0.0
-    ) -> None:
-        self.requests = 0
-        self.failed_requests = 0
-        self.tokens_in = 0
-        self.tokens_out = 0
-        self.cost = 0.0
-        self.unpriced = 0
-        self.repeated: Counter[str] = Counter()
-        self.in_flight = 0
-        self.stopped: str | None = None
-        self._budget = budget
-        self._max_requests = max_requests
-        self.spent_before = spent_before
-        self._reserved = 0.0
-        self._watchers: list[Callable[[], None]] = []
+    _: KW_ONLY
+    budget: float | None = None
+    """The most that may be spent, in US dollars, with `spent_before`."""
+    max_requests: int | None = None
+    """The most requests that may start, repeated ones included."""
+    spent_before: float = 0.0
+    """What earlier continuations of the same run cost, not part of `cost`; it may be set until the first request."""
+    requests: int = field(default=0, init=False)
+    """How many were sent, repeated ones included."""
+    failed_requests: int = field(default=0, init=False)
+    """How many of them brought no reply that could be used."""
+    tokens_in: int = field(default=0, init=False)
+    tokens_out: int = field(default=0, init=False)
+    cost: float = field(default=0.0, init=False)
+    """Of all replies, in US dollars."""
+    unpriced: int = field(default=0, init=False)
+    """Replies without a known price; they count with the most that they may have cost, where that is known."""
+    repeated: Counter[str] = field(default_factory=Counter, init=False)
+    """Cause in few words → how many requests were sent again for it."""
+    in_flight: int = field(default=0, init=False)
+    stopped: str | None = field(default=None, init=False)
+    """Why no further request may start; None while they may."""
+    _reserved: float = field(default=0.0, init=False)
+    _watchers: list[Callable[[], None]] = field(default_factory=list, init=False)
 
     def watch(self, changed: Callable[[], None]) -> None:
         """Have this called whenever a request has ended, and when all is stopped."""
@@ -60,16 +52,16 @@ class Ledger:
         """Whether a request may start that costs this at most; stops everything if it can't even after all others."""
         if self.stopped is not None:
             return False
-        if self._max_requests is not None and self.requests >= self._max_requests:
+        if self.max_requests is not None and self.requests >= self.max_requests:
             self.stop(stopped_after(self.requests))
             return False
         spent = self.spent_before + self.cost
-        if self._budget is None or spent + self._reserved + price <= self._budget + ROUNDING:
+        if self.budget is None or spent + self._reserved + price <= self.budget + ROUNDING:
             return True
         if not self.in_flight:
             before = f", {dollars(self.spent_before)} of it before this command" if self.spent_before else ""
             self.stop(
-                f"stopped before the budget of {dollars(self._budget)} was passed: {dollars(spent)} spent"
+                f"stopped before the budget of {dollars(self.budget)} was passed: {dollars(spent)} spent"
                 f"{before or f' on {self.requests} requests'}, and the next request may cost {dollars(price)}; "
                 f"give the same command with a larger --budget to go on"
             )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +42,8 @@ class Reply:
     """Whether it was cut off at the largest length."""
 
 
-class Transport(Protocol):
-    """Carries one prompt to a model, once: no retries, no limits, no memory."""
-
-    async def send(self, prompt: Prompt) -> Reply:
-        """Ask once.
-
-        Raises:
-            Busy: the server asks to slow down (429).
-            Transient: this time it failed (5xx, reset, time-out); it may work the next time.
-            Rejected: this request fails whenever it is sent (content filter, too long).
-            Unusable: every request would fail (key refused, no such model, no credit).
-        """
-        ...
+Send = Callable[[Prompt], Awaitable[Reply]]
+"""Carries one prompt to a model, once: no retries, no limits, no memory; raises an `ExchangeError`."""
 
 
 class ExchangeError(Exception):
@@ -62,7 +51,7 @@ class ExchangeError(Exception):
 
 
 class Transient(ExchangeError):
-    """It failed this time."""
+    """It failed this time (5xx, reset, time-out); it may work the next time."""
 
     def __init__(self, cause: str, after: float | None = None) -> None:
         super().__init__(cause)
@@ -70,7 +59,7 @@ class Transient(ExchangeError):
 
 
 class Busy(Transient):
-    """The server asks to slow down."""
+    """The server asks to slow down (429)."""
 
 
 class Rejected(ExchangeError):
@@ -87,7 +76,7 @@ class Rejected(ExchangeError):
 
 
 class Unusable(ExchangeError):
-    """Every request would fail."""
+    """Every request would fail (key refused, no such model, no credit)."""
 
 
 class Malformed(Exception):

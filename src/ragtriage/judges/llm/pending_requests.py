@@ -45,7 +45,7 @@ class Tickets(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Ticket:
     """Where the reply to one request will be."""
 
@@ -55,11 +55,6 @@ class Ticket:
     """The request's id in its batch."""
     tries: int = 0
     """How often it had been submitted before, without a usable reply."""
-
-    @property
-    def place(self) -> tuple[str, str]:
-        """What tells it from every other one."""
-        return self.batch.id, self.number
 
 
 def key_of(name: str, options: LLMOptions, prompt: Prompt, trial: int = 0) -> bytes:
@@ -79,8 +74,8 @@ class TicketBook:
     def __init__(self, tickets: Tickets) -> None:
         self._tickets = tickets
         self._known: dict[bytes, list[Ticket]] = {}
-        self._held: set[tuple[str, str]] = set()
-        self._used: list[tuple[bytes, Ticket]] = []
+        self._held: set[Ticket] = set()
+        self._used: dict[Ticket, bytes] = {}
 
     def look_up(self, keys: Iterable[bytes]) -> None:
         """Read what is kept under these keys, where that hasn't been read yet."""
@@ -91,35 +86,34 @@ class TicketBook:
     def take(self, key: bytes) -> Ticket | None:
         """A ticket that nobody holds, from now on held; None if there is none."""
         for ticket in self._known.get(key, ()):
-            if ticket.place not in self._held:
-                self._held.add(ticket.place)
+            if ticket not in self._held:
+                self._held.add(ticket)
                 return ticket
         return None
 
     def give_back(self, ticket: Ticket) -> None:
         """Nobody holds it any more; it can be taken again."""
-        self._held.discard(ticket.place)
+        self._held.discard(ticket)
 
     def add(self, fresh: Iterable[tuple[bytes, Ticket]]) -> None:
         """Keep new tickets, which are held."""
         keys = set()
         for key, ticket in fresh:
             self._known.setdefault(key, []).append(ticket)
-            self._held.add(ticket.place)
+            self._held.add(ticket)
             keys.add(key)
         self._tickets.put({key: _written(self._known[key]) for key in keys})
 
     def use(self, key: bytes, ticket: Ticket) -> None:
         """Its reply was read: it is dropped by the next `sweep`, and taken by nobody until then."""
-        self._used.append((key, ticket))
+        self._used[ticket] = key
 
     def sweep(self) -> None:
         """Drop what was used. What was made of the replies must be safe by now."""
         if not self._used:
             return
-        places = {ticket.place for _, ticket in self._used}
-        keys = dict.fromkeys(key for key, _ in self._used)
-        left = {key: [t for t in self._known.pop(key, ()) if t.place not in places] for key in keys}
+        keys = dict.fromkeys(self._used.values())
+        left = {key: [ticket for ticket in self._known.pop(key, ()) if ticket not in self._used] for key in keys}
         gone = [key for key, tickets in left.items() if not tickets]
         rest = {key: tickets for key, tickets in left.items() if tickets}
         self._known |= rest
@@ -127,7 +121,7 @@ class TicketBook:
             self._tickets.put({key: _written(tickets) for key, tickets in rest.items()})
         if gone:
             self._tickets.drop(gone)
-        self._held -= places
+        self._held -= self._used.keys()
         self._used.clear()
 
 

@@ -17,16 +17,7 @@ from ragtriage.judges.llm.request_grouping import Evidence, Request
 QUOTING: tuple[Kind, ...] = ("supported", "answered")
 """The kinds whose verdict comes with the words that decide it, which are looked up."""
 
-LISTS: Mapping[Kind, tuple[str, ...]] = {
-    "claims": ("claims", "remarks"),
-    "questions": ("questions",),
-    "facts": ("facts",),
-    "questions_answered_by": ("questions_answered_by",),
-    "needed_sentences": ("needed_sentences",),
-    "standalone": ("standalone",),
-    "reworded": ("reworded",),
-    "altered": ("altered",),
-}
+LISTS: Mapping[Kind, tuple[str, ...]] = {kind: (kind,) for kind in DECOMPOSITIONS} | {"claims": ("claims", "remarks")}
 """Decomposition → the members of the reply that hold its texts."""
 
 VERDICT_TOKENS = 60

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
 from ragtriage.core.questions import DECOMPOSITIONS, Question
@@ -123,10 +124,9 @@ def _components(question: Question, said: Mapping[str, Any]) -> Components:
             raise Malformed("`standalone` is missing or not a text")
         return (Component(visible(text).strip()),)
     found: list[Component] = []
-    places = _Places(question.subject)
     for member in LISTS[question.kind]:
         texts = texts_in(said, member)
-        found += [Component(text, places.of(text), remark=member == "remarks") for text in texts]
+        found += [Component(text, _place(text, question.subject), remark=member == "remarks") for text in texts]
     if question.kind == "questions_answered_by":
         return tuple(found[: question.at])
     return tuple(found)
@@ -180,29 +180,18 @@ def _short(text: str) -> str:
     return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
 
 
-class _Places:
-    """Where a component was taken from: verbatim, else the sentence that holds most of its words."""
+def _place(text: str, whole: str) -> tuple[int, int] | None:
+    """Where a component was taken from: verbatim, else the sentence that holds most of its words, at least half."""
+    start = whole.find(text)
+    if start >= 0:
+        return start, start + len(text)
+    words = set(_plain(text).split())
+    alike = [(span, len(words & own)) for span, own in _sentences(whole)]
+    span, shared = max(alike, key=itemgetter(1), default=(None, 0))
+    return span if words and shared >= CLOSE * len(words) else None
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._sentences: list[tuple[tuple[int, int], set[str]]] | None = None
 
-    def of(self, text: str) -> tuple[int, int] | None:
-        """`[start, end)`; None if no sentence holds at least half of its words."""
-        start = self._text.find(text)
-        if start >= 0:
-            return start, start + len(text)
-        words = set(_plain(text).split())
-        best = max(self._split(), key=lambda sentence: len(words & sentence[1]), default=None)
-        if best is None or not words or len(words & best[1]) < CLOSE * len(words):
-            return None
-        return best[0]
-
-    def _split(self) -> list[tuple[tuple[int, int], set[str]]]:
-        if self._sentences is None:
-            self._sentences = [
-                (component.span, set(_plain(component.text).split()))
-                for component in split_sentences(self._text)
-                if component.span
-            ]
-        return self._sentences
+@lru_cache(8)
+def _sentences(text: str) -> list[tuple[tuple[int, int], set[str]]]:
+    """Each sentence with its words; remembered, since all components of a reply are looked up in the same text."""
+    return [(one.span, set(_plain(one.text).split())) for one in split_sentences(text) if one.span]

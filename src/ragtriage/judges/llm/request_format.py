@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from enum import Flag, auto
 from typing import TYPE_CHECKING, Any
 
 from ragtriage.core.errors import ConfigError
@@ -32,35 +32,27 @@ _ABOUT_SCHEMA = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RequestFormat:
+class RequestFormat(Flag):
     """One way to ask."""
 
-    schema: bool = True
+    SCHEMA = auto()
     """The reply gets its form by the provider's schema mode; else by instructions in the text."""
-    temperature: bool = True
+    TEMPERATURE = auto()
     """The temperature is set."""
-    max_tokens: bool = True
+    MAX_TOKENS = auto()
     """The largest length of a reply has the name that the client gives it; else `max_completion_tokens`."""
 
-    def __and__(self, other: RequestFormat) -> RequestFormat:
-        """What both do."""
-        return RequestFormat(
-            self.schema and other.schema,
-            self.temperature and other.temperature,
-            self.max_tokens and other.max_tokens,
-        )
 
-    def without_what_is_refused(self, error: Exception) -> RequestFormat | None:
-        """The format that may work where this one met this error; None if there is none."""
-        text = _refusal(error)
-        if self.temperature and "temperature" in text.lower():
-            return replace(self, temperature=False)
-        if self.max_tokens and "max_completion_tokens" in text:
-            return replace(self, max_tokens=False)
-        if self.schema and _ABOUT_SCHEMA.search(text):
-            return replace(self, schema=False)
-        return None
+def without_what_is_refused(form: RequestFormat, error: Exception, options: LLMOptions) -> RequestFormat | None:
+    """The format that may work where this one met this error; None if there is none that the user allows."""
+    text = _refusal(error)
+    if RequestFormat.TEMPERATURE in form and "temperature" in text.lower():
+        return form & ~RequestFormat.TEMPERATURE
+    if RequestFormat.MAX_TOKENS in form and "max_completion_tokens" in text:
+        return form & ~RequestFormat.MAX_TOKENS
+    if RequestFormat.SCHEMA in form and options.reply != "schema" and _ABOUT_SCHEMA.search(text):
+        return form & ~RequestFormat.SCHEMA
+    return None
 
 
 def _refusal(error: Exception) -> str:
@@ -88,7 +80,10 @@ def initial_format(name: str, model: Model, options: LLMOptions) -> RequestForma
     schema = options.reply != "text" and bool(model.profile.get("supports_json_schema_output", False))
     if options.reply == "schema" and not schema:
         raise ConfigError(f"{name} has no schema mode: leave out --reply schema")
-    return RequestFormat(schema=schema, temperature=options.temperature is not None and takes_temperature(model))
+    form = RequestFormat.MAX_TOKENS
+    if schema:
+        form |= RequestFormat.SCHEMA
+    return form | RequestFormat.TEMPERATURE if options.temperature is not None and takes_temperature(model) else form
 
 
 def takes_temperature(model: Model) -> bool:
@@ -118,26 +113,32 @@ def fixed_settings(model: Model, options: LLMOptions) -> Mapping[str, Any]:
     return settings
 
 
-def settings_of(
+def request_of(
+    prompt: Prompt, form: RequestFormat, fixed: Mapping[str, Any], temperature: float | None
+) -> tuple[list[ModelMessage], ModelSettings, ModelRequestParameters]:
+    """A request to a model: its messages, its settings and the form of the reply."""
+    return _messages(prompt, form), _settings(prompt, form, fixed, temperature), _parameters(prompt, form)
+
+
+def _settings(
     prompt: Prompt, form: RequestFormat, fixed: Mapping[str, Any], temperature: float | None
 ) -> ModelSettings:
-    """The settings of one request; a temperature of None leaves it to the model."""
     settings: ModelSettings = {**fixed}  # type: ignore[typeddict-item]  # the settings of a provider have names of their own
-    if form.max_tokens:
+    if RequestFormat.MAX_TOKENS in form:
         settings["max_tokens"] = prompt.largest_reply
     else:
         settings["extra_body"] = {"max_completion_tokens": prompt.largest_reply}
-    if form.temperature and temperature is not None:
+    if RequestFormat.TEMPERATURE in form and temperature is not None:
         settings["temperature"] = temperature
     return settings
 
 
-def messages_of(prompt: Prompt, form: RequestFormat) -> list[ModelMessage]:
-    """A prompt as messages: the question, and where a reply was refused, that reply and what was wrong with it."""
+def _messages(prompt: Prompt, form: RequestFormat) -> list[ModelMessage]:
+    """The question, and where a reply was refused, that reply and what was wrong with it."""
     from pydantic_ai import messages as one  # noqa: PLC0415  # optional package
 
     schema = f"{IN_TEXT} {json.dumps(prompt.schema, ensure_ascii=False)}"
-    user = prompt.user if form.schema else f"{prompt.user}\n\n{schema}"
+    user = prompt.user if RequestFormat.SCHEMA in form else f"{prompt.user}\n\n{schema}"
     found: list[ModelMessage] = [
         one.ModelRequest(parts=[one.SystemPromptPart(prompt.system), one.UserPromptPart(user)])
     ]
@@ -149,12 +150,11 @@ def messages_of(prompt: Prompt, form: RequestFormat) -> list[ModelMessage]:
     return found
 
 
-def parameters_of(prompt: Prompt, form: RequestFormat) -> ModelRequestParameters:
-    """The form of the reply, for the provider."""
+def _parameters(prompt: Prompt, form: RequestFormat) -> ModelRequestParameters:
     from pydantic_ai.models import ModelRequestParameters  # noqa: PLC0415  # optional package
     from pydantic_ai.output import OutputObjectDefinition  # noqa: PLC0415  # optional package
 
-    if not form.schema:
+    if RequestFormat.SCHEMA not in form:
         return ModelRequestParameters(output_mode="text", allow_text_output=True)
     output = OutputObjectDefinition(json_schema=dict(prompt.schema), name="answers", strict=True)
     return ModelRequestParameters(output_mode="native", output_object=output, allow_text_output=True)

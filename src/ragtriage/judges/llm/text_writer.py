@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ragtriage.core.verdicts import Component, Failure
@@ -19,28 +19,23 @@ Lists = Mapping[str, tuple[str, ...]]
 """Member of the reply → its texts."""
 
 
+@dataclass(frozen=True)
 class Writer:
     """A model that writes lists of texts.
 
     What it wrote is kept before it is handed out, so the same prompt is never paid twice, whenever a command ended.
-
-    Args:
-        name: `provider:model`.
-        ask: how a prompt gets its reply, with limits, budget and retries.
-        memory: what keeps replies.
-        identity: what else they depend on: the server's address, parameters.
-        guidance: what is put behind every head.
-
-    Attributes:
-        name: as given.
     """
 
-    def __init__(self, name: str, ask: AskModel, memory: AnswerMemory, identity: str = "", guidance: str = "") -> None:
-        self.name = name
-        self._ask = ask
-        self._memory = memory
-        self._guidance = guidance
-        self._method = hashlib.blake2b(f"{name}\0{identity}".encode(), digest_size=6).hexdigest()
+    name: str
+    """`provider:model`."""
+    ask: AskModel
+    """How a prompt gets its reply, with limits, budget and retries."""
+    memory: AnswerMemory
+    """What keeps replies."""
+    identity: str = ""
+    """What else they depend on: the server's address, parameters."""
+    guidance: str = ""
+    """What is put behind every head."""
 
     async def lists(self, prompt: Prompt, members: tuple[str, ...]) -> Lists | Failure:
         """The texts that the model writes to a prompt of `asking_for_lists`, each once, in its order.
@@ -49,9 +44,11 @@ class Writer:
             JudgeError: every request would fail, or no further one may be made.
             StoreError: replies can't be read or kept.
         """
-        prompt = replace(prompt, system=prompt.system + self._guidance)
-        key = self._key(prompt)
-        known = self._memory.recall([key]).get(key)
+        prompt = replace(prompt, system=prompt.system + self.guidance)
+        method = hashlib.blake2b(f"{self.name}\0{self.identity}".encode(), digest_size=6).hexdigest()
+        asked = json.dumps([method, prompt.system, prompt.user, prompt.schema], sort_keys=True)
+        key = hashlib.blake2b(asked.encode("utf-8", "surrogatepass"), digest_size=KEY_SIZE).digest()
+        known = self.memory.recall([key]).get(key)
         if isinstance(known, tuple):
             return _read(known[0].text, members)
 
@@ -60,17 +57,13 @@ class Writer:
             return found, json.dumps(found, ensure_ascii=False)
 
         try:
-            found, kept = await self._ask(prompt, read)
+            found, kept = await self.ask(prompt, read)
         except GaveUp as error:
             return Failure(str(error))
-        entry = Remembered(key, "written", f"llm:{self.name[:80]}:{self._method}", (Component(kept),))
-        self._memory.remember([entry])
-        self._memory.flush()
+        entry = Remembered(key, "written", f"llm:{self.name[:80]}:{method}", (Component(kept),))
+        self.memory.remember([entry])
+        self.memory.flush()
         return found
-
-    def _key(self, prompt: Prompt) -> bytes:
-        asked = json.dumps([self._method, prompt.system, prompt.user, prompt.schema], sort_keys=True)
-        return hashlib.blake2b(asked.encode("utf-8", "surrogatepass"), digest_size=KEY_SIZE).digest()
 
 
 def asking_for_lists(system: str, user: str, members: tuple[str, ...], largest_reply: int) -> Prompt:

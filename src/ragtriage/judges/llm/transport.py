@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ragtriage.judges.llm.messages import Prompt, Reply, Transient, tokens_of
@@ -16,10 +15,9 @@ from ragtriage.judges.llm.request_errors import Endpoint
 from ragtriage.judges.llm.request_format import (
     fixed_settings,
     initial_format,
-    messages_of,
-    parameters_of,
     reply_of,
-    settings_of,
+    request_of,
+    without_what_is_refused,
 )
 
 if TYPE_CHECKING:
@@ -33,21 +31,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class _Open(Generic[T]):
-    """A model with its connections."""
-
-    model: T
-    holder: Model | Provider[Any]
-    """Closes what is its own when it is left."""
-    client: httpx2.AsyncClient | None
-    """What carries its requests, if the model's package didn't make it."""
-
-    async def close(self) -> None:
-        async with self.holder:
-            pass
-        if self.client is not None:
-            await self.client.aclose()
+async def _close(opened: tuple[Any, Model | Provider[Any], httpx2.AsyncClient | None]) -> None:
+    """Close a model's connections: what holds its own, and the client that it was given."""
+    _, holder, client = opened
+    async with holder:
+        pass
+    if client is not None:
+        await client.aclose()
 
 
 class PerLoop(Generic[T]):
@@ -71,12 +61,6 @@ class PerLoop(Generic[T]):
                 anext(end).send(None)  # nothing is awaited before the first yield
         return self._kept[loop][0]
 
-    async def close(self) -> None:
-        """Close the running loop's, if there is one; the next use makes another."""
-        kept = self._kept.get(asyncio.get_running_loop())
-        if kept is not None:
-            await kept[1].aclose()
-
     async def _until_the_end(self, loop: asyncio.AbstractEventLoop, thing: T) -> AsyncGenerator[None, None]:
         """Waits: a loop closes the asynchronous generators that it began, as its last act."""
         try:
@@ -87,7 +71,7 @@ class PerLoop(Generic[T]):
 
 
 class ModelTransport:
-    """A `Transport` to a model of any provider.
+    """Carries prompts to a model of any provider.
 
     It may be used in one event loop after another, and in several at once: in each it has a client of its own.
 
@@ -110,37 +94,32 @@ class ModelTransport:
         self._price = price_of(name, options)
         self._fixed = fixed_settings(model, options)
         self._format = initial_format(name, model, options)
-        self._here = PerLoop(self._open, _Open.close)
+        self._here = PerLoop(self._open, _close)
 
     async def send(self, prompt: Prompt) -> Reply:
-        """See `ragtriage.judges.llm.messages.Transport.send`."""
+        """See `ragtriage.judges.llm.messages.Send`."""
         response = await _within(self._options.timeout, self._endpoint, self._ask(prompt))
         return reply_of(response, prompt, self._price, own_price=self._options.price is not None)
 
-    async def close(self) -> None:
-        """Close the connections of the running event loop; the end of the loop does the same."""
-        await self._here.close()
-
     async def _ask(self, prompt: Prompt) -> ModelResponse:
         """Ask, and at once again without what the server refuses; the format that worked is kept."""
-        model, form = self._here.here().model, self._format
+        (model, *_), form = self._here.here(), self._format
         while True:
-            settings = settings_of(prompt, form, self._fixed, self._options.temperature)
             try:
-                response = await model.request(messages_of(prompt, form), settings, parameters_of(prompt, form))
+                response = await model.request(*request_of(prompt, form, self._fixed, self._options.temperature))
             except Exception as error:
-                other = form.without_what_is_refused(error)
-                if other is None or (self._options.reply == "schema" and not other.schema):
+                other = without_what_is_refused(form, error, self._options)
+                if other is None:
                     raise
                 form = other
             else:
                 self._format = self._format & form
                 return response
 
-    def _open(self) -> _Open[Model]:
+    def _open(self) -> tuple[Model, Model, httpx2.AsyncClient | None]:
         client = fast_client(self._name, self._options)
         model = traced(self._make(self._name, self._options, client))
-        return _Open(model, model, client)
+        return model, model, client
 
 
 class Embedder:
@@ -155,7 +134,7 @@ class Embedder:
         embedder_named(name, options)
         self._endpoint = Endpoint.of(name, options)
         self._price = price_of(name, options)
-        self._here = PerLoop(self._open, _Open.close)
+        self._here = PerLoop(self._open, _close)
 
     async def __call__(self, texts: Sequence[str]) -> tuple[Sequence[Sequence[float]], Reply]:
         """A vector for each text, and what that took."""
@@ -164,19 +143,15 @@ class Embedder:
             settings["extra_headers"] = dict(self._options.headers)
 
         async def embed() -> Any:
-            return await self._here.here().model.embed(texts, input_type="document", settings=settings)
+            return await self._here.here()[0].embed(texts, input_type="document", settings=settings)
 
         result = await _within(self._options.timeout, self._endpoint, embed())
         tokens = result.usage.input_tokens or sum(map(tokens_of, texts))
         return result.embeddings, Reply("", tokens, 0, self._price.of(tokens, 0) if self._price else None)
 
-    async def close(self) -> None:
-        """Close the connections of the running event loop; the end of the loop does the same."""
-        await self._here.close()
-
-    def _open(self) -> _Open[EmbeddingModel]:
+    def _open(self) -> tuple[EmbeddingModel, Provider[Any], httpx2.AsyncClient | None]:
         client = fast_client(self._name, self._options)
-        return _Open(*embedder_named(self._name, self._options, client), client)
+        return *embedder_named(self._name, self._options, client), client
 
 
 def traced(model: Model, provider: TracerProvider | None = None) -> Model:

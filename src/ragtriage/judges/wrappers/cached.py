@@ -9,7 +9,7 @@ from contextlib import aclosing, contextmanager
 from ragtriage.core.errors import StoreError
 from ragtriage.core.questions import Kind, Question
 from ragtriage.core.verdicts import Answer, Failure
-from ragtriage.judges.protocol import Batching, Estimate, Judge
+from ragtriage.judges.protocol import REQUEST, Estimate, Judge
 from ragtriage.judges.wrappers.memory import AnswerMemory, Keys, Remembered
 from ragtriage.judges.wrappers.streams import closing
 
@@ -36,7 +36,6 @@ class Cached:
         self._durable = durable
         self._trial = trial
         self._underway: dict[bytes, asyncio.Future[Answer]] = {}
-        self._batching = judge if isinstance(judge, Batching) else None
         self._flushing: asyncio.Future[StoreError | None] | None = None
 
     def name(self) -> str:
@@ -56,10 +55,6 @@ class Cached:
         places = self._places(questions)
         known = self._memory.recall(list(places))
         return self._judge.estimate([questions[at[0]] for key, at in places.items() if key not in known])
-
-    def batch_of(self, question: Question) -> str:
-        """The inner judge's; see `Batching`."""
-        return self._batching.batch_of(question) if self._batching else ""
 
     async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
         """See `Judge.ask`."""
@@ -121,15 +116,14 @@ class Cached:
         if not asked:
             return
         keys, questions = list(asked), list(asked.values())
+        REQUEST.set("")
         fingerprints = {kind: self._judge.fingerprint(kind) for kind in {question.kind for question in questions}}
         async with closing(self._judge.ask(questions)) as answers:
             async for position, answer in answers:
                 key, question = keys[position], questions[position]
                 if not isinstance(answer, Failure):
-                    batch = self.batch_of(question)
-                    self._remember(
-                        Remembered(key, question.kind, fingerprints[question.kind], answer, self._trial, batch)
-                    )
+                    own = fingerprints[question.kind]
+                    self._remember(Remembered(key, question.kind, own, answer, self._trial, REQUEST.get()))
                 if not promises[key].done():
                     promises[key].set_result(answer)
                 yield key, answer

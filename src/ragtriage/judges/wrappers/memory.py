@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal, Protocol
 
 from ragtriage.core.questions import Kind, Question
@@ -29,7 +30,7 @@ class Remembered:
     trial: int = 0
     """Which repetition; every trial has answers of its own."""
     batch: str = ""
-    """The request that it travelled in; see `ragtriage.judges.protocol.Batching`."""
+    """The request that it travelled in; see `ragtriage.judges.protocol.REQUEST`."""
 
 
 class AnswerMemory(Protocol):
@@ -78,34 +79,15 @@ class Keys:
     """
 
     def __init__(self, fingerprint: Callable[[Kind], str], trial: int = 0) -> None:
-        self._fingerprint = fingerprint
-        self._trial = trial
-        self._heads: dict[Kind, bytes] = {}
-        self._texts: dict[str, bytes] = {}
-        self._evidence: dict[tuple[str, ...], bytes] = {}
+        text = self._text = cache(lambda text: _digest(text.encode("utf-8", "surrogatepass")))
+        self._evidence = cache(lambda texts: _digest(b"".join(map(text, texts))))
+        self._head = cache(lambda kind: text(repr((kind, fingerprint(kind), trial))))
 
     def key(self, question: Question) -> bytes:
         """16 bytes."""
-        evidence = self._evidence.get(question.evidence)
-        if evidence is None:
-            evidence = _digest(b"".join(self._text(text) for text in question.evidence))
-            self._evidence[question.evidence] = evidence
         at = b"-" if question.at is None else b"%d" % question.at
         texts = self._text(question.subject) + self._text(question.query) + self._text(question.context)
-        return _digest(self._head(question.kind) + texts + evidence + at)
-
-    def _head(self, kind: Kind) -> bytes:
-        head = self._heads.get(kind)
-        if head is None:
-            head = _digest(repr((kind, self._fingerprint(kind), self._trial)).encode("utf-8", "surrogatepass"))
-            self._heads[kind] = head
-        return head
-
-    def _text(self, text: str) -> bytes:
-        found = self._texts.get(text)
-        if found is None:
-            found = self._texts[text] = _digest(text.encode("utf-8", "surrogatepass"))
-        return found
+        return _digest(self._head(question.kind) + texts + self._evidence(question.evidence) + at)
 
 
 def _digest(data: bytes) -> bytes:
