@@ -8,14 +8,13 @@ from ragtriage.core.verdicts import Component, Components
 from ragtriage.text.blocks import Block, blocks
 from ragtriage.text.html import on_visible_text
 from ragtriage.text.inline_markup import TAIL
-from ragtriage.text.lexicon import lexicon
+from ragtriage.text.lexicon import WORDS
 
-_WORDS = lexicon("words")
-_GOES_ON = _WORDS.words("goes_on")
-_BEFORE_NUMBER = _WORDS.words("before_number")
-_MAY_END = _WORDS.words("may_end")
-_STARTERS = _WORDS.words("starters")
-_GREETINGS = _WORDS.words("greetings")
+_GOES_ON = WORDS.words("goes_on")
+_BEFORE_NUMBER = WORDS.words("before_number")
+_MAY_END = WORDS.words("may_end")
+_STARTERS = WORDS.words("starters")
+_GREETINGS = WORDS.words("greetings")
 _STOP = re.compile(r"[.!?…]+|[。！？｡؟।]+")
 _WIDE = frozenset("。！？｡")
 _TOGETHER = re.compile(

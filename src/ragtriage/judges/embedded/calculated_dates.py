@@ -8,14 +8,11 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 
+from ragtriage.judges.embedded.rules import RULES
 from ragtriage.text.dates import MONTHS, WEEKDAYS, WrittenDate, without_markup, written_dates
-from ragtriage.text.lexicon import lexicon
-
-_RULES = lexicon("rules", Path(__file__).parent)
 
 _WORKDAYS = re.compile(r"business|working|banking|week", re.IGNORECASE)
 _DAYS = {"day": 1, "week": 7, "fortnight": 14}
@@ -143,7 +140,7 @@ def _fitting(told: Collection[WrittenDate], said: Collection[int]) -> Collection
 
 def _spans(text: str) -> Iterator[_Span]:
     """How many of which unit: (10, "day"), (4, "workday")."""
-    for number, kind, unit in _RULES["time_span"].findall(without_markup(text)):
+    for number, kind, unit in RULES["time_span"].findall(without_markup(text)):
         name = "workday" if _WORKDAYS.match(kind) else unit.lower()
         if name in {"workday", *_DAYS, *_MONTHS_OF}:
             yield (int(number) if number.isdigit() else 1), name

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 
@@ -21,14 +20,12 @@ from ragtriage.judges.embedded.evidence import CachedReader, Evidence
 from ragtriage.judges.embedded.matcher import Pair, passage
 from ragtriage.judges.embedded.readings import Sentence
 from ragtriage.judges.embedded.requested_items import is_item, is_open, is_step
+from ragtriage.judges.embedded.rules import RULES
 from ragtriage.judges.embedded.short_replies import asserted_text, is_short_reply
 from ragtriage.judges.embedded.unsupported_names import unsupported_names
 from ragtriage.judges.embedded.unsupported_numbers import is_calculated, unsupported_numbers
 from ragtriage.judges.embedded.verdict import Scored
-from ragtriage.text.lexicon import lexicon
 from ragtriage.text.numbers import numbers_as_figures
-
-_RULES = lexicon("rules", Path(__file__).parent)
 
 _WIDEST = 2048
 """Sentences of a context that are looked at."""
@@ -267,7 +264,7 @@ def _subject(question: Question) -> str:
     """
     if question.kind == "supported":
         return asserted_text(question.query, without_attribution(question.subject))
-    if question.kind == "answered" and question.context and _RULES["unresolved_pronoun"].search(question.subject):
+    if question.kind == "answered" and question.context and RULES["unresolved_pronoun"].search(question.subject):
         return question.context
     return question.subject
 

@@ -10,15 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
-from pathlib import Path
 
 from ragtriage.judges.embedded.calculated_dates import calculated_dates
 from ragtriage.judges.embedded.readings import Sentence
+from ragtriage.judges.embedded.rules import RULES
 from ragtriage.text import words as vocabulary
 from ragtriage.text.dates import DATE_NAMES, MONTHS, WEEKDAYS, names_in_ranges
-from ragtriage.text.lexicon import lexicon
-
-_RULES = lexicon("rules", Path(__file__).parent)
 
 _WORD = r"[^\W\d_]+(?:['’][^\W\d_]+)?"
 _CAPITAL = r"[A-ZÀ-ÖØ-Þ][^\W\d_]*(?:['’][^\W\d_]+)?"
@@ -33,10 +30,10 @@ _BACK = 40
 """Letters before a name that are looked at."""
 _HEADING = re.compile(r"\W*:")
 _ACRONYM = re.compile(r"[A-Z]{2,}(?:['’]?s)?")
-_PLAIN = _RULES.words("no_names")
+_PLAIN = RULES.words("no_names")
 _FIRST = vocabulary.STOP | frozenset("under according during since per see before after while unlike within".split())
 """Words with a capital before a name that only begin a sentence."""
-_SAME_COUNTRY = _RULES.groups("same_country")
+_SAME_COUNTRY = RULES.groups("same_country")
 _WRITTEN = re.compile(
     r"\b\d{4}[-/.](\d{1,2})[-/.]\d{1,2}\b|\b(\d{1,2})[/.-]\d{4}\b|\b(?:19|20)\d\d(\d\d)\d\d\b|\b(\d{1,2})[./-](\d{1,2})[./-](?:\d{4}|\d\d)\b"
 )
@@ -68,9 +65,9 @@ def unsupported_names(
     for name in _names(claim.text):
         dated = [word for word in name if _dated(word)]
         if len(dated) == len(name):
-            reached = _RULES["reaches"].search(claim.text) and any(map(_RULES["lasts"].search, (claim.text, *texts)))
+            reached = RULES["reaches"].search(claim.text) and any(map(RULES["lasts"].search, (claim.text, *texts)))
             words = " ".join(texts).lower()
-            off = claim.negated or reached or any(one.lower() not in words for one in _RULES["off"].findall(claim.text))
+            off = claim.negated or reached or any(one.lower() not in words for one in RULES["off"].findall(claim.text))
             found += [] if off else [word for word in dated if _dated(word) not in told and not there.has(word)]
         elif not _ACRONYM.fullmatch(" ".join(name)) and not any(map(there.has, name)) and not there.abbreviates(name):
             found += [" ".join(name)] if _otherwise(claim, name, sentences) else []

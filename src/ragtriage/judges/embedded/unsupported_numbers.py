@@ -11,14 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
-from pathlib import Path
 
 from ragtriage.judges.embedded.calculated_dates import calculated_dates
 from ragtriage.judges.embedded.calculated_numbers import SMALLEST, calculated_numbers, near
-from ragtriage.text.lexicon import lexicon
+from ragtriage.judges.embedded.rules import RULES
 from ragtriage.text.numbers import normalize_number, numbers_as_figures
-
-_RULES = lexicon("rules", Path(__file__).parent)
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _LISTED = re.compile(r"^\s*\(?\d{1,2}[.)](?=\s|$)|\n[^\S\n]*\(?\d{1,2}[.)](?=\s|$)")
@@ -26,7 +23,7 @@ _LISTED = re.compile(r"^\s*\(?\d{1,2}[.)](?=\s|$)|\n[^\S\n]*\(?\d{1,2}[.)](?=\s|
 _DECADE = re.compile(r"\b(\d{3}0)['’]?s\b")
 _HOURS = re.compile(r"\bhours?\b", re.IGNORECASE)
 _CLOCK = re.compile(r"\b\d{1,2}(?::\d\d|\s?[ap]\.?m\b)|\bo['’]clock\b", re.IGNORECASE)
-_SCALES = tuple((scale["by"], re.compile(scale["unit"])) for scale in _RULES.entries["scales"])
+_SCALES = tuple((scale["by"], re.compile(scale["unit"])) for scale in RULES.entries["scales"])
 _SPANS = tuple(
     (scale, re.compile(rf"\b{one}s?\b", re.IGNORECASE), re.compile(rf"\b{other}s?\b", re.IGNORECASE))
     for scale, one, other in (
@@ -64,7 +61,7 @@ def unsupported_numbers(
             are accounted for, and right, is accounted for too.
     """
     decades = _DECADE.findall(claim)
-    written = _LISTED.sub(" ", _RULES["pointing"].sub(" ", numbers_as_figures(_RULES["counted"].sub(" ", claim))))
+    written = _LISTED.sub(" ", RULES["pointing"].sub(" ", numbers_as_figures(RULES["counted"].sub(" ", claim))))
     stated = dict.fromkeys(normalize_number(found) for found in _NUMBER.findall(written))
     left = [one for one in stated if one not in known]
     if not left:
@@ -79,9 +76,9 @@ def unsupported_numbers(
     values |= {value for part, value in _PARTS if any(map(part.search, texts))}
     values |= calculated_numbers(response or claim, frozenset(values))
     own = [value for one in stated for value in _values(one)]
-    differs = _RULES["differs"].search(claim) is not None
-    calculates = _RULES["calculates"].search(claim) is not None
-    totals = _RULES["totals"].search(claim) is not None
+    differs = RULES["differs"].search(claim) is not None
+    calculates = RULES["calculates"].search(claim) is not None
+    totals = RULES["totals"].search(claim) is not None
     clock = _HOURS.search(claim) is not None and any(map(_CLOCK.search, (claim, *texts)))
     scales = [scale for scale, unit in _SCALES if any(map(unit.search, (claim, *texts)))]
     scales += [scale for scale, *units in _SPANS if _told_in(units, claim, texts)]

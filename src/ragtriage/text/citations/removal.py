@@ -14,16 +14,14 @@ from dataclasses import dataclass
 
 from ragtriage.text.blocks import Block, blocks
 from ragtriage.text.citations.marks import Mark
-from ragtriage.text.lexicon import lexicon
-
-_CITATIONS = lexicon("citations")
+from ragtriage.text.lexicon import CITATIONS
 
 _BETWEEN = re.compile(r"(?:[ \t]*[,;&/+][ \t]*(?:and[ \t]+|&[ \t]*)?|[ \t]+(?:and|&)[ \t]+|[ \t]*[-–][ \t]*|[ \t]*)")
 _CLOSED = re.compile(r"[ \t]*[)\]]")
 _OVER = re.compile(r"[ \t]*(?:[.!?;:,)*_]|\r?\n|$)")
 _ENDED = re.compile(r"(?:^|[.!?…\n])[ \t]*\Z")
 _STOP = re.compile(r"[ \t]*\.(?=\s|$)")
-_BEGIN = _CITATIONS.regex("begin")
+_BEGIN = CITATIONS.regex("begin")
 _WORD = re.compile(r"[ \t]+(?!(?:and|or|und|oder)\b)\w")
 _COMMA = re.compile(r"[ \t]*,")
 _BEGINS = re.compile(rf"{_BEGIN}\Z")
@@ -70,13 +68,13 @@ def _as_words(text: str, run: Sequence[Mark], least: int) -> list[Removal]:
     if first.start and not (text[first.start - 1].isspace() or text[first.start - 1] == "("):
         return []
     before, behind = text[max(least, first.start - BEFORE) : first.start], text[last.end : last.end + 40]
-    says = _CITATIONS["says"].match(behind) is not None
+    says = CITATIONS["says"].match(behind) is not None
     if _is_numbered(before, behind, says=says):
         return [Removal(mark.start, mark.end, " and ".join(mark.names)) for mark in run]
     subject = says and _BEGINS.search(before) is not None
     if not subject and not _is_object(before, behind, says=says):
         return []
-    german = _CITATIONS["german"].search(before) or _CITATIONS["sagt"].match(behind)
+    german = CITATIONS["german"].search(before) or CITATIONS["sagt"].match(behind)
     noun = "Quelle" if german else "source"
     return [
         Removal(mark.start, mark.end, f"{noun.title() if subject and not at else noun} {' and '.join(mark.names)}")
@@ -86,36 +84,36 @@ def _as_words(text: str, run: Sequence[Mark], least: int) -> list[Removal]:
 
 def _is_numbered(before: str, behind: str, *, says: bool) -> bool:
     """Whether marks are the numbers of sources that the sentence speaks of: "Document [1] states", "in source [2]"."""
-    if _CITATIONS["pointed"].search(before) and _OVER.match(behind) and not _CITATIONS["pointer"].search(before):
+    if CITATIONS["pointed"].search(before) and _OVER.match(behind) and not CITATIONS["pointer"].search(before):
         return False
-    if (_CITATIONS["noun"].search(before) or _CITATIONS["titled"].search(before)) and not _CITATIONS["opened"].search(
+    if (CITATIONS["noun"].search(before) or CITATIONS["titled"].search(before)) and not CITATIONS["opened"].search(
         before
     ):
         return True
-    return says and _CITATIONS["named"].search(before) is not None
+    return says and CITATIONS["named"].search(before) is not None
 
 
 def _is_object(before: str, behind: str, *, says: bool) -> bool:
     """Whether words before marks would have no object without them."""
-    if _CITATIONS["of"].search(before) or _CITATIONS["in"].search(before) or _CITATIONS["pointer"].search(before):
+    if CITATIONS["of"].search(before) or CITATIONS["in"].search(before) or CITATIONS["pointer"].search(before):
         return True
-    if says and _CITATIONS["joins"].search(before):
+    if says and CITATIONS["joins"].search(before):
         return True
     follows = _WORD.match(behind) is not None
     return bool(
-        (_CITATIONS["from"].search(before) and (follows or _COMMA.match(behind)))
-        or (_CITATIONS["points"].search(before) and follows)
+        (CITATIONS["from"].search(before) and (follows or _COMMA.match(behind)))
+        or (CITATIONS["points"].search(before) and follows)
     )
 
 
 def _grown(text: str, start: int, end: int, least: int) -> Removal:
     """The stretch with what makes no sense without it."""
-    opened = _CITATIONS["opened"].search(text, max(least, start - 40), start)
+    opened = CITATIONS["opened"].search(text, max(least, start - 40), start)
     closed = _CLOSED.match(text, end)
     if opened and closed:
         start, end = opened.start(), closed.end()
     else:
-        pointed = _CITATIONS["pointed"].search(text, max(least, start - 40), start)
+        pointed = CITATIONS["pointed"].search(text, max(least, start - 40), start)
         if pointed and _OVER.match(text, end):
             start = pointed.start()
             if _ENDED.search(text, max(0, start - 3), start):
