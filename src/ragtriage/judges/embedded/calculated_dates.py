@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
 from itertools import islice
@@ -37,30 +36,20 @@ def calculated_dates(claim: str, texts: tuple[str, ...], response: str) -> froze
     """
     own = list(written_dates(claim))
     found: set[str] = set()
-    for year, known in _reached(texts, response or claim) if own else ():
+    for year, days, months in _reached(texts, response or claim) if own else ():
         for one in own:
             day = one.on(year)
-            if day in known.calculated:
+            if day in days:
                 found |= {str(one.day), MONTHS[one.month - 1], str(day.year)}
                 found |= {one.weekday} & ({WEEKDAYS[day.weekday()]} if one.year or year not in _NO_YEAR else set())
-            elif one.day is None and (one.year, one.month) in known.months:
+            elif one.day is None and (one.year, one.month) in months:
                 found |= {MONTHS[one.month - 1], str(one.year)}
     return frozenset(found)
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What is known of dates, in one year that it may be."""
-
-    calculated: frozenset[date]
-    """The dates of the response that aren't told, but that a span leads to."""
-    months: frozenset[tuple[int, int]]
-    """(year, month) that a span leads to from a date that is told or worked out."""
-
-
 @lru_cache(64)
-def _reached(texts: tuple[str, ...], response: str) -> tuple[tuple[int, _Known], ...]:
-    """Each year that it may be → what can be worked out."""
+def _reached(texts: tuple[str, ...], response: str) -> tuple[tuple[int, set[date], set[tuple[int, int]]], ...]:
+    """Each year that it may be, and what can be worked out in it: dates of the response, and (year, month) pairs."""
     said = list(islice(written_dates(response), _MOST))
     asked = list(islice(written_dates(texts[-1]), _MOST)) if texts else []
     told = {one for text in texts for one in islice(written_dates(text), _MOST)}
@@ -69,7 +58,7 @@ def _reached(texts: tuple[str, ...], response: str) -> tuple[tuple[int, _Known],
     own = {span for text in (response, *texts[-1:]) for span in islice(_spans(text), _MOST)}
     spans = {*own, *sorted({span for text in texts for span in islice(_spans(text), _MOST)})[:_MOST]}
     years = {one.year for one in told if one.year} or _fitting(told, {one.year for one in said if one.year})
-    return tuple((year, _grown(year, (list(told), said, at_hand), own, spans)) for year in sorted(years))
+    return tuple((year, *_grown(year, (list(told), said, at_hand), own, spans)) for year in sorted(years))
 
 
 def _grown(
@@ -77,7 +66,7 @@ def _grown(
     dates: tuple[Sequence[WrittenDate], Sequence[WrittenDate], Sequence[WrittenDate]],
     own: set[_Span],
     spans: set[_Span],
-) -> _Known:
+) -> tuple[set[date], set[tuple[int, int]]]:
     """From the dates that are told to those of the response that a span leads to, and on from these.
 
     Either the date or the span must be the query's or the response's own: evidence is full of both.
@@ -90,7 +79,7 @@ def _grown(
         known |= met
         left -= met
     months = {month for day in known for span in (spans if day in at_hand else own) for month in _months(day, span)}
-    return _Known(frozenset(known - told), frozenset(months))
+    return known - told, months
 
 
 def _months(day: date, span: _Span) -> Iterator[tuple[int, int]]:

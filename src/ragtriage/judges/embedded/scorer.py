@@ -49,7 +49,7 @@ class Scorer:
     def __init__(self, reader: CachedReader, fitted: Mapping[str, Any], matcher: Matcher | None = None) -> None:
         self.featurizer = Featurizer(reader, pairing=matcher is not None)
         self.models = {task: Model(one) for task, one in fitted["tasks"].items()}
-        self.thresholds = FittedThresholds.of(fitted["thresholds"])
+        self.thresholds = FittedThresholds(**fitted["thresholds"])
         self._matcher = matcher
         self._fusions = {task: Fusion(one) for task, one in fitted.get("fusion", {}).items()} if matcher else {}
 
