@@ -23,6 +23,7 @@ _FAR = 30
 _INDENTED = re.compile(r"(?: {4,}|\t)[ \t]*\S")
 _CODE_SIGN = re.compile(r"[=<>{}()\[\];$|]|^\s*(?:#|//|--|>>>|import\b|def\b|return\b)|\w\.\w")
 _PROSE = re.compile(r"[^\W\d_]{2,} [^\W\d_]{2,} [^\W\d_]{2,}.*[.!?]\s*$")
+_LINE = re.compile(r"([^\n]*)\n|([^\n]+)")
 _QUOTE = re.compile(r"(?:[ \t]{0,3}>[ \t]?)+")
 
 
@@ -53,13 +54,7 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int]:
 
 def _lines(text: str) -> list[tuple[int, int]]:
     """The spans of the lines, without their line feeds."""
-    spans, at = [], 0
-    while at < len(text):
-        end = text.find("\n", at)
-        end = len(text) if end < 0 else end
-        spans.append((at, end))
-        at = end + 1
-    return spans
+    return [found.span(found.lastindex or 0) for found in _LINE.finditer(text)]
 
 
 class _Reader:
@@ -151,12 +146,8 @@ class _Reader:
         line = line[quoted.end() :] if quoted else line
         return (
             not line.strip()
-            or _ITEM.match(line) is not None
-            or _HEADING.match(line) is not None
-            or _FENCE.match(line) is not None
-            or _BOLD_LINE.match(line) is not None
             or line.lstrip().startswith("|")
-            or _RULE.match(line) is not None
+            or any(begins.match(line) for begins in (_ITEM, _HEADING, _FENCE, _BOLD_LINE, _RULE))
         )
 
     def running(self, shape: Shape, start: int) -> Iterator[Block]:

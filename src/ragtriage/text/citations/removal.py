@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ragtriage.text.blocks import Block, blocks
+from ragtriage.text.blocks import blocks
 from ragtriage.text.citations.marks import Mark
 from ragtriage.text.lexicon import CITATIONS
 
@@ -136,42 +136,32 @@ class TextWithoutMarks:
 
     def __init__(self, text: str, cuts: Iterable[Removal], breaks: Iterable[int] = ()) -> None:
         self.original = text
-        self._starts: list[int] = []
-        """Where each piece begins in the text without marks."""
-        self._origins: list[tuple[int, int]] = []
-        """Where it lies in the original."""
+        self.origins: list[int] = []
+        """Where each character of the text without marks stands in the original."""
         self._cuts: list[tuple[int, int]] = []
         """(Where a stretch begins in the original, where it would be in the text without marks)."""
-        self._pieces: list[str] = []
-        self._length = 0
+        pieces: list[str] = []
+
+        def add(piece: str, start: int, end: int) -> None:
+            pieces.append(piece)
+            self.origins += (min(start + i, max(start, end - 1)) for i in range(len(piece)))
+
         at = 0
         for cut in sorted(
             [*cuts, *(Removal(place, place, "\n\n") for place in breaks)], key=lambda c: (c.start, c.end)
         ):
             kept = text[at : cut.start]
-            self._add(kept if cut.instead else kept.rstrip(" \t"), at, max(at, cut.start))
-            self._cuts.append((cut.start, self._length))
-            self._add(cut.instead, cut.start, cut.end)
+            add(kept if cut.instead else kept.rstrip(" \t"), at, max(at, cut.start))
+            self._cuts.append((cut.start, len(self.origins)))
+            add(cut.instead, cut.start, cut.end)
             at = max(at, cut.end)
-        self._add(text[at:], at, len(text))
-        self.text = "".join(self._pieces)
-
-    def _add(self, piece: str, start: int, end: int) -> None:
-        if piece:
-            self._starts.append(self._length)
-            self._origins.append((start, end))
-            self._pieces.append(piece)
-            self._length += len(piece)
+        add(text[at:], at, len(text))
+        self.text = "".join(pieces)
+        self.blocks = blocks(self.text)
 
     def place(self, at: int) -> int:
         """Where a stretch that was left out, and begins at or before `at`, would stand in the text without marks."""
         return self._cuts[bisect_right(self._cuts, (at + 1,)) - 1][1]
-
-    def origin(self, at: int) -> int:
-        """Where a character of the text without marks stands in the original."""
-        piece = bisect_right(self._starts, at) - 1
-        start, end = self._origins[piece]
-        return min(start + at - self._starts[piece], max(start, end - 1))
 
 
 _BEHIND = re.compile(r"[.,;:!?…)\"”’»*_]*[ \t]*\r?(?=\n)")
@@ -195,21 +185,22 @@ def line_breaks(stripped: TextWithoutMarks, marks: Sequence[Mark]) -> list[int]:
     }
     if "\n" not in text:
         return sorted(found)
-    running = [(b, stripped.origin(b.start)) for b in blocks(stripped.text) if b.shape in {"paragraph", "item"}]
-    starts = [block.start for block, _ in running]
+    running = [b for b in stripped.blocks if b.shape in {"paragraph", "item"}]
+    starts = [block.start for block in running]
     for mark in marks:
         place = stripped.place(mark.start)
         at = max(0, bisect_right(starts, place + 1) - 1)
-        if not running or not running[at][0].start - 1 <= place <= running[at][0].end + 1:
+        if not running or not running[at].start - 1 <= place <= running[at].end + 1:
             continue
         behind = _BEHIND.match(text, mark.end)
-        if behind and not _goes_on(text, behind.end(), text[running[at][1]]):
+        if behind and not _goes_on(text, behind.end(), text[stripped.origins[starts[at]]]):
             found.add(behind.end())
         lead = _MARK_LEAD.search(text, max(0, mark.start - 20), mark.start)
         if lead and _REST.match(text, mark.end):
             found.add(lead.start())
-    for block, _ in running:
-        found.update(_led_by_signs(stripped, block))
+    for block in running:
+        lines = _NEXT.finditer(stripped.text, block.start, block.end)
+        found.update(stripped.origins[m.start()] for m in lines if unicodedata.category(m[1]) == "So")
     return sorted(at - 1 if at and text[at - 1] == "\r" else at for at in found)
 
 
@@ -217,9 +208,3 @@ def _goes_on(text: str, at: int, first: str) -> bool:
     """Whether the line behind the line end at `at` goes on with the sentence before it."""
     following = _NEXT.match(text, at)
     return following is not None and following[1].islower() and not first.islower()
-
-
-def _led_by_signs(stripped: TextWithoutMarks, block: Block) -> list[int]:
-    """The line ends before lines of a block that begin with a sign."""
-    lines = _NEXT.finditer(stripped.text, block.start, block.end)
-    return [stripped.origin(m.start()) for m in lines if unicodedata.category(m[1]) == "So"]
