@@ -22,21 +22,18 @@ from ragtriage.judges.embedded.matcher import Matcher, Pair, parts
 from ragtriage.judges.embedded.verdict import FittedThresholds, Scored
 
 
-def _read_pairs(measured: Featurized) -> Iterator[Pair]:
-    """All that the matcher reads for a question."""
-    for pair in measured.pairs:
-        yield pair
-        if measured.task in PIECEWISE:
-            yield from parts(pair)
+def _read_for(task: str, pair: Pair) -> list[Pair]:
+    """A pair, and its sentences where they count too."""
+    return [pair, *(parts(pair) if task in PIECEWISE else ())]
 
 
 def _logits(task: str, pair: Pair, said: Mapping[Pair, Vector | Exception]) -> Vector | Exception:
-    """What the matcher says of a pair, and of its sentences where that counts; or what went wrong."""
-    read = [said[one] for one in (pair, *(parts(pair) if task in PIECEWISE else ()))]
-    for one in read:
-        if isinstance(one, Exception):
-            return one
-    logits = [one for one in read if not isinstance(one, Exception)]
+    """What the matcher says of all that it reads for a pair; or what went wrong."""
+    logits: list[Vector] = []
+    for one in _read_for(task, pair):
+        if isinstance(found := said[one], Exception):
+            return found
+        logits.append(found)
     return np.concatenate([logits[0], np.max(logits[1:], axis=0)]) if task in PIECEWISE else logits[0]
 
 
@@ -60,7 +57,8 @@ class Scorer:
             self.featurizer.prepare(questions)
         measured = [self._measured(question) for question in questions]
         read = [one for one in measured if isinstance(one, Featurized) and one.task in self._fusions]
-        said = self._matcher.match(pair for one in read for pair in _read_pairs(one)) if self._matcher else {}
+        pairs = (pair for one in read for whole in one.pairs for pair in _read_for(one.task, whole))
+        said = self._matcher.match(pairs) if self._matcher else {}
         for one in measured:
             yield one if isinstance(one, Exception) else self._scored(one, said)
 
