@@ -225,12 +225,8 @@ def csv_as_table(text: str) -> str:
         except csv.Error:
             continue
         if len(rows) == len(lines) and len({len(row) for row in rows}) == 1:
-            return "\n".join(_table_lines(rows))
+            marked = [f"| {' | '.join(field.strip().replace('|', '/') for field in row)} |" for row in rows]
+            if not any(field.strip()[:1].isdigit() for field in rows[0]):
+                marked.insert(1, "|" + "---|" * len(rows[0]))
+            return "\n".join(marked)
     return text
-
-
-def _table_lines(rows: list[list[str]]) -> list[str]:
-    marked = [f"| {' | '.join(field.strip().replace('|', '/') for field in row)} |" for row in rows]
-    if not any(field.strip()[:1].isdigit() for field in rows[0]):
-        marked.insert(1, "|" + "---|" * len(rows[0]))
-    return marked
