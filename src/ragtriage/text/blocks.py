@@ -43,11 +43,11 @@ def cells(row: str) -> tuple[str, ...]:
     return tuple(cell.strip() for cell in row.strip().strip("|").split("|"))
 
 
-def _trim(text: str, start: int, end: int) -> tuple[int, int]:
-    """The span without white space around it."""
-    while start < end and text[start].isspace():
+def _trim(text: str, start: int, end: int, also: str = "") -> tuple[int, int]:
+    """The span without white space around it, and without another sign."""
+    while start < end and (text[start].isspace() or text[start] in also):
         start += 1
-    while end > start and text[end - 1].isspace():
+    while end > start and (text[end - 1].isspace() or text[end - 1] in also):
         end -= 1
     return start, end
 
@@ -113,16 +113,11 @@ class _Reader:
 
     def table(self) -> Iterator[Block]:
         """One line of a table."""
-        start, end = self.lines[self.at]
+        start, end = _trim(self.text, *self.lines[self.at], also="|")
         line = self.line(self.at)
         self.at += 1
         if _DELIMITER.match(line):
             return
-        start, end = _trim(self.text, start, end)
-        while start < end and (self.text[start] == "|" or self.text[start].isspace()):
-            start += 1
-        while end > start and (self.text[end - 1] == "|" or self.text[end - 1].isspace()):
-            end -= 1
         if "|" in (following := self.line(self.at)) and _DELIMITER.match(following):
             self.header = cells(line)
             yield from self.block("header", start, end)

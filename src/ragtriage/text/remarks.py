@@ -16,8 +16,6 @@ where else to look; `restated`: the user's own question in other words; `lead-in
 claim."""
 
 
-AGAIN = REMARKS["again"]
-
 RULES: tuple[tuple[Remark, re.Pattern[str]], ...] = tuple(
     (rule["kind"], re.compile(REMARKS.filled(rule["pattern"]))) for rule in REMARKS.entries["rules"]
 )
@@ -53,7 +51,7 @@ def remark(clause: str, *, behind: Remark = "", opening: bool = True) -> Remark:
             continue
         named = kind != "about" or again or REMARKS["sources_named"].search(said) or said.startswith("I ")
         return kind if named else ""
-    return "gap" if again and AGAIN.match(said) else ""
+    return "gap" if again and REMARKS["again"].match(said) else ""
 
 
 def kind_of(clause: str, query: str = "", *, behind: Remark = "", opening: bool = True) -> Remark:

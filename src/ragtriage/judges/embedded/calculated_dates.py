@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Collection, Iterator, Sequence
 from datetime import date, timedelta
 from functools import lru_cache
@@ -110,12 +111,7 @@ def _leads(a: date, b: date, span: _Span) -> bool:
 def _later(day: date, months: int) -> date:
     """The same day some months later, or the last one of a shorter month."""
     year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
-    for last in range(day.day, 27, -1):
-        try:
-            return date(year, month + 1, last)
-        except ValueError:
-            continue
-    return date(year, month + 1, day.day)
+    return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
 
 
 def _fitting(told: Collection[WrittenDate], said: Collection[int]) -> Collection[int]:
