@@ -34,10 +34,6 @@ class Lexicon:
         """The lines of an entry."""
         return str(self.entries[name]).strip().splitlines()
 
-    def groups(self, name: str) -> tuple[frozenset[str], ...]:
-        """A list of word lists, one a line."""
-        return tuple(frozenset(line.split()) for line in self.lines(name))
-
     def regex(self, name: str) -> str:
         """The text of a regular expression, its pieces filled in."""
         return self.filled(self.entries[name] if name in self.entries else WORDS.entries[name])

@@ -33,7 +33,7 @@ _ACRONYM = re.compile(r"[A-Z]{2,}(?:['’]?s)?")
 _PLAIN = RULES.words("no_names")
 _FIRST = vocabulary.STOP | frozenset("under according during since per see before after while unlike within".split())
 """Words with a capital before a name that only begin a sentence."""
-_SAME_COUNTRY = RULES.groups("same_country")
+_SAME_COUNTRY = [frozenset(line.split()) for line in RULES.lines("same_country")]
 _WRITTEN = re.compile(
     r"\b\d{4}[-/.](\d{1,2})[-/.]\d{1,2}\b|\b(\d{1,2})[/.-]\d{4}\b|\b(?:19|20)\d\d(\d\d)\d\d\b|\b(\d{1,2})[./-](\d{1,2})[./-](?:\d{4}|\d\d)\b"
 )
