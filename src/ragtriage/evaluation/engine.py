@@ -187,12 +187,7 @@ def _line(metric: Metric, error: Exception) -> str:
 async def _take_steps(case: Case, planned: Plan, judge: Judge, code: str, steps: dict[str, Known]) -> None:
     """Take the steps level by level; all questions of a level are asked together, equal ones once.
 
-    Args:
-        case: about whom.
-        planned: the steps; those that nothing needs on this case are never asked.
-        judge: who is asked.
-        code: the case's language.
-        steps: filled with their outcomes.
+    Fills `steps` with the outcomes. What nothing needs on this case is never asked.
     """
     not_needed = planned.not_needed(case)
     answers: dict[Question, Answer] = {}

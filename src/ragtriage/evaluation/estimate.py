@@ -126,16 +126,16 @@ def estimate_evaluation(  # noqa: PLR0913  # what an evaluation takes, and what 
     waiting = iter(cases)
     with asyncio.Runner() as runner:
         cache = EstimateCache(judge, memory, trial)
-        least, most = (_DryRun(runner, StubJudge(cache, value), metrics, also) for value in ("yes", "no"))
+        least, most = (_DryRun(StubJudge(cache, value), metrics, also) for value in ("yes", "no"))
         while some := list(islice(waiting, AT_ONCE)):
             count += len(some)
-            most.run(some, beside=least.run(some))
+            runner.run(most.run(some, beside=runner.run(least.run(some))))
             drawn = heapq.nsmallest(sample, [*drawn, *some], key=_sampling_key)
             cache.forget()
 
         def taken(chosen: Sequence[Metric]) -> Estimate:
-            dry_run = _DryRun(runner, StubJudge(cache, "no"), chosen, also)
-            dry_run.run(drawn)
+            dry_run = _DryRun(StubJudge(cache, "no"), chosen, also)
+            runner.run(dry_run.run(drawn))
             return dry_run.taken
 
         paid = most.taken.requests > 0 and len(metrics) > 1
@@ -205,7 +205,6 @@ Batches = list[list[Question]]
 class _DryRun:
     """One run of the evaluation with a stub of the judge, and what its questions would take."""
 
-    runner: asyncio.Runner
     stub: StubJudge
     metrics: Sequence[Metric]
     also: Sequence[Step]
@@ -214,19 +213,11 @@ class _DryRun:
     levels: int = 0
     """The most levels of one case that need a request."""
 
-    def run(self, cases: Sequence[Case], beside: Sequence[Batches] = ()) -> list[Batches]:
-        """Run it on these cases, one after another, so that batches can be told apart by case.
+    async def run(self, cases: Sequence[Case], beside: Sequence[Batches] = ()) -> list[Batches]:
+        """What is asked about these cases, one after another, so that batches can be told apart by case.
 
-        Args:
-            cases: some more of them.
-            beside: what another run asked about each; what this one doesn't ask is counted too.
-
-        Returns:
-            What this one asked about each.
+        What was asked `beside` it, by another run about each, is counted too.
         """
-        return self.runner.run(self._run(cases, beside))
-
-    async def _run(self, cases: Sequence[Case], beside: Sequence[Batches]) -> list[Batches]:
         found: list[Batches] = []
         async for _ in evaluate(
             cases, self.stub, metrics=self.metrics, also=self.also, window=1, language=self.stub.cache.language

@@ -129,14 +129,7 @@ def kind_of(segment: Component, cell: Cell, elsewhere: Cell) -> str:
 
 
 def _needed(together: Cell, own: Cell, others: Cell, best: Cell) -> Cell:
-    """The verdict on one citation; shapes: none.
-
-    Args:
-        together: on all that the segment cites.
-        own: on this citation alone.
-        others: on all but this one; None where that wasn't asked.
-        best: the highest on any citation alone.
-    """
+    """The verdict on one citation, from those on all of them, on it alone, on the others, and the best alone."""
     if is_yes(own) or isinstance(own, Failure):
         return own
     if not is_yes(together):

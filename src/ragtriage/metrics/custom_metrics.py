@@ -126,26 +126,20 @@ def _file(path: Path, place: str) -> ModuleType:
     module = ModuleType(name)
     module.__file__ = whole
 
-    def run() -> ModuleType:
-        exec(compile(source, whole, "exec", dont_inherit=True), vars(module))  # noqa: S102  # the user named this file to be run
-        return module
-
     sys.modules[name] = module  # dataclasses and the like look their module up
     try:
         with _found_in(path.resolve().parent):
-            return _loaded(run, place, whole)
+            _loaded(lambda: exec(compile(source, whole, "exec", dont_inherit=True), vars(module)), place, whole)  # noqa: S102  # the user named this file to be run
     except ConfigError:
         del sys.modules[name]
         raise
+    return module
 
 
 def _module(home: str, place: str) -> ModuleType:
-    def load() -> ModuleType:
-        return importlib.import_module(home)
-
     try:
         with _found_in(Path.cwd()):
-            return _loaded(load, place)
+            return _loaded(lambda: importlib.import_module(home), place)
     except ConfigError as error:
         cause = error.__cause__
         if isinstance(cause, ModuleNotFoundError) and f"{home}.".startswith(f"{cause.name}."):

@@ -28,8 +28,3 @@ SENTENCES_OF_SOURCES = Decompose("sources", "sentences")
 """The sources' sentences."""
 NEEDED_SENTENCES = Decompose("sources", "needed_sentences")
 """The sentences that a judge picks from each source as needed for the query."""
-
-
-def questions_written(n: int) -> Decompose:
-    """So many questions that a judge writes from the response alone, as it would answer them."""
-    return Decompose("response", "questions_answered_by", n)

@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ragtriage.core.metric import Metric, metric
-from ragtriage.core.steps import Match
+from ragtriage.core.steps import Decompose, Match
 from ragtriage.core.verdicts import Outcome, Verdicts
 from ragtriage.metrics.aggregate import mean_cosine, share, share_of_faults
-from ragtriage.metrics.decompositions import CLAIMS, questions_written
+from ragtriage.metrics.decompositions import CLAIMS
 from ragtriage.metrics.groundedness import SUPPORTED
 
 WRITTEN = 3
@@ -19,8 +19,8 @@ WRITTEN = 3
 
 
 def likeness_of(n: int) -> Match:
-    """The cosine of the query with each of n questions that are written from the response."""
-    return Match(questions_written(n), "similar", "query")
+    """The cosine of the query with each of n questions that a judge writes from the response alone."""
+    return Match(Decompose("response", "questions_answered_by", n), "similar", "query")
 
 
 @metric(title="Made up", better="lower", fault="not supported by the sources", support=SUPPORTED)

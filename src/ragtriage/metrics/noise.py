@@ -56,15 +56,7 @@ def irrelevant_noise_sensitivity(sources: Components, correct: Verdicts, told: V
 def _misled(
     sources: Components, correct: Verdicts, told: Verdicts, held: Verdicts, blamed: Callable[[Cell], Cell]
 ) -> Outcome:
-    """The share of claims that are incorrect and supported by a source that is blamed.
-
-    Args:
-        sources: shape (n_sources,).
-        correct: whether the reference supports a claim.
-        told: whether a source supports a claim.
-        held: whether a source supports a claim of the reference.
-        blamed: from whether a source is relevant to whether it counts.
-    """
+    """The share of faults, where `blamed` turns whether a source is relevant into whether it counts."""
     relevant = [highest([row[j] for row in held.cells]) for j in range(len(sources))]
     guilty = [blamed(cell) for cell in relevant]
     wrong = (negated(cell) for cell in correct.best())

@@ -31,8 +31,6 @@ def retrieval_precision(found: Verdicts) -> Outcome:
     Relevant ones among the first k / k, in [0, 1]. Args: found: shape (n_relevant, n_sources), whether a source has a
     relevant id. Undefined without sources, without their ids, or if no source is relevant. Source: trec_eval, P_k.
     """
-    if not _ranking(found):
-        return Undefined("no sources were retrieved")
     return _score(found, _precision)
 
 
@@ -75,13 +73,8 @@ def retrieval_at(base: Metric, k: int) -> Metric:
         k: how many sources count, at least 1.
     """
     measure = _MEASURES[base.name]
-
-    def at(found: Verdicts) -> Outcome:
-        if not _ranking(found) and measure is _precision:
-            return base.compute(found)
-        return _score(found, measure, k)
-
-    return replace(base, name=f"{base.name}(k={k})", title=f"{base.title} ({k})", compute=at)
+    name, title = f"{base.name}(k={k})", f"{base.title} ({k})"
+    return replace(base, name=name, title=title, compute=lambda found: _score(found, measure, k))
 
 
 def _ranking(found: Verdicts) -> list[bool]:
@@ -91,8 +84,10 @@ def _ranking(found: Verdicts) -> list[bool]:
     return [any(isinstance(cell, Verdict) and cell.value == "yes" for cell in column) for column in asked]
 
 
-def _score(found: Verdicts, measure: Measure, k: int | None = None) -> Score:
+def _score(found: Verdicts, measure: Measure, k: int | None = None) -> Outcome:
     ranking = _ranking(found)
+    if not ranking and measure is _precision:
+        return Undefined("no sources were retrieved")
     relevant = len(found.components)
     value = measure(ranking, relevant, len(ranking) if k is None else k)
     best = [cell or Verdict("no", 0.0, 1.0) for cell in found.best()]

@@ -125,10 +125,7 @@ def _placed(steps: Sequence[Step]) -> dict[Step, int]:
     """Step → level. Whatever is asked about single sources waits for the last of it, so that a source is read once.
 
     Steps that come after each other by what they depend on can't be asked together: they form *waves*, and only what is
-    in the same wave waits for each other.
-
-    Args:
-        steps: dependencies first.
+    in the same wave waits for each other. The steps are given with their dependencies first.
     """
     waves: dict[Step, int] = {STANDALONE_QUERY: 0}
     for step in steps:

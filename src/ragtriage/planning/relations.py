@@ -160,11 +160,6 @@ class Pair:
         field = FIELDS[self.step.components.of]
         return "" if field.several else field.texts(self.case)[0]
 
-    @property
-    def query(self) -> str:
-        """The case's."""
-        return self.case.query
-
 
 @dataclass(frozen=True, slots=True)
 class RelationRow:
@@ -190,29 +185,29 @@ def _retrieved(case: Case, ids: Components) -> tuple[tuple[Cell, ...], ...]:
 def _same_answer(pair: Pair) -> Question:
     """A reference is the truth on whichever side it stands; samples beside the response are no truths."""
     if pair.step.against == "reference":
-        return ask.same_answer(pair.query, pair.against, pair.text)
-    return ask.same_answer(pair.query, (pair.text,), pair.against[0], drawn=pair.step.components.of == "samples")
+        return ask.same_answer(pair.case.query, pair.against, pair.text)
+    return ask.same_answer(pair.case.query, (pair.text,), pair.against[0], drawn=pair.step.components.of == "samples")
 
 
 RELATIONS: Mapping[Relation, RelationRow] = {
-    "essential": RelationRow(lambda pair: ask.essential(pair.query, pair.text, pair.context)),
-    "relevant": RelationRow(lambda pair: ask.relevant(pair.query, pair.text, pair.context)),
+    "essential": RelationRow(lambda pair: ask.essential(pair.case.query, pair.text, pair.context)),
+    "relevant": RelationRow(lambda pair: ask.relevant(pair.case.query, pair.text, pair.context)),
     "answered": RelationRow(
         lambda pair: ask.answered(
-            pair.text, pair.against, pair.context, pair.query if pair.step.against == "response" else ""
+            pair.text, pair.against, pair.context, pair.case.query if pair.step.against == "response" else ""
         )
     ),
-    "supported": RelationRow(lambda pair: ask.supported(pair.text, pair.against, pair.query, pair.context)),
+    "supported": RelationRow(lambda pair: ask.supported(pair.text, pair.against, pair.case.query, pair.context)),
     "similar": RelationRow(
         lambda pair: ask.similarity(
             pair.text, pair.against, pair.row if pair.step.against == "other components" else None
         )
     ),
-    "declines": RelationRow(lambda pair: ask.declines(pair.query, pair.text)),
+    "declines": RelationRow(lambda pair: ask.declines(pair.case.query, pair.text)),
     "same_answer": RelationRow(_same_answer),
     "holds": RelationRow(
         lambda pair: ask.holds(
-            pair.step.criterion, pair.text, pair.query if pair.step.components.of == "response" else ""
+            pair.step.criterion, pair.text, pair.case.query if pair.step.components.of == "response" else ""
         )
     ),
     "retrieved": RelationRow(None, _retrieved, SOURCE_IDS),

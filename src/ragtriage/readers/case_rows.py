@@ -15,7 +15,6 @@ from ragtriage.readers.field_values import (
     NO_TIME,
     PARSERS,
     SEVERAL_REFERENCES,
-    Messages,
     is_message_list,
     messages_of,
 )
@@ -79,11 +78,10 @@ class RowReader:
     def _case(self, values: Mapping[str, Any], context: RowContext) -> Case:
         columns = {**self._late(values), **self._layout.mapping}
         at = {field: self._value(values, field, column) for field, column in columns.items()}
-        messages = self._query(at.get("query", MISSING), context)
-        query, history = messages.query, messages.history
+        query, history, reply = self._query(at.get("query", MISSING), context)
         sources = self._sources(at.get("sources", MISSING), context)
         sources = with_ids(sources, PARSERS["source_ids"](at.get("source_ids"), context))
-        response = self._response(at.get("response"), messages.reply, "response" in columns, context)
+        response = self._response(at.get("response"), reply, "response" in columns, context)
         found = {field: parser(at.get(field), context) for field, parser in PARSERS.items() if field != "source_ids"}
         if at.get("history") is not None:
             history = _before(found["history"], query, response, context.remarks)
@@ -134,13 +132,13 @@ class RowReader:
                 reason = f"has no {column!r} but {other!r}: name the {field} alike in all rows"
                 raise RowProblem(field, reason)
 
-    def _query(self, value: Any, context: RowContext) -> Messages:
+    def _query(self, value: Any, context: RowContext) -> tuple[str, tuple[Turn, ...], str | None]:
         if value is MISSING or value is None:
             raise RowProblem("query", f"{self._nothing_in('query', value)}: write what the user asked")
         # in a file of texts, one that happens to look like messages is a text
         if isinstance(value, list | tuple) or (self._layout.query_is_messages and is_message_list(value)):
             return messages_of(value, context)
-        return Messages(text_of("query", value, context), (), None)
+        return text_of("query", value, context), (), None
 
     def _sources(self, value: Any, context: RowContext) -> tuple[Source, ...]:
         if "sources" in self._layout.switched_off:

@@ -76,11 +76,9 @@ def open_cases(
     if head[0].within is not None:
         layout = replace(layout, notes=(head[0].within, *layout.notes))
 
-    def new_reader() -> RowReader:
-        return RowReader(layout, context, name, empty_is_missing=form == "csv", citation_mark=citation_mark)
-
+    reader = partial(RowReader, layout, context, name, empty_is_missing=form == "csv", citation_mark=citation_mark)
     rows = partial(raw_rows, name, form, limits) if again else _once(name, chain(head, rest))
-    return CaseFile(name, form, layout, _Head(head, layout, new_reader(), is_all=is_all), new_reader, rows)
+    return CaseFile(name, form, layout, reader, rows, head, is_all=is_all)
 
 
 def _read_head(rest: Iterator[RawRow]) -> tuple[list[RawRow], bool]:
@@ -137,9 +135,11 @@ class CaseFile:
         path: str,
         form: Format,
         layout: Layout,
-        head: _Head,
         new_reader: Callable[[], RowReader],
         raw: Callable[[], Iterator[RawRow]],
+        head: Sequence[RawRow],
+        *,
+        is_all: bool,
     ) -> None:
         self.path = path
         """The file, as it was named; `-` is the standard input."""
@@ -149,18 +149,46 @@ class CaseFile:
         """Our field to the column that it was found under."""
         self.tags: tuple[str, ...] = layout.tags
         """The other columns of the head; every column is kept."""
-        self.first: Mapping[str, Any] | None = head.first
+        self.first: Mapping[str, Any] | None = None
         """The first usable row's mapped values, shortened; None if the head holds none."""
         self._layout_notes = layout.notes
-        self._head = head
         self._new_reader = new_reader
         self._raw = raw
         self._reader: RowReader | None = None
+        self._look_at(head, is_all=is_all)
+
+    def _look_at(self, head: Sequence[RawRow], *, is_all: bool) -> None:
+        """Note what the head of the file shows, without keeping its texts."""
+        rows = "row" if len(head) == 1 else f"{len(head)} rows"
+        span = f"the first {rows}" if not is_all else "the only row" if len(head) == 1 else f"all {rows}"
+        reader = self._new_reader()
+        rejected: list[Rejected] = []
+        counts: list[int] = []
+        kinds: Counter[str] = Counter()
+        column = self.mapping.get("sources")
+        for raw in head:
+            row = reader.read(raw)
+            if isinstance(row, Rejected):
+                rejected.append(row)
+                continue
+            self.first = self.first or _shown(row, self.mapping)
+            if column is not None:
+                counts.append(len(row.sources))
+                kinds[kind_of(value_at(raw.values or {}, column))] += bool(row.sources)
+        self._head_notes = tuple(("" if is_all else f"in {span}, ") + note for note in reader.notes())
+        self._sources = self._unusable = ""
+        if counts:
+            low, high = min(counts), max(counts)
+            count = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+            self._sources = f" ({kinds.most_common(1)[0][0]}, {count} a row in {span})"
+        if rejected:
+            count = f"{len(rejected)} of " if len(head) > 1 else ""
+            self._unusable = f"unusable: {count}{span}, the first: {rejected[0]}"
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Warnings in plain words; with the counts of the head, once rows are read with those of the rows read."""
-        found = self._head.notes if self._reader is None else self._reader.notes()
+        found = self._head_notes if self._reader is None else self._reader.notes()
         return (*self._layout_notes, *found)
 
     def rows(self) -> Iterator[Case | Rejected]:
@@ -178,7 +206,7 @@ class CaseFile:
     def describe(self) -> list[str]:
         """What was found, in lines for people, to be shown before anything is judged."""
         lines = [
-            f"{field} ← {shortened(self.mapping[field], 60)}{self._head.sources if field == 'sources' else ''}"
+            f"{field} ← {shortened(self.mapping[field], 60)}{self._sources if field == 'sources' else ''}"
             for field in ALIASES
             if field in self.mapping
         ]
@@ -186,50 +214,12 @@ class CaseFile:
         more = f" and {len(names) - 40} more" if len(names) > 40 else ""
         lines.append(f"tags: {', '.join(names[:40])}{more}" if names else "tags: none")
         lines += [f"note: {note}" for note in self.notes]
-        if self._head.unusable:
-            lines.append(self._head.unusable)
+        if self._unusable:
+            lines.append(self._unusable)
         if self.first is not None:
             lines.append("first row:")
             lines += [f"  {field}: {value}" for field, value in self.first.items()]
         return lines
-
-
-class _Head:
-    """What the head of a file shows, without keeping its texts.
-
-    Args:
-        head: its rows.
-        layout: where the fields are.
-        reader: what turns them into cases.
-        is_all: the file has no more.
-    """
-
-    def __init__(self, head: Sequence[RawRow], layout: Layout, reader: RowReader, *, is_all: bool) -> None:
-        rows = "row" if len(head) == 1 else f"{len(head)} rows"
-        span = f"the first {rows}" if not is_all else "the only row" if len(head) == 1 else f"all {rows}"
-        self.first: Mapping[str, Any] | None = None
-        rejected: list[Rejected] = []
-        counts: list[int] = []
-        kinds: Counter[str] = Counter()
-        column = layout.mapping.get("sources")
-        for raw in head:
-            row = reader.read(raw)
-            if isinstance(row, Rejected):
-                rejected.append(row)
-                continue
-            self.first = self.first or _shown(row, layout.mapping)
-            if column is not None:
-                counts.append(len(row.sources))
-                kinds[kind_of(value_at(raw.values or {}, column))] += bool(row.sources)
-        self.notes = tuple(("" if is_all else f"in {span}, ") + note for note in reader.notes())
-        self.sources = self.unusable = ""
-        if counts:
-            low, high = min(counts), max(counts)
-            count = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-            self.sources = f" ({kinds.most_common(1)[0][0]}, {count} a row in {span})"
-        if rejected:
-            count = f"{len(rejected)} of " if len(head) > 1 else ""
-            self.unusable = f"unusable: {count}{span}, the first: {rejected[0]}"
 
 
 def _shown(case: Case, mapping: Mapping[str, str]) -> dict[str, str]:

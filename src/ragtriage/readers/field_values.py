@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, date, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from ragtriage.core.case import Turn
 from ragtriage.readers.field_names import KEYS
@@ -112,15 +112,6 @@ PARSERS: Mapping[str, Callable[[Any, RowContext], Any]] = {
 """A field to what makes its value of what a file holds, where None is that it holds nothing."""
 
 
-class Messages(NamedTuple):
-    """A list of messages taken apart at the last one of the user."""
-
-    query: str
-    history: tuple[Turn, ...]
-    reply: str | None
-    """What came after it, if it was one message."""
-
-
 def is_message_list(value: Any) -> bool:
     """Whether a value, or the list that a text holds, is a non-empty list of messages with roles."""
     return all(_role(item) is not None for item in items) if (items := list_in(value)) else False
@@ -154,8 +145,8 @@ def turns_of(value: Any, field: str, context: RowContext) -> tuple[Turn, ...]:
     return tuple(turns)
 
 
-def messages_of(value: Any, context: RowContext) -> Messages:
-    """A query that is given as a list of messages.
+def messages_of(value: Any, context: RowContext) -> tuple[str, tuple[Turn, ...], str | None]:
+    """A query that is given as a list of messages: it, those before it, and the one after it, if it is one.
 
     Raises:
         RowProblem: no message is the user's.
@@ -167,7 +158,7 @@ def messages_of(value: Any, context: RowContext) -> Messages:
     if last is None:
         raise RowProblem("query", "is a list of messages none of which is the user's: one needs the role 'user'")
     after = turns[last + 1 :]
-    return Messages(turns[last].text, turns[:last], after[0].text if len(after) == 1 else None)
+    return turns[last].text, turns[:last], after[0].text if len(after) == 1 else None
 
 
 def _role(item: Any) -> str | None:

@@ -45,7 +45,9 @@ def open_bytes(path: str) -> io.BufferedReader:
     try:
         # closed by `raw_rows`, or by who finds the format unusable
         raw = sys.stdin.buffer if path == STDIN else Path(path).open("rb", buffering=_LOOK_AHEAD)  # noqa: SIM115
-        stream = _looking_ahead(raw)
+        stream = (
+            raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(cast("io.RawIOBase", raw), _LOOK_AHEAD)
+        )
         if stream.peek(2)[:2] == b"\x1f\x8b":
             stream = io.BufferedReader(cast("io.RawIOBase", _Unpacked(stream)), _LOOK_AHEAD)
             stream.peek(1)
@@ -77,10 +79,6 @@ class _Unpacked(gzip.GzipFile):
 def can_be_read_again(path: str) -> bool:
     """Whether a path is a file and neither the standard input nor a pipe."""
     return path != STDIN and Path(path).is_file()
-
-
-def _looking_ahead(raw: BinaryIO) -> io.BufferedReader:
-    return raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(cast("io.RawIOBase", raw), _LOOK_AHEAD)
 
 
 def _near(path: Path) -> str:
@@ -151,17 +149,14 @@ def _is_object(line: bytes) -> bool:
 
 def _check_text(path: str, head: bytes) -> None:
     """Raise an InputError for what isn't a text in UTF-8 at all: UTF-16, UTF-32 or another kind of file."""
-    if head[:2] in {b"\xff\xfe", b"\xfe\xff"} or _every_other_is_nul(head):
+    start = head[:200]
+    every_other_is_nul = len(start) >= 4 and max(start[::2].count(0), start[1::2].count(0)) > len(start) // 3
+    if every_other_is_nul or head[:2] in {b"\xff\xfe", b"\xfe\xff"}:
         raise InputError(f"{path}: is UTF-16 or UTF-32: save as UTF-8")
     if head[:4] == b"PK\x03\x04":
         raise InputError(f"{path}: is a zip archive or an Excel workbook: save as CSV, or unpack it")
     if head[:5] == b"%PDF-" or head[:4] in {b"\x28\xb5\x2f\xfd", b"BZh9"} or head[:6] == b"\xfd7zXZ\x00":
         raise InputError(f"{path}: is a PDF or packed: give a JSONL, JSON, CSV or Parquet file (.gz is unpacked)")
-
-
-def _every_other_is_nul(head: bytes) -> bool:
-    start = head[:200]
-    return len(start) >= 4 and (start[::2].count(0) > len(start) // 3 or start[1::2].count(0) > len(start) // 3)
 
 
 def raw_rows(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from sqlalchemy import BindParameter, Connection, bindparam, delete, select
+from sqlalchemy import Connection, delete, select
 
 from ragtriage.core.verdicts import Answer
 from ragtriage.judges.wrappers import Remembered
@@ -18,11 +18,6 @@ BATCH = 500
 
 SECONDS = 0.5
 """The longest that an answer waits while others follow."""
-
-_WANTED: BindParameter[list[bytes]] = bindparam("wanted", expanding=True)
-_RECALL = select(answers.c.key, answers.c.body).where(answers.c.key.in_(_WANTED))
-_GET_TICKETS = select(tickets.c.key, tickets.c.batch).where(tickets.c.key.in_(_WANTED))
-_DROP_TICKETS = delete(tickets).where(tickets.c.key.in_(_WANTED))
 
 
 class StoredAnswers:
@@ -47,8 +42,8 @@ class StoredAnswers:
         if wanted:
             with self._database.reading() as connection:
                 for some in in_portions(wanted):
-                    rows = connection.execute(_RECALL, {"wanted": some})
-                    found |= {key: decode_answer(body) for key, body in rows}
+                    known = select(answers.c.key, answers.c.body).where(answers.c.key.in_(some))
+                    found |= {key: decode_answer(body) for key, body in connection.execute(known)}
         return found
 
     def remember(self, entries: Iterable[Remembered]) -> None:
@@ -102,7 +97,8 @@ class StoredTickets:
         found: dict[bytes, str] = {}
         with self._database.reading() as connection:
             for some in in_portions(keys):
-                found |= {key: batch for key, batch in connection.execute(_GET_TICKETS, {"wanted": some})}  # noqa: C416  # rows, no pairs
+                kept = select(tickets.c.key, tickets.c.batch).where(tickets.c.key.in_(some))
+                found |= {key: batch for key, batch in connection.execute(kept)}  # noqa: C416  # rows, no pairs
         return found
 
     def put(self, entries: Mapping[bytes, str]) -> None:
@@ -121,4 +117,4 @@ class StoredTickets:
         if keys:
             with self._database.writing() as connection:
                 for some in in_portions(keys):
-                    connection.execute(_DROP_TICKETS, {"wanted": some})
+                    connection.execute(delete(tickets).where(tickets.c.key.in_(some)))

@@ -218,13 +218,13 @@ def with_custom_parts(outcomes: Mapping[str, Outcome], steps: dict[str, Known]) 
         kept = steps.pop(_parts_key(name), None)
         if isinstance(outcome, Score) and isinstance(kept, Verdicts):
             rows = zip(kept.components, kept.cells, strict=True)
-            parts = (Part(component, cell, *_good_and_kind(good)) for component, (cell, good) in rows)
+            parts = (
+                Part(component, cell, _GOOD_BACK[good.value], good.explanation)
+                for component, (cell, good) in rows
+                if isinstance(good, Verdict)
+            )
             found[name] = replace(outcome, parts=tuple(parts))
     return found
-
-
-def _good_and_kind(cell: Cell) -> tuple[bool | None, str]:
-    return (_GOOD_BACK[cell.value], cell.explanation) if isinstance(cell, Verdict) else (None, "")
 
 
 def _parts_key(name: str) -> str:

@@ -23,6 +23,7 @@ _FAR = 30
 _INDENTED = re.compile(r"(?: {4,}|\t)[ \t]*\S")
 _CODE_SIGN = re.compile(r"[=<>{}()\[\];$|]|^\s*(?:#|//|--|>>>|import\b|def\b|return\b)|\w\.\w")
 _PROSE = re.compile(r"[^\W\d_]{2,} [^\W\d_]{2,} [^\W\d_]{2,}.*[.!?]\s*$")
+_LINE = re.compile(r"([^\n]*)\n|([^\n]+)")
 _QUOTE = re.compile(r"(?:[ \t]{0,3}>[ \t]?)+")
 
 
@@ -42,24 +43,18 @@ def cells(row: str) -> tuple[str, ...]:
     return tuple(cell.strip() for cell in row.strip().strip("|").split("|"))
 
 
-def _trim(text: str, start: int, end: int) -> tuple[int, int]:
-    """The span without white space around it."""
-    while start < end and text[start].isspace():
+def _trim(text: str, start: int, end: int, also: str = "") -> tuple[int, int]:
+    """The span without white space around it, and without another sign."""
+    while start < end and (text[start].isspace() or text[start] in also):
         start += 1
-    while end > start and text[end - 1].isspace():
+    while end > start and (text[end - 1].isspace() or text[end - 1] in also):
         end -= 1
     return start, end
 
 
 def _lines(text: str) -> list[tuple[int, int]]:
     """The spans of the lines, without their line feeds."""
-    spans, at = [], 0
-    while at < len(text):
-        end = text.find("\n", at)
-        end = len(text) if end < 0 else end
-        spans.append((at, end))
-        at = end + 1
-    return spans
+    return [found.span(found.lastindex or 0) for found in _LINE.finditer(text)]
 
 
 class _Reader:
@@ -118,16 +113,11 @@ class _Reader:
 
     def table(self) -> Iterator[Block]:
         """One line of a table."""
-        start, end = self.lines[self.at]
+        start, end = _trim(self.text, *self.lines[self.at], also="|")
         line = self.line(self.at)
         self.at += 1
         if _DELIMITER.match(line):
             return
-        start, end = _trim(self.text, start, end)
-        while start < end and (self.text[start] == "|" or self.text[start].isspace()):
-            start += 1
-        while end > start and (self.text[end - 1] == "|" or self.text[end - 1].isspace()):
-            end -= 1
         if "|" in (following := self.line(self.at)) and _DELIMITER.match(following):
             self.header = cells(line)
             yield from self.block("header", start, end)
@@ -151,12 +141,8 @@ class _Reader:
         line = line[quoted.end() :] if quoted else line
         return (
             not line.strip()
-            or _ITEM.match(line) is not None
-            or _HEADING.match(line) is not None
-            or _FENCE.match(line) is not None
-            or _BOLD_LINE.match(line) is not None
             or line.lstrip().startswith("|")
-            or _RULE.match(line) is not None
+            or any(begins.match(line) for begins in (_ITEM, _HEADING, _FENCE, _BOLD_LINE, _RULE))
         )
 
     def running(self, shape: Shape, start: int) -> Iterator[Block]:
@@ -234,12 +220,8 @@ def csv_as_table(text: str) -> str:
         except csv.Error:
             continue
         if len(rows) == len(lines) and len({len(row) for row in rows}) == 1:
-            return "\n".join(_table_lines(rows))
+            marked = [f"| {' | '.join(field.strip().replace('|', '/') for field in row)} |" for row in rows]
+            if not any(field.strip()[:1].isdigit() for field in rows[0]):
+                marked.insert(1, "|" + "---|" * len(rows[0]))
+            return "\n".join(marked)
     return text
-
-
-def _table_lines(rows: list[list[str]]) -> list[str]:
-    marked = [f"| {' | '.join(field.strip().replace('|', '/') for field in row)} |" for row in rows]
-    if not any(field.strip()[:1].isdigit() for field in rows[0]):
-        marked.insert(1, "|" + "---|" * len(rows[0]))
-    return marked

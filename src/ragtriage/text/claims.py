@@ -14,12 +14,10 @@ from ragtriage.text.clauses import clauses, upper
 from ragtriage.text.facts import row_text
 from ragtriage.text.html import on_visible_text
 from ragtriage.text.inline_markup import plain_text
-from ragtriage.text.lexicon import lexicon
+from ragtriage.text.lexicon import REMARKS
 from ragtriage.text.pronouns import AUXILIARY_WORD, Subject, resolve, stands_alone, subject
 from ragtriage.text.remarks import Remark, kind_of, parts, remark, worded_as_remark
 from ragtriage.text.sentences import sentences_of
-
-_REMARKS = lexicon("remarks")
 
 _NUMBERED = re.compile(r"\d{1,2}\.\s+")
 _LONG_LEAD = 160
@@ -73,10 +71,10 @@ class _Reader:
         """A sentence with a colon before a list: a remark, unless it says something by itself."""
         raw = self.plain(self.text[start:end])
         kind = remark(raw)
-        said = _REMARKS["here_is"].sub("", raw)
+        said = REMARKS["here_is"].sub("", raw)
         self.lead = said[:1].upper() + said[1:] if kind in {"", "lead-in"} and len(said) <= _LONG_LEAD else ""
         self.behind = kind
-        if kind or _REMARKS["incomplete"].search(raw) or (raw.count(" ") < 4 and not AUXILIARY_WORD.search(raw)):
+        if kind or REMARKS["incomplete"].search(raw) or (raw.count(" ") < 4 and not AUXILIARY_WORD.search(raw)):
             yield Component(raw, (start, end), remark=True)
         else:
             yield from self.sentence(start, end)
@@ -142,6 +140,6 @@ def split_claims(text: str, query: str = "", *, marked: bool = True) -> Componen
         )
     if any(c.remark and kind_of(c.text, query) in {"gap", "refusal"} for c in components):
         components = [c if c.remark else replace(c, remark=worded_as_remark(c.text, query)) for c in components]
-    if any(not c.remark and not _REMARKS["bare_answer"].fullmatch(c.text) for c in components):
-        components = [replace(c, remark=True) if _REMARKS["bare_answer"].fullmatch(c.text) else c for c in components]
+    if any(not c.remark and not REMARKS["bare_answer"].fullmatch(c.text) for c in components):
+        components = [replace(c, remark=True) if REMARKS["bare_answer"].fullmatch(c.text) else c for c in components]
     return tuple(components)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ragtriage.text.lexicon import lexicon
+from ragtriage.text.lexicon import CLAUSES
 from ragtriage.text.pronouns import AUXILIARY, Subject, resolve, subject
-
-_CLAUSES = lexicon("clauses")
 
 _HIDDEN = re.compile(r"\([^()]{1,300}\)|\"[^\"]{1,300}\"|“[^“”]{1,300}”|`[^`]{1,300}`|\[[^\[\]]{1,300}\]")
 _SEMICOLON = re.compile(r";[ ]+")
@@ -21,12 +19,12 @@ _NAME = re.compile(
     r"(?:(?P<before>[\w'’-]+)[ ])?(?P<name>(?:[Tt]he[ ])?[A-Z][\w'’.-]*(?:[ ](?:[A-Z][\w'’.-]*|of|de|van|von|der|the|"
     r"[IVX]{1,4}|\d{1,4})){0,6})$"
 )
-_BEFORE_WHO = _CLAUSES.words("before_who")
-_BEFORE_WHICH = _CLAUSES.words("before_which")
+_BEFORE_WHO = CLAUSES.words("before_who")
+_BEFORE_WHICH = CLAUSES.words("before_which")
 _NOUNS = re.compile(
     r"(?P<verb>is|was)[ ](?P<first>(?:an?|the)[ ](?:[\w'’-]+[ ]){0,2}?[\w'’-]+)[ ]and[ ](?=(?:an?|the)[ ][\w'’-]+)"
 )
-_IN_NOUNS = _CLAUSES.words("in_nouns")
+_IN_NOUNS = CLAUSES.words("in_nouns")
 _PRONOUN = re.compile(rf"(It|They|He|She)[ ]{AUXILIARY}(?![\w'’])")
 _RELATIVE_END = re.compile(r"[,;]|\b(?:that|which|who|because|why)\b")
 _DENIED = re.compile(r"\b(?:and|or|not|no|never)\b|n['’]t\b")
@@ -83,7 +81,7 @@ def _by_semicolon(sentence: str) -> list[Clause]:
     ]
     for clause in found:
         said = _hide(clause.text)
-        if _CLAUSES["unsafe_start"].match(said) or said.count(" ") < 2:
+        if CLAUSES["unsafe_start"].match(said) or said.count(" ") < 2:
             return whole
         if subject(said) is None and _PRONOUN.match(said) is None:
             return whole
@@ -95,7 +93,7 @@ def _coordinated(clause: Clause) -> list[Clause]:
     text = clause.text
     hidden = _hide(text)
     first = subject(hidden)
-    if first is None or ":" in hidden or _CLAUSES["scope"].search(hidden):
+    if first is None or ":" in hidden or CLAUSES["scope"].search(hidden):
         return [clause]
     first = Subject(text[: first.end], first.end, first.verb)
     if cut := _AND_CLAUSE.search(hidden, first.end):
@@ -125,8 +123,8 @@ def _verbs(clause: Clause) -> list[Clause]:
         if ", " in between or " and " in between or not _agrees(first, verb):
             return [clause]
         return list(clause.split(*cut.span(), f"{said} "))
-    passive = _CLAUSES["passive"].match(hidden, first.end + 1)
-    cut = _CLAUSES["and_participle"].search(hidden, passive.end()) if passive else None
+    passive = CLAUSES["passive"].match(hidden, first.end + 1)
+    cut = CLAUSES["and_participle"].search(hidden, passive.end()) if passive else None
     if passive is None or cut is None:
         return [clause]
     between = hidden[passive.end() : cut.start()]
@@ -152,7 +150,7 @@ def _relative(clause: Clause) -> list[Clause]:
     if name is None or _DENIED.search(hidden[: cut.start()]):
         return [clause]
     allowed = _BEFORE_WHO if cut[1] == "who" else _BEFORE_WHICH
-    placed = cut[1] == "which" and _CLAUSES["placed"].search(text[: cut.start()].removesuffix(name["name"]).rstrip())
+    placed = cut[1] == "which" and CLAUSES["placed"].search(text[: cut.start()].removesuffix(name["name"]).rstrip())
     if (name["before"] not in allowed and not placed) or " of " in name["name"]:
         return [clause]
     return list(clause.split(*cut.span(), f"{name['name']} "))
@@ -162,7 +160,7 @@ def _nouns(clause: Clause) -> list[Clause]:
     """Two clauses for "S was a queen and the first wife of K"."""
     text = clause.text
     found = subject(text)
-    if found is None or found.verb not in {"is", "was"} or _CLAUSES["scope"].search(text):
+    if found is None or found.verb not in {"is", "was"} or CLAUSES["scope"].search(text):
         return [clause]
     cut = _NOUNS.match(text, found.end + 1)
     if cut is None or _IN_NOUNS & set(cut["first"].split()) or _MORE.search(text, cut.end()):

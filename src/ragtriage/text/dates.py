@@ -10,13 +10,12 @@ from datetime import date
 from functools import lru_cache
 from typing import Literal
 
-from ragtriage.text.lexicon import lexicon
+from ragtriage.text.lexicon import WORDS
 from ragtriage.text.numbers import number_in, numbers_as_figures
 from ragtriage.text.times import without_clocks
 
-_WORDS = lexicon("words")
-MONTHS = _WORDS.ordered("months")
-WEEKDAYS = _WORDS.ordered("weekdays")
+MONTHS = WORDS.ordered("months")
+WEEKDAYS = WORDS.ordered("weekdays")
 SURE_MONTHS = frozenset(MONTHS) - {"may"}
 """Words that mean nothing but a month."""
 DATE_NAMES = SURE_MONTHS.union(WEEKDAYS)

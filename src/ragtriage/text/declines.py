@@ -7,12 +7,10 @@ from collections.abc import Sequence
 
 from ragtriage.core.verdicts import Component, Verdict
 from ragtriage.text.claims import split_claims
-from ragtriage.text.lexicon import lexicon
+from ragtriage.text.lexicon import REMARKS
 from ragtriage.text.questions import split_questions
 from ragtriage.text.remark_model import remark_probabilities
 from ragtriage.text.remarks import kind_of
-
-_REMARKS = lexicon("remarks")
 
 _DECISIVE = frozenset({"gap", "refusal"})
 _ASIDE = frozenset({"courtesy", "restated", "question", "lead-in"})
@@ -21,7 +19,7 @@ _PERHAPS = 0.4
 _UNSURE = 0.3
 """From which chance of a remark on a clause isn't counted as an answer."""
 _WORD = re.compile(r"[^\W\d_]{3,}|\d+")
-_EMPTY = _REMARKS.words("empty_words")
+_EMPTY = REMARKS.words("empty_words")
 _TABLE = {"nothing else": 0.97, "something beside": 0.85, "perhaps": 0.7, "hedged": 0.3, "late": 0.1, "nowhere": 0.03}
 """What else the response says → the probability that it declines."""
 
@@ -68,8 +66,8 @@ def _reading(query: str, said: Sequence[tuple[Component, str]]) -> tuple[str, Co
     )
     if (
         same_sentence
-        or _REMARKS["hedge"].search(gap.text)
-        or (after is not None and _REMARKS["answers_yet"].match(after.text))
+        or REMARKS["hedge"].search(gap.text)
+        or (after is not None and REMARKS["answers_yet"].match(after.text))
     ):
         return "hedged", gap
     return "something beside", gap

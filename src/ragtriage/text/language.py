@@ -7,15 +7,13 @@ from functools import cache
 from typing import Any
 
 from ragtriage.core.case import Case
-from ragtriage.text.lexicon import lexicon
-
-_WORDS = lexicon("words")
+from ragtriage.text.lexicon import LANGUAGES, WORDS
 
 UNDECIDED = "en"
 """What a text without enough letters is taken for: there is nothing in it that another language would change."""
 
 _SAMPLE = 4000
-_ENGLISH = _WORDS.words("common_english")
+_ENGLISH = WORDS.words("common_english")
 _LATIN_END = 0x250
 _WORD = re.compile(r"[^\W\d_]+")
 _PART = 12
@@ -24,7 +22,7 @@ _PART = 12
 
 def name_of(code: str) -> str:
     """The English name of a language; its code if it isn't known."""
-    return str(lexicon("languages").entries.get(code, code))
+    return str(LANGUAGES.entries.get(code, code))
 
 
 def text_of(case: Case) -> str:

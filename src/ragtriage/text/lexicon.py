@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 import tomllib
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 _DATA = Path(__file__).parent / "data"
-_SHARED = "words"
-"""The file whose pieces every other one may use."""
 _PIECE = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -37,13 +34,9 @@ class Lexicon:
         """The lines of an entry."""
         return str(self.entries[name]).strip().splitlines()
 
-    def groups(self, name: str) -> tuple[frozenset[str], ...]:
-        """A list of word lists, one a line."""
-        return tuple(frozenset(line.split()) for line in self.lines(name))
-
     def regex(self, name: str) -> str:
         """The text of a regular expression, its pieces filled in."""
-        return self.filled(self.entries[name] if name in self.entries else lexicon(_SHARED).entries[name])
+        return self.filled(self.entries[name] if name in self.entries else WORDS.entries[name])
 
     def __getitem__(self, name: str) -> re.Pattern[str]:
         """A regular expression, compiled on first use."""
@@ -58,7 +51,6 @@ class Lexicon:
         return _PIECE.sub(lambda piece: self.regex(piece[1]), joined)
 
 
-@cache
-def lexicon(name: str, folder: Path = _DATA) -> Lexicon:
-    """The file of this name, read once."""
-    return Lexicon(folder / f"{name}.toml")
+CITATIONS, CLAUSES, LANGUAGES, QUESTIONS, REMARKS, WORDS = (
+    Lexicon(_DATA / f"{name}.toml") for name in ("citations", "clauses", "languages", "questions", "remarks", "words")
+)

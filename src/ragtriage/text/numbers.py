@@ -7,11 +7,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from ragtriage.text.lexicon import lexicon
+from ragtriage.text.lexicon import WORDS
 
-_WORDS = lexicon("words")
-_UNITS = {word: value for value, word in enumerate(_WORDS.ordered("small_numbers"))}
-_TENS = {word: 10 * value for value, word in enumerate(_WORDS.ordered("tens"), start=2)}
+_UNITS = {word: value for value, word in enumerate(WORDS.ordered("small_numbers"))}
+_TENS = {word: 10 * value for value, word in enumerate(WORDS.ordered("tens"), start=2)}
 _SMALL = _UNITS | _TENS
 _POWERS = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9}
 _MORE_POWERS = _POWERS | {"trillion": 12, "mn": 6, "bn": 9, "k": 3}
@@ -26,7 +25,7 @@ NUMBER_WORDS = {
 """Numbers of one word → figures."""
 HOUR_WORDS = tuple(_UNITS)[1:13]
 """From one to twelve."""
-_ONE_WORD = NUMBER_WORDS | {word: str(value) for value, word in enumerate(_WORDS.ordered("ordinals"), start=1)}
+_ONE_WORD = NUMBER_WORDS | {word: str(value) for value, word in enumerate(WORDS.ordered("ordinals"), start=1)}
 
 
 def _any_of(words: Collection[str]) -> str:

@@ -5,34 +5,31 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from ragtriage.text.lexicon import lexicon
-
-_WORDS = lexicon("words")
-_QUESTIONS = lexicon("questions")
+from ragtriage.text.lexicon import QUESTIONS, WORDS
 
 QuestionForm = Literal["nothing", "statement", "request", "question"]
 
-WH = _WORDS.regex("wh")
-INVERTED = _WORDS.regex("inverted")
+WH = WORDS.regex("wh")
+INVERTED = WORDS.regex("inverted")
 _PLACE = re.compile(r"\b(?:in|at|near|from|on)\s+(?:the\s+)?[A-Z]")
-_SIGNS = {"when": _QUESTIONS["time"], "why": _QUESTIONS["cause"], "how": _QUESTIONS["manner"]}
+_SIGNS = {"when": QUESTIONS["time"], "why": QUESTIONS["cause"], "how": QUESTIONS["manner"]}
 
 QuestionType = Literal["who", "when", "where", "number", "why", "how", "yesno", "what"]
 QUESTION_TYPES: tuple[QuestionType, ...] = ("who", "when", "where", "number", "why", "how", "yesno", "what")
 _TRIED: tuple[QuestionType, ...] = ("number", "when", "who", "where", "why", "how", "yesno")
-_TYPES = tuple((kind, _QUESTIONS[f"asks_{kind}"]) for kind in _TRIED)
+_TYPES = tuple((kind, QUESTIONS[f"asks_{kind}"]) for kind in _TRIED)
 
 
 def question_form(sentence: str) -> QuestionForm:
     """How a sentence of a query asks: not at all, by stating a problem, by a request, by a question."""
     said = sentence.strip()
-    if not any(c.isalnum() for c in said) or (len(said) < 200 and _QUESTIONS["nothing"].fullmatch(said)):
+    if not any(c.isalnum() for c in said) or (len(said) < 200 and QUESTIONS["nothing"].fullmatch(said)):
         return "nothing"
     if said.rstrip("\"'”’)*_ ").endswith(("?", "？", "؟")):
         return "question"
-    if _QUESTIONS["request"].match(said):
+    if QUESTIONS["request"].match(said):
         return "request"
-    return "question" if _QUESTIONS["question"].match(said) else "statement"
+    return "question" if QUESTIONS["question"].match(said) else "statement"
 
 
 def question_type(question: str) -> QuestionType:

@@ -6,15 +6,13 @@ import re
 
 from ragtriage.core.verdicts import Component, Components
 from ragtriage.text.blocks import blocks
-from ragtriage.text.lexicon import lexicon
+from ragtriage.text.lexicon import QUESTIONS
 from ragtriage.text.pronouns import topic_of, with_topic
 from ragtriage.text.question_forms import INVERTED, WH, QuestionForm, question_form
 from ragtriage.text.sentences import sentences_of
 
-_QUESTIONS = lexicon("questions")
-
-_SUBJECT = _QUESTIONS.regex("subject")
-_CERTAIN = _QUESTIONS.words("certain")
+_SUBJECT = QUESTIONS.regex("subject")
+_CERTAIN = QUESTIONS.words("certain")
 _SUBJECT_BEHIND = re.compile(rf"[\w'’]+ (?:(?i:{_SUBJECT})\b|[A-Z0-9`\"])")
 _NAME_BEHIND = re.compile(r"[\w'’]+ (?:[A-Z0-9`\"]|(?:[\w-]+s|buying|\w+ing)\b)")
 _WH_ONLY = re.compile(rf"\b{WH}$", re.IGNORECASE)
@@ -24,7 +22,7 @@ _GOES_ON = re.compile(rf",?\s+(?:and|or)\s+(?:{WH}|{INVERTED})\b", re.IGNORECASE
 _IS_WHAT = re.compile(r"(?:what|who|where|when|how)['’]s\b", re.IGNORECASE)
 _BEGINS_IS = re.compile(r"(?:is|are|was|were|does|do|did|can) [\w-]+ [\w-]+", re.IGNORECASE)
 _NO_VERB_YET = re.compile(rf"(?:which|whose|how (?:many|much))(?: (?!{INVERTED}\b)[\w'’-]+){{0,3}}", re.IGNORECASE)
-_ONE_THING = _QUESTIONS.words("one_thing")
+_ONE_THING = QUESTIONS.words("one_thing")
 _LONGEST = 2000
 
 
@@ -32,7 +30,7 @@ def _joins(said: str) -> list[re.Match[str]]:
     """Where one question ends and the next begins, as far as rules are sure."""
     found: list[re.Match[str]] = []
     begin = 0
-    for cut in _QUESTIONS["join"].finditer(said):
+    for cut in QUESTIONS["join"].finditer(said):
         before, behind = said[begin : cut.start()], said[cut.end() :]
         if _asks_again(before, behind, cut):
             found.append(cut)
@@ -42,7 +40,7 @@ def _joins(said: str) -> list[re.Match[str]]:
 
 def _asks_again(before: str, behind: str, cut: re.Match[str]) -> bool:
     """Whether what stands behind a conjunction is a question of its own."""
-    if _QUESTIONS["front"].search(before) is None or behind.count(" ") < 1 or _WH_ONLY.search(before.rstrip(" ,")):
+    if QUESTIONS["front"].search(before) is None or behind.count(" ") < 1 or _WH_ONLY.search(before.rstrip(" ,")):
         return False
     if cut["bare"]:
         return _AUX_SOON.match(before.lstrip()) is not None and _asks_bare(behind)
@@ -50,7 +48,7 @@ def _asks_again(before: str, behind: str, cut: re.Match[str]) -> bool:
     if (
         len(before.split()) < 2
         or _NO_VERB_YET.fullmatch(before.strip(" ,"))
-        or (_QUESTIONS["between"].search(before) and not comma)
+        or (QUESTIONS["between"].search(before) and not comma)
     ):
         return False
     alternative = cut[0].strip(" ,;").lower().startswith("or")
@@ -65,26 +63,26 @@ def _asks_again(before: str, behind: str, cut: re.Match[str]) -> bool:
 
 def _asks_bare(behind: str) -> bool:
     """Whether what stands behind a comma alone is a question: worded as one, or one of several with another to come."""
-    if _QUESTIONS["inserted"].match(behind):
+    if QUESTIONS["inserted"].match(behind):
         return False
     listed = _IS_WHAT.match(behind) or _SUBJECT_BEHIND.match(behind) or _BEGINS_IS.match(behind)
     if _GOES_ON.search(behind) and listed:
         return True
-    return _AUX_SOON.match(behind) is not None and _QUESTIONS["embedded"].match(behind) is None
+    return _AUX_SOON.match(behind) is not None and QUESTIONS["embedded"].match(behind) is None
 
 
 def _asks_what(before: str, behind: str, *, comma: bool) -> bool:
     """Whether "… and how …" goes on with a question of its own, not with a second object of the first."""
-    if _QUESTIONS["frame"].match(before):
+    if QUESTIONS["frame"].match(before):
         return True
     if not comma and re.match(rf"(?!{WH}){INVERTED}\b", before, re.IGNORECASE):
         return _AUX_SOON.match(behind) is not None
-    return comma or _QUESTIONS["embedded"].match(behind) is None
+    return comma or QUESTIONS["embedded"].match(behind) is None
 
 
 def _asks_whether(behind: str, word: str, *, comma: bool) -> bool:
     """Whether "… and does …" goes on with a question of its own, not with a second verb of the first."""
-    if _QUESTIONS["pronoun_behind"].match(behind):
+    if QUESTIONS["pronoun_behind"].match(behind):
         return True
     if word in _CERTAIN:
         return comma or _SUBJECT_BEHIND.match(behind) is not None
@@ -94,7 +92,7 @@ def _asks_whether(behind: str, word: str, *, comma: bool) -> bool:
 
 def _both_of(said: str, at: int) -> list[tuple[str, tuple[int, int]]]:
     """Two questions for "What is the A and B of C?"; empty for any other."""
-    match = _QUESTIONS["of_both"].match(said)
+    match = QUESTIONS["of_both"].match(said)
     if match is None or {match["first"].lower(), match["second"].lower()} & _ONE_THING:
         return []
     if match["first"].endswith("s") or match["second"].endswith("s") or re.search(r"\b(?:and|or)\b", match["of"]):
@@ -120,7 +118,7 @@ def _split(query: str, start: int, end: int, asks: QuestionForm, topic: str) -> 
         if both := _both_of(said, start):
             return [Component(text, span) for text, span in both], topic
         return [Component(with_topic(said, topic), (start, end))], topic or topic_of(_question(said))
-    frame = _QUESTIONS["frame"].match(said)
+    frame = QUESTIONS["frame"].match(said)
     found: list[Component] = []
     bounds = zip([0, *(c.end() for c in cuts)], [*(c.start() for c in cuts), len(said)], strict=True)
     for number, (a, b) in enumerate(bounds):
@@ -141,7 +139,7 @@ def _sentences(query: str) -> list[tuple[int, int, QuestionForm]]:
     said = "\n" * began + query[began:]  # spans stay those of the query
     for block in blocks(said):
         for a, b in sentences_of(said, block):
-            before = _QUESTIONS["before"].match(query, a, b)
+            before = QUESTIONS["before"].match(query, a, b)
             start = before.end() if before and before.end() < b else a
             found.append((start, b, question_form(query[start:b])))
     return found
@@ -175,8 +173,8 @@ def last_message(query: str) -> int:
     It is told by a line that begins with the user's name behind one that begins with the assistant's. The assistant's
     name at the very end, where the reply was to be written, is none.
     """
-    replies = [reply.end() for reply in _QUESTIONS["reply"].finditer(query) if query[reply.end() :].strip()]
+    replies = [reply.end() for reply in QUESTIONS["reply"].finditer(query) if query[reply.end() :].strip()]
     if not replies:
         return 0
-    asked = [message.end() for message in _QUESTIONS["asked"].finditer(query, replies[-1])]
+    asked = [message.end() for message in QUESTIONS["asked"].finditer(query, replies[-1])]
     return asked[-1] if asked and query[asked[-1] :].strip() else 0

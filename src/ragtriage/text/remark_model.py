@@ -12,9 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 
-from ragtriage.text.lexicon import lexicon
-
-_REMARKS = lexicon("remarks")
+from ragtriage.text.lexicon import REMARKS
 
 WEIGHTS = Path(__file__).with_name("remark_weights.txt")
 """The bias in the first line, then a line for each run of words: it, its weight for a lack, its weight for another
@@ -26,7 +24,7 @@ _ASKED, _NUMBER, _BEGIN, _END = "ASKED", "NUM", "BEGIN", "END"
 _TOKEN = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d[\d.,:]*|[?:;,]")
 _HEADING = re.compile(r"^\W*(?:\w[\w'/&-]*+ ){0,5}\w[\w'/&-]*+:[*_ ]+(?=\S)")
 """What stands before the colon of a list item: "Pregnancy: …"."""
-_PLAIN = _REMARKS.words("common_words")
+_PLAIN = REMARKS.words("common_words")
 _ALIKE = 5
 """Letters at the beginning by which two words count as the same."""
 _SHORTEST = 4

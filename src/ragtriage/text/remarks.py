@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal
 
-from ragtriage.text.lexicon import lexicon
+from ragtriage.text.lexicon import REMARKS
 from ragtriage.text.remark_model import remark_probabilities
-
-_REMARKS = lexicon("remarks")
 
 Remark = Literal["", "gap", "refusal", "about", "pointer", "courtesy", "restated", "question", "lead-in"]
 """`gap`: the sources don't say; `refusal`: the answer can't or won't; `about`: what the sources deal with; `pointer`:
@@ -18,10 +16,8 @@ where else to look; `restated`: the user's own question in other words; `lead-in
 claim."""
 
 
-AGAIN = _REMARKS["again"]
-
 RULES: tuple[tuple[Remark, re.Pattern[str]], ...] = tuple(
-    (rule["kind"], re.compile(_REMARKS.filled(rule["pattern"]))) for rule in _REMARKS.entries["rules"]
+    (rule["kind"], re.compile(REMARKS.filled(rule["pattern"]))) for rule in REMARKS.entries["rules"]
 )
 """Tried in order; matched at the beginning of the sentence, straight apostrophes, without marks."""
 
@@ -53,9 +49,9 @@ def remark(clause: str, *, behind: Remark = "", opening: bool = True) -> Remark:
     for kind, rule in RULES:
         if (kind == "restated" and not opening) or rule.match(said) is None:
             continue
-        named = kind != "about" or again or _REMARKS["sources_named"].search(said) or said.startswith("I ")
+        named = kind != "about" or again or REMARKS["sources_named"].search(said) or said.startswith("I ")
         return kind if named else ""
-    return "gap" if again and AGAIN.match(said) else ""
+    return "gap" if again and REMARKS["again"].match(said) else ""
 
 
 def kind_of(clause: str, query: str = "", *, behind: Remark = "", opening: bool = True) -> Remark:
@@ -76,7 +72,7 @@ def worded_as_remark(clause: str, query: str) -> bool:
 
 def pieces(sentence: str) -> list[tuple[int, int]]:
     """The stretches of a sentence that may be remarks or claims each for itself."""
-    cuts = [m.span() for m in _REMARKS["part"].finditer(sentence[:_LONGEST])]
+    cuts = [m.span() for m in REMARKS["part"].finditer(sentence[:_LONGEST])]
     return list(zip([0, *(b for _, b in cuts)], [*(a for a, _ in cuts), len(sentence)], strict=True))
 
 
@@ -94,7 +90,7 @@ def parts(
     found: list[tuple[int, int, Remark]] = []
     before = behind
     for a, b in cut:
-        joined = _REMARKS["joined"].match(sentence, a, b)
+        joined = REMARKS["joined"].match(sentence, a, b)
         kept = joined.end() if joined and a else a
         kind = kind_of(sentence[a:b], query, behind=before, opening=opening and not a) or (
             kind_of(sentence[kept:b], query, behind=before, opening=False) if kept > a else ""

@@ -8,14 +8,13 @@ from ragtriage.core.verdicts import Component, Components
 from ragtriage.text.blocks import Block, blocks
 from ragtriage.text.html import on_visible_text
 from ragtriage.text.inline_markup import TAIL
-from ragtriage.text.lexicon import lexicon
+from ragtriage.text.lexicon import WORDS
 
-_WORDS = lexicon("words")
-_GOES_ON = _WORDS.words("goes_on")
-_BEFORE_NUMBER = _WORDS.words("before_number")
-_MAY_END = _WORDS.words("may_end")
-_STARTERS = _WORDS.words("starters")
-_GREETINGS = _WORDS.words("greetings")
+_GOES_ON = WORDS.words("goes_on")
+_BEFORE_NUMBER = WORDS.words("before_number")
+_MAY_END = WORDS.words("may_end")
+_STARTERS = WORDS.words("starters")
+_GREETINGS = WORDS.words("greetings")
 _STOP = re.compile(r"[.!?…]+|[。！？｡؟।]+")
 _WIDE = frozenset("。！？｡")
 _TOGETHER = re.compile(
@@ -83,13 +82,7 @@ def _ends(text: str, start: int, stop: re.Match[str], tail: int, end: int) -> bo
 def _item(text: str, start: int, stop: int, end: int, last: int, *, running: bool) -> tuple[int, int] | None:
     """The number and the place of an item that begins here, of a list that runs on in a line: "such as: 1. … 2. …".
 
-    Args:
-        text: the whole text.
-        start: where the sentence began.
-        stop: the place behind its full stop.
-        end: where the paragraph ends.
-        last: the number of the last item; 0 if there was none.
-        running: whether the sentence is that item.
+    The sentence began at `start`; `running` says whether it is itself the `last` item, which is 0 where there was none.
     """
     begin = max(start, stop - 8)
     found = _ITEM.search(text[begin:stop])

@@ -48,11 +48,6 @@ class Clock:
     doubtful: bool = False
     """Whether no reading of several goes before the others; else a bare 6:45 is first of all in the morning."""
 
-    @property
-    def is_midnight(self) -> bool:
-        """Whether it may stand for no time at all: databases store days so."""
-        return self.seconds[0] == 0
-
     def is_same(self, truth: Clock) -> bool:
         """Whether it is the true time, as exactly as the less exact of both is written."""
         first_only = not self.doubtful or len(self.seconds) == 1
@@ -89,9 +84,9 @@ def clock_in(text: str) -> Clock | None:
 
 
 def clock_beside(text: str) -> Clock | None:
-    """The time of day in a true date; None if there is none, or only midnight."""
+    """The time of day in a true date; None if there is none, or only midnight: databases store days so."""
     found = clocks(text)
-    return found[0] if len(found) == 1 and not found[0].is_midnight else None
+    return found[0] if len(found) == 1 and found[0].seconds[0] else None
 
 
 def is_spoken(text: str) -> bool:

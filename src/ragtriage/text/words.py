@@ -6,17 +6,15 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from ragtriage.text.lexicon import lexicon
+from ragtriage.text.lexicon import WORDS
 
-_WORDS = lexicon("words")
-
-STOP = _WORDS.words("stop")
-NEGATIONS = _WORDS.words("negations")
-STRONG = _WORDS.words("strong")
-WEAK = _WORDS.words("weak")
-CONDITIONS = _WORDS.words("conditions")
-LINKS = _WORDS.words("links")
-OPENERS = _WORDS.words("openers")
+STOP = WORDS.words("stop")
+NEGATIONS = WORDS.words("negations")
+STRONG = WORDS.words("strong")
+WEAK = WORDS.words("weak")
+CONDITIONS = WORDS.words("conditions")
+LINKS = WORDS.words("links")
+OPENERS = WORDS.words("openers")
 _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?", re.UNICODE)
 _ENDINGS = (
     ("ies", "y"), ("ied", "y"), ("sses", "ss"), ("ations", "at"), ("ation", "at"), ("ing", ""), ("edly", ""),

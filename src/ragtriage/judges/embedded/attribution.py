@@ -7,15 +7,12 @@ the words about passages.
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-from ragtriage.text.lexicon import lexicon
+from ragtriage.judges.embedded.rules import RULES
 
-_RULES = lexicon("rules", Path(__file__).parent)
-
-_NAMED = _RULES.regex("named_text")
-_LINK = _RULES.regex("link")
-_SAYS = _RULES.regex("text_says")
+_NAMED = RULES.regex("named_text")
+_LINK = RULES.regex("link")
+_SAYS = RULES.regex("text_says")
 _LEADS = (
     re.compile(
         rf"^\s*{_LINK}(?:based (?:solely |only )?(?:on|upon)|according to|per"
@@ -29,7 +26,7 @@ _LEADS = (
 
 def without_attribution(claim: str) -> str:
     """The claim without marks and phrases of attribution; as it stands if nothing else would be left."""
-    text = _RULES["attribution_marks"].sub("", claim)
+    text = RULES["attribution_marks"].sub("", claim)
     for lead in _LEADS:
         text = lead.sub("", text, count=1)
     text = text.strip()

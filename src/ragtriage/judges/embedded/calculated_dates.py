@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 
+from ragtriage.judges.embedded.rules import RULES
 from ragtriage.text.dates import MONTHS, WEEKDAYS, WrittenDate, without_markup, written_dates
-from ragtriage.text.lexicon import lexicon
-
-_RULES = lexicon("rules", Path(__file__).parent)
 
 _WORKDAYS = re.compile(r"business|working|banking|week", re.IGNORECASE)
 _DAYS = {"day": 1, "week": 7, "fortnight": 14}
@@ -40,30 +37,20 @@ def calculated_dates(claim: str, texts: tuple[str, ...], response: str) -> froze
     """
     own = list(written_dates(claim))
     found: set[str] = set()
-    for year, known in _reached(texts, response or claim) if own else ():
+    for year, days, months in _reached(texts, response or claim) if own else ():
         for one in own:
             day = one.on(year)
-            if day in known.calculated:
+            if day in days:
                 found |= {str(one.day), MONTHS[one.month - 1], str(day.year)}
                 found |= {one.weekday} & ({WEEKDAYS[day.weekday()]} if one.year or year not in _NO_YEAR else set())
-            elif one.day is None and (one.year, one.month) in known.months:
+            elif one.day is None and (one.year, one.month) in months:
                 found |= {MONTHS[one.month - 1], str(one.year)}
     return frozenset(found)
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What is known of dates, in one year that it may be."""
-
-    calculated: frozenset[date]
-    """The dates of the response that aren't told, but that a span leads to."""
-    months: frozenset[tuple[int, int]]
-    """(year, month) that a span leads to from a date that is told or worked out."""
-
-
 @lru_cache(64)
-def _reached(texts: tuple[str, ...], response: str) -> tuple[tuple[int, _Known], ...]:
-    """Each year that it may be → what can be worked out."""
+def _reached(texts: tuple[str, ...], response: str) -> tuple[tuple[int, set[date], set[tuple[int, int]]], ...]:
+    """Each year that it may be, and what can be worked out in it: dates of the response, and (year, month) pairs."""
     said = list(islice(written_dates(response), _MOST))
     asked = list(islice(written_dates(texts[-1]), _MOST)) if texts else []
     told = {one for text in texts for one in islice(written_dates(text), _MOST)}
@@ -72,7 +59,7 @@ def _reached(texts: tuple[str, ...], response: str) -> tuple[tuple[int, _Known],
     own = {span for text in (response, *texts[-1:]) for span in islice(_spans(text), _MOST)}
     spans = {*own, *sorted({span for text in texts for span in islice(_spans(text), _MOST)})[:_MOST]}
     years = {one.year for one in told if one.year} or _fitting(told, {one.year for one in said if one.year})
-    return tuple((year, _grown(year, (list(told), said, at_hand), own, spans)) for year in sorted(years))
+    return tuple((year, *_grown(year, (list(told), said, at_hand), own, spans)) for year in sorted(years))
 
 
 def _grown(
@@ -80,7 +67,7 @@ def _grown(
     dates: tuple[Sequence[WrittenDate], Sequence[WrittenDate], Sequence[WrittenDate]],
     own: set[_Span],
     spans: set[_Span],
-) -> _Known:
+) -> tuple[set[date], set[tuple[int, int]]]:
     """From the dates that are told to those of the response that a span leads to, and on from these.
 
     Either the date or the span must be the query's or the response's own: evidence is full of both.
@@ -93,7 +80,7 @@ def _grown(
         known |= met
         left -= met
     months = {month for day in known for span in (spans if day in at_hand else own) for month in _months(day, span)}
-    return _Known(frozenset(known - told), frozenset(months))
+    return known - told, months
 
 
 def _months(day: date, span: _Span) -> Iterator[tuple[int, int]]:
@@ -124,12 +111,7 @@ def _leads(a: date, b: date, span: _Span) -> bool:
 def _later(day: date, months: int) -> date:
     """The same day some months later, or the last one of a shorter month."""
     year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
-    for last in range(day.day, 27, -1):
-        try:
-            return date(year, month + 1, last)
-        except ValueError:
-            continue
-    return date(year, month + 1, day.day)
+    return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
 
 
 def _fitting(told: Collection[WrittenDate], said: Collection[int]) -> Collection[int]:
@@ -143,7 +125,7 @@ def _fitting(told: Collection[WrittenDate], said: Collection[int]) -> Collection
 
 def _spans(text: str) -> Iterator[_Span]:
     """How many of which unit: (10, "day"), (4, "workday")."""
-    for number, kind, unit in _RULES["time_span"].findall(without_markup(text)):
+    for number, kind, unit in RULES["time_span"].findall(without_markup(text)):
         name = "workday" if _WORKDAYS.match(kind) else unit.lower()
         if name in {"workday", *_DAYS, *_MONTHS_OF}:
             yield (int(number) if number.isdigit() else 1), name

@@ -117,7 +117,7 @@ def _value(written: str) -> float | None:
 
 def _known(value: float, known: set[float]) -> bool:
     """Whether a number is small, known, a known percentage as a factor, or two known ones added or subtracted."""
-    if (value < SMALLEST and value == int(value)) or round(value, 6) in known:
+    if is_small(value) or round(value, 6) in known:
         return True
     if 0 < value < 2 and not known.isdisjoint({round(abs(value - 1) * 100, 6), round(value * 100, 6)}):
         return True  # a surcharge or discount of so many per cent
@@ -180,6 +180,11 @@ def _fits(come: float, stated: float, written: str) -> bool:
     """Whether a calculation comes to what is stated, rounded to the figures that are shown."""
     decimals = len(written.rpartition(".")[2]) if "." in written else 0
     return math.isfinite(come) and abs(come - stated) <= 0.5 * 10.0**-decimals + 1e-6
+
+
+def is_small(value: float) -> bool:
+    """Whether a number is counted in the head."""
+    return value < SMALLEST and value == int(value)
 
 
 def near(a: float, b: float) -> bool:

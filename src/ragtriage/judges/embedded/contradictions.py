@@ -13,25 +13,22 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
-from pathlib import Path
 
 from ragtriage.judges.embedded.denials import HIDDEN, NO_DENIAL, PART, UNPLAIN, denying, is_negation
 from ragtriage.judges.embedded.readings import Sentence, read_sentence
+from ragtriage.judges.embedded.rules import RULES
 from ragtriage.text import words as vocabulary
 from ragtriage.text.dates import DATE_NAMES, SURE_MONTHS
-from ragtriage.text.lexicon import lexicon
 from ragtriage.text.numbers import normalize_number, numbers_as_figures
 
-_RULES = lexicon("rules", Path(__file__).parent)
-
 _OTHERS: dict[str, frozenset[str]] = {}
-for _sides in ([frozenset(side.split()) for side in line.split("|")] for line in _RULES.lines("opposites")):
+for _sides in ([frozenset(side.split()) for side in line.split("|")] for line in RULES.lines("opposites")):
     for _side in _sides:
         for _word in _side:
             _OTHERS[_word] = _OTHERS.get(_word, frozenset()).union(*_sides) - _side
 _CLAUSE = re.compile(r"[;:]\s+|,\s+|\s(?=(?:but|while|whereas|although|though)\s)|\s[–—-]\s")
 _ASKED = re.compile(r"\?\W*$")
-_CURRENCIES = _RULES.words("currencies")
+_CURRENCIES = RULES.words("currencies")
 _BREAKS = frozenset(",;:.!?()[]\n–—")
 _ALIKE = 5
 """Letters at the beginning by which two words count as forms of one."""
@@ -46,7 +43,7 @@ _SAME = 0.8
 _NEARER = 0.3
 """How much less of the claim's words may stand near its own value."""
 _VALUE = re.compile(r"[€$£%]|\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?")
-_BETWEEN = _RULES.words("between_number_and_unit")
+_BETWEEN = RULES.words("between_number_and_unit")
 _ROUNDED = 0.05
 """How far, of the larger, two numbers may be apart so that one is the other rounded."""
 _UNITS = (7.0, 12.0, 24.0, 30.0, 60.0, 100.0, 365.0, 1e3, 1e6, 1e9)
@@ -97,7 +94,7 @@ def _clauses(text: str) -> tuple[Sentence, ...]:
     """The clauses of a sentence; none of a question."""
     if _ASKED.search(text):
         return ()
-    return tuple(read_sentence(part) for part in _CLAUSE.split(_RULES["inserted"].sub(" ", text)) if part.strip())
+    return tuple(read_sentence(part) for part in _CLAUSE.split(RULES["inserted"].sub(" ", text)) if part.strip())
 
 
 @lru_cache(4096)
@@ -125,8 +122,8 @@ def _turns(text: str, pattern: re.Pattern[str], but: Collection[str] = ()) -> se
 
 def _comparable(claim: str, clause: str, sentence: str, but: Collection[str] = ()) -> bool:
     """Whether nothing but a negation, or one of some words, sets a clause apart from a claim."""
-    alike = all(_turns(claim, one, but) == _turns(clause, one, but) for one in (_RULES["turns"], HIDDEN))
-    return alike and _turns(sentence, _RULES["limits"]) <= _turns(claim, _RULES["limits"])
+    alike = all(_turns(claim, one, but) == _turns(clause, one, but) for one in (RULES["turns"], HIDDEN))
+    return alike and _turns(sentence, RULES["limits"]) <= _turns(claim, RULES["limits"])
 
 
 def _denied(claim: Sentence, sentences: Sequence[Sentence]) -> str:
@@ -196,7 +193,7 @@ def _in_order(own: Sequence[str], stems: Sequence[str]) -> bool:
 def _other(claim: Sentence, sentences: Sequence[Sentence]) -> str:
     """A sentence with most words of the claim that gives another value, where the claim's stands near few of them."""
     words = frozenset(stem for stem in claim.stems if not stem[0].isdigit())
-    if len(words) < _FEWEST or _RULES["relative_number"].search(claim.text):
+    if len(words) < _FEWEST or RULES["relative_number"].search(claim.text):
         return ""
     own = _values(claim.text)
     for value, kind in own:
@@ -245,7 +242,7 @@ def _had_from(value: str, kind: str, values: Iterable[tuple[str, str]]) -> bool:
 @lru_cache(2048)
 def _values(text: str) -> tuple[tuple[str, str], ...]:
     """The numbers of a text and what each is of: its unit, `money`, `%`, `year`, a month, or empty."""
-    return tuple(_read_values(_VALUE.findall(numbers_as_figures(_RULES["order"].sub(" ", text)))))
+    return tuple(_read_values(_VALUE.findall(numbers_as_figures(RULES["order"].sub(" ", text)))))
 
 
 def _read_values(parts: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -11,22 +11,19 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 from ragtriage.judges.embedded.readings import Sentence
+from ragtriage.judges.embedded.rules import RULES
 from ragtriage.text import words as vocabulary
-from ragtriage.text.lexicon import lexicon
 from ragtriage.text.numbers import normalize_number
-
-_RULES = lexicon("rules", Path(__file__).parent)
 
 PART = re.compile(r"[,;:.!?()\[\]\n]|\s[–—-]\s|\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?")
 _DENIES = re.compile(r"(?:not|never|no|cannot|\w+n['’]t)$", re.IGNORECASE)
-NO_DENIAL = _RULES["no_denial"]
-_ENDS = _RULES.words("ends_clause")
-UNPLAIN = _RULES.words("unplain")
-_CONDITIONS = _RULES.words("claim_conditions")
-HIDDEN = _RULES["hidden"]
+NO_DENIAL = RULES["no_denial"]
+_ENDS = RULES.words("ends_clause")
+UNPLAIN = RULES.words("unplain")
+_CONDITIONS = RULES.words("claim_conditions")
+HIDDEN = RULES["hidden"]
 _OPENING = re.compile(r"\W*(yes|no)\s*[,.:;!—–]\s*", re.IGNORECASE)
 _ASKED = re.compile(r"\?\W*$")
 _REACH = 4
@@ -86,8 +83,8 @@ def _reads(own: _Clause, claim: str, sentence: str) -> str:
         more = clause.stems - own.stems
         if not (own.denied or clause.denied) <= own.stems or len(more) > _MORE or any(one[0].isdigit() for one in more):
             continue
-        beside = {word.lower() for word in _RULES["not_stated"].findall(said)} - {
-            word.lower() for word in _RULES["not_stated"].findall(claim)
+        beside = {word.lower() for word in RULES["not_stated"].findall(said)} - {
+            word.lower() for word in RULES["not_stated"].findall(claim)
         }
         if beside or (said == sentence and HIDDEN.search(said)):
             return "unclear"

@@ -138,9 +138,7 @@ class Encoder:
         """How much a word (or stem) says, in (0, 1]: by its rank in the vocabulary, 1 if it isn't in it."""
         if word[:1].isdigit():
             return 1.0
-        piece = self.pieces.number.get(word)
-        if piece is None:
-            piece = self.pieces.number.get(word + "e")
+        piece = self.pieces.number.get(word, self.pieces.number.get(word + "e"))
         return 1.0 if piece is None else _by_rank(piece)
 
 

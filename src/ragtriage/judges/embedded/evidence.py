@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragtriage.judges.embedded.encoder import Encoded, Vector
-from ragtriage.judges.embedded.readings import Reading, Sentence
+from ragtriage.judges.embedded.encoder import Encoded, Encoder, Vector
+from ragtriage.judges.embedded.readings import Reading, Sentence, read, read_sentence
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-from collections.abc import Iterable
-from functools import lru_cache
-
-from ragtriage.judges.embedded.encoder import Encoder
-from ragtriage.judges.embedded.readings import read, read_sentence
 
 WINDOW = 3
 """Sentences in the widest window; windows never reach over the end of a text."""
@@ -32,17 +27,12 @@ class Evidence:
     Args:
         readings: the texts.
         encoded: the vectors of (at least) all their sentences.
-        chosen: the sentences to search, as (text, sentence) places; all by default.
+        places: the sentences to search, as (text, sentence).
     """
 
     def __init__(
-        self,
-        readings: Sequence[Reading],
-        encoded: Mapping[str, Encoded],
-        chosen: Sequence[tuple[int, int]] | None = None,
+        self, readings: Sequence[Reading], encoded: Mapping[str, Encoded], places: Sequence[tuple[int, int]]
     ) -> None:
-        self.readings = readings
-        places = chosen or [(i, j) for i, reading in enumerate(readings) for j in range(len(reading.sentences))]
         self.sentences: list[Sentence] = [readings[i].sentences[j] for i, j in places]
         self._encoded = [encoded[s.text] for s in self.sentences]
         self.joined = np.array([a[0] == b[0] and a[1] + 1 == b[1] for a, b in pairwise(places)], bool)
@@ -121,9 +111,7 @@ class Evidence:
         """(k, m), 1 where a sentence holds a stem."""
         found = np.zeros((max(1, len(stems)), len(self.sentences)), np.float32)
         for row, stem in enumerate(stems):
-            for column, sentence in enumerate(self.sentences):
-                if stem in sentence.stemset:
-                    found[row, column] = 1.0
+            found[row] = [stem in sentence.stemset for sentence in self.sentences]
         return found
 
     def window(self, at: int) -> tuple[Sentence, ...]:
@@ -141,13 +129,10 @@ MOST = 240
 class CachedReader:
     """Reads and encodes texts, and remembers the latest ones."""
 
-    def __init__(self, encoder: Encoder, sentences: int = 8192, texts: int = 8192) -> None:
+    def __init__(self, encoder: Encoder) -> None:
         self.encoder = encoder
-        self.sentence = lru_cache(sentences)(read_sentence)
-        self.read = lru_cache(texts)(self._read)
-
-    def _read(self, text: str) -> Reading:
-        return read(text, self.sentence)
+        self.sentence = lru_cache(8192)(read_sentence)
+        self.read = lru_cache(8192)(lambda text: read(text, self.sentence))
 
     def choose(self, subject: Sentence, readings: Sequence[Reading]) -> list[tuple[int, int]]:
         """The places of the sentences to search: all, or of much evidence those that share most with the subject."""
@@ -160,11 +145,6 @@ class CachedReader:
             return sum(weight[s] for s in readings[place[0]].sentences[place[1]].stemset & weight.keys())
 
         return sorted(sorted(places, key=shared, reverse=True)[:MOST])
-
-    def evidence(self, readings: Sequence[Reading], places: Sequence[tuple[int, int]]) -> Evidence:
-        """Evidence of these sentences."""
-        encoded = self.encoder.encode(readings[i].sentences[j].text for i, j in places)
-        return Evidence(readings, encoded, places)
 
     def readings(self, texts: Iterable[str]) -> list[Reading]:
         """The distinct texts that hold a word, in an order that doesn't depend on the one given."""

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 
@@ -21,14 +20,12 @@ from ragtriage.judges.embedded.evidence import CachedReader, Evidence
 from ragtriage.judges.embedded.matcher import Pair, passage
 from ragtriage.judges.embedded.readings import Sentence
 from ragtriage.judges.embedded.requested_items import is_item, is_open, is_step
+from ragtriage.judges.embedded.rules import RULES
 from ragtriage.judges.embedded.short_replies import asserted_text, is_short_reply
 from ragtriage.judges.embedded.unsupported_names import unsupported_names
 from ragtriage.judges.embedded.unsupported_numbers import is_calculated, unsupported_numbers
 from ragtriage.judges.embedded.verdict import Scored
-from ragtriage.text.lexicon import lexicon
 from ragtriage.text.numbers import numbers_as_figures
-
-_RULES = lexicon("rules", Path(__file__).parent)
 
 _WIDEST = 2048
 """Sentences of a context that are looked at."""
@@ -73,7 +70,7 @@ class Featurizer:
             "supported": self._supported,
             "answered": self._answered,
             "essential": self._essential,
-            "relevant": self._relevant,
+            "relevant": lambda question: self._about(question.query, [question.subject]),
             "same_answer": self._same_answer,
             "similarity": self._similarity,
         }
@@ -121,10 +118,9 @@ class Featurizer:
             out[number * _CHUNK :][: len(some)] = [encoded[text].vector for text in some]
         return out
 
-    def _make_evidence(self, texts: tuple[str, ...], chosen: tuple[tuple[int, int], ...] | None) -> Evidence:
+    def _make_evidence(self, texts: tuple[str, ...], places: tuple[tuple[int, int], ...]) -> Evidence:
         readings = self._reader.readings(texts)
-        places = chosen or [(i, j) for i, r in enumerate(readings) for j in range(len(r.sentences))]
-        return self._reader.evidence(readings, places[:_WIDEST])
+        return Evidence(readings, self._reader.encoder.encode(readings[i].sentences[j].text for i, j in places), places)
 
     def _search(self, subject: str, texts: Sequence[str]) -> tuple[Sentence, Encoded, Evidence, Comparison]:
         """Hold a subject against texts."""
@@ -134,9 +130,7 @@ class Featurizer:
         readings = reader.readings(texts)
         if not readings:
             raise ValueError("there is no word to compare with")
-        total = sum(len(r.sentences) for r in readings)
-        places = reader.choose(sentence, readings)
-        evidence = self._evidence(tuple(r.text for r in readings), tuple(places) if len(places) < total else None)
+        evidence = self._evidence(tuple(r.text for r in readings), tuple(reader.choose(sentence, readings)))
         return sentence, encoded, evidence, compare(sentence, encoded, evidence, reader.encoder.rarity)
 
     def _pairs(self, subject: str, c: Comparison, evidence: Evidence) -> tuple[Pair, ...]:
@@ -160,32 +154,19 @@ class Featurizer:
         return Featurized("supported", (tuple(row),), (found,), pairs)
 
     def _answered(self, question: Question) -> Featurized:
-        if question.query:
-            return self._answered_by_response(question)
+        task, texts = "answered", question.evidence
+        if question.query:  # a response mostly answers, where a source mostly doesn't; but not by what isn't known
+            task, said = "answered_response", self._said(question.query, question.evidence)
+            if not said:
+                return Featurized(task, (), (Scored(DECLINED, next(iter(question.evidence), "")),))
+            if is_short_reply(question.query, question.subject, said):
+                return Featurized(task, (), (Scored(REPLIED, said),))
+            texts = (said,)
         if is_open(question.subject):
-            return self._about(question.subject, question.evidence)
-        asked, encoded, evidence, c = self._search(_subject(question), question.evidence)
+            return self._about(question.subject, texts)
+        asked, encoded, evidence, c = self._search(_subject(question), texts)
         row = features.answered(c, asked, encoded.vector, evidence)
-        pairs = self._pairs(asked.text, c, evidence)
-        return Featurized("answered", (tuple(row),), (_found(c, asked, evidence),), pairs)
-
-    def _answered_by_response(self, question: Question) -> Featurized:
-        """A response mostly answers, where a source mostly doesn't; but what it says isn't known is no answer."""
-        said = self._said(question.query, question.evidence)
-        if not said:
-            quote = next(iter(question.evidence), "")
-            return Featurized("answered_response", (), (Scored(DECLINED, quote),))
-        if is_short_reply(question.query, question.subject, said):
-            return Featurized("answered_response", (), (Scored(REPLIED, said),))
-        if is_open(question.subject):
-            return self._about(question.subject, [said])
-        asked, encoded, evidence, c = self._search(_subject(question), [said])
-        row = features.answered(c, asked, encoded.vector, evidence)
-        pairs = self._pairs(asked.text, c, evidence)
-        return Featurized("answered_response", (tuple(row),), (_found(c, asked, evidence),), pairs)
-
-    def _relevant(self, question: Question) -> Featurized:
-        return self._about(question.query, [question.subject])
+        return Featurized(task, (tuple(row),), (_found(c, asked, evidence),), self._pairs(asked.text, c, evidence))
 
     def _about(self, asked: str, texts: Sequence[str]) -> Featurized:
         """Whether texts are about a question; who asks for all there is to say needs whatever is."""
@@ -204,11 +185,11 @@ class Featurizer:
         task = "essential"
         if len(evidence.sentences) > 1:
             task = "essential_long"
-        elif self._reader.readings([question.context]):
+        elif around := self._reader.read(question.context).sentences[:_WIDEST]:
             task = "essential_part"
-            row += features.around(evidence, query, encoded.vector, self._evidence((question.context,), None))
-        pairs = self._pairs(query.text, c, evidence)
-        return Featurized(task, (tuple(row),), (_found(c, query, evidence),), pairs)
+            context = self._evidence((question.context,), tuple((0, j) for j in range(len(around))))
+            row += features.around(evidence, query, encoded.vector, context)
+        return Featurized(task, (tuple(row),), (_found(c, query, evidence),), self._pairs(query.text, c, evidence))
 
     def _same_answer(self, question: Question) -> Featurized:
         reader = self._reader
@@ -261,13 +242,11 @@ _CODE = re.compile(r"\S\s*\n\s*\S|^\s*[{\[]\s*\"")
 def _subject(question: Question) -> str:
     """What is looked for: a claim without what it says about its sources; a sub-question that can be understood.
 
-    Of a bare "yes" it is what was asked, of a bare "no" nothing.
-
-    A sub-question with a pronoun that nobody could resolve is read within the whole query.
+    Of a bare "yes" it is what was asked, of a bare "no" nothing. A pronoun that nobody could resolve takes the query.
     """
     if question.kind == "supported":
         return asserted_text(question.query, without_attribution(question.subject))
-    if question.kind == "answered" and question.context and _RULES["unresolved_pronoun"].search(question.subject):
+    if question.kind == "answered" and question.context and RULES["unresolved_pronoun"].search(question.subject):
         return question.context
     return question.subject
 

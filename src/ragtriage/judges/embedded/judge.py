@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ragtriage import text as decompose
@@ -23,13 +22,10 @@ from ragtriage.judges.protocol import Estimate
 from ragtriage.text.language import name_of
 
 if TYPE_CHECKING:
-    from ragtriage.judges.embedded.encoder import Encoder
-    from ragtriage.judges.embedded.matcher import Matcher
     from ragtriage.judges.embedded.scorer import Scorer
 
 T = TypeVar("T")
 
-_COEFFICIENTS = Path(__file__).parent / "model" / "coefficients.json"
 _RULES: Mapping[str, Callable[[Question], Answer]] = {
     "claims": lambda q: decompose.split_claims(q.subject, q.query),
     "facts": lambda q: decompose.split_facts(q.subject),
@@ -75,7 +71,7 @@ class EmbeddedJudge:
         self._threads = threads
         self._batcher = QuestionBatcher(self._answers)
         self._lock = threading.Lock()
-        self._loaded: tuple[Encoder, Matcher | None, Scorer] | None = None
+        self._loaded: Scorer | None = None
 
     def name(self) -> str:
         """What a person would type to choose it."""
@@ -114,25 +110,16 @@ class EmbeddedJudge:
         with self._lock:
             loaded, self._loaded = self._loaded, None
         if loaded is not None:
-            encoder, matcher, _ = loaded
-            encoder.close()
-            if matcher is not None:
-                matcher.close()
+            loaded.close()
 
     def _scorer(self) -> Scorer:
         """The scorer, loaded on first use: importing it costs a tenth of a second, the model as much."""
         with self._lock:
             if self._loaded is None:
-                from ragtriage.judges.embedded.encoder import KEPT, Encoder  # noqa: PLC0415 - see the docstring
-                from ragtriage.judges.embedded.evidence import CachedReader  # noqa: PLC0415 - see the docstring
-                from ragtriage.judges.embedded.fitted_models import load  # noqa: PLC0415 - see the docstring
-                from ragtriage.judges.embedded.matcher import Matcher  # noqa: PLC0415 - see the docstring
                 from ragtriage.judges.embedded.scorer import Scorer  # noqa: PLC0415 - see the docstring
 
-                encoder = Encoder(threads=self._threads, kept=KEPT if self._kept is None else self._kept)
-                matcher = None if self._fast else Matcher(encoder.pieces, threads=self._threads)
-                self._loaded = encoder, matcher, Scorer(CachedReader(encoder), load(_COEFFICIENTS), matcher)
-            return self._loaded[2]
+                self._loaded = Scorer(fast=self._fast, threads=self._threads, kept=self._kept)
+            return self._loaded
 
     def _answers(self, questions: Sequence[Question]) -> list[Answer]:
         """One answer a question, in order. Runs in a thread."""

@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from pathlib import Path
 
-from ragtriage.text.lexicon import lexicon
+from ragtriage.judges.embedded.rules import RULES
 from ragtriage.text.words import STOP, fold, stem, tokens
-
-_RULES = lexicon("rules", Path(__file__).parent)
 
 _STEP = re.compile(r"^[ \t>]*(?:#+ )?(?:\*\*)?(?:step )?(\d{1,2})[.):]\s", re.IGNORECASE | re.MULTILINE)
 _END = re.compile(r"\n[ \t]*\n(?=[^\s\d#>`*-])")
@@ -30,7 +27,7 @@ _CAPTION = 4
 
 def is_step(query: str, claim: str, response: str) -> bool:
     """Whether a claim stands in the numbered steps of a response to a query that asks how something is done."""
-    return _RULES["how_to"].search(query) is not None and _stands_in(claim, _steps(response))
+    return RULES["how_to"].search(query) is not None and _stands_in(claim, _steps(response))
 
 
 def is_item(query: str, claim: str, response: str) -> bool:
@@ -40,7 +37,7 @@ def is_item(query: str, claim: str, response: str) -> bool:
 
 def is_open(query: str) -> bool:
     """Whether a query asks for all that there is to say: a summary, a comparison, a story, a letter."""
-    return _RULES["open_request"].search(query) is not None
+    return RULES["open_request"].search(query) is not None
 
 
 def _stands_in(claim: str, words: str) -> bool:

@@ -9,71 +9,77 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from ragtriage.core.questions import Question
-from ragtriage.judges.embedded.encoder import Vector
+from ragtriage.judges.embedded.encoder import KEPT, MODEL, Encoder, Vector
 from ragtriage.judges.embedded.evidence import CachedReader
 from ragtriage.judges.embedded.featurizer import Featurized, Featurizer
-from ragtriage.judges.embedded.fitted_models import PIECEWISE, Fusion, Model
+from ragtriage.judges.embedded.fitted_models import PIECEWISE, Fusion, Model, load
 from ragtriage.judges.embedded.matcher import Matcher, Pair, parts
 from ragtriage.judges.embedded.verdict import FittedThresholds, Scored
 
 
-def _read_pairs(measured: Featurized) -> Iterator[Pair]:
-    """All that the matcher reads for a question."""
-    for pair in measured.pairs:
-        yield pair
-        if measured.task in PIECEWISE:
-            yield from parts(pair)
+def _read_for(task: str, pair: Pair) -> list[Pair]:
+    """A pair, and its sentences where they count too."""
+    return [pair, *(parts(pair) if task in PIECEWISE else ())]
 
 
 def _logits(task: str, pair: Pair, said: Mapping[Pair, Vector | Exception]) -> Vector | Exception:
-    """What the matcher says of a pair, and of its sentences where that counts; or what went wrong."""
-    read = [said[one] for one in (pair, *(parts(pair) if task in PIECEWISE else ()))]
-    for one in read:
-        if isinstance(one, Exception):
-            return one
-    logits = [one for one in read if not isinstance(one, Exception)]
+    """What the matcher says of all that it reads for a pair; or what went wrong."""
+    logits: list[Vector] = []
+    for one in _read_for(task, pair):
+        if isinstance(found := said[one], Exception):
+            return found
+        logits.append(found)
     return np.concatenate([logits[0], np.max(logits[1:], axis=0)]) if task in PIECEWISE else logits[0]
 
 
 class Scorer:
-    """Gives each question the probability of yes.
+    """Gives each question the probability of yes; for the arguments see `EmbeddedJudge`.
 
-    Without a matcher, the fitted models decide alone.
+    Raises:
+        JudgeError: a model can't be loaded.
     """
 
-    def __init__(self, reader: CachedReader, fitted: Mapping[str, Any], matcher: Matcher | None = None) -> None:
-        self.featurizer = Featurizer(reader, pairing=matcher is not None)
-        self.models = {task: Model(one) for task, one in fitted["tasks"].items()}
-        self.thresholds = FittedThresholds.of(fitted["thresholds"])
-        self._matcher = matcher
-        self._fusions = {task: Fusion(one) for task, one in fitted.get("fusion", {}).items()} if matcher else {}
+    def __init__(self, *, fast: bool, threads: int, kept: int | None) -> None:
+        self._encoder = Encoder(threads=threads, kept=KEPT if kept is None else kept)
+        self._matcher = None if fast else Matcher(self._encoder.pieces, threads=threads)
+        self._featurizer = Featurizer(CachedReader(self._encoder), pairing=not fast)
+        fitted = load(MODEL / "coefficients.json")
+        self._models = {task: Model(one) for task, one in fitted["tasks"].items()}
+        self._fusions = {} if fast else {task: Fusion(one) for task, one in fitted.get("fusion", {}).items()}
+        self.thresholds = FittedThresholds(**fitted["thresholds"])
+
+    def close(self) -> None:
+        """Let the threads go."""
+        self._encoder.close()
+        if self._matcher:
+            self._matcher.close()
 
     def score(self, questions: Sequence[Question]) -> Iterator[Scored | Exception]:
         """One result a question, in order; what went wrong with one doesn't touch the others."""
         # What goes wrong here meets each question again below, where only those that it concerns fail.
         with contextlib.suppress(Exception):
-            self.featurizer.prepare(questions)
+            self._featurizer.prepare(questions)
         measured = [self._measured(question) for question in questions]
         read = [one for one in measured if isinstance(one, Featurized) and one.task in self._fusions]
-        said = self._matcher.match(pair for one in read for pair in _read_pairs(one)) if self._matcher else {}
+        pairs = (pair for one in read for whole in one.pairs for pair in _read_for(one.task, whole))
+        said = self._matcher.match(pairs) if self._matcher else {}
         for one in measured:
             yield one if isinstance(one, Exception) else self._scored(one, said)
 
     def _measured(self, question: Question) -> Featurized | Exception:
         try:
-            return self.featurizer.measure(question)
+            return self._featurizer.measure(question)
         except Exception as error:  # noqa: BLE001 - a failure is an answer too
             return error
 
     def _scored(self, measured: Featurized, said: Mapping[Pair, Vector | Exception]) -> Scored | Exception:
         if not measured.rows:
             return measured.scored[0]
-        model, fusion = self.models[measured.task], self._fusions.get(measured.task)
+        model, fusion = self._models[measured.task], self._fusions.get(measured.task)
         chances = [model.probability(row) for row in measured.rows]
         if fusion:
             for at, pair in enumerate(measured.pairs):

@@ -7,26 +7,23 @@ is no sentence about something else counts as an answer if it can be of the kind
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from ragtriage.judges.embedded.readings import read_sentence
+from ragtriage.judges.embedded.rules import RULES
 from ragtriage.text import split_questions
 from ragtriage.text.dates import DATE_NAMES
-from ragtriage.text.lexicon import lexicon
 from ragtriage.text.numbers import NUMBER_WORDS
 from ragtriage.text.pronouns import AUXILIARY_WORD, stands_alone, subject
 from ragtriage.text.question_forms import question_type
 from ragtriage.text.words import tokens
-
-_RULES = lexicon("rules", Path(__file__).parent)
 
 WORDS = 12
 """Up to so many words a text without a subject is a short reply."""
 LONGER = 24
 """Up to so many, if it has no auxiliary either, and no word of the question: a list of things, a reason, a way."""
 
-_TIME = _RULES.words("time_words")
-_AMOUNT = _RULES.words("amount_words")
+_TIME = RULES.words("time_words")
+_AMOUNT = RULES.words("amount_words")
 _DIGIT = re.compile(r"\d")
 _NAME = re.compile(r"(?<!^)\b[A-Z]")
 _YES_NO = re.compile(r"\W*(?:(yes|yeah|yep|correct|right|true)|no|nope|false|incorrect)\b", re.IGNORECASE)

@@ -10,15 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
-from pathlib import Path
 
 from ragtriage.judges.embedded.calculated_dates import calculated_dates
 from ragtriage.judges.embedded.readings import Sentence
+from ragtriage.judges.embedded.rules import RULES
 from ragtriage.text import words as vocabulary
 from ragtriage.text.dates import DATE_NAMES, MONTHS, WEEKDAYS, names_in_ranges
-from ragtriage.text.lexicon import lexicon
-
-_RULES = lexicon("rules", Path(__file__).parent)
 
 _WORD = r"[^\W\d_]+(?:['’][^\W\d_]+)?"
 _CAPITAL = r"[A-ZÀ-ÖØ-Þ][^\W\d_]*(?:['’][^\W\d_]+)?"
@@ -33,10 +30,10 @@ _BACK = 40
 """Letters before a name that are looked at."""
 _HEADING = re.compile(r"\W*:")
 _ACRONYM = re.compile(r"[A-Z]{2,}(?:['’]?s)?")
-_PLAIN = _RULES.words("no_names")
+_PLAIN = RULES.words("no_names")
 _FIRST = vocabulary.STOP | frozenset("under according during since per see before after while unlike within".split())
 """Words with a capital before a name that only begin a sentence."""
-_SAME_COUNTRY = _RULES.groups("same_country")
+_SAME_COUNTRY = [frozenset(line.split()) for line in RULES.lines("same_country")]
 _WRITTEN = re.compile(
     r"\b\d{4}[-/.](\d{1,2})[-/.]\d{1,2}\b|\b(\d{1,2})[/.-]\d{4}\b|\b(?:19|20)\d\d(\d\d)\d\d\b|\b(\d{1,2})[./-](\d{1,2})[./-](?:\d{4}|\d\d)\b"
 )
@@ -62,17 +59,22 @@ def unsupported_names(
     `known` are the stems of the evidence, `texts` evidence and query. A date that is worked out in the `response` that
     the claim was taken from, or from there, is accounted for.
     """
-    there = _There(known, texts)
     told = calculated_dates(claim.text, texts, response)
     found: list[str] = []
     for name in _names(claim.text):
         dated = [word for word in name if _dated(word)]
         if len(dated) == len(name):
-            reached = _RULES["reaches"].search(claim.text) and any(map(_RULES["lasts"].search, (claim.text, *texts)))
+            reached = RULES["reaches"].search(claim.text) and any(map(RULES["lasts"].search, (claim.text, *texts)))
             words = " ".join(texts).lower()
-            off = claim.negated or reached or any(one.lower() not in words for one in _RULES["off"].findall(claim.text))
-            found += [] if off else [word for word in dated if _dated(word) not in told and not there.has(word)]
-        elif not _ACRONYM.fullmatch(" ".join(name)) and not any(map(there.has, name)) and not there.abbreviates(name):
+            off = claim.negated or reached or any(one.lower() not in words for one in RULES["off"].findall(claim.text))
+            found += (
+                [] if off else [word for word in dated if _dated(word) not in told and not _has(word, known, texts)]
+            )
+        elif not (
+            _ACRONYM.fullmatch(" ".join(name))
+            or any(_has(word, known, texts) for word in name)
+            or (len(name) > 1 and any("".join(word[0] for word in name) in _capitals(text) for text in texts))
+        ):
             found += [" ".join(name)] if _otherwise(claim, name, sentences) else []
     return tuple(dict.fromkeys(found))
 
@@ -90,36 +92,25 @@ def _names(claim: str) -> Iterator[list[str]]:
             yield words
 
 
-class _There:
-    """What evidence and query hold."""
-
-    def __init__(self, known: Collection[str], texts: tuple[str, ...]) -> None:
-        self._known = known
-        self._texts = texts
-
-    def has(self, word: str) -> bool:
-        """Whether a word of a name stands there, in whatever form."""
-        folded = _dated(word) or vocabulary.fold(word)
-        words, glued = _words(self._texts)
-        if any(folded in names_in_ranges(text) for text in self._texts):
-            return True
-        if folded == "may" or (folded in MONTHS and folded not in words):
-            return any(folded in _months(text) for text in self._texts)
-        if vocabulary.stem(folded) in self._known or folded in words or folded in vocabulary.STOP:
-            return True
-        if folded in WEEKDAYS:
-            part = "weekend" if folded in {"saturday", "sunday"} else "weekday"
-            return not words.isdisjoint({folded[:3], folded[:4], folded[:5], part, f"{part}s", "daily", "everyday"})
-        return (
-            any(folded in group and not words.isdisjoint(group) for group in _SAME_COUNTRY)
-            or any(folded.startswith(short) for text in self._texts for short in _short(text))
-            or (len(folded) > _ALIKE and folded in glued)
-            or any(_alike(folded, other) for other in words)
-        )
-
-    def abbreviates(self, name: Sequence[str]) -> bool:
-        """Whether the first letters of a name stand there as a word of capitals."""
-        return len(name) > 1 and any("".join(word[0] for word in name) in _capitals(text) for text in self._texts)
+def _has(word: str, known: Collection[str], texts: tuple[str, ...]) -> bool:
+    """Whether a word of a name stands in evidence or query, in whatever form."""
+    folded = _dated(word) or vocabulary.fold(word)
+    words, glued = _words(texts)
+    if any(folded in names_in_ranges(text) for text in texts):
+        return True
+    if folded == "may" or (folded in MONTHS and folded not in words):
+        return any(folded in _months(text) for text in texts)
+    if vocabulary.stem(folded) in known or folded in words or folded in vocabulary.STOP:
+        return True
+    if folded in WEEKDAYS:
+        part = "weekend" if folded in {"saturday", "sunday"} else "weekday"
+        return not words.isdisjoint({folded[:3], folded[:4], folded[:5], part, f"{part}s", "daily", "everyday"})
+    return (
+        any(folded in group and not words.isdisjoint(group) for group in _SAME_COUNTRY)
+        or any(folded.startswith(short) for text in texts for short in _short(text))
+        or (len(folded) > _ALIKE and folded in glued)
+        or any(_alike(folded, other) for other in words)
+    )
 
 
 @lru_cache(8)

@@ -11,14 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
-from pathlib import Path
 
 from ragtriage.judges.embedded.calculated_dates import calculated_dates
-from ragtriage.judges.embedded.calculated_numbers import SMALLEST, calculated_numbers, near
-from ragtriage.text.lexicon import lexicon
+from ragtriage.judges.embedded.calculated_numbers import calculated_numbers, is_small, near
+from ragtriage.judges.embedded.rules import RULES
 from ragtriage.text.numbers import normalize_number, numbers_as_figures
-
-_RULES = lexicon("rules", Path(__file__).parent)
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _LISTED = re.compile(r"^\s*\(?\d{1,2}[.)](?=\s|$)|\n[^\S\n]*\(?\d{1,2}[.)](?=\s|$)")
@@ -26,7 +23,7 @@ _LISTED = re.compile(r"^\s*\(?\d{1,2}[.)](?=\s|$)|\n[^\S\n]*\(?\d{1,2}[.)](?=\s|
 _DECADE = re.compile(r"\b(\d{3}0)['’]?s\b")
 _HOURS = re.compile(r"\bhours?\b", re.IGNORECASE)
 _CLOCK = re.compile(r"\b\d{1,2}(?::\d\d|\s?[ap]\.?m\b)|\bo['’]clock\b", re.IGNORECASE)
-_SCALES = tuple((scale["by"], re.compile(scale["unit"])) for scale in _RULES.entries["scales"])
+_SCALES = tuple((scale["by"], re.compile(scale["unit"])) for scale in RULES.entries["scales"])
 _SPANS = tuple(
     (scale, re.compile(rf"\b{one}s?\b", re.IGNORECASE), re.compile(rf"\b{other}s?\b", re.IGNORECASE))
     for scale, one, other in (
@@ -64,13 +61,14 @@ def unsupported_numbers(
             are accounted for, and right, is accounted for too.
     """
     decades = _DECADE.findall(claim)
-    written = _LISTED.sub(" ", _RULES["pointing"].sub(" ", numbers_as_figures(_RULES["counted"].sub(" ", claim))))
+    written = _LISTED.sub(" ", RULES["pointing"].sub(" ", numbers_as_figures(RULES["counted"].sub(" ", claim))))
     stated = dict.fromkeys(normalize_number(found) for found in _NUMBER.findall(written))
     left = [one for one in stated if one not in known]
     if not left:
         return ()
-    there = {normalize_number(found) for text in texts for found in _NUMBER.findall(numbers_as_figures(text))}
-    left = [one for one in left if one not in there and not (one in decades and _in_decade(one, there))][:_LEFT]
+    there = _numbers(*texts)
+    told_decades = {found[:3] for found in there if len(found) == 4}
+    left = [one for one in left if one not in there and not (one in decades and one[:3] in told_decades)][:_LEFT]
     if not left:
         return ()
     told = calculated_dates(claim, tuple(texts), response)
@@ -79,9 +77,9 @@ def unsupported_numbers(
     values |= {value for part, value in _PARTS if any(map(part.search, texts))}
     values |= calculated_numbers(response or claim, frozenset(values))
     own = [value for one in stated for value in _values(one)]
-    differs = _RULES["differs"].search(claim) is not None
-    calculates = _RULES["calculates"].search(claim) is not None
-    totals = _RULES["totals"].search(claim) is not None
+    differs = RULES["differs"].search(claim) is not None
+    calculates = RULES["calculates"].search(claim) is not None
+    totals = RULES["totals"].search(claim) is not None
     clock = _HOURS.search(claim) is not None and any(map(_CLOCK.search, (claim, *texts)))
     scales = [scale for scale, unit in _SCALES if any(map(unit.search, (claim, *texts)))]
     scales += [scale for scale, *units in _SPANS if _told_in(units, claim, texts)]
@@ -103,16 +101,15 @@ def is_calculated(claim: str, texts: tuple[str, ...], response: str = "") -> boo
     """
     if calculated_dates(claim, texts, response):
         return True
-    there = {normalize_number(found) for text in texts for found in _NUMBER.findall(numbers_as_figures(text))}
-    new = {
-        value
-        for found in _NUMBER.findall(numbers_as_figures(claim))
-        if (one := normalize_number(found)) not in there
-        for value in _values(one)
-    }
+    there = _numbers(*texts)
+    new = {value for found in _numbers(claim) - there for value in _values(found)}
     known = frozenset(value for found in there for value in _values(found))
     results = calculated_numbers(response or claim, known) if new else ()
     return any(near(value, result) for value in new for result in results)
+
+
+def _numbers(*texts: str) -> set[str]:
+    return {normalize_number(found) for text in texts for found in _NUMBER.findall(numbers_as_figures(text))}
 
 
 def _told_in(units: Sequence[re.Pattern[str]], claim: str, texts: Sequence[str]) -> bool:
@@ -155,13 +152,9 @@ def _accounted(
         or any(near(value, other * by) or near(value * by, other) for other in values for by in (1.0, *scales))
         or _summed(value, others := [one for one in own if one != value])
         or (totals and _added(value, values))
-        or (not _small(value) and _calculated(value, values, others, freely=calculates))
+        or (not is_small(value) and _calculated(value, values, others, freely=calculates))
         for value in wanted
     )
-
-
-def _in_decade(decade: str, there: Collection[str]) -> bool:
-    return any(len(found) == 4 and found[:3] == decade[:3] for found in there)
 
 
 def _apart(found: str, values: Collection[float], own: Collection[float], *, clock: bool) -> bool:
@@ -176,10 +169,6 @@ def _apart(found: str, values: Collection[float], own: Collection[float], *, clo
         if a != value
         for b in (*values, *own)
     )
-
-
-def _small(value: float) -> bool:
-    return value < SMALLEST and value == int(value)
 
 
 def _rounded(value: float, values: Collection[float]) -> bool:

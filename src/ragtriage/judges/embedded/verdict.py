@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Answered, Verdict
@@ -50,11 +49,6 @@ class FittedThresholds:
     """A claim with at most this probability is called unsupported in red, and is over a table called so at all."""
     unsure: float
     """A claim between this probability and a half is neither supported nor unsupported."""
-
-    @classmethod
-    def of(cls, fitted: Mapping[str, Any]) -> FittedThresholds:
-        """As they stand in the file."""
-        return cls(float(fitted["repeats"]), float(fitted["sure"]), float(fitted["unsure"]))
 
 
 def verdict_of(question: Question, found: Scored, thresholds: FittedThresholds) -> Verdict:

@@ -15,9 +15,7 @@ from functools import lru_cache
 from ragtriage.core.errors import ConfigError
 from ragtriage.text.blocks import blocks
 from ragtriage.text.inline_markup import INLINE_CODE, is_index, numbers_in
-from ragtriage.text.lexicon import lexicon
-
-_CITATIONS = lexicon("citations")
+from ragtriage.text.lexicon import CITATIONS
 
 _SEPARATORS = tuple(re.compile(p) for p in (r"\s*;\s*\^?", r"\s*[,;&]\s*\^?", r"\s*(?:[,;&]|,?\s\band\b)\s*\^?"))
 _PAGE = re.compile(r"\s*(?:,\s*(?:pp?\.|pages?|sec(?:tion|\.)|§)|#page=)\s*\d+(?:\s*[-–]\s*\d+)?$", re.IGNORECASE)
@@ -44,7 +42,7 @@ class Ids:
     def named(self, said: str) -> tuple[str, ...]:
         """The names that a bracket holds: ids, what looks like one, or numbers; none if it is no mark."""
         for text in dict.fromkeys(
-            (said, _CITATIONS["id_prefix"].sub("", said, count=1) if _CITATIONS["id_prefix"].match(said) else said)
+            (said, CITATIONS["id_prefix"].sub("", said, count=1) if CITATIONS["id_prefix"].match(said) else said)
         ):
             for name in (text, _PAGE.sub("", text)):
                 if name in self._known:
@@ -194,7 +192,7 @@ def unread(text: str, marks: Sequence[Mark]) -> tuple[str, ...]:
         left.append(text[at : max(at, start)])
         at = max(at, end)
     rest = "\n".join([*left, text[at:]])
-    found = [*_UNREAD.finditer(rest), *([] if marks else _CITATIONS["round_numbers"].finditer(rest))]
+    found = [*_UNREAD.finditer(rest), *([] if marks else CITATIONS["round_numbers"].finditer(rest))]
     return tuple(m[0].strip() for m in sorted(found, key=lambda m: m.start()))
 
 
@@ -214,7 +212,7 @@ def _far(text: str, found: re.Match[str], names: Sequence[str], ids: Ids) -> boo
         return False
     if min(numbers) <= ids.count or max(numbers) < FAR * ids.count:
         return False
-    before = _CITATIONS["said_before"].search(text[max(0, found.start() - 20) : found.start()])
+    before = CITATIONS["said_before"].search(text[max(0, found.start() - 20) : found.start()])
     return before is not None or (len(numbers) > 1 and _SAID_BEHIND.match(text, found.end()) is not None)
 
 

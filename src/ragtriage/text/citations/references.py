@@ -9,10 +9,8 @@ from itertools import pairwise
 
 from ragtriage.text import split_claims
 from ragtriage.text.citations.marks import Mark, Span
-from ragtriage.text.lexicon import lexicon
+from ragtriage.text.lexicon import CITATIONS
 from ragtriage.text.pronouns import AUXILIARY_WORD
-
-_CITATIONS = lexicon("citations")
 
 CLOSING = 6
 """How many lines at the end are looked at for a greeting behind the list of references."""
@@ -81,7 +79,7 @@ def _titled(text: str, lines: Sequence[Span], marks: Sequence[Mark]) -> int | No
     at = len(lines)
     while at and _first(text, lines[at - 1], marks) is not None and _is_entry(text, lines[at - 1], marks):
         at -= 1
-    if 0 < at < len(lines) and _CITATIONS["title"].match(text[slice(*lines[at - 1])]):
+    if 0 < at < len(lines) and CITATIONS["title"].match(text[slice(*lines[at - 1])]):
         return at - 1
     return len(lines) - 1 if len(lines) > 1 and _is_line(text, lines[-1], marks) else None
 
@@ -92,7 +90,7 @@ def _listed(text: str, lines: Sequence[Span], marks: Sequence[Mark]) -> int | No
         at = len(lines)
         while at and is_one(text, lines[at - 1], marks):
             at -= 1
-        if at and at < len(lines) and _CITATIONS["title"].match(text[slice(*lines[at - 1])]):
+        if at and at < len(lines) and CITATIONS["title"].match(text[slice(*lines[at - 1])]):
             return at - 1
     if lines and _is_line(text, lines[-1], marks, alone=len(lines) == 1):
         return len(lines) - 1
@@ -134,7 +132,7 @@ def _is_line(text: str, line: Span, marks: Sequence[Mark], *, alone: bool = Fals
 
     Where it is all that there is (`alone`) it may be an answer, unless nothing but marks stand behind the title.
     """
-    title = _CITATIONS["title_in_line"].match(text, *line)
+    title = CITATIONS["title_in_line"].match(text, *line)
     own = _of(line, marks)
     if title is None or not own or own[0].start < title.end():
         return False
@@ -166,7 +164,7 @@ def _of(line: Span, marks: Sequence[Mark]) -> list[Mark]:
 def _explain(text: str, start: int, end: int, marks: Sequence[Mark], found: References) -> None:
     """Note what a line of the list says about its labels."""
     own = _of((start, end), marks)
-    title = _CITATIONS["title_in_line"].match(text, start, end)
+    title = CITATIONS["title_in_line"].match(text, start, end)
     if title and own:
         led = own[0].start == title.end()
         borders = [title.end(), *(mark.start if led else mark.end for mark in own[led:]), end]

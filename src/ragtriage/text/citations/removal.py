@@ -12,18 +12,16 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ragtriage.text.blocks import Block, blocks
+from ragtriage.text.blocks import blocks
 from ragtriage.text.citations.marks import Mark
-from ragtriage.text.lexicon import lexicon
-
-_CITATIONS = lexicon("citations")
+from ragtriage.text.lexicon import CITATIONS
 
 _BETWEEN = re.compile(r"(?:[ \t]*[,;&/+][ \t]*(?:and[ \t]+|&[ \t]*)?|[ \t]+(?:and|&)[ \t]+|[ \t]*[-–][ \t]*|[ \t]*)")
 _CLOSED = re.compile(r"[ \t]*[)\]]")
 _OVER = re.compile(r"[ \t]*(?:[.!?;:,)*_]|\r?\n|$)")
 _ENDED = re.compile(r"(?:^|[.!?…\n])[ \t]*\Z")
 _STOP = re.compile(r"[ \t]*\.(?=\s|$)")
-_BEGIN = _CITATIONS.regex("begin")
+_BEGIN = CITATIONS.regex("begin")
 _WORD = re.compile(r"[ \t]+(?!(?:and|or|und|oder)\b)\w")
 _COMMA = re.compile(r"[ \t]*,")
 _BEGINS = re.compile(rf"{_BEGIN}\Z")
@@ -70,13 +68,13 @@ def _as_words(text: str, run: Sequence[Mark], least: int) -> list[Removal]:
     if first.start and not (text[first.start - 1].isspace() or text[first.start - 1] == "("):
         return []
     before, behind = text[max(least, first.start - BEFORE) : first.start], text[last.end : last.end + 40]
-    says = _CITATIONS["says"].match(behind) is not None
+    says = CITATIONS["says"].match(behind) is not None
     if _is_numbered(before, behind, says=says):
         return [Removal(mark.start, mark.end, " and ".join(mark.names)) for mark in run]
     subject = says and _BEGINS.search(before) is not None
     if not subject and not _is_object(before, behind, says=says):
         return []
-    german = _CITATIONS["german"].search(before) or _CITATIONS["sagt"].match(behind)
+    german = CITATIONS["german"].search(before) or CITATIONS["sagt"].match(behind)
     noun = "Quelle" if german else "source"
     return [
         Removal(mark.start, mark.end, f"{noun.title() if subject and not at else noun} {' and '.join(mark.names)}")
@@ -86,36 +84,36 @@ def _as_words(text: str, run: Sequence[Mark], least: int) -> list[Removal]:
 
 def _is_numbered(before: str, behind: str, *, says: bool) -> bool:
     """Whether marks are the numbers of sources that the sentence speaks of: "Document [1] states", "in source [2]"."""
-    if _CITATIONS["pointed"].search(before) and _OVER.match(behind) and not _CITATIONS["pointer"].search(before):
+    if CITATIONS["pointed"].search(before) and _OVER.match(behind) and not CITATIONS["pointer"].search(before):
         return False
-    if (_CITATIONS["noun"].search(before) or _CITATIONS["titled"].search(before)) and not _CITATIONS["opened"].search(
+    if (CITATIONS["noun"].search(before) or CITATIONS["titled"].search(before)) and not CITATIONS["opened"].search(
         before
     ):
         return True
-    return says and _CITATIONS["named"].search(before) is not None
+    return says and CITATIONS["named"].search(before) is not None
 
 
 def _is_object(before: str, behind: str, *, says: bool) -> bool:
     """Whether words before marks would have no object without them."""
-    if _CITATIONS["of"].search(before) or _CITATIONS["in"].search(before) or _CITATIONS["pointer"].search(before):
+    if CITATIONS["of"].search(before) or CITATIONS["in"].search(before) or CITATIONS["pointer"].search(before):
         return True
-    if says and _CITATIONS["joins"].search(before):
+    if says and CITATIONS["joins"].search(before):
         return True
     follows = _WORD.match(behind) is not None
     return bool(
-        (_CITATIONS["from"].search(before) and (follows or _COMMA.match(behind)))
-        or (_CITATIONS["points"].search(before) and follows)
+        (CITATIONS["from"].search(before) and (follows or _COMMA.match(behind)))
+        or (CITATIONS["points"].search(before) and follows)
     )
 
 
 def _grown(text: str, start: int, end: int, least: int) -> Removal:
     """The stretch with what makes no sense without it."""
-    opened = _CITATIONS["opened"].search(text, max(least, start - 40), start)
+    opened = CITATIONS["opened"].search(text, max(least, start - 40), start)
     closed = _CLOSED.match(text, end)
     if opened and closed:
         start, end = opened.start(), closed.end()
     else:
-        pointed = _CITATIONS["pointed"].search(text, max(least, start - 40), start)
+        pointed = CITATIONS["pointed"].search(text, max(least, start - 40), start)
         if pointed and _OVER.match(text, end):
             start = pointed.start()
             if _ENDED.search(text, max(0, start - 3), start):
@@ -138,42 +136,32 @@ class TextWithoutMarks:
 
     def __init__(self, text: str, cuts: Iterable[Removal], breaks: Iterable[int] = ()) -> None:
         self.original = text
-        self._starts: list[int] = []
-        """Where each piece begins in the text without marks."""
-        self._origins: list[tuple[int, int]] = []
-        """Where it lies in the original."""
+        self.origins: list[int] = []
+        """Where each character of the text without marks stands in the original."""
         self._cuts: list[tuple[int, int]] = []
         """(Where a stretch begins in the original, where it would be in the text without marks)."""
-        self._pieces: list[str] = []
-        self._length = 0
+        pieces: list[str] = []
+
+        def add(piece: str, start: int, end: int) -> None:
+            pieces.append(piece)
+            self.origins += (min(start + i, max(start, end - 1)) for i in range(len(piece)))
+
         at = 0
         for cut in sorted(
             [*cuts, *(Removal(place, place, "\n\n") for place in breaks)], key=lambda c: (c.start, c.end)
         ):
             kept = text[at : cut.start]
-            self._add(kept if cut.instead else kept.rstrip(" \t"), at, max(at, cut.start))
-            self._cuts.append((cut.start, self._length))
-            self._add(cut.instead, cut.start, cut.end)
+            add(kept if cut.instead else kept.rstrip(" \t"), at, max(at, cut.start))
+            self._cuts.append((cut.start, len(self.origins)))
+            add(cut.instead, cut.start, cut.end)
             at = max(at, cut.end)
-        self._add(text[at:], at, len(text))
-        self.text = "".join(self._pieces)
-
-    def _add(self, piece: str, start: int, end: int) -> None:
-        if piece:
-            self._starts.append(self._length)
-            self._origins.append((start, end))
-            self._pieces.append(piece)
-            self._length += len(piece)
+        add(text[at:], at, len(text))
+        self.text = "".join(pieces)
+        self.blocks = blocks(self.text)
 
     def place(self, at: int) -> int:
         """Where a stretch that was left out, and begins at or before `at`, would stand in the text without marks."""
         return self._cuts[bisect_right(self._cuts, (at + 1,)) - 1][1]
-
-    def origin(self, at: int) -> int:
-        """Where a character of the text without marks stands in the original."""
-        piece = bisect_right(self._starts, at) - 1
-        start, end = self._origins[piece]
-        return min(start + at - self._starts[piece], max(start, end - 1))
 
 
 _BEHIND = re.compile(r"[.,;:!?…)\"”’»*_]*[ \t]*\r?(?=\n)")
@@ -197,21 +185,22 @@ def line_breaks(stripped: TextWithoutMarks, marks: Sequence[Mark]) -> list[int]:
     }
     if "\n" not in text:
         return sorted(found)
-    running = [(b, stripped.origin(b.start)) for b in blocks(stripped.text) if b.shape in {"paragraph", "item"}]
-    starts = [block.start for block, _ in running]
+    running = [b for b in stripped.blocks if b.shape in {"paragraph", "item"}]
+    starts = [block.start for block in running]
     for mark in marks:
         place = stripped.place(mark.start)
         at = max(0, bisect_right(starts, place + 1) - 1)
-        if not running or not running[at][0].start - 1 <= place <= running[at][0].end + 1:
+        if not running or not running[at].start - 1 <= place <= running[at].end + 1:
             continue
         behind = _BEHIND.match(text, mark.end)
-        if behind and not _goes_on(text, behind.end(), text[running[at][1]]):
+        if behind and not _goes_on(text, behind.end(), text[stripped.origins[starts[at]]]):
             found.add(behind.end())
         lead = _MARK_LEAD.search(text, max(0, mark.start - 20), mark.start)
         if lead and _REST.match(text, mark.end):
             found.add(lead.start())
-    for block, _ in running:
-        found.update(_led_by_signs(stripped, block))
+    for block in running:
+        lines = _NEXT.finditer(stripped.text, block.start, block.end)
+        found.update(stripped.origins[m.start()] for m in lines if unicodedata.category(m[1]) == "So")
     return sorted(at - 1 if at and text[at - 1] == "\r" else at for at in found)
 
 
@@ -219,9 +208,3 @@ def _goes_on(text: str, at: int, first: str) -> bool:
     """Whether the line behind the line end at `at` goes on with the sentence before it."""
     following = _NEXT.match(text, at)
     return following is not None and following[1].islower() and not first.islower()
-
-
-def _led_by_signs(stripped: TextWithoutMarks, block: Block) -> list[int]:
-    """The line ends before lines of a block that begin with a sign."""
-    lines = _NEXT.finditer(stripped.text, block.start, block.end)
-    return [stripped.origin(m.start()) for m in lines if unicodedata.category(m[1]) == "So"]

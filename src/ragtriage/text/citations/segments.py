@@ -17,7 +17,7 @@ from typing import Literal
 from ragtriage.core.case import Case
 from ragtriage.core.verdicts import Citation, Component, Components
 from ragtriage.text import split_claims
-from ragtriage.text.blocks import Block, blocks
+from ragtriage.text.blocks import Block
 from ragtriage.text.citations.marks import Mark, Span, find_marks, unread
 from ragtriage.text.citations.references import find_references, sources_named
 from ragtriage.text.citations.removal import Removal, TextWithoutMarks, line_breaks, removals
@@ -91,18 +91,15 @@ def _cut(text: str, ids: tuple[str | None, ...], own: str | None) -> _Cut:
     drafts = _drafts(stripped, cited)
     left = unread(text, marks)
     if not any(draft.marks or draft.inherited for draft in drafts):
-        listed = bool(cited) or (len(inside) < len(marks) and any(_listed(m, ids) for m in marks))
+        listed = bool(cited) or (
+            len(inside) < len(marks) and any(any(sources_named([mark], ids, {}).values()) for mark in marks)
+        )
         return _Cut(None, "whole" if listed else "unread" if left else "nothing", left)
     claims = sorted((c.span[0], c.text) for c in split_claims(stripped.text, marked=False) if c.span and not c.remark)
     components: list[Component] = []
     for draft in drafts:
         components.append(_component(draft, stripped, claims, named, components[-1] if components else None))
     return _Cut(tuple(components), "", left)
-
-
-def _listed(mark: Mark, ids: Sequence[str | None]) -> bool:
-    """Whether a mark in a list at the end names a source."""
-    return any(sources_named([mark], ids, {}).values())
 
 
 @dataclass(slots=True)
@@ -124,7 +121,7 @@ def _drafts(stripped: TextWithoutMarks, marks: Sequence[Mark]) -> list[_Draft]:
 
     Where marks lead (`[1] Adults pay. [2] Kids pay.`), what has none of its own goes with what stands before it.
     """
-    sentences = [(span, block) for block in _paragraphs(stripped.text) for span in sentences_of(stripped.text, block)]
+    sentences = [(span, block) for block in _paragraphs(stripped) for span in sentences_of(stripped.text, block)]
     leading = _led(stripped, marks)
     owned = _owners(stripped, sentences, marks, leading)
     found: list[_Draft] = []
@@ -141,17 +138,17 @@ def _drafts(stripped: TextWithoutMarks, marks: Sequence[Mark]) -> list[_Draft]:
     return found
 
 
-def _paragraphs(text: str) -> list[Block]:
-    return [block for block in blocks(text) if block.shape not in {"heading", "header"}]
+def _paragraphs(stripped: TextWithoutMarks) -> list[Block]:
+    return [block for block in stripped.blocks if block.shape not in {"heading", "header"}]
 
 
 def _led(stripped: TextWithoutMarks, marks: Sequence[Mark]) -> set[int]:
     """Where paragraphs begin in which marks stand before what they belong to: one begins it, and none ends it."""
     places = [stripped.place(mark.start) for mark in marks]
     found = set()
-    for block in _paragraphs(stripped.text):
+    for block in _paragraphs(stripped):
         first, behind = bisect_left(places, block.start - 1), bisect_right(places, block.end)
-        if first == behind or stripped.origin(block.start) < marks[first].end:  # the latter stands for words
+        if first == behind or stripped.origins[block.start] < marks[first].end:  # the latter stands for words
             continue
         ends = not any(c.isalnum() for c in stripped.text[places[behind - 1] : block.end])
         if not ends and _leads(stripped, marks[first], block.start):
@@ -169,7 +166,7 @@ def _owners(
     """
     sentences = [span for span, _ in blocked]
     found: list[list[Mark]] = [[] for _ in sentences]
-    dropped = [block for block in blocks(stripped.text) if block.shape in {"heading", "header"}]
+    dropped = [block for block in stripped.blocks if block.shape in {"heading", "header"}]
     starts = [start for start, _ in sentences]
     for mark in marks:
         at = stripped.place(mark.start)
@@ -189,14 +186,16 @@ def _leads(stripped: TextWithoutMarks, mark: Mark, start: int) -> bool:
     """Whether a mark begins the line on which the sentence at `start` begins, list markers and other marks apart."""
     text = stripped.original
     line = text[text.rfind("\n", 0, mark.start) + 1 : mark.start]
-    between = text[mark.end : stripped.origin(start)]
+    between = text[mark.end : stripped.origins[start]]
     return "\n" not in between and not any(c.isalpha() for c in line)
 
 
 def _inherit(stripped: TextWithoutMarks, drafts: Sequence[_Draft], marks: Sequence[Mark]) -> None:
     """Give items, rows and code without marks those of the heading or the words with a colon before them."""
     headed = {
-        block.start: _within(stripped, block, marks) for block in blocks(stripped.text) if block.shape == "heading"
+        block.start: [mark for mark in marks if block.start <= stripped.place(mark.start) <= block.end]
+        for block in stripped.blocks
+        if block.shape == "heading"
     }
     headings = sorted(headed)
     lead: Sequence[Mark] = ()
@@ -211,10 +210,6 @@ def _inherit(stripped: TextWithoutMarks, drafts: Sequence[_Draft], marks: Sequen
             draft.inherited, lead = () if draft.marks else lead, ()
         else:
             lead = draft.marks if _ends_in_colon(stripped.text, draft) else ()
-
-
-def _within(stripped: TextWithoutMarks, block: Block, marks: Sequence[Mark]) -> list[Mark]:
-    return [mark for mark in marks if block.start <= stripped.place(mark.start) <= block.end]
 
 
 def _ends_in_colon(text: str, draft: _Draft) -> bool:
@@ -273,7 +268,7 @@ def _component(
         marks = draft.inherited if shows else ()
     claimless = not any(c.isalnum() for c in text)
     shown = text if not claimless else stripped.text[start:end].strip(" *_" if draft.lead else None)
-    first, last = stripped.origin(start), stripped.origin(end - 1) + 1
+    first, last = stripped.origins[start], stripped.origins[end - 1] + 1
     span = min([first, *(m.start for m in draft.marks)]), max([last, *(m.end for m in draft.marks)])
     return Component(shown, span, remark=claimless, citations=tuple(_citations(marks, named)))
 
