@@ -1,4 +1,4 @@
-"""What labels say of a run and its judge: corrected means, decision thresholds, metric thresholds and the cascade's bands."""
+"""What labels say of a run: corrected means, decision thresholds, metric thresholds and the cascade's bands."""
 
 from __future__ import annotations
 
