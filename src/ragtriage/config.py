@@ -221,7 +221,7 @@ def _numbers(table: Mapping[str, float], key: str, where: str, also: Collection[
     for given, value in table.items():
         name = _metric(given, also)
         if name is None:
-            known = [*(m.name for m in METRICS), *OTHER_NAMES, *also]
+            known = list(dict.fromkeys([*(m.name for m in METRICS), *OTHER_NAMES, *also]))
             raise ConfigError(f"{where}: {key}: {unknown(given, known)} (one of your own: put it under `metrics`)")
         # what isn't a number would pass every gate, and what lies beyond the range would never be reached
         built_in = metric_named(name)

@@ -110,7 +110,7 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
                     notify=listener,
                 )
             written = report or (None if as_json else default_report(store, result.first.stored))
-            _print_result(result, requested.config, as_json=as_json)
+            _print_result(result, requested.config, as_json=as_json, store=judge_flags.store)
             unwritten = written is not None and not _write_report(written, result, requested.config)
             if result.repeats and not as_json:
                 by_judge = result.first.stored.info.judge
@@ -168,12 +168,12 @@ def _printer(
     return on_event
 
 
-def _print_result(result: FileResult, config: EvaluationConfig, *, as_json: bool) -> None:
+def _print_result(result: FileResult, config: EvaluationConfig, *, as_json: bool, store: str | None) -> None:
     further = {}
     if result.repeats:
         runs = [trial.stored.number for trial in result.trials]
         further = {"repeats": {**result.repeats.as_json(), "runs": runs, **spent_as_json(result.total)}}
-    print_run(result.first.stored, config, result.first.tally, as_json=as_json, further=further)
+    print_run(result.first.stored, config, result.first.tally, as_json=as_json, further=further, store=store)
 
 
 def _write_report(path: Path, result: FileResult, config: EvaluationConfig) -> bool:

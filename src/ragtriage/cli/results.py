@@ -90,7 +90,7 @@ def show(
         further = {"repeats": {**repeats.as_json(), "runs": [trial.number for trial in trials]}} if repeats else {}
         corrections = corrections_of(stored, config, labels)
         tally = tally_of(stored, config, by)
-        print_run(stored, config, tally, as_json=as_json, further=further, corrections=corrections)
+        print_run(stored, config, tally, as_json=as_json, further=further, corrections=corrections, store=store)
         if repeats and not as_json:
             console.print()
             told = repeats_document(repeats, input=_header(stored, config).input, judge=stored.info.judge)
@@ -134,8 +134,9 @@ def print_run(
     as_json: bool,
     further: Mapping[str, Any] | None = None,
     corrections: Mapping[str, CorrectedMean] | None = None,
+    store: str | None = None,
 ) -> None:
-    """A run's numbers: one JSON object, or tables and what to look at next."""
+    """A run's numbers: one JSON object, or tables and what to look at next, in the store that a flag named."""
     summary = tally.summary()
     if as_json:
         told = {"run": stored.number, **summary.as_json(), **spent_as_json(stored.info), **(further or {})}
@@ -147,9 +148,10 @@ def print_run(
     header = replace(_header(stored, config), corrections=corrections or {})
     print_document(console, run_document(run_report(header, summary, tally.slices()), console.width))
     worst = next((case for group in summary.groups for case in group.worst), None)
-    lines = [f"run {stored.number} is stored; list its cases: {program()} show {stored.number}"]
+    there = f" --store {shlex.quote(store)}" if store else ""
+    lines = [f"run {stored.number} is stored; list its cases: {program()} show {stored.number}{there}"]
     if worst is not None:
-        lines.append(f"the worst case in full: {program()} show {stored.number} {shlex.quote(worst)}")
+        lines.append(f"the worst case in full: {program()} show {stored.number} {shlex.quote(worst)}{there}")
     console.print()
     for line in lines:
         console.print(line, markup=False, highlight=False, soft_wrap=True)

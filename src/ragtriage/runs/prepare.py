@@ -76,6 +76,7 @@ def prepare(job: Job, trial: int, first: int | None) -> PreparedRun:
         run = job.store.resume(number, configuration=configuration)
         done = job.store.run(number).info.done
         return PreparedRun(run, judge, cases, counts, RunResumed(number, counts.selected, done, trial))
+    changed = hashed.changed_since_last()
     run = job.store.begin(
         identity,
         input=job.name,
@@ -85,7 +86,7 @@ def prepare(job: Job, trial: int, first: int | None) -> PreparedRun:
         trial=trial,
         repeats=first,
     )
-    start = RunStarted(run.number, counts.selected, hashed.changed_since_last(), hashed.last_run, trial)
+    start = RunStarted(run.number, counts.selected, changed, hashed.last_run, trial)
     return PreparedRun(run, judge, cases, counts, start)
 
 
