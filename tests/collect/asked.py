@@ -9,11 +9,11 @@ from typing import Any
 
 from ragtriage.collect.answers_file import CollectedLines
 from ragtriage.collect.application import Application
-from ragtriage.collect.application_names import Named, open_application
-from ragtriage.collect.asking import Manner, ask_all
+from ragtriage.collect.application_names import ApplicationSpec, open_application
+from ragtriage.collect.asking import RequestPolicy, ask_all
 from ragtriage.core.case import Case
 
-QUICK = Manner(concurrency=2, timeout=10, pause=0.01)
+QUICK = RequestPolicy(concurrency=2, timeout=10, pause=0.01)
 OUT = "out.jsonl"
 Rows = dict[str, dict[str, Any]]
 
@@ -24,11 +24,16 @@ def cases(*queries: str) -> list[Case]:
 
 
 def ask(
-    folder: Path, application: Application, of: Sequence[Case], manner: Manner = QUICK, *, retry_failed: bool = False
+    folder: Path,
+    application: Application,
+    of: Sequence[Case],
+    policy: RequestPolicy = QUICK,
+    *,
+    retry_failed: bool = False,
 ) -> Rows:
     """Ask, and give the collected rows by id; asking twice goes on in the same file."""
     with CollectedLines(folder / OUT, retry_failed=retry_failed) as lines:
-        ask_all(of, application, lines, manner, lambda: None)
+        ask_all(of, application, lines, policy, lambda: None)
     return rows_in(folder / OUT)
 
 
@@ -42,4 +47,4 @@ def rows_in(path: Path) -> Rows:
 
 def at(url: str, **named: Any) -> Application:
     """The application at an address."""
-    return open_application(Named(url, **named), ("query", "id", "history", "topic"), 8)
+    return open_application(ApplicationSpec(url, **named), ("query", "id", "history", "topic"), 8)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from asked import OUT, QUICK, ask, cases, rows_in
 
-from ragtriage.collect.asking import FIRST, Manner
+from ragtriage.collect.asking import FIRST, RequestPolicy
 from ragtriage.collect.callables import CallableApplication, callable_named
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ApplicationError, ConfigError
@@ -126,7 +126,7 @@ def test_a_function_that_hangs_holds_up_no_other(tmp_path: Path) -> None:
         return query
 
     begun = time.monotonic()
-    rows = ask(tmp_path, named(hangs), cases(*"abcdefgh"), Manner(concurrency=2, timeout=0.3))
+    rows = ask(tmp_path, named(hangs), cases(*"abcdefgh"), RequestPolicy(concurrency=2, timeout=0.3))
     closing.set()
 
     assert time.monotonic() - begun < 10
@@ -145,14 +145,14 @@ def test_as_many_as_allowed_are_asked_at_once(tmp_path: Path) -> None:
         now -= 1
         return query
 
-    ask(tmp_path, named(counted), cases(*map(str, range(30))), Manner(concurrency=5))
+    ask(tmp_path, named(counted), cases(*map(str, range(30))), RequestPolicy(concurrency=5))
 
     assert most == 5
 
 
 @pytest.mark.parametrize("value", [None, 3, ["a"], object(), {"text": "x"}, {"response": 5}])
 def test_what_is_no_reply_is_told(tmp_path: Path, value: Any) -> None:
-    rows = ask(tmp_path, named(lambda query: "fine" if query == "a" else value), cases("a", "b"), Manner(1))
+    rows = ask(tmp_path, named(lambda query: "fine" if query == "a" else value), cases("a", "b"), RequestPolicy(1))
 
     assert rows["b"]["failure"] == "unreadable reply"
     assert "the reply" in rows["b"]["failure_detail"]

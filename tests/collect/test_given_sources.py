@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ragtriage import Case, ConfigError, Source
-from ragtriage.collect.application_names import Named, open_application
+from ragtriage.collect.application_names import ApplicationSpec, open_application
 from ragtriage.collect.callables import CallableApplication
 from servers import Said, Server
 
@@ -42,7 +42,7 @@ def test_a_function_without_a_place_for_them_is_refused() -> None:
 
 
 def opened(template: str | None, **named: Any) -> Any:
-    return open_application(Named(template=template, **named), ("query", "id"), 1, give_sources=True)
+    return open_application(ApplicationSpec(template=template, **named), ("query", "id"), 1, give_sources=True)
 
 
 def test_a_template_has_them_as_a_list_or_as_texts() -> None:

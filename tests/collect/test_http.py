@@ -11,14 +11,14 @@ import pytest
 from asked import OUT, QUICK, ask, at, cases, rows_in
 
 from ragtriage.collect.application_names import CHAT
-from ragtriage.collect.asking import FIRST, Manner
+from ragtriage.collect.asking import FIRST, RequestPolicy
 from ragtriage.collect.http import seconds_to_wait
 from ragtriage.core.case import Case, Turn
 from ragtriage.core.errors import ApplicationError, ConfigError
 from servers import Heard, Said, Server, chat
 
 GOOD = Said({"answer": "yes", "contexts": ["one", {"text": "two", "id": "b"}]})
-ONE = Manner(concurrency=1, timeout=10, pause=0.01)
+ONE = RequestPolicy(concurrency=1, timeout=10, pause=0.01)
 NASTY = 'a "quoted" \\ line\nand {{id}} \u2028 “ü”'
 
 
@@ -125,7 +125,7 @@ def test_a_slow_answer_is_a_case_without_response_and_not_an_empty_one(tmp_path:
         return Said({"answer": ""}, after=30.0) if heard.body["query"] == "slow" else Said({"answer": ""})
 
     with Server(says) as server:
-        rows = ask(tmp_path, at(server.root), cases("slow", "quick"), Manner(concurrency=1, timeout=0.4))
+        rows = ask(tmp_path, at(server.root), cases("slow", "quick"), RequestPolicy(concurrency=1, timeout=0.4))
 
     assert rows["slow"]["response"] is None
     assert rows["slow"]["failure"] == "time-out"
@@ -202,7 +202,12 @@ def test_an_address_where_nobody_listens_is_told(tmp_path: Path) -> None:
 def test_an_outage_in_the_middle_stops_and_the_same_call_goes_on(tmp_path: Path) -> None:
     answered = [GOOD] * 5
     with Server(*answered, Said("down", 503)) as server, pytest.raises(ApplicationError, match="since its last answer"):
-        ask(tmp_path, at(server.root), cases(*map(str, range(200))), Manner(concurrency=2, attempts=2, pause=0.001))
+        ask(
+            tmp_path,
+            at(server.root),
+            cases(*map(str, range(200))),
+            RequestPolicy(concurrency=2, attempts=2, pause=0.001),
+        )
     assert len(rows_in(tmp_path / OUT)) == 5
 
     with Server(GOOD) as server:

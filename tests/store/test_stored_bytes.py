@@ -24,7 +24,7 @@ from ragtriage.core.verdicts import (
     Verdict,
     Verdicts,
 )
-from ragtriage.judges.wrappers import Remembered
+from ragtriage.judges.wrappers import CachedAnswer
 from ragtriage.store import RejectedRow, RunIdentity, open_store
 
 EXPECTED = Path(__file__).parent / "stored_rows.json"
@@ -74,7 +74,7 @@ def rows_after_a_run(folder: Path) -> dict[str, list[dict[str, Any]]]:
         run.cost = 0.25
         run.finish()
         store.answers().remember(
-            Remembered(key, "supported", "1", answer, batch="b" * (i % 2))
+            CachedAnswer(key, "supported", "1", answer, batch="b" * (i % 2))
             for i, (key, answer) in enumerate(zip(KEYS, ANSWERS, strict=True))
         )
         store.tickets("f").put({b"k" * 16: "batch"})

@@ -10,7 +10,7 @@ from stored_cases import case, evaluated, identity_of
 
 from ragtriage.core.errors import StoreError
 from ragtriage.core.verdicts import Verdict
-from ragtriage.judges.wrappers import Remembered
+from ragtriage.judges.wrappers import CachedAnswer
 from ragtriage.store import open_store
 from ragtriage.store.database import open_database, store_address
 from ragtriage.store.schema import SCHEMA_VERSION, metadata
@@ -91,7 +91,7 @@ def test_postgresql_keeps_a_run_answers_and_tickets_and_goes_on(postgresql, tmp_
             for record in evaluated(list(run.todo(cases))[:2]):
                 run.keep(record)
             run.requests += 3
-        store.answers().remember([Remembered(KEY, "declines", "1", NO, batch="abc")])
+        store.answers().remember([CachedAnswer(KEY, "declines", "1", NO, batch="abc")])
         store.tickets().put({KEY: "{}"})
     with open_store(postgresql) as store:
         assert store.unfinished(identity_of(cases)) == run.number

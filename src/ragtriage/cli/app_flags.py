@@ -17,8 +17,8 @@ from ragtriage.cli.input_files import print_counts
 from ragtriage.cli.progress import progress
 from ragtriage.collect.answers_file import CollectedLines
 from ragtriage.collect.application import ASKED, Application, replaced
-from ragtriage.collect.application_names import Named, open_application
-from ragtriage.collect.asking import Manner, ask_all
+from ragtriage.collect.application_names import ApplicationSpec, open_application
+from ragtriage.collect.asking import RequestPolicy, ask_all
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ApplicationError, ConfigError, InputError
 from ragtriage.readers import CaseFile
@@ -57,7 +57,7 @@ class AppFlags:
             flag = given[0].replace("_", "-")
             raise ConfigError(f"--{flag} is for an application under test: name one with --app")
 
-    def application(self, columns: tuple[str, ...], *, give_sources: bool = False) -> tuple[Application, Manner]:
+    def application(self, columns: tuple[str, ...], *, give_sources: bool = False) -> tuple[Application, RequestPolicy]:
         """The application and how it is to be asked; nothing is sent.
 
         Args:
@@ -67,10 +67,10 @@ class AppFlags:
         if not self.app:
             raise ConfigError("--app is needed: module:function, path/to/file.py:function or a URL")
         given = {"concurrency": self.app_concurrency, "timeout": self.app_timeout, "attempts": self.app_max_attempts}
-        manner = Manner(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]  # each of its own type
-        if not 0 < manner.timeout < float("inf"):
-            raise ConfigError(f"--app-timeout {manner.timeout:g}: use a number of seconds above 0")
-        named = Named(
+        policy = RequestPolicy(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]  # each of its own type
+        if not 0 < policy.timeout < float("inf"):
+            raise ConfigError(f"--app-timeout {policy.timeout:g}: use a number of seconds above 0")
+        named = ApplicationSpec(
             self.app,
             self.template,
             self.openai_model,
@@ -79,7 +79,7 @@ class AppFlags:
             self.ids_path,
             tuple(self.app_header or ()),
         )
-        return open_application(named, columns, manner.concurrency, give_sources=give_sources), manner
+        return open_application(named, columns, policy.concurrency, give_sources=give_sources), policy
 
 
 def default_answers_file(flags: AppFlags, file: str, selection: RowSelection, store: str | None) -> Path:
@@ -127,7 +127,7 @@ def collect_answers(
     if path.exists() and Path(cases.path).exists() and path.samefile(cases.path):
         raise InputError(f"{path}: is the file of the questions: name another file for what is collected")
     columns = ("query", "id", *(name for name in ASKED if name in cases.mapping), "history", *cases.tags)
-    application, manner = flags.application(tuple(dict.fromkeys(columns)))
+    application, policy = flags.application(tuple(dict.fromkeys(columns)))
     for name in replaced(cases.tags):
         tell(f"note: the column {name!r} is left out: what is collected needs its name")
     counts = RowCounts()
@@ -138,7 +138,7 @@ def collect_answers(
         counts.require_some(cases.path)
         continuing = f"continuing {path}: {asked} of {counts.selected} were asked before" if asked else f"into {path}"
         tell(f"asking {application.name}, {continuing}")
-        stopped = ask(rows.read(lambda _: None), counts.selected, asked, application, manner, lines)
+        stopped = ask(rows.read(lambda _: None), counts.selected, asked, application, policy, lines)
     other = lines.before - asked
     if other:
         tell(f"note: {path} holds {plural(other, 'case')} that are not among these questions")
@@ -146,7 +146,7 @@ def collect_answers(
 
 
 def ask(
-    cases: Iterable[Case], total: int, done: int, application: Application, manner: Manner, lines: CollectedLines
+    cases: Iterable[Case], total: int, done: int, application: Application, policy: RequestPolicy, lines: CollectedLines
 ) -> str | None:
     """Ask what the file doesn't hold yet, with progress on standard error.
 
@@ -156,7 +156,7 @@ def ask(
     try:
         # what the application prints must not mix with the command's own output
         with progress(total, done, word="asking") as advance, contextlib.redirect_stdout(sys.stderr):
-            ask_all(cases, application, lines, manner, advance)
+            ask_all(cases, application, lines, policy, advance)
     except KeyboardInterrupt:
         return INTERRUPTED
     except ApplicationError as why:

@@ -17,11 +17,11 @@ from ragtriage.cli.flags import command, names_in, numbers
 from ragtriage.cli.input_files import print_rejected, too_many
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.testset_blame import BlameFlags, ask_again, further_findings, prepare
-from ragtriage.cli.testset_making import COMMANDS
+from ragtriage.cli.testset_generation import COMMANDS
 from ragtriage.cli.testset_templates import phrase_templates, write
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.judges.protocol import Judge
-from ragtriage.report.making_document import example_document
+from ragtriage.report.generation_document import example_document
 from ragtriage.report.terminal import print_document
 from ragtriage.report.testset_document import (
     beyond_document,

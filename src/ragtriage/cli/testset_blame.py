@@ -79,7 +79,7 @@ def ask_again(
 ) -> tuple[list[Decision], SecondRun]:
     """Ask the application again what it got wrong, from sources that suffice, unless that was asked before."""
     columns = tuple(dict.fromkeys(["query", "id", *(name for row in rows for name in row.columns)]))
-    application, manner = app_flags.application(columns, give_sources=True)
+    application, policy = app_flags.application(columns, give_sources=True)
     questions = second_questions(rows, decisions, flags.given, corpus.texts if corpus else None)
     plain = Path(path.removesuffix(".gz"))
     where = flags.second_run or plain.with_name(f"{plain.stem}.again.jsonl")
@@ -87,7 +87,7 @@ def ask_again(
     with CollectedLines(where, retry_failed=app_flags.retry_failed) as lines:
         before = sum(lines.has(case) for case in cases)
         tell(f"asking {application.name} again, into {where}: {before} of {len(cases)} were asked before")
-        stopped = ask(cases, len(cases), before, application, manner, lines)
+        stopped = ask(cases, len(cases), before, application, policy, lines)
     if stopped:
         tell(stopped)
         raise typer.Exit(ExitCode.INCOMPLETE)

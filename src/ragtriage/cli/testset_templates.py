@@ -19,7 +19,7 @@ from ragtriage.cli.interrupts import graceful_ctrl_c
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.judges.llm.ledger import Ledger, dollars
-from ragtriage.report.making_document import phrasings_document, refused_document
+from ragtriage.report.generation_document import phrasings_document, refused_document
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.terminal import print_document
 from ragtriage.report.words import plural

@@ -22,7 +22,7 @@ CHAT_RESPONSE = "choices[0].message.content"
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class ApplicationSpec:
     """An application as a user names it."""
 
     app: str
@@ -47,7 +47,7 @@ them."""
 
 
 def open_application(
-    named: Named, columns: tuple[str, ...], concurrency: int, *, give_sources: bool = False
+    named: ApplicationSpec, columns: tuple[str, ...], concurrency: int, *, give_sources: bool = False
 ) -> Application:
     """The application that is named.
 
@@ -64,7 +64,7 @@ def open_application(
         MissingExtraError: it is a URL, and the extra isn't installed.
     """
     if "://" not in named.app:
-        for field in fields(Named):
+        for field in fields(ApplicationSpec):
             if field.name != "app" and getattr(named, field.name):
                 flag = "app-header" if field.name == "headers" else field.name.replace("_", "-")
                 raise ConfigError(f"--{flag} is for applications at a URL; --app {named.app} is a function")
@@ -83,7 +83,7 @@ def open_application(
     return HttpApplication(path + mark + query, body, places, headers, hide, concurrency)
 
 
-def _body(named: Named, columns: tuple[str, ...], *, chat: bool, give_sources: bool) -> Callable[[Case], Any]:
+def _body(named: ApplicationSpec, columns: tuple[str, ...], *, chat: bool, give_sources: bool) -> Callable[[Case], Any]:
     if give_sources and named.template is None:
         where = "{{sources}}, a list of {text, id}, or {{context}}, their texts"
         raise ConfigError(f"--app {named.app.partition('?')[0]}: can't be given sources: add a --template with {where}")

@@ -23,7 +23,7 @@ LONGEST_PAUSE = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class RequestPolicy:
     """How an application is asked."""
 
     concurrency: int = 8
@@ -40,7 +40,7 @@ def ask_all(
     cases: Iterable[Case],
     application: Application,
     lines: CollectedLines,
-    manner: Manner,
+    policy: RequestPolicy,
     advance: Callable[[], None],
 ) -> None:
     """Ask all cases that the file doesn't hold yet, and append each as soon as it is known.
@@ -49,7 +49,7 @@ def ask_all(
         cases: what to ask; read as a stream.
         application: whom to ask; closed at the end.
         lines: where the cases go.
-        manner: how to ask.
+        policy: how to ask.
         advance: called for each case that was asked now.
 
     Raises:
@@ -58,14 +58,14 @@ def ask_all(
         InputError: the file holds another query under the id of a case.
         OSError: the file can't be written any more.
     """
-    asyncio.run(_Asking(application, lines, manner, advance).all(iter(cases)))
+    asyncio.run(_Asking(application, lines, policy, advance).all(iter(cases)))
 
 
 class _Asking:
     def __init__(
-        self, application: Application, lines: CollectedLines, manner: Manner, advance: Callable[[], None]
+        self, application: Application, lines: CollectedLines, policy: RequestPolicy, advance: Callable[[], None]
     ) -> None:
-        self._application, self._lines, self._manner, self._advance = application, lines, manner, advance
+        self._application, self._lines, self._policy, self._advance = application, lines, policy, advance
         self._not_before = 0.0
         self._answered = False
         self._streak: list[Unanswered] = []
@@ -74,7 +74,7 @@ class _Asking:
         """Cases that failed for a reason that may lie in the settings: written once the application gives an answer."""
 
     async def all(self, cases: Iterator[Case]) -> None:
-        workers = [asyncio.ensure_future(self._work(cases)) for _ in range(self._manner.concurrency)]
+        workers = [asyncio.ensure_future(self._work(cases)) for _ in range(self._policy.concurrency)]
         try:
             await asyncio.gather(*workers)
         finally:
@@ -109,13 +109,13 @@ class _Asking:
                 await asyncio.sleep(wait)
             begun = time.monotonic()
             try:
-                async with asyncio.timeout(self._manner.timeout):
+                async with asyncio.timeout(self._policy.timeout):
                     return await self._application.ask(case), time.monotonic() - begun
             except TimeoutError:
-                detail = f"no answer within {self._manner.timeout:g} s (--app-timeout)"
+                detail = f"no answer within {self._policy.timeout:g} s (--app-timeout)"
                 raise Unanswered(TIMED_OUT, detail, broken=False) from None
             except Unanswered as why:
-                if not why.again or attempt >= self._manner.attempts or (why.wait or 0) > LONGEST_WAIT:
+                if not why.again or attempt >= self._policy.attempts or (why.wait or 0) > LONGEST_WAIT:
                     raise
                 await self._pause(why, attempt)
 
@@ -124,7 +124,7 @@ class _Asking:
         if why.wait is not None:
             self._not_before = max(self._not_before, time.monotonic() + why.wait)
             return
-        longest = min(self._manner.pause * 2 ** (attempt - 1), LONGEST_PAUSE)
+        longest = min(self._policy.pause * 2 ** (attempt - 1), LONGEST_PAUSE)
         await asyncio.sleep(longest * random.uniform(0.75, 1.25))  # noqa: S311  # spreads attempts, hides nothing
 
     def _failed(self, case: Case, why: Unanswered) -> None:
@@ -139,7 +139,7 @@ class _Asking:
         else:
             self._lines.add(row)
         # what runs at once fails at once: one short outage must not look like a streak
-        most = max(FIRST, 2 * self._manner.concurrency) if self._answered else FIRST
+        most = max(FIRST, 2 * self._policy.concurrency) if self._answered else FIRST
         if len(self._streak) >= most:
             before = "since its last answer" if self._answered else "and nothing was answered"
             raise ApplicationError(f"stopped: {len(self._streak)} queries failed {before}: {why.detail}")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from sqlalchemy import Connection, delete, select
 
 from ragtriage.core.verdicts import Answer
-from ragtriage.judges.wrappers import Remembered
+from ragtriage.judges.wrappers import CachedAnswer
 from ragtriage.store.codec import decode_answer, encode_answer
 from ragtriage.store.database import Database, in_portions
 from ragtriage.store.schema import answers, tickets
@@ -30,7 +30,7 @@ class StoredAnswers:
         self._database = database
         self.on_flush: Callable[[Connection], None] | None = None
         """Writes what belongs to the same transaction, for example what the answers cost."""
-        self._waiting: dict[bytes, Remembered] = {}
+        self._waiting: dict[bytes, CachedAnswer] = {}
         self._clock = clock
         self._since = clock()
         self._insertion = database.insert_or_ignore(answers)
@@ -46,7 +46,7 @@ class StoredAnswers:
                     found |= {key: decode_answer(body) for key, body in connection.execute(known)}
         return found
 
-    def remember(self, entries: Iterable[Remembered]) -> None:
+    def remember(self, entries: Iterable[CachedAnswer]) -> None:
         """Keep answers, none of them a failure; a key that is known stays as it is.
 
         They are safe after `flush`, or a moment later.

@@ -14,7 +14,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from batch_server import KEY, BatchServer, replying
 from ragtriage.core.errors import ConfigError, JudgeError, Stopped, StoreError
 from ragtriage.judges.llm.batch_queue import BatchQueue
-from ragtriage.judges.llm.channel import GaveUp
+from ragtriage.judges.llm.channel import RetriesExhausted
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.messages import Malformed, Prompt
 from ragtriage.judges.llm.options import LLMOptions, Price
@@ -312,7 +312,7 @@ def test_a_request_without_a_usable_reply_is_given_up_after_three_batches(server
     tickets = Kept()
     good, bad = answers(queue_at(server, tickets), ["good", "bad"])
     assert good == "GOOD"
-    assert isinstance(bad, GaveUp)
+    assert isinstance(bad, RetriesExhausted)
     assert re.fullmatch(rf"{cause} \(submitted 3 times\)", str(bad))
     assert [len(batch) for batch in server.batches] == [2, 1, 1]
     assert tickets.entries == {}
@@ -325,7 +325,7 @@ def test_tries_are_counted_over_commands(server):
     for number in range(4):
         server.ended = lambda asked, number=number: asked < number
         found += answers(queue_at(server, tickets), ["one"])
-    assert [type(one) for one in found] == [Stopped, Stopped, Stopped, GaveUp]
+    assert [type(one) for one in found] == [Stopped, Stopped, Stopped, RetriesExhausted]
     assert len(server.batches) == 3
 
 
@@ -353,7 +353,7 @@ def test_what_the_provider_rejects_is_given_up_at_once(server):
     server.answer = lambda body: (400, refusal) if asked(body) == "bad" else echo(body)
     good, bad = answers(queue_at(server, Kept()), ["good", "bad"])
     assert good == "GOOD"
-    assert isinstance(bad, GaveUp)
+    assert isinstance(bad, RetriesExhausted)
     assert "content filter" in str(bad)
     assert len(server.batches) == 1
 
@@ -771,7 +771,7 @@ class Ending(FunctionModel):
     [
         (None, "ONE", 1),
         (504, "ONE", 2),
-        (499, GaveUp("its batch was cancelled at the provider"), 1),
+        (499, RetriesExhausted("its batch was cancelled at the provider"), 1),
         (400, JudgeError("google:gemini: its batch failed (400): that is how it ended"), 1),
         (429, Stopped, 1),
     ],

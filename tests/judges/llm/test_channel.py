@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragtriage.core.errors import JudgeError, Stopped
-from ragtriage.judges.llm.channel import Channel, GaveUp
+from ragtriage.judges.llm.channel import Channel, RetriesExhausted
 from ragtriage.judges.llm.concurrency import ConcurrencyController, Rate
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.messages import Busy, Malformed, Prompt, Rejected, Reply, Transient, Unusable
@@ -290,7 +290,7 @@ def test_a_server_that_answers_others_loses_only_the_request_that_it_keeps_off()
         return kept_off[0].exception()
 
     error = in_no_time(scenario())
-    assert isinstance(error, GaveUp)
+    assert isinstance(error, RetriesExhausted)
     assert str(error) == "no answer for 15 minutes: slow down"
 
 
@@ -331,7 +331,7 @@ def test_what_fails_six_times_is_given_up():
     all_of(way, Server(), 1)
     server = Server(Transient("no reply within 10 s"))
     (error,) = all_of(way, server, 1)
-    assert isinstance(error, GaveUp)
+    assert isinstance(error, RetriesExhausted)
     assert str(error) == "no answer, asked 6 times: no reply within 10 s"
     assert len(server.came) == 6
     assert ledger.repeated == {"no reply within 10 s": 5}
@@ -360,7 +360,7 @@ def test_a_rejected_request_fails_alone():
     way = channel()
     all_of(way, Server(), 1)
     results = all_of(way, server := Server(Rejected("the content filter refused it")), 10)
-    assert {type(result) for result in results} == {GaveUp}
+    assert {type(result) for result in results} == {RetriesExhausted}
     assert set(causes(results)) == {"the content filter refused it"}
     assert len(server.came) == 10
 
@@ -368,7 +368,7 @@ def test_a_rejected_request_fails_alone():
 def test_if_the_first_five_are_rejected_all_are():
     server = Server(Rejected("unknown parameter: temperature."))
     results = all_of(channel(concurrency=1), server, 20)
-    assert [type(result) for result in results] == [GaveUp] * 4 + [JudgeError] * 16
+    assert [type(result) for result in results] == [RetriesExhausted] * 4 + [JudgeError] * 16
     assert "the oracle rejects every request: unknown parameter: temperature; look at" in causes(results)[-1]
     assert len(server.came) == 5
 
@@ -376,13 +376,13 @@ def test_if_the_first_five_are_rejected_all_are():
 def test_rejections_that_are_faster_than_the_first_replies_prove_nothing():
     server = Server((Reply("yes"), 9.0), (Rejected("too long"), 0.1), latency=0.1)
     results = all_of(channel(concurrency=2), server, 20)
-    assert Counter(map(type, results)) == {Reply: 1, GaveUp: 19}
+    assert Counter(map(type, results)) == {Reply: 1, RetriesExhausted: 19}
 
 
 def test_five_rejections_after_a_reply_prove_nothing():
     server = Server(*[(Rejected("too long"), 2.0)] * 5, Reply("yes"))
     results = all_of(channel(concurrency=6), server, 20)
-    assert Counter(map(type, results)) == {GaveUp: 5, Reply: 15}
+    assert Counter(map(type, results)) == {RetriesExhausted: 5, Reply: 15}
 
 
 def test_an_error_that_would_meet_every_request_is_told_to_all_at_once():
@@ -448,7 +448,7 @@ def asked(server, ledger=None):
     async def scenario():
         try:
             return await channel(ledger).ask(server.send, PROMPT, read)
-        except GaveUp as error:
+        except RetriesExhausted as error:
             return error
 
     answer = in_no_time(scenario())
@@ -471,7 +471,7 @@ def test_a_malformed_reply_is_shown_to_the_model_with_its_fault():
 def test_it_is_asked_for_five_times_by_turns_with_its_fault_and_without():
     ledger = Ledger()
     answer, shown = asked(Server(*map(Reply, "abcde")), ledger)
-    assert isinstance(answer, GaveUp)
+    assert isinstance(answer, RetriesExhausted)
     assert str(answer) == "the reply doesn't fit: 'e' is no answer"
     assert [refused and refused[0] for refused, _ in shown] == [None, "a", None, "c", None]
     assert (ledger.requests, ledger.failed_requests, ledger.repeated["malformed reply"]) == (5, 5, 4)
@@ -918,7 +918,7 @@ def test_what_is_certain_to_be_one_text_s_own_fault_says_nothing_about_the_other
     async def scenario():
         return await asyncio.gather(*requests(way, refusing, 8), return_exceptions=True)
 
-    assert [type(error) for error in in_no_time(scenario())] == [GaveUp] * 8
+    assert [type(error) for error in in_no_time(scenario())] == [RetriesExhausted] * 8
 
 
 def test_requests_of_earlier_cases_go_first():

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
-from ragtriage import text as decompose
+from ragtriage import text
 from ragtriage.core.questions import Kind, Question, essential
 from ragtriage.core.verdicts import Answer, Failure, Verdict
 from ragtriage.judges.config import EMBEDDED, FAST
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _RULES: Mapping[str, Callable[[Question], Answer]] = {
-    "claims": lambda q: decompose.split_claims(q.subject, q.query),
-    "facts": lambda q: decompose.split_facts(q.subject),
-    "questions": lambda q: decompose.split_questions(q.subject),
-    "sentences": lambda q: decompose.split_sentences(q.subject),
-    "declines": lambda q: decompose.declines(q.query, q.subject),
+    "claims": lambda q: text.split_claims(q.subject, q.query),
+    "facts": lambda q: text.split_facts(q.subject),
+    "questions": lambda q: text.split_questions(q.subject),
+    "sentences": lambda q: text.split_sentences(q.subject),
+    "declines": lambda q: text.declines(q.query, q.subject),
 }
 """The kinds that rules answer, without the model."""
 _CANNOT: Mapping[str, str] = {

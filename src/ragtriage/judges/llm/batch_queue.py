@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ragtriage.core.errors import ConfigError, JudgeError, Stopped, StoreError
 from ragtriage.judges.llm.batch_api import BatchAPI
-from ragtriage.judges.llm.channel import GaveUp
+from ragtriage.judges.llm.channel import RetriesExhausted
 from ragtriage.judges.llm.ledger import Ledger, dollars, stopped_after
 from ragtriage.judges.llm.messages import Busy, ExchangeError, Prompt, Rejected, Reply, Transient, Unusable
 from ragtriage.judges.llm.options import LLMOptions, Price
@@ -218,7 +218,7 @@ class BatchQueue:
             try:
                 encoded = await self._api.encode(one.sent, str(number))
             except Rejected as error:
-                self._pending.fail(one, GaveUp(str(error)))
+                self._pending.fail(one, RetriesExhausted(str(error)))
                 continue
             group, size = encoded.group, self._api.size(encoded)
             batch = batches.setdefault(group, [])

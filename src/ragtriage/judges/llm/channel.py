@@ -44,7 +44,7 @@ LARGEST_COST_FACTOR = 4.0
 """A reply that cost more than it should have at most raises what later ones may cost, by this factor at most."""
 
 
-class GaveUp(Exception):
+class RetriesExhausted(Exception):
     """One request failed for good; the text is the cause, a sentence."""
 
 
@@ -111,7 +111,7 @@ class Channel:
             read: reply → answers; raises `Malformed`.
 
         Raises:
-            GaveUp: this request fails.
+            RetriesExhausted: this request fails.
             JudgeError: every request would fail, or no further one may start.
         """
         longest, problem = GROWTH * prompt.largest_reply, ""
@@ -130,7 +130,7 @@ class Channel:
             self.ledger.failed_requests += 1
             if reading < READINGS:
                 self.ledger.repeated[cause] += 1
-        raise GaveUp(f"the reply doesn't fit: {problem}")
+        raise RetriesExhausted(f"the reply doesn't fit: {problem}")
 
     async def run(
         self, once: Callable[[], Awaitable[Reply]], *, tokens_in: int, largest_reply: int, priced: Price | None = None
@@ -181,7 +181,7 @@ class Channel:
             self._rejected += past.number < FIRST_REQUESTS and not error.alone
             if self._rejected == FIRST_REQUESTS and not self._replies:
                 self._close(f"{self._name} rejects every request: {cause}; look at the model and its options", error)
-            raise GaveUp(str(error)) from error
+            raise RetriesExhausted(str(error)) from error
         past.busy = 0
         past.failed += 1
         past.cause = cause.split(": ")[0][:60] or "no reply"
@@ -191,7 +191,7 @@ class Channel:
             return wait
         if not self._replies:
             self._close(f"{self._name} gives no answer: {cause}; look at its address and at your network", error)
-        raise GaveUp(f"no answer, asked {past.failed} times: {cause}") from error
+        raise RetriesExhausted(f"no answer, asked {past.failed} times: {cause}") from error
 
     def _wait_after_busy(self, error: Busy, past: _Attempts, number: int) -> float:
         now = self._clock()
@@ -212,7 +212,7 @@ class Channel:
                 f"stopped, as {self._name} answers nothing now: {cause}; give the same command later to go on"
             )
             return 0.0
-        raise GaveUp(f"no answer for {PATIENCE / 60:.0f} minutes: {cause}") from error
+        raise RetriesExhausted(f"no answer for {PATIENCE / 60:.0f} minutes: {cause}") from error
 
     def _close(self, sentence: str, error: ExchangeError) -> NoReturn:
         """Give everybody the same error from now on."""

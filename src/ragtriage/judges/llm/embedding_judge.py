@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ragtriage.core.questions import Kind, Question
 from ragtriage.core.verdicts import Answer, Answered, Failure, Verdict
-from ragtriage.judges.llm.channel import Channel, GaveUp
+from ragtriage.judges.llm.channel import Channel, RetriesExhausted
 from ragtriage.judges.llm.messages import Rejected, Reply, Transient, tokens_of
 from ragtriage.judges.llm.model_names import address_of, split_name
 from ragtriage.judges.llm.options import LLMOptions
@@ -143,7 +143,7 @@ class EmbeddingJudge:
         try:
             tokens = sum(map(tokens_of, texts))
             await self._channel.run(once, tokens_in=tokens, largest_reply=0, priced=self._price)
-        except GaveUp as error:
+        except RetriesExhausted as error:
             if len(texts) == 1 or not isinstance(error.__cause__, Rejected):
                 return dict.fromkeys(texts, Failure(str(error)))
             half = len(texts) // 2  # one text may be to blame, and the others are good

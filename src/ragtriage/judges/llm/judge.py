@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 
 from ragtriage.core.questions import Kind, Question
 from ragtriage.core.verdicts import Answer, Failure
-from ragtriage.judges.llm.channel import GaveUp
+from ragtriage.judges.llm.channel import RetriesExhausted
 from ragtriage.judges.llm.messages import Prompt, Reply
 from ragtriage.judges.llm.options import Price
 from ragtriage.judges.llm.prompt_rendering import render, usual_reply
@@ -115,6 +115,6 @@ class LLMJudge:
 
         try:
             answers = await self._ask(prompt, parse)
-        except GaveUp as error:
+        except RetriesExhausted as error:
             answers = dict.fromkeys(request.questions, Failure(str(error)))
         yield 0, (request_id, answers)

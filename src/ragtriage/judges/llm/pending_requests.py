@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ragtriage.core.errors import JudgeError, RagtriageError
-from ragtriage.judges.llm.channel import GROWTH, GaveUp
+from ragtriage.judges.llm.channel import GROWTH, RetriesExhausted
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.messages import Busy, ExchangeError, Malformed, Prompt, Reply, Transient, Unusable
 from ragtriage.judges.llm.options import LLMOptions
@@ -272,7 +272,7 @@ class PendingRequests:
             case Transient():
                 self._again(one, "failed in its batch", str(outcome))
             case _:
-                self.fail(one, GaveUp(str(outcome)))
+                self.fail(one, RetriesExhausted(str(outcome)))
 
     def fail(self, one: Pending, error: Exception) -> None:
         """Raise this to whoever waits for it."""
@@ -308,7 +308,7 @@ class PendingRequests:
     def _again(self, one: Pending, cause: str, problem: str) -> None:
         one.tries += 1
         if one.tries >= TRIES:
-            self.fail(one, GaveUp(f"{problem} (submitted {TRIES} times)"))
+            self.fail(one, RetriesExhausted(f"{problem} (submitted {TRIES} times)"))
         else:
             self._ledger.repeated[cause] += 1
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ragtriage.core.verdicts import Component, Failure
-from ragtriage.judges.llm.channel import GaveUp
+from ragtriage.judges.llm.channel import RetriesExhausted
 from ragtriage.judges.llm.judge import AskModel
 from ragtriage.judges.llm.messages import Prompt, Reply
 from ragtriage.judges.llm.reply_parsing import json_object, texts_in
-from ragtriage.judges.wrappers.memory import KEY_SIZE, AnswerMemory, Remembered
+from ragtriage.judges.wrappers.memory import KEY_SIZE, AnswerMemory, CachedAnswer
 
 Lists = Mapping[str, tuple[str, ...]]
 """Member of the reply → its texts."""
@@ -58,9 +58,9 @@ class Writer:
 
         try:
             found, kept = await self.ask(prompt, read)
-        except GaveUp as error:
+        except RetriesExhausted as error:
             return Failure(str(error))
-        entry = Remembered(key, "written", f"llm:{self.name[:80]}:{method}", (Component(kept),))
+        entry = CachedAnswer(key, "written", f"llm:{self.name[:80]}:{method}", (Component(kept),))
         self.memory.remember([entry])
         self.memory.flush()
         return found

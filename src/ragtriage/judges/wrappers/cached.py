@@ -10,7 +10,7 @@ from ragtriage.core.errors import StoreError
 from ragtriage.core.questions import Kind, Question
 from ragtriage.core.verdicts import Answer, Failure
 from ragtriage.judges.protocol import REQUEST, Estimate, Judge
-from ragtriage.judges.wrappers.memory import AnswerMemory, Keys, Remembered
+from ragtriage.judges.wrappers.memory import AnswerMemory, CachedAnswer, Keys
 from ragtriage.judges.wrappers.streams import closing
 
 
@@ -123,14 +123,14 @@ class Cached:
                 key, question = keys[position], questions[position]
                 if not isinstance(answer, Failure):
                     own = fingerprints[question.kind]
-                    self._remember(Remembered(key, question.kind, own, answer, self._trial, REQUEST.get()))
+                    self._remember(CachedAnswer(key, question.kind, own, answer, self._trial, REQUEST.get()))
                 if not promises[key].done():
                     promises[key].set_result(answer)
                 yield key, answer
         if self._durable:
             await self._made_safe()
 
-    def _remember(self, entry: Remembered) -> None:
+    def _remember(self, entry: CachedAnswer) -> None:
         self._memory.remember([entry])
         if not self._durable:
             return

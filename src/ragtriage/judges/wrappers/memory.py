@@ -16,7 +16,7 @@ KEY_SIZE = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class CachedAnswer:
     """One answer with its key."""
 
     key: bytes
@@ -40,7 +40,7 @@ class AnswerMemory(Protocol):
         """The answers that are known to these keys; keys without one are left out."""
         ...
 
-    def remember(self, entries: Iterable[Remembered]) -> None:
+    def remember(self, entries: Iterable[CachedAnswer]) -> None:
         """Keep answers, none of them a failure; a key that is known stays as it is.
 
         They may wait for others for a moment, at most to `flush`.
@@ -56,13 +56,13 @@ class InMemory:
     """Answers in a dictionary, for as long as the process lives."""
 
     def __init__(self) -> None:
-        self.entries: dict[bytes, Remembered] = {}
+        self.entries: dict[bytes, CachedAnswer] = {}
 
     def recall(self, keys: Sequence[bytes]) -> Mapping[bytes, Answer]:
         """See `AnswerMemory`."""
         return {key: self.entries[key].answer for key in keys if key in self.entries}
 
-    def remember(self, entries: Iterable[Remembered]) -> None:
+    def remember(self, entries: Iterable[CachedAnswer]) -> None:
         """See `AnswerMemory`."""
         for entry in entries:
             self.entries.setdefault(entry.key, entry)

@@ -14,7 +14,7 @@ from rich.console import Console
 from ragtriage.cli.console import ExitCode, print_json
 from ragtriage.cli.flags import command, names_in, numbers
 from ragtriage.cli.progress import progress
-from ragtriage.report.making_document import counted_document, steps_document
+from ragtriage.report.generation_document import counted_document, steps_document
 from ragtriage.report.terminal import print_document
 from ragtriage.testset.generation.build import BuildTerms, count, width_of
 from ragtriage.testset.generation.build import build as build_all
