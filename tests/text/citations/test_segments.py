@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ragtriage import Case, Component, ConfigError, Source
@@ -51,6 +51,7 @@ TEXTS = st.one_of(st.lists(st.sampled_from(PIECES), max_size=25).map("".join), s
 
 @settings(max_examples=400)
 @given(text=TEXTS)
+@example(text="Apples are red\n> 【2†source】【1】: Apples are red")
 def test_segments_stand_in_order_inside_the_text_and_apart(text: str) -> None:
     found = segments_of(case_of(text)) or ()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
@@ -98,7 +98,12 @@ def _cut(text: str, ids: tuple[str | None, ...], own: str | None) -> _Cut:
     claims = sorted((c.span[0], c.text) for c in split_claims(stripped.text, marked=False) if c.span and not c.remark)
     components: list[Component] = []
     for draft in drafts:
-        components.append(_component(draft, stripped, claims, named, components[-1] if components else None))
+        found = _component(draft, stripped, claims, named, components[-1] if components else None)
+        # marks of a paragraph that begins with several may reach into the segment before them
+        end = components[-1].span[1] if components and components[-1].span else 0
+        if found.span and found.span[0] < end < found.span[1]:
+            found = replace(found, span=(end, found.span[1]))
+        components.append(found)
     return _Cut(tuple(components), "", left)
 
 
