@@ -104,7 +104,7 @@ def too_many(rejected: Sequence[Rejected], usable: int) -> bool:
 
 
 def print_optional_metrics(counts: RowCounts, default_groups: Sequence[str]) -> None:
-    """What is computed because the rows have what it needs, and what else they allow, where nobody named metrics.
+    """What is computed because the rows have what it needs, and what else they allow, if no metrics were named.
 
     Args:
         counts: of the rows.

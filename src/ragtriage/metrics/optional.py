@@ -24,7 +24,7 @@ class OptionalData(NamedTuple):
     field: str = ""
     """The field of a file that shows it before a row is read; empty if none does."""
     default_group: str = ""
-    """The group that is computed where nobody names metrics, as long as it costs nothing; empty for none."""
+    """The group that is computed by default, as long as it costs nothing; empty for none."""
     asks_judge: bool = True
     """Whether that group asks a judge."""
 
@@ -53,7 +53,7 @@ def optional_data_of(case: Case) -> Iterator[str]:
 
 
 def default_groups(fields: Collection[str], *, paid: bool) -> tuple[str, ...]:
-    """The groups that are computed beside THELMA's where nobody names metrics, as the file has the fields for them.
+    """The groups that are computed by default besides THELMA's, as the file has the fields for them.
 
     Args:
         fields: those that the file has.

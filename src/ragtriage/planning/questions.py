@@ -51,7 +51,7 @@ def questions_for(step: Step, case: Case, steps: Mapping[str, Known]) -> StepQue
 
     Args:
         step: what to find out.
-        case: about whom.
+        case: the case.
         steps: the outcomes of all steps that it depends on, by their text form.
     """
     if step != STANDALONE_QUERY:

@@ -1,9 +1,9 @@
 """What a step means: one row for every field, unit, relation, target and condition of `ragtriage.core.steps`.
 
 A row says what it needs of a case, how a judge is asked or what is read off the case without one, and when. The rest of
-this package reads these tables and names none of their rows. What may be asked of what is checked where a step is made,
-by the tables in `ragtriage.core.steps`: a new relation is a line there, a row here and a function in
-`ragtriage.core.questions`.
+this package reads these tables and names none of their rows but `STANDALONE_QUERY`, which replaces the query. What may
+be asked of what is checked where a step is made, by the tables in `ragtriage.core.steps`: a new relation is a line
+there, a row here and a function in `ragtriage.core.questions`.
 """
 
 from __future__ import annotations

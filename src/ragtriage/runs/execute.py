@@ -71,7 +71,7 @@ class FileResult:
         return replace(infos[0], **{name: sum(getattr(info, name) for info in infos) for name in _Spending.FIELDS})
 
 
-def evaluate_file(  # noqa: PLR0913  # what, by whom, into what, and how
+def evaluate_file(  # noqa: PLR0913  # what is evaluated, by which judge, where it is stored, and how
     file: CaseFile,
     judge: Judge | ConfiguredJudge,
     store: Store,
@@ -175,7 +175,7 @@ def _execute(job: Job, ready: PreparedRun, tally: SlicedTally) -> str | None:
 
 
 def _remaining(job: Job, judge: Judge, trial: int) -> EvaluationEstimate | None:
-    """What the rest of this trial and all later ones would take; None where nobody waits for sums."""
+    """What the rest of this trial and all later ones would take; None for free judges and for batch APIs."""
     configured, memory = job.configured, job.store.answers()
     if configured is None or not configured.paid or configured.config.batch_api:
         return None

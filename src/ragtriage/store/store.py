@@ -127,7 +127,7 @@ class Store:
         return run
 
     def add_to_configuration(self, number: int, key: str, value: Any) -> None:
-        """Keep a value that JSON can hold in the configuration of a finished run, until the run is gone on with."""
+        """Keep a value that JSON can hold in the configuration of a finished run, until the run is resumed."""
         info = self.run(number).info
         if info.state == RUNNING:
             raise StoreError(f"run {number} isn't finished: give its evaluation again, then this command")

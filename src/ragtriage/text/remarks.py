@@ -29,7 +29,7 @@ _LONGEST = 1000
 _LACK = 0.6
 """From which chance on a clause's wording says that the sources lack what the query asks."""
 _UNASKED = 0.98
-"""The same where nobody knows the query: "The date isn't specified in the form" may be about forms."""
+"""The same where the query isn't known: "The date isn't specified in the form" may be about forms."""
 _REMARK = 0.7
 """From which chance on a clause beside such a one is a remark too."""
 _SURELY, _PERHAPS = 0.9, 0.3

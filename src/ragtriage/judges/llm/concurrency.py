@@ -8,7 +8,7 @@ from math import inf
 
 MINUTE = 60.0
 FIRST_LIMIT = 16
-"""In flight at first, as no server has been heard to object to so few."""
+"""Requests in flight at first: few enough for any server."""
 SLACK = 1.0
 """Seconds by which a request may come before its turn, so that a late one costs no capacity."""
 CONGESTED = 3
@@ -58,7 +58,7 @@ class Rate:
         return taken
 
     def correct(self, taken: Taken, amount: int) -> None:
-        """It was this much in truth."""
+        """Replace the estimate by what the request really took."""
         self._turn += (amount - taken.amount) * MINUTE / self._most
         if self._taken and taken.at >= self._taken[0].at:  # else its minute is over
             self._total += amount - taken.amount
