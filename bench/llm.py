@@ -46,12 +46,12 @@ from speed import varied
 
 from ragtriage.core.questions import supported
 from ragtriage.diagnosis.thresholds import thresholds_with
-from ragtriage.judges.build import ConfiguredJudge
 from ragtriage.judges.config import JudgeConfig
 from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.prompt_rendering import render
 from ragtriage.judges.llm.prompts import read_prompts
 from ragtriage.judges.llm.request_grouping import group_questions
+from ragtriage.judges.session import JudgeSession
 from ragtriage.metrics import metrics_named
 from ragtriage.readers import open_cases
 from ragtriage.runs.config import EvaluationConfig
@@ -77,13 +77,13 @@ def evaluate(path: str, folder: str, metrics: str, concurrency: int, deadline: f
     """Evaluate one file and print what it took as JSON; runs in a process of its own."""
     address = f"http://127.0.0.1:{PORT}/v1"
     options = LLMOptions(address, concurrency=concurrency, deadline=deadline, price=Price(0.25, 2))
-    chosen = ConfiguredJudge(JudgeConfig(("openai:fake",), options=options))
+    session = JudgeSession.of(JudgeConfig(("openai:fake",), options=options))
     config = EvaluationConfig(metrics_named(metrics.split(",")), thresholds_with({}))
     with open_store(folder) as store:
         started, processor = time.perf_counter(), time.process_time()
-        result = evaluate_file(open_cases(path), chosen, store, config)
+        result = evaluate_file(open_cases(path), session, store, config)
         seconds, processor = time.perf_counter() - started, time.process_time() - processor
-        ledger, summary = chosen.ledger, result.first.tally.summary()
+        ledger, summary = session.ledger, result.first.tally.summary()
     found = {
         "cases": summary.cases,
         "failed": summary.failed,

@@ -25,7 +25,7 @@ from ragtriage.core.statistics import RESAMPLES
 from ragtriage.core.steps import Relation, Target, Unit
 from ragtriage.diagnosis import KINDS, RULES
 from ragtriage.diagnosis.thresholds import DEFAULTS, MARGIN
-from ragtriage.judges.build import BATCH_WINDOW
+from ragtriage.judges.config import BATCH_WINDOW
 from ragtriage.judges.decision_thresholds import BANDS, NEVER_NO, NEVER_YES
 from ragtriage.judges.embedded.encoder import LENGTH
 from ragtriage.judges.llm import channel, concurrency, embedding_judge, prompt_rendering

@@ -12,10 +12,11 @@ from ragtriage.config import read_settings
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import Question, essential, supported
 from ragtriage.core.verdicts import Failure, Verdict
-from ragtriage.judges.build import ConfiguredJudge
+from ragtriage.judges.build import build_judge
 from ragtriage.judges.config import JudgeConfig
 from ragtriage.judges.decision_thresholds import BANDS, DecisionThreshold, without_threshold
 from ragtriage.judges.fake import FakeJudge
+from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import Cached, InMemory, Rethresholded
 from ragtriage.judges.wrappers.rethresholded import rethresholded
 
@@ -90,7 +91,7 @@ def test_a_threshold_for_another_version_of_the_judge_is_refused() -> None:
 def test_a_cut_holds_for_the_judge_that_it_names() -> None:
     thresholds = {"supported": DecisionThreshold(0.6, 0.3, "embedded")}
     own, fast = (
-        ConfiguredJudge(JudgeConfig((name,), decision_thresholds=thresholds)).judge()
+        build_judge(JudgeSession.of(JudgeConfig((name,), decision_thresholds=thresholds))).judge
         for name in ("embedded", "embedded:fast")
     )
 

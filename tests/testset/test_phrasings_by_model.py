@@ -12,13 +12,14 @@ import pytest
 from ferry_schema import SCHEMA, TEMPLATES, template
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.judges.build import ConfiguredJudge
+from ragtriage.judges.build import build_writer
 from ragtriage.judges.config import JudgeConfig
 from ragtriage.judges.llm.channel import Channel
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.messages import Prompt, Rejected, Reply
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.text_writer import Writer
+from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import InMemory
 from ragtriage.testset.generation.llm_templates import write_templates
 from ragtriage.testset.generation.phrasing import criteria_named, phrase_by_model
@@ -161,7 +162,7 @@ def test_a_request_that_fails_costs_its_own_template_only() -> None:
 
 def test_only_one_language_model_can_write() -> None:
     with pytest.raises(ConfigError, match="one language model writes"):
-        ConfiguredJudge(JudgeConfig(("embedded",))).writer()
+        build_writer(JudgeSession.of(JudgeConfig(("embedded",))))
 
 
 def test_guidance_stands_behind_the_head_and_is_part_of_what_was_asked() -> None:

@@ -29,8 +29,8 @@ from ragtriage.cli.plan import answers_in, print_plan
 from ragtriage.cli.progress import progress
 from ragtriage.cli.results import default_report, print_run, spent, spent_as_json, write_html
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.judges.build import ConfiguredJudge
-from ragtriage.judges.llm.ledger import dollars
+from ragtriage.judges.llm.ledger import Ledger, dollars
+from ragtriage.judges.session import JudgeSession
 from ragtriage.readers import CaseFile
 from ragtriage.report.plan_document import between
 from ragtriage.report.repeats_document import repeats_document
@@ -67,10 +67,10 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
     Exit codes: 0; 1 a gate failed; 2 usage or input; 3 incomplete (failures, too many unusable rows, interrupted).
     """
     settings = judge_flags.settings(threshold, metrics)
-    judge = judge_flags.configured(settings)
+    session = judge_flags.session(settings)
     store_address = judge_flags.store_address(settings)
     requested_of = partial(
-        requested_metrics, settings, metrics, paid=judge.paid, fail_below=fail_below, fail_above=fail_above
+        requested_metrics, settings, metrics, paid=session.config.paid, fail_below=fail_below, fail_above=fail_above
     )
     answers = collected
     if app_flags.app:
@@ -93,14 +93,14 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
         print_columns(file, cases)
         if dry_run:
             with answers_in(store_address) as memory:
-                print_plan(file, cases, judge, memory, requested, selection, trials=repeat, as_json=as_json)
+                print_plan(file, cases, session, memory, requested, selection, trials=repeat, as_json=as_json)
             return
         with open_store(store_address) as store:
             with ExitStack() as stack:
-                listener = _printer(stack, judge, cases, requested, by, repeat)
+                listener = _printer(stack, session, cases, requested, by, repeat)
                 result = evaluate_file(
                     cases,
-                    judge,
+                    session,
                     store,
                     requested.config,
                     selection=selection,
@@ -120,7 +120,7 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
     if answers is not None and collected is None and not result.unfinished:
         mark_evaluated(answers)
     failing = requested.gates.failing(result.first.tally.summary())
-    tell(*failing, *(line for trial in result.trials for line in _remarks(trial)), *_sent_again(judge))
+    tell(*failing, *(line for trial in result.trials for line in _remarks(trial)), *_sent_again(session.ledger))
     if unanswered or unwritten or result.first.rows.incomplete or result.unfinished:
         raise typer.Exit(ExitCode.INCOMPLETE)
     if failing:
@@ -135,15 +135,16 @@ def _refuse_with_app(*, dry_run: bool, split_sources: str | None) -> None:
 
 
 def _printer(
-    stack: ExitStack, judge: ConfiguredJudge, cases: CaseFile, requested: RequestedMetrics, by: str | None, trials: int
+    stack: ExitStack, session: JudgeSession, cases: CaseFile, requested: RequestedMetrics, by: str | None, trials: int
 ) -> Listener:
     """Prints the events of an evaluation on standard error; `stack` ends what is still shown if it fails."""
     running = stack.enter_context(ExitStack())
     advance: Any = None
 
     def cost() -> str:
-        price = f", {dollars(judge.ledger.cost)}" if judge.ledger.cost else ""
-        return f"{judge.ledger.requests:,} requests{price}" if judge.paid else ""
+        ledger = session.ledger
+        price = f", {dollars(ledger.cost)}" if ledger.cost else ""
+        return f"{ledger.requests:,} requests{price}" if session.config.paid else ""
 
     def on_event(event: Event) -> None:
         nonlocal advance
@@ -158,7 +159,7 @@ def _printer(
             case RunStarted() | RunResumed():
                 tell(str(event) + (f" (trial {event.trial + 1} of {trials})" if trials > 1 else ""))
                 done = event.done if isinstance(event, RunResumed) else 0
-                running.enter_context(graceful_ctrl_c(judge))
+                running.enter_context(graceful_ctrl_c(session))
                 advance = running.enter_context(progress(event.total, done, cost))
             case CaseDone():
                 advance()
@@ -201,8 +202,7 @@ def _remarks(trial: TrialResult) -> Iterator[str]:
         )
 
 
-def _sent_again(judge: ConfiguredJudge) -> Iterator[str]:
-    repeated = judge.ledger.repeated
-    if repeated:
-        causes = ", ".join(f"{cause} {count:,}" for cause, count in repeated.most_common())
-        yield f"{plural(repeated.total(), 'request')} sent again: {causes}"
+def _sent_again(ledger: Ledger) -> Iterator[str]:
+    if ledger.repeated:
+        causes = ", ".join(f"{cause} {count:,}" for cause, count in ledger.repeated.most_common())
+        yield f"{plural(ledger.repeated.total(), 'request')} sent again: {causes}"

@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ragtriage.cli.console import tell
-from ragtriage.judges.build import ConfiguredJudge
+from ragtriage.judges.session import JudgeSession
 from ragtriage.runs.events import INTERRUPTED
 
 
 @contextmanager
-def graceful_ctrl_c(judge: ConfiguredJudge) -> Iterator[None]:
+def graceful_ctrl_c(session: JudgeSession) -> Iterator[None]:
     """Let the first Ctrl-C wait for the requests in flight; a second one doesn't."""
-    if not judge.paid or threading.current_thread() is not threading.main_thread():
+    if not session.config.paid or threading.current_thread() is not threading.main_thread():
         yield
         return
 
@@ -26,7 +26,7 @@ def graceful_ctrl_c(judge: ConfiguredJudge) -> Iterator[None]:
 
     def begin_to_stop() -> None:
         tell("\nstopping when the requests in flight have come in (Ctrl-C again: don't wait for them)")
-        judge.stop(INTERRUPTED)
+        session.ledger.stop(INTERRUPTED)
 
     def leave(*_: object) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -12,12 +12,13 @@ from ragtriage.cli.console import tell
 from ragtriage.cli.flags import store_address
 from ragtriage.config import Settings, find_settings, named_numbers, read_settings
 from ragtriage.core.errors import ConfigError
-from ragtriage.judges.build import ConfiguredJudge
+from ragtriage.judges.build import build_judge
 from ragtriage.judges.config import LOCAL, JudgeConfig
 from ragtriage.judges.llm.ledger import dollars
 from ragtriage.judges.llm.model_names import takes_base_url
 from ragtriage.judges.llm.options import Price
 from ragtriage.judges.protocol import Judge
+from ragtriage.judges.session import JudgeSession
 from ragtriage.metrics import custom_metrics
 from ragtriage.report.words import plural
 from ragtriage.store import open_store
@@ -62,9 +63,9 @@ class JudgeFlags:
         given = named_numbers(thresholds or (), "--threshold", custom)
         return replace(settings, thresholds={**settings.thresholds, **given})
 
-    def configured(self, settings: Settings) -> ConfiguredJudge:
-        """The judge."""
-        return ConfiguredJudge(judge_config(self, settings))
+    def session(self, settings: Settings) -> JudgeSession:
+        """What the command's judges share, with names, keys and prices checked."""
+        return JudgeSession.of(judge_config(self, settings))
 
     def store_address(self, settings: Settings) -> str | None:
         """Where the store is; None for the default."""
@@ -72,27 +73,27 @@ class JudgeFlags:
 
     @contextmanager
     def opened(
-        self, settings: Settings | None = None, judge: ConfiguredJudge | None = None, *, tell_spending: bool = False
+        self, settings: Settings | None = None, session: JudgeSession | None = None, *, tell_spending: bool = False
     ) -> Iterator[Judge]:
         """The judge, ready to be asked; what a model answers is kept in the store, so that the same command continues.
 
         Args:
             settings: if they are known already.
-            judge: if it is configured already.
+            session: if there is one already.
             tell_spending: whether to print what was spent, however the command ends.
         """
         settings = settings or self.settings()
-        judge = judge or self.configured(settings)
-        if not judge.paid:
-            yield judge.judge()
+        session = session or self.session(settings)
+        if not session.config.paid:
+            yield build_judge(session).judge
             return
         try:
             with open_store(self.store_address(settings)) as store:
-                yield judge.judge(store.answers(), tickets=store.tickets())
-                store.answers().flush()
-                judge.settle()
+                built = build_judge(session, store.answers(), tickets=store.tickets())
+                yield built.judge
+                built.close()
         finally:
-            ledger = judge.ledger
+            ledger = session.ledger
             if tell_spending and ledger.requests:
                 tokens = f"{ledger.tokens_in + ledger.tokens_out:,} tokens"
                 price = f", {dollars(ledger.cost)}" if ledger.cost else ""

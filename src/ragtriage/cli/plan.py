@@ -21,8 +21,9 @@ from ragtriage.cli.input_files import (
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.metric_flags import RequestedMetrics, requested_metrics
 from ragtriage.evaluation.estimate import sum_estimates
-from ragtriage.judges.build import ConfiguredJudge
+from ragtriage.judges.build import build_judge
 from ragtriage.judges.config import JudgeConfig
+from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import AnswerMemory, InMemory
 from ragtriage.readers import CaseFile
 from ragtriage.report.plan_document import plan_document
@@ -50,19 +51,19 @@ def plan(
     off shows what is left. Exit codes: 0; 2 usage or input; 3 the store can't be read.
     """
     settings = judge_flags.settings(metrics=metrics)
-    judge = judge_flags.configured(settings)
+    session = judge_flags.session(settings)
     with readable(file) as path:
         cases = case_flags.open(path, settings)
-        requested = requested_metrics(settings, metrics, cases.mapping, paid=judge.paid)
+        requested = requested_metrics(settings, metrics, cases.mapping, paid=session.config.paid)
         print_columns(file, cases)
         with answers_in(judge_flags.store_address(settings)) as memory:
-            print_plan(file, cases, judge, memory, requested, selection, trials=repeat, as_json=as_json)
+            print_plan(file, cases, session, memory, requested, selection, trials=repeat, as_json=as_json)
 
 
 def print_plan(
     file: str,
     cases: CaseFile,
-    judge: ConfiguredJudge,
+    session: JudgeSession,
     memory: AnswerMemory,
     requested: RequestedMetrics,
     selection: RowSelection,
@@ -71,14 +72,20 @@ def print_plan(
     as_json: bool,
 ) -> None:
     """Print what evaluating the selected rows of a file would take: one JSON object, or a table."""
-    notes = _notes(judge.config)
-    if judge.config.batch_api:  # it takes the same requests, but wants a place for its tickets
-        judge = ConfiguredJudge(replace(judge.config, batch_api=False, wait=False))
+    config, notes = session.config, _notes(session.config)
+    if config.batch_api:  # it takes the same requests, but wants a place for its tickets
+        session = JudgeSession.of(replace(config, batch_api=False, wait=False))
     estimates = []
     for trial in range(trials):
-        asked = judge.judge(memory, trial=trial)
+        asked = build_judge(session, memory, trial=trial).judge
         estimate, counts = estimate_file(
-            cases, asked, requested.config, selection, concurrency=judge.concurrency, memory=memory, trial=trial
+            cases,
+            asked,
+            requested.config,
+            selection,
+            concurrency=config.options.concurrency,
+            memory=memory,
+            trial=trial,
         )
         counts.require_some(file)
         if not trial:

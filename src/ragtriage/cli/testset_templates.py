@@ -18,6 +18,7 @@ from ragtriage.cli.input_files import print_rejected
 from ragtriage.cli.interrupts import graceful_ctrl_c
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.judges.build import build_writer
 from ragtriage.judges.llm.ledger import Ledger, dollars
 from ragtriage.report.generation_document import phrasings_document, refused_document
 from ragtriage.report.sanitize import one_line
@@ -69,15 +70,15 @@ def write(
     if not judge_flags.judge:
         raise ConfigError("a language model writes templates: name one with --judge PROVIDER:MODEL")
     settings = judge_flags.settings()
-    judge = judge_flags.configured(settings)
+    session = judge_flags.session(settings)
     schema = read_schema(folder / "schema.yaml")
     target = folder / "templates.yaml"
     there = _existing(target, partial(read_templates, schema=schema))
     with open_store(judge_flags.store_address(settings)) as store:
-        writer = judge.writer(store.answers(), tickets=store.tickets())
-        with graceful_ctrl_c(judge):
+        writer = build_writer(session, store.answers(), tickets=store.tickets())
+        with graceful_ctrl_c(session):
             written = write_templates(writer, schema, require or (), per_table=per_table)
-        judge.settle()
+        writer.close()
     known = {one.id for one in there}
     new = [one for one in written.templates if one.id not in known]
     if new:
@@ -90,14 +91,14 @@ def write(
         "refused": [{"sql": one.sql, "reason": one.reason} for one in written.refused],
         "failed": list(written.failed),
         "stopped": written.stopped,
-        "requests": judge.ledger.requests,
-        "cost": judge.ledger.cost,
+        "requests": session.ledger.requests,
+        "cost": session.ledger.cost,
     }
     if as_json:
         print_json(numbers)
     else:
         _print_written(target, len(new), len(there), numbers["duplicates"], written)
-        _print_spending(judge.ledger)
+        _print_spending(session.ledger)
     tell(*(sentence for sentence in (*written.failed, written.stopped) if sentence))
     if written.stopped or written.failed:
         raise typer.Exit(ExitCode.INCOMPLETE)
@@ -132,27 +133,28 @@ def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
     target = out or folder / "phrasings.yaml"
     there = _existing(target, partial(read_phrasings, templates=read), ", or write elsewhere with -o")
     settings = judge_flags.settings()
-    configured = judge_flags.configured(settings)
-    judge = configured if judge_flags.judge else None  # settings that name a model ask nobody: it costs money
-    maker = judge.config.names[0] if judge else RULES
+    checked = judge_flags.session(settings)
+    session = checked if judge_flags.judge else None  # settings that name a model ask nobody: it costs money
+    maker = session.config.names[0] if session else RULES
     if again:
         names = {one.name for one in wanted}
         there = [one for one in there if not (one.made_by == maker and one.criterion in names)]
     values = _values(folder / "fillings.jsonl", read)
     open_ones = lacking(read, wanted, there, maker, per_criterion)
-    if judge:
-        with open_store(judge_flags.store_address(settings)) as store, graceful_ctrl_c(judge):
+    if session:
+        with open_store(judge_flags.store_address(settings)) as store, graceful_ctrl_c(session):
+            writer = build_writer(session, store.answers(), tickets=store.tickets())
             phrased = phrase_by_model(
-                judge.writer(store.answers(), tickets=store.tickets()),
+                writer,
                 schema,
                 open_ones,
                 wanted,
                 per_criterion=per_criterion,
                 seed=seed,
                 values=values,
-                together=judge.config.options.batch_size,
+                together=session.config.options.batch_size,
             )
-            judge.settle()
+            writer.close()
     else:
         phrased = phrase(schema, open_ones, wanted, per_criterion=per_criterion, seed=seed, values=values)
     texts = added(read, wanted, there, phrased.texts, per_criterion)
@@ -161,7 +163,7 @@ def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
         raise InputError(f"{file}: no phrasing could be made.{first}")
     if len(texts) > len(there) or again:
         write_whole(target, phrasings_text(texts))
-    _report(target, texts, len(there), phrased, judge.ledger if judge else None, as_json=as_json)
+    _report(target, texts, len(there), phrased, session.ledger if session else None, as_json=as_json)
     if phrased.stopped or phrased.failed:
         raise typer.Exit(ExitCode.INCOMPLETE)
 

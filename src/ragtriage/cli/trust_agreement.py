@@ -16,6 +16,7 @@ from ragtriage.cli.progress import progress
 from ragtriage.config import Settings
 from ragtriage.core.errors import ConfigError
 from ragtriage.evaluation.engine import evaluate_sync
+from ragtriage.judges.build import build_judge
 from ragtriage.readers import open_cases
 from ragtriage.readers.json_objects import first_line, write_lines
 from ragtriage.readers.problems import Rejected
@@ -86,7 +87,7 @@ def agreement(  # noqa: PLR0913  # a command's flags are its arguments
     print_rejected(rejected, len(rejected) + usable)
     if as_json:
         numbers = {one.name: one.as_json() for one in found}
-        marks = None if predictions else fingerprints_of(judge_flags.configured(settings).judge())
+        marks = None if predictions else fingerprints_of(build_judge(judge_flags.session(settings)).judge)
         print_json({"judge": name, "fingerprints": marks, "agreement": numbers, "rejected": len(rejected)})
     else:
         print_document(Console(), agreement_document(found, name, file))

@@ -12,6 +12,7 @@ from ragtriage.cli.console import print_json, tell
 from ragtriage.cli.flags import command
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.judges.build import build_judge
 from ragtriage.report.judge_card import card_document, card_title
 from ragtriage.report.markdown import markdown
 from ragtriage.runs.config import config_of
@@ -40,7 +41,7 @@ def card(
     if out is not None and out.suffix != ".md":
         raise ConfigError(f"-o {out}: name a .md file; the .json file is written beside it")
     settings = judge_flags.settings()
-    judge = judge_flags.configured(settings).judge()
+    judge = build_judge(judge_flags.session(settings)).judge
     given = [read_figures(path) if path else None for path in (agreement, self_test)]
     where = judge_flags.store_address(settings)
     runs: list[RunInfo] = []

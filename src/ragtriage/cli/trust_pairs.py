@@ -19,7 +19,8 @@ from ragtriage.config import Settings
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.validation import as_builtins
-from ragtriage.judges.build import ConfiguredJudge
+from ragtriage.judges.build import build_judge
+from ragtriage.judges.config import JudgeConfig
 from ragtriage.judges.protocol import Judge
 from ragtriage.readers import Rejected, open_cases
 from ragtriage.report.plan_document import costs_document
@@ -66,7 +67,7 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
     or input; 3 incomplete (the judge failed on a pair, or too many unusable rows).
     """
     settings = judge_flags.settings()
-    judge = judge_flags.configured(settings)
+    session = judge_flags.session(settings)
     columns = {**settings.map, **pairs(mapping, "--map")}
     with readable(file) as path:
         cases, made, rejected = (
@@ -81,15 +82,15 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
         raise InputError(f"{file}: no pair can be made safely of its {made.cases} cases: {_reasons(made)}")
     if dry_run:
         with answers_in(judge_flags.store_address(settings)) as memory:
-            asked = judge.judge(memory)
+            asked = build_judge(session, memory).judge
             costs = cost_of_pairs(made.pairs, asked, memory=memory)
-            costs.append(cost_of_stability(cases, asked, memory, order_unseen=_unseen(judge)))
+            costs.append(cost_of_stability(cases, asked, memory, order_unseen=_unseen(session.config)))
             if write:
                 _check_writes(asked)
                 costs.insert(0, cost_of_writing(made.pairs, asked))
         _print_costs(costs, asked.name(), as_json=as_json)
         return
-    with judge_flags.opened(settings, judge, tell_spending=True) as asked:
+    with judge_flags.opened(settings, session, tell_spending=True) as asked:
         failed = False
         if write:
             _check_writes(asked)
@@ -99,7 +100,7 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
             made = replace(made, pairs=written.pairs)
             if out:
                 _keep(written.pairs, out)
-        found, by = _judged(cases, made, asked, settings, selection.seed, judge), asked.name()
+        found, by = _judged(cases, made, asked, settings, selection.seed, session.config), asked.name()
         marks = fingerprints_of(asked)
     if as_json:
         print_json({"file": file, "judge": by, "fingerprints": marks, "cases": made.cases, **found.as_json()})
@@ -117,22 +118,22 @@ def table1(*, data: Path | None = None, dry_run: bool = False, as_json: bool = F
     incomplete (the judge failed on a pair, or too many unusable rows).
     """
     settings = judge_flags.settings()
-    judge = judge_flags.configured(settings)
+    session = judge_flags.session(settings)
     paired, rejected = read_table1(data or OWN_PAIRS)
     print_rejected(rejected, len(rejected) + len(paired))
     name = str(data) if data else "pairs of our own"
     if dry_run:
         with answers_in(judge_flags.store_address(settings)) as memory:
-            asked = judge.judge(memory)
+            asked = build_judge(session, memory).judge
             costs = cost_of_pairs(paired, asked, further=FURTHER, memory=memory)
         _print_costs(costs, asked.name(), as_json=as_json)
         return
     total = sum(len(task.cases) for task in scoring_tasks(paired, FURTHER))
     with (
-        judge_flags.opened(settings, judge, tell_spending=True) as asked,
+        judge_flags.opened(settings, session, tell_spending=True) as asked,
         progress(total, 0, word="scoring") as advance,
     ):
-        scored = score_pairs(paired, asked, further=FURTHER, window=judge.window, advance=advance)
+        scored = score_pairs(paired, asked, further=FURTHER, window=session.config.window, advance=advance)
         by = asked.name()
     rows = table1_rows(scored)
     if as_json:
@@ -144,9 +145,9 @@ def table1(*, data: Path | None = None, dry_run: bool = False, as_json: bool = F
 
 
 def _judged(
-    cases: list[Case], made: Perturbed, asked: Judge, settings: Settings, seed: int, judge: ConfiguredJudge
+    cases: list[Case], made: Perturbed, asked: Judge, settings: Settings, seed: int, config: JudgeConfig
 ) -> SelfTest:
-    window, unseen = judge.window, _unseen(judge)
+    window, unseen = config.window, _unseen(config)
     total = sum(len(task.cases) for task in scoring_tasks(made.pairs, {}))
     total += len(cases) + (0 if unseen else len(reordered(cases)))
     with progress(total, 0, word="testing") as advance:
@@ -155,11 +156,11 @@ def _judged(
     return self_test_of(scored, made.skipped, stability, seed)
 
 
-def _unseen(judge: ConfiguredJudge) -> str:
+def _unseen(config: JudgeConfig) -> str:
     """Why the order of the sources isn't asked about; empty for a judge that costs nothing, which is asked."""
-    if not judge.paid:
+    if not config.paid:
         return ""
-    alone = judge.config.models == judge.config.names and judge.config.cascade is None
+    alone = config.models == config.names and config.cascade is None
     return ORDER_UNSEEN if alone else ORDER_UNSEEN_BY_MODELS
 
 

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import Literal
 
 from ragtriage.core.errors import ConfigError
+from ragtriage.core.options import WINDOW
 from ragtriage.core.questions import Kind
 from ragtriage.judges.decision_thresholds import BANDS, Band, DecisionThreshold
 from ragtriage.judges.llm.model_names import split_name, suggested_name, takes_base_url
@@ -19,6 +20,8 @@ LOCAL = (EMBEDDED, FAST)
 """The judges that come with the package."""
 SHIPPED = "shipped"
 """The cascade's bands that come with the package."""
+BATCH_WINDOW = 20_000
+"""Cases whose requests travel in one batch of a batch API; their texts are in memory meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,18 @@ class JudgeConfig:
     def models(self) -> tuple[str, ...]:
         """Those of the judges that are language models."""
         return tuple(name for name in self.names if name not in LOCAL)
+
+    @property
+    def paid(self) -> bool:
+        """Whether models are asked: requests, tokens and money are counted then."""
+        return bool(self.models)
+
+    @property
+    def window(self) -> int:
+        """How many cases are worked on at once: enough to keep the requests in flight; all of them for a batch API."""
+        if self.batch_api:
+            return BATCH_WINDOW
+        return max(WINDOW, 2 * self.options.concurrency) if self.paid else WINDOW
 
     def bands(self) -> dict[Kind, Band]:
         """The cascade's bands by kind.

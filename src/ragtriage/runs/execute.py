@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ragtriage.core.errors import Stopped
-from ragtriage.core.options import WINDOW
 from ragtriage.core.verdicts import Undefined
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.evaluation.estimate import EvaluationEstimate, sum_estimates
-from ragtriage.judges.build import ConfiguredJudge
+from ragtriage.judges.build import build_judge
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.protocol import Judge
+from ragtriage.judges.session import JudgeSession
 from ragtriage.readers import CaseFile
 from ragtriage.runs.config import EvaluationConfig
 from ragtriage.runs.estimate import estimate_file
@@ -73,7 +73,7 @@ class FileResult:
 
 def evaluate_file(  # noqa: PLR0913  # what is evaluated, by which judge, where it is stored, and how
     file: CaseFile,
-    judge: Judge | ConfiguredJudge,
+    judge: Judge | JudgeSession,
     store: Store,
     config: EvaluationConfig,
     *,
@@ -90,7 +90,7 @@ def evaluate_file(  # noqa: PLR0913  # what is evaluated, by which judge, where 
 
     Args:
         file: the cases; see `ragtriage.readers.open_cases`.
-        judge: configured, or any judge. Its answers are kept in the store.
+        judge: any judge, or a session in which it is built from a configuration. Its answers are kept in the store.
         store: where the runs are kept.
         config: metrics, thresholds and rules.
         selection: which rows.
@@ -116,19 +116,20 @@ def _run_trial(job: Job, trial: int, first: int | None) -> TrialResult:
     ready = prepare(job, trial, first)
     with ready.run as run:
         if trial == 0:
-            ignored = ready.judge.unsupported_reason("standalone", "en") is not None
+            ignored = ready.built.judge.unsupported_reason("standalone", "en") is not None
             job.notify(RowsRead(ready.rows, ignored))
         job.notify(ready.start)
         tally = SlicedTally(job.config, job.by)
         reason = _execute(job, ready, tally)
         job.notify(RunStopped(run.number, reason) if reason else RunFinished(run.number))
     stored = job.store.run(run.number)
-    cascade = job.configured.saved if job.configured else None
+    cascade = ready.built.cascade
+    saved = (cascade.decided, cascade.passed_on, cascade.saved.requests) if cascade else None
     if reason is None:
-        return TrialResult(stored, tally, ready.rows, cascade=cascade)
-    remaining = _remaining(job, ready.judge, trial) if reason != INTERRUPTED else None
+        return TrialResult(stored, tally, ready.rows, cascade=saved)
+    remaining = _remaining(job, ready.built.judge, trial) if reason != INTERRUPTED else None
     # it may have stopped between keeping a case and counting it: the store is right
-    return TrialResult(stored, tally_of(stored, job.config, job.by), ready.rows, reason, remaining, cascade)
+    return TrialResult(stored, tally_of(stored, job.config, job.by), ready.rows, reason, remaining, saved)
 
 
 def _execute(job: Job, ready: PreparedRun, tally: SlicedTally) -> str | None:
@@ -137,23 +138,23 @@ def _execute(job: Job, ready: PreparedRun, tally: SlicedTally) -> str | None:
     Returns:
         None if it came to its end; else why it stopped.
     """
-    run, configured = ready.run, job.configured
+    run, built = ready.run, ready.built
     answers = job.store.answers()
-    spending = _Spending(run, configured.ledger if configured else Ledger())
+    spending = _Spending(run, built.ledger or Ledger())
     try:
         if isinstance(ready.start, RunResumed) and ready.start.done:
             for record in job.store.run(run.number).records():
                 if not any(isinstance(o, Undefined) and o.failed for o in record.outcomes.values()):
                     tally.add(record)
-        if configured and configured.paid:
+        if built.ledger:
             answers.on_flush = spending.keep  # a kill must not lose what the answers that are kept have cost
         records = evaluate_sync(
             run.todo(ready.cases.read(run.reject)),
-            ready.judge,
+            built.judge,
             metrics=job.config.metrics,
             also=job.config.diagnosis_steps,
             sink=run,
-            window=configured.window if configured else WINDOW,
+            window=built.window,
         )
         try:
             with _frozen_garbage_collector(), closing(records):  # type: ignore[type-var]  # a generator
@@ -163,9 +164,7 @@ def _execute(job: Job, ready: PreparedRun, tally: SlicedTally) -> str | None:
         finally:
             answers.on_flush = None
             spending.count()
-            answers.flush()
-            if configured:
-                configured.settle()
+            built.close()
         run.finish()
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -176,16 +175,16 @@ def _execute(job: Job, ready: PreparedRun, tally: SlicedTally) -> str | None:
 
 def _remaining(job: Job, judge: Judge, trial: int) -> EvaluationEstimate | None:
     """What the rest of this trial and all later ones would take; None for free judges and for batch APIs."""
-    configured, memory = job.configured, job.store.answers()
-    if configured is None or not configured.paid or configured.config.batch_api:
+    session, memory = job.judge, job.store.answers()
+    if not isinstance(session, JudgeSession) or not session.config.paid or session.config.batch_api:
         return None
     left = [
         estimate_file(
             job.file,
-            judge if number == trial else configured.judge(memory, trial=number),
+            judge if number == trial else build_judge(session, memory, trial=number).judge,
             job.config,
             job.selection,
-            concurrency=configured.concurrency,
+            concurrency=session.config.options.concurrency,
             memory=memory,
             trial=number,
             sample=0,

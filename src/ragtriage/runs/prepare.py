@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ragtriage.core.questions import KINDS
-from ragtriage.judges.build import ConfiguredJudge
+from ragtriage.judges.build import BuiltJudge, build_judge
 from ragtriage.judges.protocol import Judge
+from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.definitions import version_of
@@ -26,7 +27,7 @@ class Job:
     """What is to be evaluated."""
 
     file: CaseFile
-    judge: Judge | ConfiguredJudge
+    judge: Judge | JudgeSession
     store: Store
     config: EvaluationConfig
     selection: RowSelection
@@ -35,17 +36,12 @@ class Job:
     trials: int
     notify: Listener
 
-    @property
-    def configured(self) -> ConfiguredJudge | None:
-        """The judge, if it was configured by settings or flags."""
-        return self.judge if isinstance(self.judge, ConfiguredJudge) else None
-
-    def trial_judge(self, trial: int) -> Judge:
-        """The judge of one trial, with a cache around it."""
+    def build_judge(self, trial: int) -> BuiltJudge:
+        """The judge of one trial, whose answers are kept in the store."""
         memory = self.store.answers()
-        if isinstance(self.judge, ConfiguredJudge):
-            return self.judge.judge(memory, tickets=self.store.tickets(), trial=trial)
-        return Cached(self.judge, memory, trial=trial)
+        if isinstance(self.judge, JudgeSession):
+            return build_judge(self.judge, memory, tickets=self.store.tickets(), trial=trial)
+        return BuiltJudge(Cached(self.judge, memory, trial=trial), memory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +49,7 @@ class PreparedRun:
     """A run that is ready to be written."""
 
     run: Run
-    judge: Judge
+    built: BuiltJudge
     cases: SelectedCases
     rows: RowCounts
     start: RunStarted | RunResumed
@@ -61,33 +57,33 @@ class PreparedRun:
 
 def prepare(job: Job, trial: int, first: int | None) -> PreparedRun:
     """Read the file once, and begin a run or resume the one that was cut off."""
-    judge = job.trial_judge(trial)
+    built = job.build_judge(trial)
     cases, counts = SelectedCases(job.file, job.selection), RowCounts()
     hashed = job.store.scan(job.name)
     for case in cases.counted(counts):
         hashed.add(case)
     counts.require_some(job.name)
     identity = RunIdentity(
-        hashed.hexdigest(), tuple(m.name for m in job.config.metrics), _fingerprints(job.config, judge), trial
+        hashed.hexdigest(), tuple(m.name for m in job.config.metrics), _fingerprints(job.config, built.judge), trial
     )
     configuration = to_stored(job.config, job.selection, job.file.mapping)
     number = _unfinished(job, identity, first)
     if number is not None:
         run = job.store.resume(number, configuration=configuration)
         done = job.store.run(number).info.done
-        return PreparedRun(run, judge, cases, counts, RunResumed(number, counts.selected, done, trial))
+        return PreparedRun(run, built, cases, counts, RunResumed(number, counts.selected, done, trial))
     changed = hashed.changed_since_last()
     run = job.store.begin(
         identity,
         input=job.name,
         rows=counts.selected,
-        judge=judge.name(),
+        judge=built.judge.name(),
         configuration=configuration,
         trial=trial,
         repeats=first,
     )
     start = RunStarted(run.number, counts.selected, changed, hashed.last_run, trial)
-    return PreparedRun(run, judge, cases, counts, start)
+    return PreparedRun(run, built, cases, counts, start)
 
 
 def _fingerprints(config: EvaluationConfig, judge: Judge) -> Mapping[str, str]:

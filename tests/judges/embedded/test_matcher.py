@@ -14,7 +14,7 @@ from ragtriage.core import questions as ask
 from ragtriage.core.errors import ConfigError, JudgeError
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Verdict
-from ragtriage.judges.build import ConfiguredJudge, judge_named
+from ragtriage.judges.build import build_judge, judge_named
 from ragtriage.judges.config import JudgeConfig
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.embedded.encoder import MODEL, Encoder, Vector
@@ -25,6 +25,7 @@ from ragtriage.judges.embedded.matcher import FIRST, HEADS, LENGTH, PIECES, Matc
 from ragtriage.judges.embedded.scorer import _logits
 from ragtriage.judges.embedded.wordpiece import END, START, WordPieces
 from ragtriage.judges.llm.options import LLMOptions
+from ragtriage.judges.session import JudgeSession
 
 FILLER = "The harbour office keeps a list of all boats, and the list is read aloud on the first Monday of the month. "
 LONG = FILLER * 40 + "Guests moor at the eastern pier. They pay 12 euros a night. " + FILLER * 40
@@ -211,19 +212,15 @@ def test_the_fast_judge_has_a_name_of_its_own() -> None:
 @pytest.mark.parametrize("name", ["embedded", "embedded:fast"])
 def test_either_may_sit_beside_a_model(name: str) -> None:
     options = LLMOptions(base_url="http://127.0.0.1:9/v1")
-    chosen = ConfiguredJudge(JudgeConfig((name, "openai:m"), jury="majority", options=options))
-    assert chosen.config.models == ("openai:m",)
-    assert name in chosen.judge().name()
+    session = JudgeSession.of(JudgeConfig((name, "openai:m"), jury="majority", options=options))
+    assert session.config.models == ("openai:m",)
+    assert name in build_judge(session).judge.name()
 
 
 def test_a_cascade_begins_with_the_whole_judge() -> None:
     options = LLMOptions(base_url="http://127.0.0.1:9/v1")
-    assert (
-        ConfiguredJudge(JudgeConfig(("openai:m",), cascade="shipped", options=options))
-        .judge()
-        .name()
-        .startswith("embedded, then")
-    )
+    session = JudgeSession.of(JudgeConfig(("openai:m",), cascade="shipped", options=options))
+    assert build_judge(session).judge.name().startswith("embedded, then")
     with pytest.raises(ConfigError, match="a cascade passes on from the embedded judge to a model"):
         JudgeConfig(("embedded:fast",), cascade="shipped")
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ragtriage.core.verdicts import Component, Failure
+from ragtriage.judges.llm.batch_queue import BatchQueue
 from ragtriage.judges.llm.channel import RetriesExhausted
 from ragtriage.judges.llm.judge import AskModel
 from ragtriage.judges.llm.messages import Prompt, Reply
@@ -36,6 +37,8 @@ class Writer:
     """What else they depend on: the server's address, parameters."""
     guidance: str = ""
     """What is put behind every head."""
+    queue: BatchQueue | None = None
+    """What prompts go through; None where requests are sent one by one."""
 
     async def lists(self, prompt: Prompt, members: tuple[str, ...]) -> Lists | Failure:
         """The texts that the model writes to a prompt of `asking_for_lists`, each once, in its order.
@@ -64,6 +67,15 @@ class Writer:
         self.memory.remember([entry])
         self.memory.flush()
         return found
+
+    def close(self) -> None:
+        """Let go of the tickets of the replies, which are kept.
+
+        Raises:
+            StoreError: the tickets can't be written.
+        """
+        if self.queue:
+            self.queue.close()
 
 
 def asking_for_lists(system: str, user: str, members: tuple[str, ...], largest_reply: int) -> Prompt:

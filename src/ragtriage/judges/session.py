@@ -1,0 +1,87 @@
+"""What the judges of one command share: the connections to models, their limits, and what was spent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from ragtriage.core.errors import ConfigError
+from ragtriage.judges.config import EMBEDDED, JudgeConfig
+from ragtriage.judges.llm.batch_api import BatchAPI
+from ragtriage.judges.llm.channel import Channel
+from ragtriage.judges.llm.embedding_judge import EmbeddingJudge
+from ragtriage.judges.llm.ledger import Ledger
+from ragtriage.judges.llm.model_names import address_of, options_for
+from ragtriage.judges.llm.options import LLMOptions, Price
+from ragtriage.judges.llm.pricing import price_of
+from ragtriage.judges.llm.prompts import Prompts, read_prompts
+from ragtriage.judges.llm.providers import model_named
+from ragtriage.judges.llm.transport import ModelTransport
+
+
+@dataclass(frozen=True, slots=True)
+class ModelConnection:
+    """One language model: how it is asked and what it costs."""
+
+    name: str
+    options: LLMOptions
+    """As far as they are meant for this model."""
+    price: Price | None
+    transport: ModelTransport
+    channel: Channel
+    embeddings: EmbeddingJudge | None
+    """What measures similarity; None for the embedded judge."""
+
+    @property
+    def identity(self) -> str:
+        """What answers depend on beside the name and the prompt."""
+        options = self.options
+        return f"{address_of(self.name, options) or ''} {options.temperature} {options.reply == 'text'}"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeSession:
+    """What the judges of one command share, such as those of several trials; see `ragtriage.judges.build`."""
+
+    config: JudgeConfig
+    ledger: Ledger
+    """What was spent. `ledger.stop` ends all judges: requests in flight are awaited, and no further one starts."""
+    prompts: Prompts
+    models: Mapping[str, ModelConnection]
+    """By name; empty where no language model judges."""
+
+    @classmethod
+    def of(cls, config: JudgeConfig) -> JudgeSession:
+        """Find everything that can be wrong with names, keys, packages, prompts and prices; nothing is sent.
+
+        Raises:
+            ConfigError: a name, key, prompt or price is wrong or missing.
+            MissingExtraError: a provider's package isn't installed.
+        """
+        options = config.options
+        ledger = Ledger(budget=options.budget, max_requests=options.max_requests)
+        prompts = read_prompts(options.prompts, options.guidance)
+        return cls(config, ledger, prompts, {name: _connection(name, config, ledger) for name in config.models})
+
+
+def _connection(name: str, config: JudgeConfig, ledger: Ledger) -> ModelConnection:
+    options = options_for(name, config.options)
+    transport, price = ModelTransport(name, options), price_of(name, options)
+    channel = Channel(config.options, ledger, price, name=name)
+    _check_budget(name, price, options, "give --price IN:OUT (US dollars for a million tokens), or ")
+    if config.batch_api:
+        BatchAPI(name, model_named(name, options), options, price)
+    embeddings = None
+    if options.embeddings != EMBEDDED:
+        # the price that a user gives is that of the judge
+        theirs = replace(options_for(options.embeddings, config.options), price=None)
+        _check_budget(options.embeddings, price_of(options.embeddings, theirs), theirs, "give ")
+        embeddings = EmbeddingJudge(options.embeddings, theirs, channel)
+    return ModelConnection(name, options, price, transport, channel, embeddings)
+
+
+def _check_budget(name: str, price: Price | None, options: LLMOptions, advice: str) -> None:
+    if price is None and options.budget is not None:
+        raise ConfigError(
+            f"the price of {name} isn't known, so a budget can't be kept: {advice}--max-requests instead of --budget"
+        )

@@ -1,0 +1,75 @@
+"""From a configuration to a judge: what trials share, what each has of its own, and how it is closed."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragtriage.core.errors import StoreError
+from ragtriage.core.options import WINDOW
+from ragtriage.judges.build import BuiltJudge, build_judge
+from ragtriage.judges.config import BATCH_WINDOW, JudgeConfig
+from ragtriage.judges.fake import FakeJudge
+from ragtriage.judges.llm.options import LLMOptions
+from ragtriage.judges.session import JudgeSession
+from ragtriage.judges.wrappers import InMemory
+
+MODEL = LLMOptions(base_url="http://127.0.0.1:9/v1", concurrency=100)
+
+
+class Noting(InMemory):
+    """A memory, and a resource, that note what is done with them."""
+
+    def __init__(self, broken: bool = False) -> None:
+        super().__init__()
+        self.done: list[str] = []
+        self._broken = broken
+
+    def flush(self) -> None:
+        """See `AnswerMemory`."""
+        if self._broken:
+            raise StoreError("the disk is full")
+        self.done.append("answers kept")
+
+    def close(self) -> None:
+        """See `BatchQueue`."""
+        self.done.append("tickets dropped")
+
+
+def test_the_judges_of_all_trials_share_one_ledger() -> None:
+    session = JudgeSession.of(JudgeConfig(("openai:m",), options=MODEL))
+    trials = [build_judge(session, trial=number) for number in range(2)]
+
+    assert all(built.ledger is session.ledger for built in trials)
+    assert trials[0].judge is not trials[1].judge
+    assert trials[0].memory is not trials[1].memory
+
+
+def test_a_judge_that_costs_nothing_has_no_ledger() -> None:
+    built = build_judge(JudgeSession.of(JudgeConfig()))
+
+    assert (built.ledger, built.cascade, built.window) == (None, None, WINDOW)
+
+
+def test_a_built_cascade_is_the_judge() -> None:
+    built = build_judge(JudgeSession.of(JudgeConfig(("openai:m",), cascade="shipped", options=MODEL)))
+
+    assert built.cascade is built.judge
+
+
+def test_enough_cases_are_in_flight_for_the_requests() -> None:
+    assert JudgeConfig(options=MODEL).window == WINDOW
+    assert JudgeConfig(("openai:m",), options=MODEL).window == 200
+    assert JudgeConfig(("openai:m",), options=MODEL, batch_api=True).window == BATCH_WINDOW
+
+
+def test_tickets_are_dropped_after_their_answers_are_kept() -> None:
+    memory = Noting()
+    BuiltJudge(FakeJudge({}), memory, resources=(memory,)).close()
+    assert memory.done == ["answers kept", "tickets dropped"]
+
+
+def test_tickets_stay_where_their_answers_cannot_be_kept() -> None:
+    memory = Noting(broken=True)
+    with pytest.raises(StoreError, match="the disk is full"):
+        BuiltJudge(FakeJudge({}), memory, resources=(memory,)).close()
+    assert memory.done == []
