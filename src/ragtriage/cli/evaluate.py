@@ -27,9 +27,10 @@ from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.metric_flags import RequestedMetrics, requested_metrics
 from ragtriage.cli.plan import answers_in, print_plan
 from ragtriage.cli.progress import progress
-from ragtriage.cli.results import default_report, print_run, spent, spent_as_json, write_html
+from ragtriage.cli.results import default_report, print_run, write_html
+from ragtriage.cli.spending import spending, spent, spent_as_json
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.judges.llm.ledger import Ledger, dollars
+from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.session import JudgeSession
 from ragtriage.readers import CaseFile
 from ragtriage.report.plan_document import between
@@ -142,9 +143,7 @@ def _printer(
     advance: Any = None
 
     def cost() -> str:
-        ledger = session.ledger
-        price = f", {dollars(ledger.cost)}" if ledger.cost else ""
-        return f"{ledger.requests:,} requests{price}" if session.config.paid else ""
+        return spending(session.ledger) if session.config.paid else ""
 
     def on_event(event: Event) -> None:
         nonlocal advance

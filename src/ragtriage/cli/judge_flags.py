@@ -10,17 +10,16 @@ from typing import Any, Literal
 
 from ragtriage.cli.console import tell
 from ragtriage.cli.flags import store_address
+from ragtriage.cli.spending import spending
 from ragtriage.config import Settings, find_settings, named_numbers, read_settings
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.config import LOCAL, JudgeConfig
-from ragtriage.judges.llm.ledger import dollars
 from ragtriage.judges.llm.model_names import takes_base_url
 from ragtriage.judges.llm.options import Price
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
 from ragtriage.metrics import custom_metrics
-from ragtriage.report.words import plural
 from ragtriage.store import open_store
 
 
@@ -93,11 +92,8 @@ class JudgeFlags:
                 yield built.judge
                 built.close()
         finally:
-            ledger = session.ledger
-            if tell_spending and ledger.requests:
-                tokens = f"{ledger.tokens_in + ledger.tokens_out:,} tokens"
-                price = f", {dollars(ledger.cost)}" if ledger.cost else ""
-                tell(f"spent: {plural(ledger.requests, 'request')}, {tokens}{price}")
+            if tell_spending and session.ledger.requests:
+                tell(f"spent: {spending(session.ledger, tokens=True)}")
 
 
 _MODEL_OPTIONS = (

@@ -15,6 +15,7 @@ from rich.console import Console
 from ragtriage.cli.console import print_json, tell
 from ragtriage.cli.corrections import corrections_of
 from ragtriage.cli.flags import command, store_address
+from ragtriage.cli.spending import spent, spent_as_json
 from ragtriage.config import named_numbers
 from ragtriage.core.errors import InputError
 from ragtriage.core.validation import as_builtins
@@ -32,7 +33,7 @@ from ragtriage.runs.export import export_cases, json_row
 from ragtriage.runs.repeats import RepeatSummary, repeats_of, trials_of
 from ragtriage.runs.selection import QUOTED
 from ragtriage.runs.tally import SlicedTally, diagnosed, tally_of
-from ragtriage.store import RunInfo, Store, StoredRun, open_store
+from ragtriage.store import Store, StoredRun, open_store
 from ragtriage.trust.calibration.corrected_mean import CorrectedMean
 from ragtriage.trust.judge_card import read_card
 
@@ -155,29 +156,6 @@ def print_run(
     console.print()
     for line in lines:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
-
-
-def spent(info: RunInfo) -> str:
-    """What a run took, for people; empty for one that sent no request."""
-    if not info.requests:
-        return ""
-    tokens = f"{info.tokens_in:,} tokens in, {info.tokens_out:,} out"
-    # a price that isn't known counts as nothing, and must not look like nothing
-    return f"{info.requests:,} requests · {tokens}" + (f" · {dollars(info.cost)}" if info.cost else "")
-
-
-def spent_as_json(info: RunInfo) -> dict[str, Any]:
-    """What a run took, for machines; nothing for one that sent no request."""
-    if not info.requests:
-        return {}
-    return {
-        "spent": {
-            "requests": info.requests,
-            "tokens_in": info.tokens_in,
-            "tokens_out": info.tokens_out,
-            "cost": info.cost or None,
-        }
-    }
 
 
 def program() -> str:

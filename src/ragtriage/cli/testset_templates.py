@@ -17,9 +17,10 @@ from ragtriage.cli.flags import command, names_in
 from ragtriage.cli.input_files import print_rejected
 from ragtriage.cli.interrupts import graceful_ctrl_c
 from ragtriage.cli.judge_flags import JudgeFlags
+from ragtriage.cli.spending import spending
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.judges.build import build_writer
-from ragtriage.judges.llm.ledger import Ledger, dollars
+from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.report.generation_document import phrasings_document, refused_document
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.terminal import print_document
@@ -98,7 +99,7 @@ def write(
         print_json(numbers)
     else:
         _print_written(target, len(new), len(there), numbers["duplicates"], written)
-        _print_spending(session.ledger)
+        sys.stdout.write(f"{spending(session.ledger)}\n")
     tell(*(sentence for sentence in (*written.failed, written.stopped) if sentence))
     if written.stopped or written.failed:
         raise typer.Exit(ExitCode.INCOMPLETE)
@@ -229,7 +230,7 @@ def _report(  # what there is to tell
             console.print()
         print_document(console, refused_document(phrased))
         if ledger:
-            _print_spending(ledger)
+            sys.stdout.write(f"{spending(ledger)}\n")
     if phrased.stopped:
         tell(phrased.stopped)
 
@@ -243,8 +244,3 @@ def _print_written(path: Path, new: int, kept: int, duplicates: object, written:
         more = Counter(one.reason for one in written.refused[REFUSED_SHOWN:])
         if more:
             sys.stdout.write(f"  and {sum(more.values()):,} more\n")
-
-
-def _print_spending(ledger: Ledger) -> None:
-    price = f", {dollars(ledger.cost)}" if ledger.cost else ""  # of a model without a price nothing is known
-    sys.stdout.write(f"{plural(ledger.requests, 'request')}{price}\n")
