@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Answered, Verdict
+from ragtriage.judges.quotes import quoted
 from ragtriage.text import declines, split_claims, split_sentences
 
 
@@ -33,10 +34,6 @@ class Scored:
     """Whether the evidence is mostly rows and fields, or the claim is code: both are read less well."""
     lean: float = 0.0
     """Log odds by which the probability leans to yes on purpose."""
-
-
-_QUOTE = 120
-"""Characters of a passage that an explanation quotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,29 +84,21 @@ def _similarity(found: Scored, thresholds: FittedThresholds) -> Verdict:
         return Verdict("no", cosine, 1.0, "there is nothing else to compare with")
     repeats = cosine >= thresholds.repeats and found.probability >= 0.5
     chance = max(found.probability, 0.5) if repeats else min(found.probability, 0.5)
-    reason = f"closest sentence ({cosine:.2f}): {_quoted(found.quote)}"
+    reason = f"closest sentence ({cosine:.2f}): {quoted(found.quote)}"
     return Verdict("yes" if repeats else "no", cosine, chance if repeats else 1.0 - chance, reason)
 
 
 def _explained(question: Question, found: Scored) -> str:
     """The closest passage, and what is missing from all of them."""
     what = "closest true answer" if question.kind == "same_answer" else "closest passage"
-    reason = f"{what}: {_quoted(found.quote)}"
+    reason = f"{what}: {quoted(found.quote)}"
     if question.kind == "supported" and found.contradicted_by:
-        reason = f"a passage says otherwise: {_quoted(found.contradicted_by)}"
+        reason = f"a passage says otherwise: {quoted(found.contradicted_by)}"
     elif question.kind == "supported" and found.unsupported:
         reason += f"; nothing there accounts for {', '.join(found.unsupported[:5])}"
     elif question.kind == "supported" and found.missing:
         reason += f"; not found there: {', '.join(found.missing[:5])}"
     return reason
-
-
-def _quoted(text: str) -> str:
-    """A text in quotes, cut at a word."""
-    text = " ".join(text.split())
-    if len(text) > _QUOTE:
-        text = text[:_QUOTE].rsplit(" ", 1)[0] + " …"
-    return f"“{text}”"
 
 
 SHOWN = 120

@@ -17,6 +17,7 @@ from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.pricing import price_of
 from ragtriage.judges.llm.transport import Embedder
 from ragtriage.judges.protocol import Estimate
+from ragtriage.judges.quotes import quoted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,8 +49,6 @@ _FEWER: Mapping[str, int] = {
     "google-cloud:": 100,
 }
 """The beginning of a name → the most texts in a request, where it is fewer."""
-QUOTED = 120
-"""Characters of a text that an explanation quotes."""
 
 
 class EmbeddingJudge:
@@ -125,7 +124,7 @@ class EmbeddingJudge:
             vectors.append(vector)
         best, closest = nearest(vectors[0], vectors[1:])
         value: Answered = "yes" if best >= self._threshold else "no"
-        return Verdict(value, best, explanation=f"closest text ({best:.2f}): {_quoted(texts[closest + 1])}")
+        return Verdict(value, best, explanation=f"closest text ({best:.2f}): {quoted(texts[closest + 1])}")
 
     async def _fetch(self, texts: Sequence[str]) -> Mapping[str, Vector | Failure]:
         """A vector for each text, or why there is none."""
@@ -195,9 +194,3 @@ def _texts(question: Question) -> list[str]:
     """The question's text and those that it is compared with; empty if there is nothing to compare."""
     others = [text for place, text in enumerate(question.evidence) if place != question.at and text.strip()]
     return [question.subject, *others] if question.kind == "similarity" and others and question.subject.strip() else []
-
-
-def _quoted(text: str) -> str:
-    """A text in quotes, cut at a word."""
-    text = " ".join(text.split())
-    return f"“{text}”" if len(text) <= QUOTED else f"“{text[:QUOTED].rsplit(' ', 1)[0]} …”"

@@ -8,11 +8,8 @@ from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from ragtriage.core.errors import Stopped
-from ragtriage.core.verdicts import Answer
 
 T = TypeVar("T")
-Answers = AsyncIterator[tuple[int, Answer]]
-"""What `Judge.ask` gives."""
 
 
 @asynccontextmanager
