@@ -22,10 +22,9 @@ from ragtriage.core.case import Turn
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.steps import Decompose, Unit
 from ragtriage.core.verdicts import Answer
-from ragtriage.metrics import GROUPS, THELMA
+from ragtriage.metrics import THELMA
 from ragtriage.metrics.source import ANSWERED_BY_ONE, ANSWERED_TOGETHER
 from ragtriage.planning.levels import dependencies, plan
-from ragtriage.planning.relations import STANDALONE_QUERY, asks
 
 
 @pytest.mark.parametrize("size", [1, 2, len(METRICS)])
@@ -96,19 +95,10 @@ def test_what_is_asked_about_single_sources_waits_for_the_last_of_it() -> None:
 
 def test_without_such_a_wait_every_step_stands_as_early_as_it_can() -> None:
     planned = plan(THELMA, needs_of(RULES))
-    level = {step: i for i, steps in enumerate(planned.levels[1:]) for step in steps}
+    level = {step: i for i, steps in enumerate(planned.levels) for step in steps}
 
-    assert len(planned.levels[1:]) == 3
+    assert len(planned.levels) == 4
     assert all(level[s] == 1 + max((level[e] for e in dependencies(s)), default=-1) for s in level)
-
-
-def test_the_query_is_understood_without_its_conversation_before_anything_else_is_asked() -> None:
-    planned = plan(THELMA)
-
-    assert planned.levels[0] == (STANDALONE_QUERY,)
-    assert str(STANDALONE_QUERY) not in planned.shared()
-    assert not any(map(asks, plan(GROUPS["retrieval"]).steps))
-    assert STANDALONE_QUERY not in plan(GROUPS["retrieval"]).steps
 
 
 def test_metrics_of_one_thing_share_it() -> None:

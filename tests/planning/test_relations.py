@@ -16,15 +16,11 @@ from ragtriage import (
     Decompose,
     FakeJudge,
     Match,
-    Metric,
     OnlyWhere,
-    Score,
     Source,
-    Undefined,
     Verdict,
     evaluate_sync,
 )
-from ragtriage.core import questions as ask
 from ragtriage.core.case import Turn
 from ragtriage.core.metric import ORDER
 from ragtriage.core.questions import DECOMPOSITIONS, Question
@@ -36,7 +32,7 @@ from ragtriage.planning.relations import (
     FIELDS,
     NO_COMPONENTS,
     RELATIONS,
-    STANDALONE_QUERY,
+    REPLACING,
     TARGETS,
     UNITS,
     asks,
@@ -123,29 +119,13 @@ def test_every_step_that_can_be_written_can_be_taken(step: Step) -> None:
         assert {"similar": "similarity"}.get(name, name) in kinds
 
 
-@pytest.mark.parametrize("step", [step for step in STEPS if requirements_of(step)], ids=str)
+@pytest.mark.parametrize("step", [s for s in STEPS if requirements_of(s) and s not in REPLACING], ids=str)
 def test_on_an_empty_case_a_step_is_missing_with_its_reason(step: Step) -> None:
-    if step == STANDALONE_QUERY:
-        return
     (record,) = evaluate_sync([Case("c", "What?")], FakeJudge(answer), metrics=(), also=[step])
 
     known = record.steps[str(step)]
     assert isinstance(known, Missing)
     assert known.reason in REASONS
-
-
-def test_a_metric_may_need_the_query_without_its_conversation() -> None:
-    same = Match(STANDALONE_QUERY, "similar", "response")
-    own = Metric("own", "Own", {"same": same}, lambda same: Score(1.0, len(same.components)))
-    judge = FakeJudge(answer)
-    spoken, plain = evaluate_sync([CASE, replace(CASE, id="d", history=())], judge, metrics=[own], window=1)
-
-    assert spoken.outcomes["own"] == Score(1.0, 1)
-    assert plain.outcomes["own"] == Undefined("no conversation went before the query")
-    assert judge.asked == [
-        ask.standalone(CASE.query, ("user: I'd like to take the ferry.",)),
-        ask.similarity(CASE.query, (CASE.response or "",)),
-    ]
 
 
 def test_a_conversation_that_says_nothing_is_none() -> None:

@@ -32,7 +32,7 @@ Unit = Literal[
 ]
 """What a text is broken into, or what is written or picked from it. `segments` (by citation marks), `sources` and
 `samples` (as they were given), `ids` and `whole` (the text itself) ask no judge. `standalone` is the query as it is
-understood without the conversation before it: it is taken before all other steps, which read it as the query."""
+understood without the conversation before it; the other steps read it in place of the query."""
 
 Relation = Literal[
     "essential", "relevant", "answered", "supported", "similar", "declines", "same_answer", "holds", "retrieved"

@@ -26,8 +26,7 @@ from ragtriage.core.verdicts import Answer, Failure, Known, Missing, Outcome, Sc
 from ragtriage.judges.protocol import TURN, Judge
 from ragtriage.metrics import THELMA
 from ragtriage.planning.levels import Plan, plan
-from ragtriage.planning.questions import StepQuestions, outcome_of, questions_for
-from ragtriage.planning.relations import STANDALONE_QUERY
+from ragtriage.planning.questions import StepQuestions, outcome_of, questions_for, recorded
 from ragtriage.text.language import language_of
 
 
@@ -152,9 +151,7 @@ async def _evaluate_case(case: Case, planned: Plan, judge: Judge, language: Call
         for step in planned.steps:
             steps.setdefault(str(step), Missing(f"the evaluation of this case failed: {cause}", "query", failed=True))
     outcomes = {m.name: _outcome(m, steps) for m in planned.metrics}
-    if isinstance(steps.get(str(STANDALONE_QUERY)), Missing):
-        del steps[str(STANDALONE_QUERY)]  # the query was read as it is
-    return Record(case, steps, outcomes, code, time.monotonic() - started)
+    return Record(case, recorded(steps), outcomes, code, time.monotonic() - started)
 
 
 def _outcome(metric: Metric, steps: Mapping[str, Known]) -> Outcome:

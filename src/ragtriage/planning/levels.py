@@ -9,7 +9,15 @@ from ragtriage.core.case import Case
 from ragtriage.core.metric import Metric
 from ragtriage.core.steps import Decompose, Step, Unit, conditions
 from ragtriage.core.verdicts import Missing
-from ragtriage.planning.relations import STANDALONE_QUERY, TARGETS, asks, by_source, must_give, requirements_of
+from ragtriage.planning.relations import (
+    REPLACING,
+    TARGETS,
+    asks,
+    by_source,
+    must_give,
+    replacements_for,
+    requirements_of,
+)
 from ragtriage.planning.requirements import CONVERSATION, first_of, unmet
 
 
@@ -61,53 +69,51 @@ class Plan:
         Returns:
             Step → what is lacking. They are not asked: a metric without its reference costs nothing.
         """
-        wanted: set[Step] = set()
-        idle: dict[Step, Missing] = {}
         lacking = {m.name: first_of(lacks(step, case) for step in m.needs.values()) for m in self.metrics}
         hopeless = first_of(lacking.values()) if lacking and all(lacking.values()) else None
+        by_metrics = [(tuple(m.needs.values()), lacking[m.name]) for m in self.metrics]
         by_rules = [((step,), hopeless or lacks(step, case)) for step in self.also]
-        for needs, missing in [*((tuple(m.needs.values()), lacking[m.name]) for m in self.metrics), *by_rules]:
-            if missing is None:
-                wanted.update(closure(needs))
-            else:
-                idle |= {step: missing for step in closure(needs) if step not in idle}
-        if not any(map(asks, wanted)):
-            idle[STANDALONE_QUERY] = CONVERSATION.missing
-        return {step: missing for step, missing in idle.items() if step not in wanted}
+        users = [*by_metrics, *by_rules]
+        wanted = set(taken_for(step for needs, missing in users if missing is None for step in needs))
+        idle: dict[Step, Missing] = {}
+        for needs, missing in users:
+            if missing:
+                idle |= {step: missing for step in taken_for(needs) if step not in wanted and step not in idle}
+        return idle
 
 
 def plan(metrics: Sequence[Metric], also: Iterable[Step] = ()) -> Plan:
     """Collect the steps of several metrics, each distinct step once.
-
-    Where a judge is asked anything, the query is first understood without its conversation.
 
     Args:
         metrics: what to compute.
         also: further steps, for example those that diagnosis rules need.
     """
     also = tuple(also)
-    needed = closure([step for m in metrics for step in m.needs.values()] + list(also))
-    at = _placed([step for step in needed if step != STANDALONE_QUERY])
-    if any(map(asks, needed)):
-        at[STANDALONE_QUERY] = -1
+    at = _placed(taken_for([*(step for m in metrics for step in m.needs.values()), *also]))
     levels = tuple(tuple(step for step in at if at[step] == level) for level in sorted(set(at.values())))
     return Plan(tuple(metrics), tuple(step for level in levels for step in level), levels, also)
 
 
 def dependencies(step: Step) -> tuple[Step, ...]:
-    """The steps whose outcome this one needs; beside them every step reads the query as `STANDALONE_QUERY` left it."""
+    """The steps that are taken before this one: its inputs, and those that replace a field, where they are planned."""
+    return (*replacements_for(step), *inputs(step))
+
+
+def inputs(step: Step) -> tuple[Step, ...]:
+    """The steps without whose outcome this one can't be taken."""
     if isinstance(step, Decompose):
         return must_give(step)
     return (step.components, *must_give(step), *(condition.step for condition in conditions(step)))
 
 
 def closure(steps: Iterable[Step]) -> tuple[Step, ...]:
-    """These steps and all that they depend on, each once, dependencies first."""
+    """These steps, their inputs and the inputs of those, each once, inputs first."""
     seen: dict[Step, None] = {}
 
     def visit(step: Step) -> None:
         if step not in seen:
-            for earlier in dependencies(step):
+            for earlier in inputs(step):
                 visit(earlier)
             seen[step] = None
 
@@ -116,8 +122,14 @@ def closure(steps: Iterable[Step]) -> tuple[Step, ...]:
     return tuple(seen)
 
 
+def taken_for(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """All that is taken for these steps: their closure, behind the steps that replace a field if a judge is asked."""
+    needed = closure(steps)
+    return closure([*REPLACING, *needed]) if any(map(asks, needed)) else needed
+
+
 def lacks(step: Step, case: Case) -> Missing | None:
-    """What the case lacks for this step or one that it depends on; None if nothing."""
+    """What the case lacks for this step or one of its closure; None if nothing."""
     return first_of(unmet(requirements_of(one), case) for one in closure([step]))
 
 
@@ -127,13 +139,14 @@ def _placed(steps: Sequence[Step]) -> dict[Step, int]:
     Steps that come after each other by what they depend on can't be asked together: they form *waves*, and only what is
     in the same wave waits for each other. The steps are given with their dependencies first.
     """
-    waves: dict[Step, int] = {STANDALONE_QUERY: 0}
+    before = {step: [earlier for earlier in dependencies(step) if earlier in steps] for step in steps}
+    waves: dict[Step, int] = {}
     for step in steps:
-        waves[step] = max((waves[earlier] for earlier in dependencies(step)), default=0) + by_source(step)
-    level: dict[Step, int] = {STANDALONE_QUERY: -1}
+        waves[step] = max((waves[earlier] for earlier in before[step]), default=0) + by_source(step)
+    level: dict[Step, int] = {}
 
     def earliest(step: Step) -> int:
-        return 1 + max((level[earlier] for earlier in dependencies(step)), default=-1)
+        return 1 + max((level[earlier] for earlier in before[step]), default=-1)
 
     for wave in sorted(set(waves.values())):
         own = [step for step in steps if waves[step] == wave]

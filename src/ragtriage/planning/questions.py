@@ -20,12 +20,14 @@ from ragtriage.planning.relations import (
     NO_COMPONENTS,
     NOTHING,
     RELATIONS,
-    STANDALONE_QUERY,
+    REPLACING,
     TARGETS,
     UNITS,
     Matching,
     Pair,
+    Replace,
     must_give,
+    replacements_for,
     requirements_of,
 )
 from ragtriage.planning.requirements import first_of, unmet
@@ -54,16 +56,30 @@ def questions_for(step: Step, case: Case, steps: Mapping[str, Known]) -> StepQue
         case: the case.
         steps: the outcomes of all steps that it depends on, by their text form.
     """
-    if step != STANDALONE_QUERY:
-        query = steps.get(str(STANDALONE_QUERY))
-        if isinstance(query, Missing) and query.failed:
-            return query
-        if isinstance(query, tuple) and query:
-            case = replace(case, query=query[0].text)
+    replacing = replacements_for(step)
+    for known in (steps.get(str(earlier)) for earlier in replacing):
+        if isinstance(known, Missing) and known.failed:
+            return known
+    case = as_read(case, steps, replacing)
     if isinstance(step, Decompose):
         missing = first_of([unmet(requirements_of(step), case), _not_given(step, steps)])
         return missing or _decomposition(step, case)
     return _match(step, case, steps)
+
+
+def as_read(case: Case, steps: Mapping[str, Known], replacing: Mapping[Decompose, Replace] = REPLACING) -> Case:
+    """The case with what the steps that replace a field have found in its place; as it is where they found nothing."""
+    for step, put in replacing.items():
+        known = steps.get(str(step))
+        if known and isinstance(known, tuple):
+            case = put(case, known[0].text)
+    return case
+
+
+def recorded(steps: Mapping[str, Known]) -> dict[str, Known]:
+    """The outcomes that a record holds: not those of steps that were to replace a field and are missing."""
+    replacing = set(map(str, REPLACING))
+    return {name: known for name, known in steps.items() if not (name in replacing and isinstance(known, Missing))}
 
 
 def outcome_of(asked: StepQuestions, answers: Mapping[Question, Answer]) -> Known:

@@ -1,20 +1,31 @@
 """What a step means: one row for every field, unit, relation, target and condition of `ragtriage.core.steps`.
 
 A row says what it needs of a case, how a judge is asked or what is read off the case without one, and when. The rest of
-this package reads these tables and names none of their rows but `STANDALONE_QUERY`, which replaces the query. What may
-be asked of what is checked where a step is made, by the tables in `ragtriage.core.steps`: a new relation is a line
-there, a row here and a function in `ragtriage.core.questions`.
+this package reads these tables and names none of their rows. What may be asked of what is checked where a step is made,
+by the tables in `ragtriage.core.steps`: a new relation is a line there, a row here and a function in
+`ragtriage.core.questions`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ragtriage.core import questions as ask
 from ragtriage.core.case import Case
 from ragtriage.core.questions import Question
-from ragtriage.core.steps import Condition, Decompose, Field, Match, Relation, Step, Target, Unit, conditions
+from ragtriage.core.steps import (
+    UNITS_OF,
+    Condition,
+    Decompose,
+    Field,
+    Match,
+    Relation,
+    Step,
+    Target,
+    Unit,
+    conditions,
+)
 from ragtriage.core.verdicts import Cell, Component, Components, Known, Missing, Verdict, Verdicts, is_yes
 from ragtriage.planning.citation_targets import Against, Texts, cited_sources, each_citation, other_citations
 from ragtriage.planning.requirements import (
@@ -32,8 +43,6 @@ from ragtriage.planning.requirements import (
 )
 from ragtriage.text.citations.segments import segments_of
 
-STANDALONE_QUERY = Decompose("query", "standalone")
-"""The query as it is understood without the conversation before it. All other steps read it in place of the query."""
 QUESTIONS_OF_QUERY = Decompose("query", "questions")
 """Whatever is held against the query is only asked if the query asks something."""
 
@@ -75,6 +84,10 @@ FIELDS: Mapping[Field, FieldRow] = {
 }
 
 
+Replace = Callable[[Case, str], Case]
+"""Puts a text into a case in place of a field's."""
+
+
 @dataclass(frozen=True, slots=True)
 class UnitRow:
     """What the texts of a field are broken into."""
@@ -93,6 +106,13 @@ class UnitRow:
     """What the judge was to do, for the message that it failed; the field stands in the braces."""
     exactly_one: bool = False
     """Whether a judge that gives no component has failed."""
+    replaces: Replace | None = None
+    """How what was found takes the place of the field; None where the unit replaces no field.
+
+    A step that replaces a field is taken before all others, wherever a judge is asked anything, and they read the case
+    with what it found. If it fails, so do they. Where it is missing for another reason, they read the field as it is.
+    A record holds its outcome only if it found something.
+    """
 
 
 def _whole(case: Case, of: Field) -> Components:
@@ -124,8 +144,14 @@ UNITS: Mapping[Unit, UnitRow] = {
         asks_blank=True,
         task="write the {} without its conversation",
         exactly_one=True,
+        replaces=lambda case, text: replace(case, query=text),
     ),
 }
+
+REPLACING: Mapping[Decompose, Replace] = {
+    Decompose(of, into): put for of, units in UNITS_OF.items() for into in units if (put := UNITS[into].replaces)
+}
+"""The steps that replace a field, each with how its text takes the field's place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +317,11 @@ def requirements_of(step: Step) -> tuple[Requirement, ...]:
     if isinstance(step, Decompose):
         return FIELDS[step.of].needs + UNITS[step.into].needs
     return TARGETS[step.against].needs + RELATIONS[step.relation].needs
+
+
+def replacements_for(step: Step) -> Mapping[Decompose, Replace]:
+    """The steps that replace a field for this one; none for those that do so themselves."""
+    return {} if step in REPLACING else REPLACING
 
 
 def must_give(step: Step) -> tuple[Decompose, ...]:

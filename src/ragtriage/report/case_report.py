@@ -13,7 +13,7 @@ from ragtriage.diagnosis import Finding
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.metrics.source import fact_precision, source_precision
-from ragtriage.planning.relations import STANDALONE_QUERY
+from ragtriage.planning.questions import as_read
 from ragtriage.report.citations import SegmentReport, segment_reports
 from ragtriage.report.claims import MOST_CLAIMS, ClaimReport, claim_reports, repeats_of
 from ragtriage.report.coverage import Coverage, State, VerdictReport, coverage_of, judged, state_of, verdict_report
@@ -130,9 +130,8 @@ def _marks(parts: Iterable[ClaimReport | SegmentReport]) -> list[Mark]:
 
 
 def _understood(record: Record) -> str:
-    known = record.components(STANDALONE_QUERY)
-    text = known[0].text if known else record.case.query
-    return "" if text == record.case.query else one_line(text, 1000)
+    read = as_read(record.case, record.steps).query
+    return "" if read == record.case.query else one_line(read, 1000)
 
 
 def case_report(

@@ -10,7 +10,7 @@ from typing import get_args
 from ragtriage.core.record import Record
 from ragtriage.core.steps import Relation, Unit
 from ragtriage.core.verdicts import Cell, Component, Verdict, Verdicts
-from ragtriage.planning.relations import RELATIONS, STANDALONE_QUERY, UNITS
+from ragtriage.planning.relations import RELATIONS, UNITS
 from ragtriage.runs.repeats.summary import KindRepeat, UnitRepeat
 
 _BITS = {"yes": 1, "no": 2, "unknown": 4}
@@ -80,8 +80,8 @@ class StepFlips:
         return tuple(found)
 
     def units(self, trials: int) -> tuple[UnitRepeat, ...]:
-        """Every decomposition that a judge was asked for, in the order of the units."""
-        asked = [unit for unit in get_args(Unit) if UNITS[unit].question and unit != STANDALONE_QUERY.into]
+        """Every decomposition that a judge was asked for and that replaces no field, in the order of the units."""
+        asked = [unit for unit in get_args(Unit) if UNITS[unit].question and not UNITS[unit].replaces]
         order = {unit: place for place, unit in enumerate(asked)}
         found = []
         for step in sorted(self._units, key=lambda s: (order.get(s.partition("(")[0], len(order)), s)):
