@@ -26,7 +26,7 @@ from packed import Packed
 
 from ragtriage import text as decompose
 from ragtriage.judges.embedded.attribution import without_attribution
-from ragtriage.judges.embedded.contradictions import contradicting
+from ragtriage.judges.embedded.contradictions import contradicting_sentence
 from ragtriage.judges.embedded.fitted_models import PIECEWISE, Model, fused_inputs
 from ragtriage.judges.embedded.readings import read, read_sentence
 from ragtriage.judges.embedded.unsupported_names import unsupported_names
@@ -85,7 +85,7 @@ def never_yes(row: Mapping[str, Any]) -> bool:
     return any(
         unsupported_numbers(one.text, (), beside)
         or unsupported_names(one, sentences, known, beside)
-        or contradicting(one, sentences)
+        or contradicting_sentence(one, sentences)
         for one in map(read_sentence, map(without_attribution, claims))
     )
 

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 
-from ragtriage.text.remark_model import BIAS, WEIGHTS, masked, runs
+from ragtriage.text.remark_model import BIAS, WEIGHTS, masked, ngrams
 from ragtriage.text.remarks import pieces
 from ragtriage.text.sentences import split_sentences
 
@@ -91,7 +91,7 @@ class Wording:
     """Weights of runs of words, fitted on clauses."""
 
     def __init__(self, clauses: Sequence[Clause]) -> None:
-        rows = [set(runs(masked(c.text, query))) for c in clauses for query in (c.query, "")]
+        rows = [set(ngrams(masked(c.text, query))) for c in clauses for query in (c.query, "")]
         kinds = np.repeat([KINDS.index(c.kind) for c in clauses], 2)
         counts = Counter(run for row in rows for run in row)
         self.runs = sorted(run for run, count in counts.items() if count >= FEWEST)
@@ -115,7 +115,7 @@ class Wording:
 
     def chances(self, clauses: Iterable[Clause]) -> np.ndarray:
         """(clauses, 3), how likely each kind is, in the order of `KINDS`."""
-        odds = np.exp(self._table([set(runs(masked(c.text, c.query))) for c in clauses]) @ self.weights.T + self.bias)
+        odds = np.exp(self._table([set(ngrams(masked(c.text, c.query))) for c in clauses]) @ self.weights.T + self.bias)
         odds = np.hstack([np.ones((len(odds), 1)), odds])
         return odds / odds.sum(axis=1, keepdims=True)
 

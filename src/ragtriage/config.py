@@ -52,7 +52,7 @@ from ragtriage.diagnosis.rules import Kind as FindingKind
 from ragtriage.diagnosis.thresholds import Level, thresholds_with
 from ragtriage.judges.decision_thresholds import DecisionThreshold, check_kinds, check_thresholds
 from ragtriage.judges.llm.options import LLMOptions
-from ragtriage.metrics import METRICS, OTHER_NAMES, custom_metrics, metric_named, unknown
+from ragtriage.metrics import METRICS, OTHER_NAMES, custom_metrics, metric_named, unknown_metric
 from ragtriage.text.citations.marks import pattern_of
 
 FILE = "ragtriage.toml"
@@ -222,7 +222,9 @@ def _numbers(table: Mapping[str, float], key: str, where: str, also: Collection[
         name = _metric(given, also)
         if name is None:
             known = list(dict.fromkeys([*(m.name for m in METRICS), *OTHER_NAMES, *also]))
-            raise ConfigError(f"{where}: {key}: {unknown(given, known)} (one of your own: put it under `metrics`)")
+            raise ConfigError(
+                f"{where}: {key}: {unknown_metric(given, known)} (one of your own: put it under `metrics`)"
+            )
         # what isn't a number would pass every gate, and what lies beyond the range would never be reached
         built_in = metric_named(name)
         low, high = built_in.range if built_in else (-1.0, 1.0)
@@ -237,7 +239,7 @@ def _metric(name: str, also: Collection[str]) -> str | None:
     built_in = metric_named(name)
     if built_in:
         return built_in.name
-    return name if name in also or name in custom_metrics.installed() else None
+    return name if name in also or name in custom_metrics.installed_metrics() else None
 
 
 def _own_rule(table: _Rule, where: str, also: Collection[str]) -> Rule:
@@ -252,7 +254,7 @@ def _own_rule(table: _Rule, where: str, also: Collection[str]) -> Rule:
             raise ConfigError(f'{where}: when = {{ {name} = "{level}" }}: write a metric\'s name = "low" or "high"')
         when[metric] = level
     # what a metric of one's own tells apart isn't known before it is loaded
-    unloaded = {*table.when, *(table.quotes or ())} & {*also, *custom_metrics.installed()}
+    unloaded = {*table.when, *(table.quotes or ())} & {*also, *custom_metrics.installed_metrics()}
     known = {kind for m in METRICS for kind in m.kinds}
     for kind in table.faults:
         if kind not in known and not unloaded:

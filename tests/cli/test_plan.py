@@ -19,7 +19,7 @@ from ragtriage.core.verdicts import Answer
 from ragtriage.evaluation.estimate import EvaluationEstimate
 from ragtriage.judges.protocol import Estimate
 from ragtriage.judges.wrappers import Cached
-from ragtriage.report.plan_document import between, duration, money, plan_document
+from ragtriage.report.plan_document import duration, money, plan_document, requests_and_price
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.config import EvaluationConfig
 from ragtriage.runs.estimate import estimate_file
@@ -182,8 +182,8 @@ def test_the_rest_of_a_run_that_stopped_is_what_is_asked_when_it_goes_on(tmp_pat
     assert stopped.stopped == "enough"
     assert 0 < len(whole.asked) < 16
     assert (counts.selected, rest.least, rest.most) == (4, rest.most, whole.estimate(whole.asked))
-    assert between(rest) == f"{len(whole.asked)} requests"
-    assert between(nothing) == "no request"
+    assert requests_and_price(rest) == f"{len(whole.asked)} requests"
+    assert requests_and_price(nothing) == "no request"
 
 
 ESTIMATE = EvaluationEstimate(
@@ -240,15 +240,15 @@ def test_a_table_without_a_price() -> None:
 
     assert "price                 –        –  not known: give --price IN:OUT\n" in text
     assert "without" not in text
-    assert between(unpriced) == "1 to 2 requests"
+    assert requests_and_price(unpriced) == "1 to 2 requests"
 
 
 def test_requests_and_price_on_a_line() -> None:
     same = replace(ESTIMATE, least=ESTIMATE.most)
 
-    assert between(ESTIMATE) == "4,000 to 5,500 requests, $1.10 to $1.62"
-    assert between(same) == "5,500 requests, $1.62"
-    assert between(replace(ESTIMATE, most=Estimate())) == "no request"
+    assert requests_and_price(ESTIMATE) == "4,000 to 5,500 requests, $1.10 to $1.62"
+    assert requests_and_price(same) == "5,500 requests, $1.62"
+    assert requests_and_price(replace(ESTIMATE, most=Estimate())) == "no request"
 
 
 @pytest.mark.parametrize(

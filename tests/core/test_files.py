@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from ragtriage.core.files import whole_file
+from ragtriage.core.files import atomic_write
 
 
 def test_what_stood_there_stays_until_all_is_written(tmp_path: Path) -> None:
     path = tmp_path / "file.txt"
     path.write_text("old", "utf-8")
 
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         file.write("new")
         assert path.read_text("utf-8") == "old"
 
@@ -31,7 +31,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "file.txt"
     path.write_text("old", "utf-8")
 
-    with pytest.raises(OSError, match="gone"), whole_file(path) as file:
+    with pytest.raises(OSError, match="gone"), atomic_write(path) as file:
         file.writelines(lines())
 
     assert path.read_text("utf-8") == "old"
@@ -39,7 +39,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
 
 
 def test_folders_are_made(tmp_path: Path) -> None:
-    with whole_file(tmp_path / "a" / "b.txt", "backslashreplace") as file:
+    with atomic_write(tmp_path / "a" / "b.txt", "backslashreplace") as file:
         file.write("\ud800\n")
 
     assert (tmp_path / "a" / "b.txt").read_text("utf-8") == "\\ud800\n"

@@ -14,7 +14,7 @@ from ragtriage.core.questions import KINDS, Question
 from ragtriage.core.verdicts import Failure, Verdict
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.protocol import REQUEST, Estimate
-from ragtriage.judges.wrappers import Cached, InMemory, Keys
+from ragtriage.judges.wrappers import AnswerKeys, Cached, InMemory
 
 
 def filled():
@@ -324,15 +324,15 @@ CHANGES = [
 
 @pytest.mark.parametrize("change", CHANGES, ids=str)
 def test_the_key_depends_on_every_field(change):
-    keys = Keys(lambda kind: "1")
+    keys = AnswerKeys(lambda kind: "1")
     assert keys.key(replace(QUESTION, **change)) != keys.key(QUESTION)
     assert {name for changed in CHANGES for name in changed} == {field.name for field in fields(Question)}
 
 
 def test_the_key_depends_on_fingerprint_and_trial_and_on_nothing_else():
-    assert Keys(lambda kind: "1").key(QUESTION) == Keys(lambda kind: "1").key(QUESTION)
-    assert Keys(lambda kind: "1").key(QUESTION) != Keys(lambda kind: "2").key(QUESTION)
-    assert Keys(lambda kind: "1").key(QUESTION) != Keys(lambda kind: "1", trial=1).key(QUESTION)
+    assert AnswerKeys(lambda kind: "1").key(QUESTION) == AnswerKeys(lambda kind: "1").key(QUESTION)
+    assert AnswerKeys(lambda kind: "1").key(QUESTION) != AnswerKeys(lambda kind: "2").key(QUESTION)
+    assert AnswerKeys(lambda kind: "1").key(QUESTION) != AnswerKeys(lambda kind: "1", trial=1).key(QUESTION)
 
 
 ANY_QUESTION = st.builds(
@@ -348,7 +348,7 @@ ANY_QUESTION = st.builds(
 
 @given(ANY_QUESTION, ANY_QUESTION)
 def test_keys_are_equal_only_for_equal_questions(one, two):
-    keys = Keys(lambda kind: "1")
+    keys = AnswerKeys(lambda kind: "1")
     assert (keys.key(one) == keys.key(two)) == (one == two)
 
 

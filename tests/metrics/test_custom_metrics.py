@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ragtriage import ConfigError, metrics_named
-from ragtriage.metrics.custom_metrics import names_in, offered_by, resolved_in
+from ragtriage.metrics.custom_metrics import installed_metric, names_in, resolved_in
 from ragtriage.metrics.groundedness import groundedness
 
 GOOD = '''
@@ -219,7 +219,7 @@ def test_two_packages_with_one_name_are_refused(package: Callable[..., None]) ->
 )
 def test_an_installed_metric_that_is_none_is_refused(value: str, told: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        offered_by(EntryPoint("one", value, "ragtriage.metrics"), ())
+        installed_metric(EntryPoint("one", value, "ragtriage.metrics"), ())
 
     assert told in str(caught.value)
 
@@ -231,4 +231,4 @@ def test_an_entry_point_has_the_name_of_its_metric(write: Writing, monkeypatch: 
     with pytest.raises(
         ConfigError, match="is called 'second': its package must give the entry point the metric's name"
     ):
-        offered_by(EntryPoint("two", "own_module_e:two", "ragtriage.metrics"), ())
+        installed_metric(EntryPoint("two", "own_module_e:two", "ragtriage.metrics"), ())

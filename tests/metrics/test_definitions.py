@@ -10,7 +10,7 @@ import pytest
 from ragtriage import METRICS, Metric, Undefined, metrics_named
 from ragtriage.core.steps import Decompose, Match
 from ragtriage.diagnosis import RULES, needs_of
-from ragtriage.metrics.definitions import definition_of, metric_from, named_only, needs_in, version_of
+from ragtriage.metrics.definitions import definition_of, metric_by_name_alone, metric_from, needs_in, version_of
 from ragtriage.metrics.groundedness import groundedness
 
 FILE = '''
@@ -50,7 +50,7 @@ def test_a_metric_that_was_read_back_does_not_compute() -> None:
 
 
 def test_a_metric_of_which_only_the_name_is_known_shows_its_name() -> None:
-    found = named_only("forgotten")
+    found = metric_by_name_alone("forgotten")
 
     assert (found.name, found.title, found.better, found.range) == ("forgotten", "forgotten", "higher", (0.0, 1.0))
     assert found({}) == Undefined("forgotten isn't loaded here: evaluate with --metrics to compute it")

@@ -6,7 +6,7 @@ import pytest
 
 from ragtriage import METRICS, ConfigError, metrics_named
 from ragtriage.metrics import GROUPS
-from ragtriage.metrics.other_tools import named_elsewhere, others, spelling
+from ragtriage.metrics.other_tools import named_elsewhere, normalized_name, other_metrics
 
 OURS = {m.name for m in METRICS}
 
@@ -53,7 +53,7 @@ def test_a_name_that_nobody_has_is_answered_as_ever() -> None:
 
 
 def test_only_metrics_that_there_are_are_pointed_to() -> None:
-    row = next(other for other in others() if "claim_recall" in other.names)
+    row = next(other for other in other_metrics() if "claim_recall" in other.names)
 
     assert row.nearest == ("context_recall", "source_query_coverage")
     assert "nearest here: source_query_coverage." in named_elsewhere("claim_recall", {"source_query_coverage"})
@@ -61,28 +61,28 @@ def test_only_metrics_that_there_are_are_pointed_to() -> None:
 
 
 def test_every_target_is_a_metric() -> None:
-    pointed_to = {name for other in others() for name in other.nearest}
+    pointed_to = {name for other in other_metrics() for name in other.nearest}
 
     assert pointed_to <= OURS
 
 
-@pytest.mark.parametrize("other", others(), ids=lambda other: f"{other.tool} {other.names[0]}")
+@pytest.mark.parametrize("other", other_metrics(), ids=lambda other: f"{other.tool} {other.names[0]}")
 def test_every_row_is_told_by_all_of_its_names(other) -> None:
     answers = {named_elsewhere(name, other.nearest) for name in other.names}
 
     assert all(other.tool in answer and other.differs in answer for answer in answers)
-    assert not set(map(spelling, other.names)) & set(map(spelling, GROUPS))
+    assert not set(map(normalized_name, other.names)) & set(map(normalized_name, GROUPS))
 
 
 def test_a_name_stands_once_for_a_tool() -> None:
-    found = [(other.tool, spelling(name)) for other in others() for name in other.names]
+    found = [(other.tool, normalized_name(name)) for other in other_metrics() for name in other.names]
 
     assert sorted(found) == sorted(set(found))
 
 
 @pytest.mark.parametrize("names", [{"ContextRecallMetric", "context_recall", "context-recall", "Context Recall"}])
 def test_spelling_does_not_matter(names: set[str]) -> None:
-    assert len(set(map(spelling, names))) == 1
+    assert len(set(map(normalized_name, names))) == 1
 
 
 @pytest.mark.parametrize(

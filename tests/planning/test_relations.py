@@ -35,7 +35,7 @@ from ragtriage.planning.relations import (
     REPLACING,
     TARGETS,
     UNITS,
-    asks,
+    needs_judge,
     requirements_of,
 )
 from ragtriage.planning.requirements import REASONS
@@ -114,7 +114,7 @@ def test_every_step_that_can_be_written_can_be_taken(step: Step) -> None:
     assert str(step) in record.steps
     assert not isinstance(record.steps[str(step)], Missing)
     alone = isinstance(step, Match) and step.against in {"other components", "other citations"}  # there is none
-    if asks(step) and not alone:
+    if needs_judge(step) and not alone:
         name = step.into if isinstance(step, Decompose) else step.relation
         assert {"similar": "similarity"}.get(name, name) in kinds
 

@@ -30,7 +30,7 @@ from ragtriage.core.verdicts import Answer, Failure, Missing
 from ragtriage.metrics import GROUPS, THELMA
 from ragtriage.planning.levels import dependencies, inputs, plan
 from ragtriage.planning.questions import as_read
-from ragtriage.planning.relations import REPLACING, UNITS, asks
+from ragtriage.planning.relations import REPLACING, UNITS, needs_judge
 
 STANDALONE = Decompose("query", "standalone")
 WHOLE = Decompose("query", "whole")
@@ -83,7 +83,7 @@ def test_it_is_planned_first_where_a_judge_is_asked_and_is_no_metric_s_own() -> 
 
     assert planned.levels[0] == (STANDALONE,)
     assert str(STANDALONE) not in planned.shared()
-    assert not any(map(asks, plan(GROUPS["retrieval"]).steps))
+    assert not any(map(needs_judge, plan(GROUPS["retrieval"]).steps))
     assert STANDALONE not in plan(GROUPS["retrieval"]).steps
 
 

@@ -26,7 +26,7 @@ from ragtriage.core.case import Turn
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer, Missing
 from ragtriage.metrics import GROUPS
-from ragtriage.planning.levels import lacks
+from ragtriage.planning.levels import unmet_requirement
 
 CASE = Case(
     "c",
@@ -115,5 +115,7 @@ def test_a_step_that_another_metric_needs_is_asked_all_the_same() -> None:
 def test_of_several_reasons_the_response_comes_first() -> None:
     step = metrics_named(["answer_precision"])[0].needs["correct"]
 
-    assert lacks(step, replace(CASE, response=None, reference=None)) == Missing("no response was given", "response")
-    assert lacks(step, CASE) is None
+    assert unmet_requirement(step, replace(CASE, response=None, reference=None)) == Missing(
+        "no response was given", "response"
+    )
+    assert unmet_requirement(step, CASE) is None

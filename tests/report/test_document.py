@@ -12,7 +12,18 @@ from ragtriage.diagnosis import diagnose
 from ragtriage.metrics import THELMA
 from ragtriage.report.case_document import case_document
 from ragtriage.report.case_report import case_report
-from ragtriage.report.document import Bar, Block, Line, Span, Table, left, line, right, table, title_line
+from ragtriage.report.document import (
+    Bar,
+    Block,
+    Line,
+    Span,
+    Table,
+    line,
+    number_columns,
+    table,
+    text_columns,
+    title_line,
+)
 from ragtriage.report.markdown import markdown
 from ragtriage.report.run_document import run_document
 from ragtriage.report.run_report import Header, run_report
@@ -66,7 +77,7 @@ def test_terminal_and_markdown_show_every_text(documents: list[tuple[Block, ...]
 def test_a_table_is_laid_out_by_its_columns() -> None:
     rows = [("a", "1"), (Span("longer", "failure"), "1,000"), ("none",)]
 
-    assert printed(table((*left("name"), *right("count")), rows)) == [
+    assert printed(table((*text_columns("name"), *number_columns("count")), rows)) == [
         "name    count",
         "a           1",
         "longer  1,000",
@@ -76,7 +87,7 @@ def test_a_table_is_laid_out_by_its_columns() -> None:
 
 @pytest.mark.parametrize(("value", "bar"), [(None, ""), (0.5, "█████░░░░░"), (7.0, "██████████")])
 def test_a_bar_is_as_long_as_its_value(value: float | None, bar: str) -> None:
-    assert printed(table(left(""), [(Bar(value, (0.0, 1.0), "bar", 10),)], heads=False)) == [bar]
+    assert printed(table(text_columns(""), [(Bar(value, (0.0, 1.0), "bar", 10),)], heads=False)) == [bar]
 
 
 def test_a_terminal_without_unicode_gets_other_signs() -> None:
@@ -91,4 +102,4 @@ def test_a_long_line_hangs() -> None:
 
 
 def test_markdown_escapes_what_would_end_a_cell() -> None:
-    assert markdown([table(left("a"), [("x|y",)])], "Title") == "# Title\n\n| a |\n| --- |\n| x\\|y |\n"
+    assert markdown([table(text_columns("a"), [("x|y",)])], "Title") == "# Title\n\n| a |\n| --- |\n| x\\|y |\n"

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragtriage.report.sanitize import merged, one_line, sanitize, windows
+from ragtriage.report.sanitize import excerpts, merged_spans, one_line, sanitize
 
 SPANS = st.lists(
     st.tuples(st.integers(0, 5000), st.integers(0, 5000)).map(lambda pair: (min(pair), max(pair))), max_size=30
@@ -46,7 +46,7 @@ def test_windows_are_disjoint_in_order_within_the_text_and_not_longer_than_asked
 ) -> None:
     inside = [(a, min(b, length)) for a, b in spans if a < length]
 
-    shown = windows(length, inside, most)
+    shown = excerpts(length, inside, most)
 
     assert sum(b - a for a, b in shown) <= most
     assert all(0 <= a <= b <= length for a, b in shown)
@@ -54,14 +54,14 @@ def test_windows_are_disjoint_in_order_within_the_text_and_not_longer_than_asked
 
 
 def test_a_text_that_is_short_enough_is_shown_whole() -> None:
-    assert windows(100, [], 100) == ((0, 100),)
+    assert excerpts(100, [], 100) == ((0, 100),)
 
 
 def test_a_long_text_is_cut_around_what_matters() -> None:
-    shown = windows(100_000, [(50_000, 50_020)], 1000)
+    shown = excerpts(100_000, [(50_000, 50_020)], 1000)
 
     assert any(a <= 50_000 and b >= 50_020 for a, b in shown)
 
 
 def test_touching_spans_become_one() -> None:
-    assert merged([(5, 9), (0, 3), (3, 4), (6, 7)]) == [(0, 4), (5, 9)]
+    assert merged_spans([(5, 9), (0, 3), (3, 4), (6, 7)]) == [(0, 4), (5, 9)]

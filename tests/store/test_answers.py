@@ -11,7 +11,7 @@ from ragtriage.core import questions as ask
 from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.protocol import REQUEST
-from ragtriage.judges.wrappers import Cached, CachedAnswer, Keys
+from ragtriage.judges.wrappers import AnswerKeys, Cached, CachedAnswer
 from ragtriage.store import open_store
 from ragtriage.store.answers import StoredAnswers
 
@@ -116,7 +116,7 @@ def test_the_request_that_an_answer_travelled_in_is_recorded(store):
 
 
 def test_an_answer_that_is_there_stays_as_it_is(store, tmp_path):
-    key = Keys(str).key(asked(1)[0])
+    key = AnswerKeys(str).key(asked(1)[0])
     with open_store(tmp_path) as other:
         for memory, verdict in ((other.answers(), Verdict("yes")), (store.answers(), Verdict("no"))):
             memory.remember([CachedAnswer(key, "declines", "1", verdict)])

@@ -14,7 +14,7 @@ from stored_cases import case, evaluated, identity_of
 from ragtriage.core.errors import StoreError
 from ragtriage.core.questions import declines
 from ragtriage.core.verdicts import Verdict
-from ragtriage.judges.wrappers import CachedAnswer, Keys
+from ragtriage.judges.wrappers import AnswerKeys, CachedAnswer
 from ragtriage.store import Store, database, open_store
 
 CASES = [case(i) for i in range(10)]
@@ -76,7 +76,7 @@ def test_a_full_disk_does_not_hide_what_happened_before(tmp_path):
 
 def test_a_full_disk_when_answers_are_kept(tmp_path):
     question = declines("Why?", "x")
-    entry = CachedAnswer(Keys(str).key(question), "declines", "1", Verdict("yes", explanation="x" * 100_000))
+    entry = CachedAnswer(AnswerKeys(str).key(question), "declines", "1", Verdict("yes", explanation="x" * 100_000))
     with open_store(tmp_path) as store:
         limited(store, pages_of(store))
         store.answers().remember([entry])

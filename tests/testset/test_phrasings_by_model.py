@@ -16,7 +16,7 @@ from ragtriage.judges.build import build_writer
 from ragtriage.judges.config import JudgeConfig
 from ragtriage.judges.llm.channel import Channel
 from ragtriage.judges.llm.ledger import Ledger
-from ragtriage.judges.llm.messages import Prompt, Rejected, Reply
+from ragtriage.judges.llm.messages import Prompt, Reply, RequestRejected
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.text_writer import Writer
 from ragtriage.judges.session import JudgeSession
@@ -148,7 +148,7 @@ def test_a_request_that_fails_costs_its_own_template_only() -> None:
     class Torn(Pen):
         async def send(self, prompt: Prompt) -> Reply:
             if json.dumps(SHIP.sql) in prompt.user:
-                raise Rejected("the provider's content filter stopped the reply", alone=True)
+                raise RequestRejected("the provider's content filter stopped the reply", alone=True)
             return await super().send(prompt)
 
     ships = [one for one in TEMPLATES if one.placeholders == ("ship.name",)][:3]

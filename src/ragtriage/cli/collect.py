@@ -10,7 +10,7 @@ import typer
 from ragtriage.cli.app_flags import AppFlags, collect_answers
 from ragtriage.cli.console import ExitCode, print_json, tell
 from ragtriage.cli.flags import command, pairs
-from ragtriage.cli.input_files import print_columns, readable
+from ragtriage.cli.input_files import print_columns, rereadable
 from ragtriage.readers import open_cases
 from ragtriage.runs.selection import RowSelection
 
@@ -31,7 +31,7 @@ def collect(
     Exit codes: 0; 2 usage or input; 3 incomplete (a query without a response, too many unusable rows, an application
     that can't be asked, interrupted).
     """
-    with readable(questions) as path:
+    with rereadable(questions) as path:
         cases = open_cases(path, mapping=pairs(mapping, "--map"), format=file_format, questions=True)
         print_columns(questions, cases)
         lines, stopped, incomplete = collect_answers(cases, app_flags, selection, out)

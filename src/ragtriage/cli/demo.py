@@ -9,9 +9,9 @@ from rich.console import Console
 
 from ragtriage.cli.evaluate import evaluate
 from ragtriage.cli.flags import command, store_address
-from ragtriage.cli.results import default_report, open_run, program
+from ragtriage.cli.results import default_report, open_run, program_name
 from ragtriage.demo import CASES, known_faults, mark, shares
-from ragtriage.runs.tally import diagnosed
+from ragtriage.runs.tally import diagnosed_records
 from ragtriage.store import open_store
 
 
@@ -33,7 +33,7 @@ def _compare(store: str | None, report: Path | None) -> None:
     with open_store(store_address(store), create=False) as there:
         stored, config = open_run(there, "last")
         written = report or default_report(there, stored)
-        found = ((record.case.id, findings) for record, findings in diagnosed(stored, config))
+        found = ((record.case.id, findings) for record, findings in diagnosed_records(stored, config))
         marked = mark(known_faults(), found)
     named, faults, blamed, sound = shares(marked)
     console = Console()
@@ -52,4 +52,4 @@ def _compare(store: str | None, report: Path | None) -> None:
     if written:
         console.print(f"The report: {written}", markup=False, highlight=False, soft_wrap=True)
     console.print("Your own file (JSONL, JSON or CSV with a question, an answer and the retrieved texts):")
-    console.print(f"  {program()} evaluate answers.jsonl", markup=False, highlight=False)
+    console.print(f"  {program_name()} evaluate answers.jsonl", markup=False, highlight=False)

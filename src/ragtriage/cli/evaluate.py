@@ -20,7 +20,7 @@ from ragtriage.cli.input_files import (
     print_columns,
     print_counts,
     print_optional_metrics,
-    readable,
+    rereadable,
 )
 from ragtriage.cli.interrupts import graceful_ctrl_c
 from ragtriage.cli.judge_flags import JudgeFlags
@@ -33,7 +33,7 @@ from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.session import JudgeSession
 from ragtriage.readers import CaseFile
-from ragtriage.report.plan_document import between
+from ragtriage.report.plan_document import requests_and_price
 from ragtriage.report.repeats_document import repeats_document
 from ragtriage.report.terminal import print_document
 from ragtriage.report.words import plural
@@ -80,7 +80,7 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
     else:
         app_flags.refuse(collected)
     unanswered = False
-    with readable(file) as path:
+    with rereadable(file) as path:
         if answers is None:
             cases = case_flags.open(path, settings)
         else:
@@ -191,7 +191,7 @@ def _write_report(path: Path, result: FileResult, config: EvaluationConfig) -> b
 def _remarks(trial: TrialResult) -> Iterator[str]:
     if trial.stopped:
         yield trial.stopped
-        rest = f"; the rest would take {between(trial.remaining)}" if trial.remaining else ""
+        rest = f"; the rest would take {requests_and_price(trial.remaining)}" if trial.remaining else ""
         yield f"{trial.stored.info.done} of {trial.rows.selected} cases are done{rest}"
     if trial.cascade:
         decided, passed_on, requests = trial.cascade

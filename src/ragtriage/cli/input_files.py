@@ -60,7 +60,7 @@ class CaseFlags:
 
 
 @contextmanager
-def readable(file: str) -> Iterator[str]:
+def rereadable(file: str) -> Iterator[str]:
     """The file's path; what comes through a pipe is copied to a file first, since rows are read more than once."""
     if file != "-" and not Path(file).is_fifo():
         yield file

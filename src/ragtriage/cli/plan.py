@@ -16,7 +16,7 @@ from ragtriage.cli.input_files import (
     print_columns,
     print_counts,
     print_optional_metrics,
-    readable,
+    rereadable,
 )
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.metric_flags import RequestedMetrics, requested_metrics
@@ -52,7 +52,7 @@ def plan(
     """
     settings = judge_flags.settings(metrics=metrics)
     session = judge_flags.session(settings)
-    with readable(file) as path:
+    with rereadable(file) as path:
         cases = case_flags.open(path, settings)
         requested = requested_metrics(settings, metrics, cases.mapping, paid=session.config.paid)
         print_columns(file, cases)

@@ -32,7 +32,7 @@ from ragtriage.runs.config import EvaluationConfig, config_of
 from ragtriage.runs.export import export_cases, json_row
 from ragtriage.runs.repeats import RepeatSummary, repeats_of, trials_of
 from ragtriage.runs.selection import QUOTED
-from ragtriage.runs.tally import SlicedTally, diagnosed, tally_of
+from ragtriage.runs.tally import SlicedTally, diagnosed_records, tally_of
 from ragtriage.store import Store, StoredRun, open_store
 from ragtriage.trust.calibration.corrected_mean import CorrectedMean
 from ragtriage.trust.judge_card import read_card
@@ -99,7 +99,7 @@ def show(
             console.print()
         if not as_json:
             limits = config.rules, config.thresholds, config.metrics
-            rows = (case_row(record, findings, *limits) for record, findings in diagnosed(stored, config))
+            rows = (case_row(record, findings, *limits) for record, findings in diagnosed_records(stored, config))
             print_document(console, cases_document(rows, most, config.metrics, console.width))
 
 
@@ -109,7 +109,7 @@ def export(run: str = "last", *, out: Path, threshold: list[str] | None = None, 
     with open_store(store_address(store), create=False) as there:
         stored, config = open_run(there, run, threshold)
         names = [m.name for m in config.metrics]
-        count = export_cases(out, names, config.rules, diagnosed(stored, config))
+        count = export_cases(out, names, config.rules, diagnosed_records(stored, config))
     tell(f"{count} rows in {out}")
 
 
@@ -150,15 +150,15 @@ def print_run(
     print_document(console, run_document(run_report(header, summary, tally.slices()), console.width))
     worst = next((case for group in summary.groups for case in group.worst), None)
     there = f" --store {shlex.quote(store)}" if store else ""
-    lines = [f"run {stored.number} is stored; list its cases: {program()} show {stored.number}{there}"]
+    lines = [f"run {stored.number} is stored; list its cases: {program_name()} show {stored.number}{there}"]
     if worst is not None:
-        lines.append(f"the worst case in full: {program()} show {stored.number} {shlex.quote(worst)}{there}")
+        lines.append(f"the worst case in full: {program_name()} show {stored.number} {shlex.quote(worst)}{there}")
     console.print()
     for line in lines:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def program() -> str:
+def program_name() -> str:
     """How to call this very program from the present folder: by its path where it lies below, else by its name."""
     called = Path(sys.argv[0])
     if called.name != "ragtriage" or not called.is_absolute():
@@ -184,7 +184,7 @@ def write_html(
     """Write the HTML report of a run; `repeats` if it was repeated, the judge's card if it is to carry one."""
     try:
         header = replace(_header(stored, config), corrections=corrections or {}, judge_card=judge_card)
-        cases = partial(diagnosed, stored, config)
+        cases = partial(diagnosed_records, stored, config)
         write_run_page(path, header, tally.summary(), cases, tally.slices(), repeats=repeats)
     except OSError as error:
         raise InputError(f"{path} can't be written: {error.strerror or error}") from error

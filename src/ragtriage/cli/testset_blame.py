@@ -17,7 +17,7 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.judges.protocol import Judge
 from ragtriage.readers.files import STDIN, raw_rows
 from ragtriage.report.words import plural
-from ragtriage.runs.tally import diagnosed
+from ragtriage.runs.tally import diagnosed_records
 from ragtriage.store import open_store
 from ragtriage.testset.beyond import Beyond
 from ragtriage.testset.both_blames import Component, both_blames, components_of
@@ -64,7 +64,7 @@ def prepare(path: str, flags: BlameFlags, app_flags: AppFlags, store: str | None
         return Prepared(corpus, None, {})
     with open_store(store_address(store), create=False) as there:
         stored, config = open_run(there, flags.run)
-        return Prepared(corpus, str(stored.number), components_of(diagnosed(stored, config), config.rules))
+        return Prepared(corpus, str(stored.number), components_of(diagnosed_records(stored, config), config.rules))
 
 
 def ask_again(

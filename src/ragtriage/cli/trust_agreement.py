@@ -10,7 +10,7 @@ from rich.console import Console
 
 from ragtriage.cli.console import ExitCode, print_json
 from ragtriage.cli.flags import command, pairs
-from ragtriage.cli.input_files import print_rejected, readable, too_many
+from ragtriage.cli.input_files import print_rejected, rereadable, too_many
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.progress import progress
 from ragtriage.config import Settings
@@ -66,7 +66,7 @@ def agreement(  # noqa: PLR0913  # a command's flags are its arguments
         raise ConfigError("--predictions asks no judge: leave out --judge and -o")
     name = predictions.name if predictions else " + ".join(judge_flags.judge or ["the embedded judge"])
     settings = judge_flags.settings(threshold)
-    with readable(file) as path:
+    with rereadable(file) as path:
         labels_metrics = not path.endswith(_LINES) or any(name.startswith(PREFIX) for name in first_line(path) or ())
         if given or (kind is None and labels_metrics):
             if predictions is not None or out is not None:

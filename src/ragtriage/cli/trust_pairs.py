@@ -11,7 +11,7 @@ from rich.console import Console
 
 from ragtriage.cli.console import ExitCode, print_json, tell
 from ragtriage.cli.flags import command, pairs
-from ragtriage.cli.input_files import print_columns, print_rejected, readable, too_many
+from ragtriage.cli.input_files import print_columns, print_rejected, rereadable, too_many
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.plan import answers_in
 from ragtriage.cli.progress import progress
@@ -69,7 +69,7 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
     settings = judge_flags.settings()
     session = judge_flags.session(settings)
     columns = {**settings.map, **pairs(mapping, "--map")}
-    with readable(file) as path:
+    with rereadable(file) as path:
         cases, made, rejected = (
             _pairs_of(path, selection)
             if holds_pairs(path)

@@ -13,7 +13,7 @@ from typing import Any
 from ragtriage.collect.application import Application, asked_row, source_rows
 from ragtriage.collect.callables import callable_named
 from ragtriage.collect.http import HttpApplication, headers_from
-from ragtriage.collect.replies import Places, path_from
+from ragtriage.collect.replies import ReplyPaths, path_from
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError
 
@@ -74,7 +74,7 @@ def open_application(
     chat = path.rstrip("/").endswith(CHAT) or named.openai_model is not None
     if named.openai_model is not None and not path.rstrip("/").endswith(CHAT):
         path = path.rstrip("/") + CHAT
-    places = Places(
+    places = ReplyPaths(
         path_from(named.response_path or CHAT_RESPONSE, "--response-path") if named.response_path or chat else None,
         path_from(named.sources_path, "--sources-path") if named.sources_path else None,
         path_from(named.ids_path, "--ids-path") if named.ids_path else None,

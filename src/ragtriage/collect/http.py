@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from ragtriage.collect.application import Reply, Unanswered
-from ragtriage.collect.replies import UNREADABLE, Places, read_reply
+from ragtriage.collect.replies import UNREADABLE, ReplyPaths, read_reply
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, MissingExtraError
 from ragtriage.readers.text_values import shortened
@@ -48,7 +48,7 @@ class HttpApplication:
         self,
         url: str,
         body: Callable[[Case], Any],
-        places: Places,
+        places: ReplyPaths,
         headers: Mapping[str, str],
         hide: Callable[[str], str],
         concurrency: int,

@@ -14,7 +14,7 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.readers.field_names import ALIASES, field_named
 from ragtriage.readers.problems import Limits, RowContext, RowProblem
 from ragtriage.readers.source_values import sources_of
-from ragtriage.readers.text_values import clean, shortened, shown, text_of
+from ragtriage.readers.text_values import clean, described, shortened, text_of
 
 UNREADABLE = "unreadable reply"
 NO_ANSWER = "no answer in the reply"
@@ -24,7 +24,7 @@ _IDS = ("ids", "retrieved", "source_ids", "document_ids", "doc_ids")
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class ReplyPaths:
     """Where in a reply things stand; what is None is looked for under its usual names."""
 
     response: Path | None = None
@@ -35,7 +35,7 @@ class Places:
     """The ids of what was retrieved, in the same order."""
 
 
-def read_reply(value: Any, places: Places = Places()) -> Reply:
+def read_reply(value: Any, places: ReplyPaths = ReplyPaths()) -> Reply:
     """A returned value as a reply.
 
     Args:
@@ -60,7 +60,7 @@ def read_reply(value: Any, places: Places = Places()) -> Reply:
 def _response(value: Any, path: Path | None) -> str:
     if path is None and not isinstance(value, Mapping):
         names = "'response' and 'sources'"
-        raise Unanswered(UNREADABLE, f"the reply is {shown(value)}: give a text, or an object with {names}")
+        raise Unanswered(UNREADABLE, f"the reply is {described(value)}: give a text, or an object with {names}")
     key = _aliased(value, "response")
     if path is None and key is None:
         names = ", ".join(ALIASES["response"])
@@ -100,7 +100,7 @@ def _ids(value: Any) -> tuple[str, ...]:
     items = value if isinstance(value, list | tuple) else [value]
     for item in items:
         if not isinstance(item, str | int) or isinstance(item, bool):
-            raise RowProblem("ids", f"holds {shown(item)}: an id is a text or a whole number")
+            raise RowProblem("ids", f"holds {described(item)}: an id is a text or a whole number")
     return tuple(clean(str(item), []) for item in items)
 
 
@@ -145,15 +145,15 @@ class Path:
         part = self.parts[at]
         if part is None:
             if not isinstance(value, list):
-                raise self._missing(way, f"is {shown(value)}, not a list")
+                raise self._missing(way, f"is {described(value)}, not a list")
             below = [self._below(item, at + 1, f"{way}[{i}]") for i, item in enumerate(value)]
             return [one for many in below for one in many] if None in self.parts[at + 1 :] else below
         if isinstance(part, int):
             if not isinstance(value, list) or part >= len(value):
-                raise self._missing(way, f"is {shown(value)}")
+                raise self._missing(way, f"is {described(value)}")
             return self._below(value[part], at + 1, f"{way}[{part}]")
         if not isinstance(value, Mapping):
-            raise self._missing(way, f"is {shown(value)}, not an object")
+            raise self._missing(way, f"is {described(value)}, not an object")
         if part not in value:
             raise self._missing(way, f"has the keys {keys_of(value)}")
         return self._below(value[part], at + 1, f"{way}.{part}" if way else part)

@@ -10,7 +10,7 @@ from typing import TextIO
 
 
 @contextmanager
-def whole_file(path: Path, errors: str = "strict", *, newline: str | None = None) -> Iterator[TextIO]:
+def atomic_write(path: Path, errors: str = "strict", *, newline: str | None = None) -> Iterator[TextIO]:
     """A file to write text to, in UTF-8; what stood there before stays until the block has ended without an error.
 
     Args:

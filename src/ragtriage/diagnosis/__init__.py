@@ -1,6 +1,15 @@
 """Which component to repair, from how the scores play together."""
 
-from ragtriage.diagnosis.findings import NONE, UNDETERMINED, Evidence, Finding, any_reads, declined, diagnose, headline
+from ragtriage.diagnosis.findings import (
+    NONE,
+    UNDETERMINED,
+    Evidence,
+    Finding,
+    any_applicable,
+    declined,
+    diagnose,
+    headline,
+)
 from ragtriage.diagnosis.rules import KINDS, RULES, Rule, needs_of
 
 __all__ = [
@@ -11,7 +20,7 @@ __all__ = [
     "Evidence",
     "Finding",
     "Rule",
-    "any_reads",
+    "any_applicable",
     "declined",
     "diagnose",
     "headline",

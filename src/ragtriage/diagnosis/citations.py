@@ -15,7 +15,7 @@ from ragtriage.metrics.citations import (
     ROUND_TWO,
     WITHOUT_EACH,
     citations_needed,
-    kind_of,
+    fault_kind,
 )
 from ragtriage.metrics.decompositions import SEGMENTS
 
@@ -52,7 +52,12 @@ def checked_segments(record: Record) -> tuple[CheckedSegment, ...]:
     needed = citations_needed(*checks) if len(checks) == 3 else ((),) * len(judged)
     checked = iter(
         CheckedSegment(
-            segment, cell := highest(pair), kind_of(segment, cell, other), other, source_quoted(record.case, other), own
+            segment,
+            cell := highest(pair),
+            fault_kind(segment, cell, other),
+            other,
+            source_quoted(record.case, other),
+            own,
         )
         for segment, pair, other, own in zip(judged, zip(one, two, strict=True), elsewhere, needed, strict=True)
     )

@@ -80,7 +80,7 @@ def diagnose(
         rules: the table.
         metrics: where the plain words for a metric's bad components stand, and which direction is good.
     """
-    scored = _Scored(_scores(record), thresholds, {m.name: m for m in metrics}, from_conversation(record))
+    scored = _Scored(_scores(record), thresholds, {m.name: m for m in metrics}, claims_from_conversation(record))
     levels = scored.levels()
     refused = declined(record)
     if refused and levels.get("response_query_coverage") == "high":
@@ -247,7 +247,7 @@ def _applicable(rules: Iterable[Rule], *, refused: bool | None) -> Iterator[Rule
             yield replace(rule, faults=rule.always)
 
 
-def from_conversation(record: Record) -> frozenset[str]:
+def claims_from_conversation(record: Record) -> frozenset[str]:
     """The claims that the conversation supports though the sources don't."""
     step = record.verdicts(SUPPORTED_BY_CONVERSATION)
     cells = zip(step.components, step.best(), strict=True) if step else ()
@@ -278,6 +278,6 @@ def _hangs_on_declining(rule: Rule, scores: Mapping[str, Score]) -> bool:
     )
 
 
-def any_reads(rules: Sequence[Rule], computed: Collection[str]) -> bool:
+def any_applicable(rules: Sequence[Rule], computed: Collection[str]) -> bool:
     """Whether a rule's pattern is about no other metrics than these, so that it could hold at all."""
     return any(rule.when.keys() <= set(computed) for rule in rules)

@@ -109,7 +109,7 @@ def _supported(row: Row, parts: Sequence[Sequence[Component]]) -> tuple[Question
     return tuple(ask.supported(one.text, sources, query, claim) for one in claims if not one.remark)
 
 
-def score_of(task: Task, answers: Sequence[Answer]) -> dict[str, Any]:
+def prediction_of(task: Task, answers: Sequence[Answer]) -> dict[str, Any]:
     """The prediction for one row: `verdict`, `confidence`, `score`, the probability of yes, and whether it is `sure`.
 
     The least supported claim decides for `supported`, the closest pair for `similar`. A failure gives a score of None
@@ -121,16 +121,16 @@ def score_of(task: Task, answers: Sequence[Answer]) -> dict[str, Any]:
     verdicts = [answer for answer in answers if isinstance(answer, Verdict)]
     pick: Callable[..., Verdict] = min if task == "supported" else max
     untold = Verdict("yes", 1.0) if task == "supported" else Verdict("no", 0.0)
-    verdict = pick(verdicts, key=probability) if verdicts else untold
+    verdict = pick(verdicts, key=probability_of_yes) if verdicts else untold
     return {
         "verdict": verdict.value,
         "confidence": verdict.confidence,
-        "score": probability(verdict),
+        "score": probability_of_yes(verdict),
         "sure": verdict.sure,
     }
 
 
-def probability(verdict: Verdict) -> float:
+def probability_of_yes(verdict: Verdict) -> float:
     """The probability of yes.
 
     A similarity's score is a cosine, so confidence is read first; a judge that gives neither is taken at its word.
@@ -167,7 +167,7 @@ async def predict(judge: Judge, task: Task, rows: Sequence[Row]) -> list[dict[st
     second = written(lambda i, row: questions_of(task, row, [a for a in parts[i] if isinstance(a, tuple)]))
     answered = await _asked(judge, second)
     return [
-        {"id": row.get("id"), **score_of(task, [failed[i]] if i in failed else answered[i])}
+        {"id": row.get("id"), **prediction_of(task, [failed[i]] if i in failed else answered[i])}
         for i, row in enumerate(rows)
     ]
 

@@ -9,7 +9,7 @@ from ragtriage.core.case import Case
 from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
 from ragtriage.core.verdicts import Answer, Answered, Component, Components, Verdict
 from ragtriage.judges.protocol import Estimate, Judge
-from ragtriage.judges.wrappers import AnswerMemory, Keys
+from ragtriage.judges.wrappers import AnswerKeys, AnswerMemory
 from ragtriage.text import split_claims, split_facts, split_questions, split_sentences
 from ragtriage.text.language import language_of
 
@@ -77,7 +77,7 @@ class EstimateCache:
         """Those that are in memory, with their answers."""
         if self.memory is None:
             return {}
-        keys = Keys(self.judge.fingerprint, self._trial)
+        keys = AnswerKeys(self.judge.fingerprint, self._trial)
         places = {keys.key(question): question for question in questions if question not in self._recalled}
         found = self.memory.recall(list(places))
         self._recalled |= {question: found.get(key) for key, question in places.items()}

@@ -133,7 +133,7 @@ def metrics_named(names: Iterable[str]) -> tuple[Metric, ...]:
     return tuple(sorted(kept.values(), key=lambda m: order.get(m.name, len(order))))
 
 
-def unknown(name: str, known: Collection[str]) -> str:
+def unknown_metric(name: str, known: Collection[str]) -> str:
     """What to say about a name that no metric has: what other tools mean by it, which are near, or which there are."""
     elsewhere = named_elsewhere(name, known)
     if elsewhere:
@@ -153,7 +153,7 @@ def _named(name: str) -> tuple[Metric, ...]:
     taken = [*_BY_NAME, *OTHER_NAMES, *GROUPS]
     if custom_metrics.is_location(name):
         return (custom_metrics.metric_at(name, taken),)
-    installed = custom_metrics.installed()
+    installed = custom_metrics.installed_metrics()
     if name in installed:
-        return (custom_metrics.offered_by(installed[name], taken),)
-    raise ConfigError(unknown(name, [*taken, *installed]))
+        return (custom_metrics.installed_metric(installed[name], taken),)
+    raise ConfigError(unknown_metric(name, [*taken, *installed]))

@@ -72,7 +72,7 @@ def citation_groundedness(cited: Verdicts, borne_out: Verdicts, elsewhere: Verdi
     if not isinstance(outcome, Score):
         return outcome
     found = zip(outcome.parts, elsewhere.best(), strict=True)
-    return replace(outcome, parts=tuple(replace(p, kind=kind_of(p.component, p.cell, other)) for p, other in found))
+    return replace(outcome, parts=tuple(replace(p, kind=fault_kind(p.component, p.cell, other)) for p, other in found))
 
 
 @metric(title="Segments cited", fault="not supported by what it cites", kinds=FALSE, cited=ROUND_ONE)
@@ -116,7 +116,7 @@ def citations_needed(cited: Verdicts, alone: Verdicts, without: Verdicts) -> tup
     )
 
 
-def kind_of(segment: Component, cell: Cell, elsewhere: Cell) -> str:
+def fault_kind(segment: Component, cell: Cell, elsewhere: Cell) -> str:
     """Why a segment is false, a key of `FALSE`; empty if it isn't, or isn't known."""
     if not isinstance(cell, Verdict) or cell.value != "no":
         return ""

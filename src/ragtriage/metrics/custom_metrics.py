@@ -54,7 +54,7 @@ def resolved_in(given: str, folder: Path) -> str:
     return f"{minus}{folder / home}{colon}{name}" if home.endswith(FILE) else given
 
 
-def installed() -> Mapping[str, EntryPoint]:
+def installed_metrics() -> Mapping[str, EntryPoint]:
     """The metrics that installed packages offer, by name; none of them is loaded.
 
     Raises:
@@ -95,7 +95,7 @@ def metric_at(place: str, taken: Collection[str]) -> Metric:
     return _accepted(found, f"{shown}:{name}", taken)
 
 
-def offered_by(point: EntryPoint, taken: Collection[str]) -> Metric:
+def installed_metric(point: EntryPoint, taken: Collection[str]) -> Metric:
     """The metric of an installed package.
 
     Raises:

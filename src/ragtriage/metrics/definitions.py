@@ -37,7 +37,7 @@ def metric_from(definition: Mapping[str, Any]) -> Metric:
     return Metric(**{**definition, "needs": needs_in(definition), "range": (bottom, top)}, compute=compute)
 
 
-def named_only(name: str) -> Metric:
+def metric_by_name_alone(name: str) -> Metric:
     """A metric of which nothing but its name was stored."""
     return metric_from(definition_of(Metric(name, name, {}, share)))
 

@@ -36,7 +36,7 @@ class OtherMetric:
 
 
 @cache
-def others() -> tuple[OtherMetric, ...]:
+def other_metrics() -> tuple[OtherMetric, ...]:
     """The table."""
     read = tomllib.loads(files(__package__).joinpath("other_tools.toml").read_text("utf-8"))
     return tuple(
@@ -51,7 +51,7 @@ _TOOL = re.compile(r"(ragas|deepeval|trulens|ragchecker|promptfoo)[\s._:/-]+(?:m
 _AT = re.compile(r"(?:@|_at_)(k|\d+)$", re.IGNORECASE)
 
 
-def spelling(name: str) -> str:
+def normalized_name(name: str) -> str:
     """A name without what differs between spellings: `ContextRecallMetric`, `context-recall` → `contextrecall`."""
     return re.sub(r"[^a-z0-9]", "", name.lower()).removesuffix("metric")
 
@@ -76,7 +76,7 @@ def named_elsewhere(name: str, known: Collection[str]) -> str:
 
 def _rows(name: str) -> list[OtherMetric]:
     """The rows with this name; where a tool's own name stands in front, that tool's."""
-    found = [other for other in others() if spelling(name) in map(spelling, other.names)]
+    found = [other for other in other_metrics() if normalized_name(name) in map(normalized_name, other.names)]
     if found or not (tool := _TOOL.match(name)):
         return found
     found = _rows(name[tool.end() :])

@@ -12,13 +12,13 @@ from ragtriage.core.verdicts import Missing
 from ragtriage.planning.relations import (
     REPLACING,
     TARGETS,
-    asks,
-    by_source,
-    must_give,
+    needs_judge,
+    reads_single_sources,
     replacements_for,
+    required_decompositions,
     requirements_of,
 )
-from ragtriage.planning.requirements import CONVERSATION, first_of, unmet
+from ragtriage.planning.requirements import CONVERSATION, first_missing, first_unmet
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Plan:
         known: dict[Unit, int] = {"samples": 0, **sizes, "sources": sources, "whole": 1}
         least = most = 0
         for step in self.steps:
-            if not asks(step) or (CONVERSATION in requirements_of(step) and not turns):
+            if not needs_judge(step) or (CONVERSATION in requirements_of(step) and not turns):
                 continue
             if isinstance(step, Decompose):
                 count = sources if step.of == "sources" else 1
@@ -69,10 +69,12 @@ class Plan:
         Returns:
             Step → what is lacking. They are not asked: a metric without its reference costs nothing.
         """
-        lacking = {m.name: first_of(lacks(step, case) for step in m.needs.values()) for m in self.metrics}
-        hopeless = first_of(lacking.values()) if lacking and all(lacking.values()) else None
+        lacking = {
+            m.name: first_missing(unmet_requirement(step, case) for step in m.needs.values()) for m in self.metrics
+        }
+        hopeless = first_missing(lacking.values()) if lacking and all(lacking.values()) else None
         by_metrics = [(tuple(m.needs.values()), lacking[m.name]) for m in self.metrics]
-        by_rules = [((step,), hopeless or lacks(step, case)) for step in self.also]
+        by_rules = [((step,), hopeless or unmet_requirement(step, case)) for step in self.also]
         users = [*by_metrics, *by_rules]
         wanted = set(taken_for(step for needs, missing in users if missing is None for step in needs))
         idle: dict[Step, Missing] = {}
@@ -103,8 +105,8 @@ def dependencies(step: Step) -> tuple[Step, ...]:
 def inputs(step: Step) -> tuple[Step, ...]:
     """The steps without whose outcome this one can't be taken."""
     if isinstance(step, Decompose):
-        return must_give(step)
-    return (step.components, *must_give(step), *(condition.step for condition in conditions(step)))
+        return required_decompositions(step)
+    return (step.components, *required_decompositions(step), *(condition.step for condition in conditions(step)))
 
 
 def closure(steps: Iterable[Step]) -> tuple[Step, ...]:
@@ -125,12 +127,12 @@ def closure(steps: Iterable[Step]) -> tuple[Step, ...]:
 def taken_for(steps: Iterable[Step]) -> tuple[Step, ...]:
     """All that is taken for these steps: their closure, behind the steps that replace a field if a judge is asked."""
     needed = closure(steps)
-    return closure([*REPLACING, *needed]) if any(map(asks, needed)) else needed
+    return closure([*REPLACING, *needed]) if any(map(needs_judge, needed)) else needed
 
 
-def lacks(step: Step, case: Case) -> Missing | None:
+def unmet_requirement(step: Step, case: Case) -> Missing | None:
     """What the case lacks for this step or one of its closure; None if nothing."""
-    return first_of(unmet(requirements_of(one), case) for one in closure([step]))
+    return first_missing(first_unmet(requirements_of(one), case) for one in closure([step]))
 
 
 def _placed(steps: Sequence[Step]) -> dict[Step, int]:
@@ -142,7 +144,7 @@ def _placed(steps: Sequence[Step]) -> dict[Step, int]:
     before = {step: [earlier for earlier in dependencies(step) if earlier in steps] for step in steps}
     waves: dict[Step, int] = {}
     for step in steps:
-        waves[step] = max((waves[earlier] for earlier in before[step]), default=0) + by_source(step)
+        waves[step] = max((waves[earlier] for earlier in before[step]), default=0) + reads_single_sources(step)
     level: dict[Step, int] = {}
 
     def earliest(step: Step) -> int:
@@ -150,7 +152,7 @@ def _placed(steps: Sequence[Step]) -> dict[Step, int]:
 
     for wave in sorted(set(waves.values())):
         own = [step for step in steps if waves[step] == wave]
-        together = [step for step in own if by_source(step)]
+        together = [step for step in own if reads_single_sources(step)]
         level |= dict.fromkeys(together, max(map(earliest, together), default=0))
         for step in own:
             if step not in level:

@@ -26,11 +26,11 @@ from ragtriage.planning.relations import (
     Matching,
     Pair,
     Replace,
-    must_give,
     replacements_for,
+    required_decompositions,
     requirements_of,
 )
-from ragtriage.planning.requirements import first_of, unmet
+from ragtriage.planning.requirements import first_missing, first_unmet
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def questions_for(step: Step, case: Case, steps: Mapping[str, Known]) -> StepQue
             return known
     case = as_read(case, steps, replacing)
     if isinstance(step, Decompose):
-        missing = first_of([unmet(requirements_of(step), case), _not_given(step, steps)])
+        missing = first_missing([first_unmet(requirements_of(step), case), _not_given(step, steps)])
         return missing or _decomposition(step, case)
     return _match(step, case, steps)
 
@@ -126,9 +126,9 @@ def _match(step: Match, case: Case, steps: Mapping[str, Known]) -> StepQuestions
     known = steps[str(step.components)]
     earlier = [steps[str(condition.step)] for condition in conditions(step)]
     components = tuple(c for c in known if not c.remark) if isinstance(known, tuple) else ()
-    missing = first_of(
+    missing = first_missing(
         [
-            unmet(requirements_of(step), case),
+            first_unmet(requirements_of(step), case),
             _not_given(step, steps),
             *(one for one in (*earlier, known) if isinstance(one, Missing)),
             NO_COMPONENTS.get((step.components.of, step.components.into))
@@ -164,7 +164,7 @@ def _match(step: Match, case: Case, steps: Mapping[str, Known]) -> StepQuestions
 
 def _not_given(step: Step, steps: Mapping[str, Known]) -> Missing | None:
     """Why a decomposition gave nothing that must give something before this step is asked; None if all gave."""
-    for earlier in must_give(step):
+    for earlier in required_decompositions(step):
         known = steps[str(earlier)]
         if not known or isinstance(known, Missing):
             return known if isinstance(known, Missing) else NO_COMPONENTS[earlier.of, earlier.into]

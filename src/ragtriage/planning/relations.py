@@ -253,7 +253,7 @@ class TargetRow:
     """Decompositions that must give at least one component first; else nothing is asked."""
     many: bool = False
     """Whether a component may be held against as many as there are sources."""
-    by_source: bool = False
+    reads_single_sources: bool = False
     """Whether each source is read by itself; a segment may cite a single one."""
     only_cited: bool = False
     """Whether only components that cite a source are asked about."""
@@ -284,15 +284,15 @@ TARGETS: Mapping[Target, TargetRow] = {
     "each source": TargetRow(
         lambda m: [(source.text,) if source.text.strip() else () for source in m.case.sources],
         many=True,
-        by_source=True,
+        reads_single_sources=True,
     ),
     "response": TargetRow(_text_of("response"), needs=(RESPONSE,)),  # an empty one is: it supports nothing
     "reference": TargetRow(_text_of("reference"), needs=(REFERENCE,)),
     "conversation": TargetRow(lambda m: [("\n".join(turns_of(m.case)),)], needs=(CONVERSATION,)),
     "other components": TargetRow(_other_components),
     "criterion": TargetRow(lambda m: [(m.step.criterion,)]),
-    "cited sources": TargetRow(own=cited_sources, by_source=True, only_cited=True),
-    "each citation": TargetRow(own=each_citation, many=True, by_source=True, only_cited=True),
+    "cited sources": TargetRow(own=cited_sources, reads_single_sources=True, only_cited=True),
+    "each citation": TargetRow(own=each_citation, many=True, reads_single_sources=True, only_cited=True),
     "other citations": TargetRow(own=other_citations, many=True, only_cited=True),
     "true segments": TargetRow(_true_segments),
 }
@@ -307,7 +307,7 @@ CONDITIONS: Mapping[Condition, Callable[[Component, Cell], bool]] = {
 """Whether a condition holds of a component whose best verdict at the condition's step is this."""
 
 
-def asks(step: Step) -> bool:
+def needs_judge(step: Step) -> bool:
     """Whether a judge is needed for it."""
     return (UNITS[step.into].question if isinstance(step, Decompose) else RELATIONS[step.relation].question) is not None
 
@@ -324,13 +324,13 @@ def replacements_for(step: Step) -> Mapping[Decompose, Replace]:
     return {} if step in REPLACING else REPLACING
 
 
-def must_give(step: Step) -> tuple[Decompose, ...]:
+def required_decompositions(step: Step) -> tuple[Decompose, ...]:
     """The decompositions that must give a component before the step is asked."""
     return (UNITS[step.into] if isinstance(step, Decompose) else TARGETS[step.against]).after
 
 
-def by_source(step: Step) -> bool:
+def reads_single_sources(step: Step) -> bool:
     """Whether every source is read by itself for it."""
     if isinstance(step, Decompose):
-        return step.of == "sources" and asks(step)
-    return TARGETS[step.against].by_source or step.components == Decompose("sources", "sources")
+        return step.of == "sources" and needs_judge(step)
+    return TARGETS[step.against].reads_single_sources or step.components == Decompose("sources", "sources")

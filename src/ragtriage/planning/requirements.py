@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ragtriage.core.case import Case
 from ragtriage.core.metric import ORDER
 from ragtriage.core.verdicts import Missing
-from ragtriage.text.citations.segments import why_uncut
+from ragtriage.text.citations.segments import unsegmented_reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,10 @@ RELEVANT_IDS = Requirement(
 )
 CONVERSATION = Requirement(Missing("no conversation went before the query", "query"), lambda case: bool(turns_of(case)))
 CITATIONS = (
-    Requirement(Missing("the response cites nothing", "response"), lambda case: why_uncut(case) != "nothing"),
+    Requirement(Missing("the response cites nothing", "response"), lambda case: unsegmented_reason(case) != "nothing"),
     Requirement(
         Missing("the response cites only as a whole: no mark stands behind what it says", "response"),
-        lambda case: why_uncut(case) != "whole",
+        lambda case: unsegmented_reason(case) != "whole",
     ),
     Requirement(
         Missing(
@@ -52,7 +52,7 @@ CITATIONS = (
             "--citation-mark",
             "response",
         ),
-        lambda case: why_uncut(case) != "unread",
+        lambda case: unsegmented_reason(case) != "unread",
     ),
 )
 SOURCE_IDS = (  # without relevant ids there are none to compare
@@ -79,12 +79,12 @@ REASONS = frozenset(
 """Everything that a case may lack, in words."""
 
 
-def unmet(requirements: Iterable[Requirement], case: Case) -> Missing | None:
+def first_unmet(requirements: Iterable[Requirement], case: Case) -> Missing | None:
     """The first of these that the case doesn't meet; None if it meets all."""
     return next((one.missing for one in requirements if not one.met(case)), None)
 
 
-def first_of(reasons: Iterable[Missing | None]) -> Missing | None:
+def first_missing(reasons: Iterable[Missing | None]) -> Missing | None:
     """The reason that is reported where several hold: see `ragtriage.core.metric.ORDER`. None if there is none."""
     found = [reason for reason in reasons if reason]
     return min(found, key=lambda m: (m.failed, ORDER.index(m.field)), default=None)

@@ -20,7 +20,7 @@ from ragtriage.readers.field_values import (
 )
 from ragtriage.readers.problems import RawRow, Rejected, RowContext, RowProblem
 from ragtriage.readers.source_values import sources_of, with_ids
-from ragtriage.readers.text_values import clean, plain, shown, text_of
+from ragtriage.readers.text_values import as_json_value, clean, described, text_of
 
 NO_RESPONSE = "{rows} without a response (not given, which is not the same as an empty one)"
 REPLY = "{rows}: the response is the message after the user's last one"
@@ -99,7 +99,7 @@ class RowReader:
             history=history,
             samples=found["samples"],
             relevant_ids=found["relevant_ids"],
-            tags={clean(key, context.remarks): plain(value, context.remarks) for key, value in tags.items()},
+            tags={clean(key, context.remarks): as_json_value(value, context.remarks) for key, value in tags.items()},
             weight=found["weight"],
             time=found["time"],
             trace_id=found["trace_id"],
@@ -162,7 +162,9 @@ class RowReader:
         if isinstance(value, Mapping):
             column = self._layout.mapping.get("response", "response")
             key = next((key for key, inner in value.items() if isinstance(inner, str)), "KEY")
-            reason = f"is {shown(value)}, not a text: --map response={column}.{key} takes a part, --map response= none"
+            reason = (
+                f"is {described(value)}, not a text: --map response={column}.{key} takes a part, --map response= none"
+            )
             raise RowProblem("response", reason)
         return text_of("response", value, context)
 

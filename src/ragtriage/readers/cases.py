@@ -15,7 +15,7 @@ from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.readers.case_rows import RowReader
 from ragtriage.readers.columns import Layout, find_layout, value_at
 from ragtriage.readers.field_names import ALIASES
-from ragtriage.readers.files import Format, can_be_read_again, open_bytes, raw_rows, tell_format
+from ragtriage.readers.files import Format, can_be_read_again, detect_format, open_bytes, raw_rows
 from ragtriage.readers.problems import Limits, RawRow, Rejected, RowContext
 from ragtriage.readers.source_values import kind_of
 from ragtriage.readers.text_values import shortened
@@ -64,7 +64,7 @@ def open_cases(
     again = can_be_read_again(name)
     stream = open_bytes(name)
     try:
-        form = tell_format(name, stream, format)
+        form = detect_format(name, stream, format)
     except BaseException:
         stream.close()
         raise

@@ -10,7 +10,7 @@ from typing import Any
 from ragtriage.core.case import Turn
 from ragtriage.readers.field_names import KEYS
 from ragtriage.readers.problems import RowContext, RowProblem
-from ragtriage.readers.text_values import clean, list_in, shown, text_of, unpacked
+from ragtriage.readers.text_values import clean, described, list_in, text_of, unpacked
 
 SEVERAL_REFERENCES = "{rows}: there are several reference answers; the first is used, all of them are kept as a tag"
 GUESSED_ROLES = "{rows}: the history is a list of texts without roles, read as user and assistant in turn"
@@ -25,7 +25,7 @@ def _id(value: Any, field: str, context: RowContext) -> str | None:
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise RowProblem(field, f"is {shown(value)}: write a text or a whole number")
+        raise RowProblem(field, f"is {described(value)}: write a text or a whole number")
     return clean(str(value), context.remarks)
 
 
@@ -35,7 +35,7 @@ def _ids(value: Any, field: str, context: RowContext) -> tuple[str | None, ...] 
         return None
     items = list_in(value)
     if items is None and isinstance(value, str) and ("," in value or ";" in value):
-        raise RowProblem(field, f"is {shown(value)}: write several ids as a JSON list")
+        raise RowProblem(field, f"is {described(value)}: write several ids as a JSON list")
     return tuple(_id(item, field, context) for item in ([value] if items is None else items))
 
 
@@ -62,7 +62,7 @@ def _samples(value: Any, context: RowContext) -> tuple[str, ...]:
     """Further responses."""
     texts = list_in(value)
     if texts is None and value is not None:
-        raise RowProblem("samples", f"is {shown(value)}: write a list of texts")
+        raise RowProblem("samples", f"is {described(value)}: write a list of texts")
     return tuple(text_of("samples", text, context, f"sample {number} ") for number, text in enumerate(texts or (), 1))
 
 
@@ -94,7 +94,7 @@ def _weight(value: Any) -> float:
     except (ValueError, OverflowError):
         weight = math.nan
     if not (math.isfinite(weight) and weight > 0):
-        raise RowProblem("weight", f"is {shown(value)}: write a number above 0")
+        raise RowProblem("weight", f"is {described(value)}: write a number above 0")
     return weight
 
 
@@ -129,7 +129,7 @@ def turns_of(value: Any, field: str, context: RowContext) -> tuple[Turn, ...]:
     if isinstance(value, str):
         return (Turn("transcript", text_of(field, value, context)),)
     if not isinstance(value, list | tuple):
-        raise RowProblem(field, f"is {shown(value)}: write a list of {{'role': …, 'content': …}}")
+        raise RowProblem(field, f"is {described(value)}: write a list of {{'role': …, 'content': …}}")
     turns: list[Turn] = []
     for number, item in enumerate(value, 1):
         if isinstance(item, str):
@@ -137,7 +137,7 @@ def turns_of(value: Any, field: str, context: RowContext) -> tuple[Turn, ...]:
         from_the_end = len(value) - number
         pairs = _roles_and_texts(item, "user" if from_the_end % 2 else "assistant")
         if pairs is None:
-            raise RowProblem(field, f"message {number} is {shown(item)}: it needs 'role' and 'content'")
+            raise RowProblem(field, f"message {number} is {described(item)}: it needs 'role' and 'content'")
         turns += [
             Turn(clean(role, context.remarks), text_of(field, text, context, f"message {number} "))
             for role, text in pairs
@@ -152,7 +152,7 @@ def messages_of(value: Any, context: RowContext) -> tuple[str, tuple[Turn, ...],
         RowProblem: no message is the user's.
     """
     if not is_message_list(value):
-        raise RowProblem("query", f"is {shown(value)}: write the user's question as a text, or messages with roles")
+        raise RowProblem("query", f"is {described(value)}: write the user's question as a text, or messages with roles")
     turns = turns_of(value, "query", context)
     last = max((index for index, turn in enumerate(turns) if turn.role.lower() in KEYS["user_roles"]), default=None)
     if last is None:

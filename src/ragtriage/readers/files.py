@@ -101,7 +101,7 @@ def _inside(path: Path) -> str:
     return f" It holds {', '.join(names[:5])}{' …' if len(names) > 5 else ''}." if names else ""
 
 
-def tell_format(path: str, stream: io.BufferedReader, asked: str | None) -> Format:
+def detect_format(path: str, stream: io.BufferedReader, asked: str | None) -> Format:
     """The format of a stream, from what was asked, else from its first bytes and the file's name.
 
     Raises:

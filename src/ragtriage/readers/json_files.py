@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 from ragtriage.readers.field_names import KEYS, field_named
 from ragtriage.readers.json_values import parse, parse_at
 from ragtriage.readers.problems import Limits, RawRow
-from ragtriage.readers.text_values import bad_byte, shown
+from ragtriage.readers.text_values import described, first_invalid_byte
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -43,7 +43,7 @@ def _json_line(raw: bytes, row: int, line: int) -> RawRow:
     except JSONDecodeError as error:
         return RawRow(row, line, problem=f"broken JSON at line {line}, column {error.pos + 1}: {error.msg}")
     if not isinstance(value, dict):
-        return RawRow(row, line, problem=f"is {shown(value)}, not a JSON object: write one object {{…}} a line")
+        return RawRow(row, line, problem=f"is {described(value)}, not a JSON object: write one object {{…}} a line")
     return RawRow(row, line, values=value, size=len(raw))
 
 
@@ -127,7 +127,7 @@ class _Window:
                 continue
             raw = self._text[self._at : end]
             self._move(end)
-            return value, len(raw), bad_byte(raw)
+            return value, len(raw), first_invalid_byte(raw)
 
 
 def json_document(stream: BinaryIO, limits: Limits) -> Iterator[RawRow]:
@@ -163,7 +163,7 @@ def _row(line: int, value: Any, size: int, bad: str | None) -> RawRow:
     if bad is not None:
         return RawRow(0, line, problem=f"byte {bad} in it is not UTF-8: save the file as UTF-8", undecodable=True)
     if not isinstance(value, dict):
-        return RawRow(0, line, problem=f"is {shown(value)}, not an object: the list should hold one object a row")
+        return RawRow(0, line, problem=f"is {described(value)}, not an object: the list should hold one object a row")
     return RawRow(0, line, values=value, size=size)
 
 

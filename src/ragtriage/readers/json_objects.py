@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.core.files import whole_file
+from ragtriage.core.files import atomic_write
 from ragtriage.core.validation import Invalid, validated
 from ragtriage.readers.files import STDIN, raw_rows
 from ragtriage.readers.problems import Rejected, RowProblem
-from ragtriage.readers.text_values import plain
+from ragtriage.readers.text_values import as_json_value
 
 _SUFFIXES = frozenset({".jsonl", ".ndjson"})
 
@@ -54,7 +54,7 @@ def row_as(shape: type[Value], values: Mapping[str, Any]) -> Value:
         RowProblem: they don't fit; its reason names every column that is wrong.
     """
     try:
-        return validated(shape, plain(values, []), "column")
+        return validated(shape, as_json_value(values, []), "column")
     except Invalid as problem:
         raise RowProblem(None, str(problem)) from None
 
@@ -67,7 +67,7 @@ def write_lines(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
     """
     try:
         # half a surrogate pair, which no UTF-8 can hold, becomes the escape that JSON has for it
-        with whole_file(path, "backslashreplace") as target:
+        with atomic_write(path, "backslashreplace") as target:
             target.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     except OSError as error:
         raise InputError(f"{path} can't be written: {error.strerror or error}") from error

@@ -8,7 +8,7 @@ from typing import Any
 from ragtriage.core.case import Source
 from ragtriage.readers.field_names import KEYS
 from ragtriage.readers.problems import RowContext, RowProblem
-from ragtriage.readers.text_values import NotALiteral, clean, literal, looks_like_list, shown, text_of
+from ragtriage.readers.text_values import NotALiteral, clean, described, looks_like_list, parse_literal, text_of
 
 _TEXT_KEYS, _ID_KEYS, _WRAPPERS = KEYS["source_text"], KEYS["source_id"], KEYS["source_wrapper"]
 
@@ -29,7 +29,7 @@ def kind_of(value: Any) -> str:
     if isinstance(value, Mapping):
         return "an object"
     if not isinstance(value, list | tuple):
-        return shown(value)
+        return described(value)
     kinds = {"texts" if isinstance(item, str) else "objects" if isinstance(item, Mapping) else "" for item in value}
     return f"list of {kinds.pop()}" if len(kinds) == 1 and "" not in kinds else "list"
 
@@ -89,7 +89,7 @@ def _parts(text: str, context: RowContext) -> list[str]:
 
 def _unpacked(value: Any) -> Any:
     try:
-        return literal(value) if isinstance(value, str) else value
+        return parse_literal(value) if isinstance(value, str) else value
     except NotALiteral as error:
         reason = f"looks like a list in a text but can't be read as JSON or Python ({error}): was it cut off?"
         raise RowProblem("sources", reason) from None
@@ -102,7 +102,7 @@ def _items(value: Any, remarks: list[str]) -> list[Any]:
         if value and all(isinstance(text, str) for text in value.values()):
             return [{"id": key, "text": text} for key, text in value.items()]
     if not isinstance(value, list | tuple):
-        raise RowProblem("sources", f"is {shown(value)}: {_TEACH}")
+        raise RowProblem("sources", f"is {described(value)}: {_TEACH}")
     if value and all(_is_list_of_sources(item) for item in value):
         remarks.append(NESTED)
         return [text for item in value for text in item]
@@ -117,11 +117,11 @@ def _source(item: Any, where: str, context: RowContext) -> Source:
     if isinstance(item, str):
         return Source(text_of("sources", item, context, where))
     if not isinstance(item, Mapping):
-        raise RowProblem("sources", f"{where}is {shown(item)}, not a text: {_TEACH}")
+        raise RowProblem("sources", f"{where}is {described(item)}, not a text: {_TEACH}")
     text = _text(item)
     if text is None:
         keys = ", ".join(_TEXT_KEYS)
-        raise RowProblem("sources", f"{where}is {shown(item)}; its text was looked for under {keys}: rename it")
+        raise RowProblem("sources", f"{where}is {described(item)}; its text was looked for under {keys}: rename it")
     name = _id(item)
     return Source(text_of("sources", text, context, where), None if name is None else clean(name, context.remarks))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ragtriage.core.errors import InputError, MissingExtraError
 from ragtriage.readers.field_names import field_named
 from ragtriage.readers.problems import Limits, RawRow
-from ragtriage.readers.text_values import bad_byte
+from ragtriage.readers.text_values import first_invalid_byte
 
 if TYPE_CHECKING:
     from _csv import Reader  # exists for type checkers alone
@@ -61,7 +61,7 @@ def _csv_lines(rows: Reader, limits: Limits) -> Iterator[tuple[int, list[str], s
 def _csv_row(cells: list[str], header: list[str], row: int, line: int, problem: str | None) -> RawRow:
     if problem is not None:
         return RawRow(row, line, problem=problem)
-    if (bad := bad_byte("".join(cells))) is not None:
+    if (bad := first_invalid_byte("".join(cells))) is not None:
         problem = f"byte {bad} in it is not UTF-8: save the file as UTF-8"
         return RawRow(row, line, problem=problem, undecodable=True)
     if len(cells) != len(header):
@@ -77,7 +77,7 @@ def _csv_row(cells: list[str], header: list[str], row: int, line: int, problem: 
 def _header(cells: list[str], name: str, problem: str | None) -> list[str]:
     if problem is not None:
         raise InputError(f"{name}: the header can't be read: {problem}")
-    if (bad := bad_byte("".join(cells))) is not None:
+    if (bad := first_invalid_byte("".join(cells))) is not None:
         raise InputError(f"{name}: byte {bad} in the header (line 1) is not UTF-8: save the file as UTF-8")
     header = [cell.strip() or f"column {number}" for number, cell in enumerate(cells, 1)]
     if twice := _twice(header):

@@ -39,7 +39,7 @@ def clean(text: str, remarks: list[str]) -> str:
     return cleaned
 
 
-def bad_byte(text: str) -> str | None:
+def first_invalid_byte(text: str) -> str | None:
     """The first byte that isn't UTF-8 in a text that was decoded with `surrogateescape`, as `0xe4`; None if none is."""
     if text.isascii() or not (match := _BAD_BYTE.search(text)):
         return None
@@ -59,7 +59,7 @@ def text_of(field: str, value: Any, context: RowContext, where: str = "") -> str
         RowProblem: it is not a text, or too long.
     """
     if not isinstance(value, str):
-        raise RowProblem(field, f"{where}is {shown(value)}, not a text: write it as a text in quotes")
+        raise RowProblem(field, f"{where}is {described(value)}, not a text: write it as a text in quotes")
     if len(value) > context.limits.max_text:
         raise RowProblem(
             field,
@@ -78,7 +78,7 @@ def looks_like_list(value: Any) -> bool:
     return isinstance(value, str) and _LIST_START.match(value) is not None
 
 
-def literal(text: str) -> Any:
+def parse_literal(text: str) -> Any:
     """What a text holds that looks like a list or an object: JSON, Python's notation, or a printed numpy array.
 
     Raises:
@@ -106,7 +106,7 @@ def literal(text: str) -> Any:
 def unpacked(value: Any) -> Any:
     """The list or object that a text holds; any other value as it is."""
     try:
-        return literal(value) if looks_like_list(value) else value
+        return parse_literal(value) if looks_like_list(value) else value
     except NotALiteral:
         return value
 
@@ -137,7 +137,7 @@ def _printed_array(text: str) -> list[str] | None:
     return [str(ast.literal_eval(token.string)) for token in strings]
 
 
-def shown(value: Any) -> str:  # noqa: PLR0911 - one branch a kind of value
+def described(value: Any) -> str:  # noqa: PLR0911 - one branch a kind of value
     """A value in plain words for a message: its kind and its beginning."""
     match value:
         case None:
@@ -163,7 +163,7 @@ def shortened(text: str, width: int = 100) -> str:
     return line if len(line) <= width and len(text) <= 4 * width else line[: width - 1].rstrip() + "…"
 
 
-def plain(value: Any, remarks: list[str], depth: int = 0) -> Any:  # noqa: PLR0911 - one branch a kind of value
+def as_json_value(value: Any, remarks: list[str], depth: int = 0) -> Any:  # noqa: PLR0911 - one branch a kind of value
     """A tag's value as JSON can hold it: NaN and infinities become None, dates ISO 8601, bytes and the rest text.
 
     Raises:
@@ -177,9 +177,9 @@ def plain(value: Any, remarks: list[str], depth: int = 0) -> Any:  # noqa: PLR09
         case float():
             return value if math.isfinite(value) else None
         case dict():
-            return {clean(str(key), remarks): plain(item, remarks, depth + 1) for key, item in value.items()}
+            return {clean(str(key), remarks): as_json_value(item, remarks, depth + 1) for key, item in value.items()}
         case list() | tuple():
-            return [plain(item, remarks, depth + 1) for item in value]
+            return [as_json_value(item, remarks, depth + 1) for item in value]
         case datetime() | date() | time():
             return value.isoformat()
         case bytes():

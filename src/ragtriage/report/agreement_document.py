@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ragtriage.core.statistics import IntervalEstimate
-from ragtriage.report.document import GAP, Block, Heading, left, line, note, right, table
+from ragtriage.report.document import GAP, Block, Heading, line, note, number_columns, table, text_columns
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import DASH, plural, title_of
 from ragtriage.trust.agreement.measure import Agreement
@@ -32,7 +32,7 @@ def agreement_document(found: Sequence[Agreement], judge: str, file: str) -> Ite
         labels = "" if one.scale == "preference" else f", mean label {one.mean_label:.2f}"
         rows, groups = plural(one.rows, "row"), plural(one.groups, "group")
         yield Heading(f"{one_line(one.name, 60)}: {rows} in {groups}{labels}")
-        yield table((*left("", "judge"), *right("words", "length")), _measures(one))
+        yield table((*text_columns("", "judge"), *number_columns("words", "length")), _measures(one))
         yield from (line(f"→ {said}") for said in _sentences(one))
     shown = {name for one in found for name in one.judge}
     yield GAP
@@ -103,7 +103,7 @@ def labels_document(labels: Sequence[Label], path: str) -> Iterator[Block]:
         by_metric.setdefault(one.metric, []).append(one)
     if len(by_metric) > 1:
         rows = ((title_of(name), _agreed(compare_with_judge(own))) for name, own in by_metric.items())
-        yield table(left("", "", wrap=True), rows, heads=False)
+        yield table(text_columns("", "", wrap=True), rows, heads=False)
     if whole.disagreements:
         yield Heading("Where you differ")
     for one in whole.disagreements:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ragtriage.report.document import GAP, Block, Column, Heading, Line, left, line, note, right, table
+from ragtriage.report.document import GAP, Block, Column, Heading, Line, line, note, number_columns, table, text_columns
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import DASH, plural
 from ragtriage.trust.calibration.calibrate import Calibration, CascadeBand, VerdictThreshold
@@ -51,7 +51,9 @@ def _means(found: Calibration) -> Iterator[Block]:
         one = mean.correction
         cells = (f"{one.mean:.2f}", f"{one.low:.2f}{DASH}{one.high:.2f}") if one else (DASH, "")
         rows.append((one_line(mean.title, 40), f"{mean.raw:.2f}", *cells, f"{mean.labels:,}"))
-    yield table((*left("metric"), *right("mean", "corrected"), Column("95 %"), *right("labels")), rows)
+    yield table(
+        (*text_columns("metric"), *number_columns("mean", "corrected"), Column("95 %"), *number_columns("labels")), rows
+    )
     yield from (note(f"{mean.title}: {mean.why}") for mean in found.means if mean.why)
     if found.corrections():
         yield note("Kept with the run: show and report have them beside the means.")

@@ -17,11 +17,11 @@ from ragtriage.report.document import (
     Heading,
     Line,
     Span,
-    left,
     line,
     note,
-    right,
+    number_columns,
     table,
+    text_columns,
 )
 from ragtriage.report.marks import Piece
 from ragtriage.report.sanitize import one_line
@@ -63,7 +63,10 @@ def case_document(case: CaseReport, width: int = 100) -> Iterator[Block]:
         yield line(plural(case.sources_left_out, "more source"), tone="quiet", indent=2, hang=0)
     yield from _section("What further scores found", _faults(case), hang=2)
     yield Heading("Scores")
-    yield replace(table((*left(""), *right(""), Column(wrap=True)), map(_score, case.scores), heads=False), indent=2)
+    yield replace(
+        table((*text_columns(""), *number_columns(""), Column(wrap=True)), map(_score, case.scores), heads=False),
+        indent=2,
+    )
 
 
 def _section(title: str, lines: Iterable[Line], hang: int = 0) -> Iterator[Block]:

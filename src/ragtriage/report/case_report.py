@@ -21,7 +21,7 @@ from ragtriage.report.faults import FaultReport, fault_reports
 from ragtriage.report.marks import LOOKS, Look, Mark, Piece, pieces
 from ragtriage.report.sanitize import one_line, sanitize
 from ragtriage.report.words import bad_level, title_of
-from ragtriage.text.citations.segments import unread_marks
+from ragtriage.text.citations.segments import unrecognized_marks
 
 MOST_RESPONSE = 8_000
 """Characters of a response that are shown; a longer one is cut around its most pressing claims."""
@@ -156,7 +156,7 @@ def case_report(
         len(claims) - len(kept),
         listed,
         len(segments) - len(listed),
-        one_line(", ".join(dict.fromkeys(unread_marks(case))), 200) if str(SEGMENTS) in record.steps else "",
+        one_line(", ".join(dict.fromkeys(unrecognized_marks(case))), 200) if str(SEGMENTS) in record.steps else "",
         pieces(response or "", _marks(listed), MOST_RESPONSE) if listed else (),
         sources,
         len(case.sources) - len(sources),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ragtriage.core.metric import Metric
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Score, Undefined
-from ragtriage.diagnosis import KINDS, RULES, UNDETERMINED, Finding, Rule, any_reads, headline
+from ragtriage.diagnosis import KINDS, RULES, UNDETERMINED, Finding, Rule, any_applicable, headline
 from ragtriage.diagnosis.thresholds import beyond
 from ragtriage.metrics import metric_named
 from ragtriage.report.sanitize import one_line
@@ -62,7 +62,7 @@ def case_row(
         kind, reading, sure = str(first.kind), first.reading, first.sure
     elif component == UNDETERMINED:
         kind, sure = UNDETERMINED, False
-        unread = UNREAD if not any_reads(rules, record.outcomes) else "too many scores are undefined to tell"
+        unread = UNREAD if not any_applicable(rules, record.outcomes) else "too many scores are undefined to tell"
         reading = failed[0] if failed else unread
     else:
         kind, reading, sure = HEALTHY, "", True

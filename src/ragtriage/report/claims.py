@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Verdict
-from ragtriage.diagnosis.findings import from_conversation
+from ragtriage.diagnosis.findings import claims_from_conversation
 from ragtriage.metrics.decompositions import CLAIMS
 from ragtriage.metrics.groundedness import groundedness
 from ragtriage.metrics.response import REPEATED, response_precision
@@ -50,7 +50,7 @@ def claim_reports(record: Record) -> tuple[ClaimReport, ...]:
     if listed is None:
         listed = either.components if either else ()
     repeats = [span for span, _ in repeats_of(record)]
-    conversed = from_conversation(record)
+    conversed = claims_from_conversation(record)
     supported, wanted = (iter(one.best() if one else ()) for one in (support, needed))
     found = []
     for number, component in enumerate(listed, 1):

@@ -106,12 +106,12 @@ def note(text: str) -> Line:
     return line(text, tone="quiet")
 
 
-def left(*heads: str, wrap: bool = False, most: int | None = None) -> tuple[Column, ...]:
+def text_columns(*heads: str, wrap: bool = False, most: int | None = None) -> tuple[Column, ...]:
     """Columns of texts."""
     return tuple(Column(head, wrap=wrap, most=most) for head in heads)
 
 
-def right(*heads: str, wrap: bool = False) -> tuple[Column, ...]:
+def number_columns(*heads: str, wrap: bool = False) -> tuple[Column, ...]:
     """Columns of numbers."""
     return tuple(Column(head, "right", wrap) for head in heads)
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ragtriage.report.document import GAP, Block, Column, Heading, left, line, note, right, table
+from ragtriage.report.document import GAP, Block, Column, Heading, line, note, number_columns, table, text_columns
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.templating import text_environment
 from ragtriage.report.words import plural
@@ -53,7 +53,7 @@ def steps_document(steps: Sequence[Step]) -> Iterator[Block]:
 def counted_document(counted: Sequence[Counted], size: int, half_width: float | None) -> Iterator[Block]:
     """M × N × Q: templates, phrasings and fillings, the largest first."""
     ranked = sorted(counted, key=lambda one: -one.phrasings * one.combinations)
-    columns = (*left("template", "asks for", most=36), *right("N", "Q", "N × Q"))
+    columns = (*text_columns("template", "asks for", most=36), *number_columns("N", "Q", "N × Q"))
     yield table(columns, map(_counted, ranked[:SHOWN]))
     if len(ranked) > SHOWN:
         yield line(f"and {len(ranked) - SHOWN:,} more templates (--json has all)")
@@ -102,9 +102,9 @@ def phrasings_document(texts: Sequence[TextTemplate]) -> Iterator[Block]:
         mean = f"{sum(words) / len(words):.0f}" if words else "-"
         rows.append((one_line(name, 24), f"{len(some):,}", mean, one_line(some[0].text, EXAMPLE)))
     columns = (
-        *left("criterion", wrap=True),
-        *right("phrasings", "words", wrap=True),
-        *left("for example", wrap=True),
+        *text_columns("criterion", wrap=True),
+        *number_columns("phrasings", "words", wrap=True),
+        *text_columns("for example", wrap=True),
     )
     yield table(columns, rows)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ragtriage.judges.llm.ledger import dollars
-from ragtriage.report.document import Block, Table, left, line
+from ragtriage.report.document import Block, Table, line, text_columns
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import DASH, plural
 
@@ -30,7 +30,7 @@ def card_sections(card: Mapping[str, Any]) -> tuple[Table, ...]:
 def _section(
     title: str, heads: Sequence[str] = (), rows: Iterable[Sequence[str]] = (), notes: Iterable[str] = ()
 ) -> Table:
-    return Table(left(*heads), tuple(map(tuple, rows)), title=title, notes=tuple(notes))
+    return Table(text_columns(*heads), tuple(map(tuple, rows)), title=title, notes=tuple(notes))
 
 
 def _identity(card: Mapping[str, Any]) -> Table:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, get_args
 
-from ragtriage.report.sanitize import Span, sanitize, windows
+from ragtriage.report.sanitize import Span, excerpts, sanitize
 
 Look = Literal[
     "unsupported", "dangling", "uncited", "misattributed", "unattributed", "check",
@@ -67,7 +67,7 @@ def pieces(text: str, marks: Sequence[Mark], most: int) -> tuple[Piece, ...]:
         if m.span[0] < min(text_length, m.span[1])
     ]
     pressing = sorted(clipped, key=lambda m: (LOOKS.index(m.look), m.span))[:MOST_MARKS]
-    shown = windows(text_length, (m.span for m in pressing), most)
+    shown = excerpts(text_length, (m.span for m in pressing), most)
     found: list[Piece] = []
     at = 0
     for start, end in shown:

@@ -8,7 +8,7 @@ from math import ceil
 
 from ragtriage.evaluation.estimate import EvaluationEstimate
 from ragtriage.judges.protocol import Estimate
-from ragtriage.report.document import GAP, Block, Cell, Column, Span, left, line, note, right, table
+from ragtriage.report.document import GAP, Block, Cell, Column, Span, line, note, number_columns, table, text_columns
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import DASH, plural
 from ragtriage.trust.pairs.pair_scoring import CostEstimate
@@ -42,7 +42,7 @@ def plan_document(
     yield line(("plan", "strong"), " · ".join(facts))
     yield GAP
     if estimate.most.requests:
-        columns = (*left(""), *right("at least", "at most"), Column(wrap=True))
+        columns = (*text_columns(""), *number_columns("at least", "at most"), Column(wrap=True))
         yield table(columns, _estimates(estimate))
     elif estimate.remembered and not estimate.questions:
         yield line("No request is needed: every question was answered before.")
@@ -83,7 +83,10 @@ def costs_document(costs: Sequence[CostEstimate], judge: str) -> Iterator[Block]
     """What it would take this judge to score pairs, a line a metric."""
     least = sum((one.least for one in costs), Estimate())
     most = sum((one.most for one in costs), Estimate())
-    columns = (*left("pairs of", wrap=True), *right("pairs", "cases", "questions", "requests", wrap=True))
+    columns = (
+        *text_columns("pairs of", wrap=True),
+        *number_columns("pairs", "cases", "questions", "requests", wrap=True),
+    )
     yield table(columns, map(_cost, costs))
     if not most.requests:
         yield line(FREE)
@@ -102,7 +105,7 @@ def _cost(one: CostEstimate) -> tuple[str, ...]:
     return one.metrics[0], f"{one.pairs:,}", f"{one.cases:,}", f"{one.questions:,}", requests
 
 
-def between(estimate: EvaluationEstimate) -> str:
+def requests_and_price(estimate: EvaluationEstimate) -> str:
     """Requests and price on one line: `4,000 to 5,500 requests, $1.10 to $1.62`."""
     least, most = estimate.least, estimate.most
     if not most.requests:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ragtriage.report.document import GAP, Block, Table, left, line, right, title_line
+from ragtriage.report.document import GAP, Block, Table, line, number_columns, text_columns, title_line
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import DASH, plural, titled
 from ragtriage.runs.repeats import CaseRepeat, MetricRepeat, RepeatSummary
@@ -61,7 +61,9 @@ def repeats_document(summary: RepeatSummary, *, input: str = "", judge: str = ""
 
 def _table(title: str, heads: Sequence[str], rows: tuple[tuple[str, ...], ...], *notes: str) -> Table:
     texts = {"metric", ""}
-    columns = [left(head) if not place or head in texts else right(head) for place, head in enumerate(heads)]
+    columns = [
+        text_columns(head) if not place or head in texts else number_columns(head) for place, head in enumerate(heads)
+    ]
     return Table(sum(columns, ()), rows, title=title, notes=notes, names_give_way=True)
 
 

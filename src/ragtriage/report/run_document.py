@@ -17,11 +17,11 @@ from ragtriage.report.document import (
     Heading,
     Line,
     Span,
-    left,
     line,
     note,
-    right,
+    number_columns,
     table,
+    text_columns,
     title_line,
 )
 from ragtriage.report.run_report import MetricReport, RunReport, SliceReport
@@ -80,9 +80,14 @@ def run_document(run: RunReport, width: int = MEDIUM) -> Iterator[Block]:
 
 def _metrics(run: RunReport, width: int) -> Iterator[Block]:
     wide = width >= MEDIUM
-    columns = (*left("metric"), *right("mean"), *left("", "95 % interval" if wide else "95 %", ""), *right("cases"))
+    columns = (
+        *text_columns("metric"),
+        *number_columns("mean"),
+        *text_columns("", "95 % interval" if wide else "95 %", ""),
+        *number_columns("cases"),
+    )
     if any(m.numbers.undefined or m.numbers.failed for m in run.metrics):
-        columns += right("undefined" if wide else "undef.")
+        columns += number_columns("undefined" if wide else "undef.")
     yield replace(table(columns, (_metric(m)[: len(columns)] for m in run.metrics)), beside_bar=BESIDE_BAR)
     for m in run.metrics:
         if m.corrected:
@@ -147,7 +152,7 @@ def _slices(run: RunReport, width: int) -> Iterator[Block]:
     short = {name: titled(short_title(name), better_of(name, metrics)) for name in run.slice_metrics}
     heads = [full_title(name, metrics) if width >= WIDE else head for name, head in short.items()]
     yield Heading("By slice")
-    columns = (*left("slice", most=30), *right("cases"), *right(*heads, wrap=True))
+    columns = (*text_columns("slice", most=30), *number_columns("cases"), *number_columns(*heads, wrap=True))
     yield table(columns, ((one.label, f"{one.cases:,}", *_means(one)) for one in run.slices))
     if width < WIDE:
         yield from _short_titles(run.slice_metrics, metrics)

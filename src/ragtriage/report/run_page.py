@@ -90,7 +90,7 @@ def write_run_page(
         anchors={case: number for number, (_, _, case, _) in enumerate(worst[:full], 1)},
         plot_size=PLOT,
         plot_of=plot_of,
-        gaps_of=gaps_of,
+        missing_scores_of=missing_scores_of,
         shares=shares(kinds, SHARES),
         repeats=repeats,
         same=same,
@@ -143,7 +143,7 @@ def plot_of(metric: MetricReport) -> dict[str, Any]:
     return {"bars": bars, "threshold": line}
 
 
-def gaps_of(metric: MetricReport) -> list[str]:
+def missing_scores_of(metric: MetricReport) -> list[str]:
     """Why scores of a metric are missing."""
     m = metric.numbers
     gaps = [f"{one_line(reason, 160)} ({count:,})" for reason, count in list(m.undefined.items())[:MOST_REASONS]]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ragtriage.core.metric import Metric
-from ragtriage.diagnosis import NONE, RULES, Rule, any_reads
+from ragtriage.diagnosis import NONE, RULES, Rule, any_applicable
 from ragtriage.diagnosis.thresholds import BAD, is_bad
 from ragtriage.metrics import CITATIONS
 from ragtriage.planning.requirements import REASONS
@@ -146,7 +146,7 @@ def run_report(header: Header, summary: Summary, slices: Mapping[str, Summary] |
         tuple(_metric(m, header, summary) for m in summary.metrics),
         (*_levels(summary, header), *_gaps(summary)),
         _failures(summary),
-        "" if any_reads(header.rules, [m.name for m in summary.metrics]) else UNREAD.capitalize(),
+        "" if any_applicable(header.rules, [m.name for m in summary.metrics]) else UNREAD.capitalize(),
         healthy,
         f"of {plural(summary.cases, 'case')} {are} healthy",
         flagged_of(summary) if summary.flagged else "",

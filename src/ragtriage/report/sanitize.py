@@ -37,7 +37,7 @@ def one_line(text: str, most: int) -> str:
     return line if len(line) <= most and len(text) <= 4 * most else line[: most - 1].rstrip() + "…"
 
 
-def windows(length: int, matters: Iterable[Span], most: int) -> tuple[Span, ...]:
+def excerpts(length: int, matters: Iterable[Span], most: int) -> tuple[Span, ...]:
     """Which parts of a long text to show: its beginning, and around what matters, until `most` characters are used.
 
     Args:
@@ -54,9 +54,9 @@ def windows(length: int, matters: Iterable[Span], most: int) -> tuple[Span, ...]
     left = most - 2 * CONTEXT
     for start, end in matters:
         window = (max(0, start - CONTEXT), min(length, min(end, start + LONGEST_MARK) + CONTEXT))
-        cost = _length(merged([*chosen, window])) - _length(chosen)
+        cost = _length(merged_spans([*chosen, window])) - _length(chosen)
         if cost <= left:
-            chosen = merged([*chosen, window])
+            chosen = merged_spans([*chosen, window])
             left -= cost
     start, end = chosen[0]
     if len(chosen) == 1:
@@ -64,7 +64,7 @@ def windows(length: int, matters: Iterable[Span], most: int) -> tuple[Span, ...]
     return tuple(chosen)
 
 
-def merged(spans: Iterable[Span]) -> list[Span]:
+def merged_spans(spans: Iterable[Span]) -> list[Span]:
     """The same characters as disjoint spans in order."""
     joined: list[Span] = []
     for start, end in sorted(spans):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ragtriage.core.case import Source
 from ragtriage.core.verdicts import Undefined
-from ragtriage.report.document import GAP, Block, Heading, left, line, note, right, table
+from ragtriage.report.document import GAP, Block, Heading, line, note, number_columns, table, text_columns
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import plural, title_of
 from ragtriage.trust.pairs.pair_files import SHORT
@@ -41,7 +41,7 @@ def selftest_document(found: SelfTest, judge: str, file: str, show: int) -> Iter
         )
         for one in found.metrics
     )
-    yield table((*left(""), *right("pairs", "agreement", "length", "words")), rows)
+    yield table((*text_columns(""), *number_columns("pairs", "agreement", "length", "words")), rows)
     yield note("length, words: what the length and the word overlap of the texts alone would have got")
     for one in found.metrics:
         yield from (line(f"{title_of(one.metric)}: {said}") for said in (*_outcome(one.agreement), *_apart(one)))
@@ -50,7 +50,11 @@ def selftest_document(found: SelfTest, judge: str, file: str, show: int) -> Iter
         yield line(f"Surely below what length or words alone get: {', '.join(below)}.", tone="warning")
     if found.skipped:
         yield Heading("Cases of which no pair could be made safely")
-        columns = (*left("", wrap=True), *right("cases", wrap=True), *left("reason", wrap=True))
+        columns = (
+            *text_columns("", wrap=True),
+            *number_columns("cases", wrap=True),
+            *text_columns("reason", wrap=True),
+        )
         yield table(columns, _skipped(found))
     if found.stability:
         yield from _stability(found.stability)
@@ -181,7 +185,7 @@ def table1_document(rows: Sequence[Table1Row], judge: str, data: str) -> Iterato
     """THELMA's table 1 by this judge on these data, a row a metric."""
     yield line(f"Agreement in pairwise comparison by {judge}: {one_line(data, 120)}", tone="strong")
     heads = ("pairs", "ours", "RAGAs", "length", "words", "paper: THELMA", "paper: RAGAs")
-    yield table((*left(""), *right(*heads)), map(_table1_row, rows), gap=1)
+    yield table((*text_columns(""), *number_columns(*heads)), map(_table1_row, rows), gap=1)
     for row in rows:
         yield from (line(f"{row.short}: {said}") for said in _outcome(row.ours))
     for reason, shorts in _missing(rows).items():

@@ -13,7 +13,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from ragtriage.core.files import whole_file
+from ragtriage.core.files import atomic_write
 from ragtriage.report import words
 from ragtriage.report.sanitize import one_line, sanitize
 
@@ -98,7 +98,7 @@ def write_page(path: Path, chunks: Iterable[str]) -> None:
     Raises:
         OSError: the file can't be written.
     """
-    with whole_file(path, "replace", newline="\n") as file:
+    with atomic_write(path, "replace", newline="\n") as file:
         file.writelines(chunks)
 
 

@@ -7,7 +7,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ragtriage.core.statistics import IntervalEstimate
-from ragtriage.report.document import GAP, Block, Cell, Column, Heading, Span, left, line, note, right, table
+from ragtriage.report.document import (
+    GAP,
+    Block,
+    Cell,
+    Column,
+    Heading,
+    Span,
+    line,
+    note,
+    number_columns,
+    table,
+    text_columns,
+)
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import TABLES, plural, two_places
 from ragtriage.testset.beyond import Beyond
@@ -49,22 +61,24 @@ def scores_document(
     yield line(f"{plural(len(decisions), 'answer')} of {one_line(file, 120)}", tone="strong")
     yield from map(note, terms_of(scores.terms, decisions, clusters))
     if len(clusters) > 2:
-        heads = right("answers", "accuracy", "w/o LM", "robustness", "w/o LM")
+        heads = number_columns("answers", "accuracy", "w/o LM", "robustness", "w/o LM")
         yield GAP
-        yield table((*left("cluster", most=24), *heads), (_cluster(one, scores.terms.average) for one in clusters))
+        yield table(
+            (*text_columns("cluster", most=24), *heads), (_cluster(one, scores.terms.average) for one in clusters)
+        )
     if compared:
         names = [compared.first, compared.second]
-        columns = (*left(""), *_heads(names), *left("difference"), *right("p"))
+        columns = (*text_columns(""), *_heads(names), *text_columns("difference"), *number_columns("p"))
         yield GAP
         yield table(columns, _pair(scores, even, names))
         yield from map(note, _compared(compared))
     elif len(clusters) < 3:
         names = [one.name for one in clusters]
         yield GAP
-        yield table((*left(""), *_heads(names)), _pair(scores, None, names))
+        yield table((*text_columns(""), *_heads(names)), _pair(scores, None, names))
     yield Heading("Groups, and wrong answers of non-robust groups by the module at fault")
-    heads = right(*(tag.replace("_", "-") for tag in TAGS), "LM", "retrieval", "can't tell")
-    yield table((*left("cluster", most=16), *heads), map(_groups, clusters), gap=1)
+    heads = number_columns(*(tag.replace("_", "-") for tag in TAGS), "LM", "retrieval", "can't tell")
+    yield table((*text_columns("cluster", most=16), *heads), map(_groups, clusters), gap=1)
     yield note("gap: all wrong · robust: all right · non-robust: some right · undecided: some not decided")
     for reason in sorted({f"{one_line(c.name, 40)}: {why}" for c in clusters for why in c.undefined.values()}):
         yield line(f"Undefined for {reason}.")
@@ -107,7 +121,7 @@ def terms_of(terms: Terms, decisions: Sequence[Decision], clusters: Sequence[Clu
 
 
 def _heads(clusters: Iterable[str]) -> tuple[Column, ...]:
-    return right(*(one_line(name, 12) for name in clusters))
+    return number_columns(*(one_line(name, 12) for name in clusters))
 
 
 def _cluster(one: ClusterScores, average: Average) -> tuple[str, ...]:
@@ -177,13 +191,13 @@ def matcher_document(check: MatcherCheck) -> Iterator[Block]:
         (name, *(f"{check.counts[label, said]:,}" for said in ("yes", "no", "unknown")))
         for label, name in ((True, "right"), (False, "wrong"))
     )
-    yield table((*left("label"), *right("right", "wrong", "can't tell")), rows)
+    yield table((*text_columns("label"), *number_columns("right", "wrong", "can't tell")), rows)
 
 
 def reliability_document(found: Sequence[Reliability], interval: str) -> Iterator[Block]:
     """A line a score: precision and recall with their intervals."""
     rows = ((one_line(one.score, 40), f"{one.threshold:g}", _share(one.precision), _share(one.recall)) for one in found)
-    yield table((*left("score", most=28), *right("from"), *left("precision", "recall")), rows)
+    yield table((*text_columns("score", most=28), *number_columns("from"), *text_columns("precision", "recall")), rows)
     yield note("precision: of the answers that pass, those that are right; low: it is optimistic")
     yield note("recall: of the right answers, those that pass; low: it is cynical")
     yield note(f"in brackets: the 95 % interval ({interval.capitalize()}) and what it is a share of")
@@ -228,7 +242,7 @@ def kind_of(gap: GapFound) -> str:
 def _gaps(gaps: Sequence[GapFound], documents: int) -> Iterator[Block]:
     counts = Counter(map(kind_of, gaps))
     yield Heading(f"Gap groups against the corpus ({plural(documents, 'document')})")
-    columns = (*right(""), *left("", wrap=True))
+    columns = (*number_columns(""), *text_columns("", wrap=True))
     yield table(columns, ((f"{counts[kind]:,}", words) for kind, words in WORDS["presence"].items()), heads=False)
     named = [gap for gap in gaps if gap.presence == "found"]
     if named:
@@ -253,7 +267,7 @@ def cross_rows(found: BothBlames) -> Iterator[tuple[Cell, ...]]:
 
 def _blames(found: BothBlames) -> Iterator[Block]:
     yield Heading(f"Answers by GRAMMAR's blame and by what run {found.run} says is to repair")
-    yield table((*left(""), *right(*(WORDS["side"][side] for side in SIDES))), cross_rows(found))
+    yield table((*text_columns(""), *number_columns(*(WORDS["side"][side] for side in SIDES))), cross_rows(found))
     if found.both:
         both = f"Of {plural(found.both, 'answer')} that both blame"
         yield line(f"{both}, {found.agreeing:,} on the same module ({100 * found.agreeing / found.both:.0f} %)")

@@ -11,7 +11,7 @@ from ragtriage.core.record import Record
 from ragtriage.core.steps import Step
 from ragtriage.diagnosis import RULES, Finding, Rule, diagnose, needs_of
 from ragtriage.metrics import metric_named
-from ragtriage.metrics.definitions import definition_of, metric_from, named_only
+from ragtriage.metrics.definitions import definition_of, metric_by_name_alone, metric_from
 from ragtriage.runs.selection import RowSelection
 from ragtriage.store import RunInfo
 
@@ -58,6 +58,6 @@ def config_of(info: RunInfo, thresholds: Mapping[str, float] | None = None) -> E
     """
     stored = info.configuration
     custom = {definition["name"]: metric_from(definition) for definition in stored.get("metrics", ())}
-    metrics = tuple(metric_named(name) or custom.get(name) or named_only(name) for name in info.metrics)
+    metrics = tuple(metric_named(name) or custom.get(name) or metric_by_name_alone(name) for name in info.metrics)
     rules = tuple(Rule(**rule) for rule in stored.get("rules", ()))
     return EvaluationConfig(metrics, {**stored.get("thresholds", {}), **(thresholds or {})}, RULES + rules)

@@ -24,7 +24,7 @@ from ragtriage.runs.prepare import Job, PreparedRun, prepare
 from ragtriage.runs.repeats import RepeatSummary, repeats_of
 from ragtriage.runs.selection import ALL_ROWS, RowCounts, RowSelection
 from ragtriage.runs.tally import SlicedTally, tally_of
-from ragtriage.store import Run, RunInfo, Store, StoredRun
+from ragtriage.store import RunInfo, RunWriter, Store, StoredRun
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -199,7 +199,7 @@ class _Spending:
 
     FIELDS = ("cost", "requests", "tokens_in", "tokens_out")
 
-    def __init__(self, run: Run, ledger: Ledger) -> None:
+    def __init__(self, run: RunWriter, ledger: Ledger) -> None:
         self._run, self._ledger = run, ledger
         ledger.spent_before += run.cost
         self._before = {name: getattr(run, name) - getattr(ledger, name) for name in self.FIELDS}

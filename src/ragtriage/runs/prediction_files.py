@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 from ragtriage.core import questions as ask
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.core.files import whole_file
+from ragtriage.core.files import atomic_write
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Failure
 from ragtriage.evaluation.predict import BATCH, TASKS, predict
@@ -106,7 +106,7 @@ def _writing(out: Path, rows: Path) -> Iterator[TextIO]:
     try:
         regular = out.is_file() or not out.exists()
         with (
-            whole_file(out, "backslashreplace")
+            atomic_write(out, "backslashreplace")
             if regular
             else out.open("w", encoding="utf-8", errors="backslashreplace") as target
         ):

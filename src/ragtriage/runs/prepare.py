@@ -16,7 +16,7 @@ from ragtriage.readers import CaseFile
 from ragtriage.runs.config import EvaluationConfig, to_stored
 from ragtriage.runs.events import Listener, RunResumed, RunStarted
 from ragtriage.runs.selection import RowCounts, RowSelection, SelectedCases
-from ragtriage.store import Run, RunIdentity, Store
+from ragtriage.store import RunIdentity, RunWriter, Store
 
 UNKNOWN_LANGUAGE = "und"
 """ISO 639-2 for a language that nobody could tell."""
@@ -48,7 +48,7 @@ class Job:
 class PreparedRun:
     """A run that is ready to be written."""
 
-    run: Run
+    run: RunWriter
     built: BuiltJudge
     cases: SelectedCases
     rows: RowCounts

@@ -55,8 +55,8 @@ class MetricSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """What a rule says, over many cases."""
+class FindingCount:
+    """What a rule says, and of how many cases."""
 
     text: str
     cases: int
@@ -72,7 +72,7 @@ class Group:
     cases: int
     sure: int
     """Cases of which at least one finding is sure."""
-    readings: tuple[Reading, ...]
+    readings: tuple[FindingCount, ...]
     """What the rules say, the most frequent first."""
     tokens: int
     """Waste only."""
@@ -118,7 +118,7 @@ class _Column:
 
 
 @dataclass
-class _Pile:
+class _GroupCounts:
     cases: int = 0
     sure: int = 0
     tokens: int = 0
@@ -136,7 +136,7 @@ class Tally:
         self._thresholds = thresholds
         self._rules = rules
         self._columns = {m.name: _Column() for m in metrics}
-        self._piles: dict[tuple[str, str], _Pile] = {}
+        self._groups: dict[tuple[str, str], _GroupCounts] = {}
         self._headlines: Counter[str] = Counter()
         self._cases = self._failed = self._flagged = 0
         self._citing: Counter[bool] = Counter()
@@ -169,14 +169,14 @@ class Tally:
                 case None:
                     column.undefined["not computed"] += 1
         for key in dict.fromkeys((finding.component, finding.kind) for finding in findings):
-            self._pile(key, [f for f in findings if (f.component, f.kind) == key], record.case.id)
+            self._count_group(key, [f for f in findings if (f.component, f.kind) == key], record.case.id)
         return findings
 
     def summary(self) -> Summary:
         """What was counted so far."""
         order = [*(rule.component for rule in self._rules if rule.kind != "doubt"), UNDETERMINED, NONE]
         counts = {name: self._headlines[name] for name in dict.fromkeys(order) if self._headlines[name]}
-        groups = [self._group(key, pile) for key, pile in self._piles.items()]
+        groups = [self._group(*one) for one in self._groups.items()]
         return Summary(
             self._cases,
             tuple(self._metric(m) for m in self._metrics),
@@ -187,22 +187,22 @@ class Tally:
             (self._citing[True], self._citing.total()) if self._citing else None,
         )
 
-    def _pile(self, key: tuple[str, str], findings: Sequence[Finding], case: str) -> None:
+    def _count_group(self, key: tuple[str, str], findings: Sequence[Finding], case: str) -> None:
         """Count one case under one component and kind; it may have several findings there."""
-        pile = self._piles.setdefault(key, _Pile())
+        counts = self._groups.setdefault(key, _GroupCounts())
         sure = any(finding.sure for finding in findings)
-        pile.cases += 1
-        pile.sure += sure
-        pile.tokens += max(finding.tokens for finding in findings)
-        pile.readings.update((finding.reading, finding.advice) for finding in findings)
+        counts.cases += 1
+        counts.sure += sure
+        counts.tokens += max(finding.tokens for finding in findings)
+        counts.readings.update((finding.reading, finding.advice) for finding in findings)
         # equal ones by their id: records come as they are complete, and a stored run must say what the evaluation said
         entry = (not sure, -round(max(finding.severity for finding in findings), 6), case)
-        pile.worst = heapq.nsmallest(WORST, [*pile.worst, entry])
+        counts.worst = heapq.nsmallest(WORST, [*counts.worst, entry])
 
-    def _group(self, key: tuple[str, str], pile: _Pile) -> Group:
-        worst = tuple(case for *_, case in pile.worst)
-        readings = tuple(Reading(text, count, advice) for (text, advice), count in ranked(pile.readings).items())
-        return Group(*key, pile.cases, pile.sure, readings, pile.tokens, worst)
+    def _group(self, key: tuple[str, str], counts: _GroupCounts) -> Group:
+        worst = tuple(case for *_, case in counts.worst)
+        readings = tuple(FindingCount(text, count, advice) for (text, advice), count in ranked(counts.readings).items())
+        return Group(*key, counts.cases, counts.sure, readings, counts.tokens, worst)
 
     def _metric(self, metric: Metric) -> MetricSummary:
         column = self._columns[metric.name]

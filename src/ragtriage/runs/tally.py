@@ -64,6 +64,6 @@ def tally_of(stored: StoredRun, config: EvaluationConfig, by: str | None = None)
     return tally
 
 
-def diagnosed(stored: StoredRun, config: EvaluationConfig) -> Iterator[Diagnosed]:
+def diagnosed_records(stored: StoredRun, config: EvaluationConfig) -> Iterator[Diagnosed]:
     """Every case of a stored run with its findings, streamed in the order of the input."""
     return ((record, config.diagnose(record)) for record in stored.records())

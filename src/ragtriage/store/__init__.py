@@ -18,7 +18,7 @@ with open_store() as store:
 from ragtriage.store.codec import DELETED
 from ragtriage.store.identity import InputScan, RowsHash, RunIdentity
 from ragtriage.store.run_reader import RejectedRow, Rejection, RunInfo, StoredRow, StoredRun
-from ragtriage.store.run_writer import Run
+from ragtriage.store.run_writer import RunWriter
 from ragtriage.store.store import Store, open_store
 
 __all__ = [
@@ -27,9 +27,9 @@ __all__ = [
     "RejectedRow",
     "Rejection",
     "RowsHash",
-    "Run",
     "RunIdentity",
     "RunInfo",
+    "RunWriter",
     "Store",
     "StoredRow",
     "StoredRun",

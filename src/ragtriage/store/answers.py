@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete, select
 from ragtriage.core.verdicts import Answer
 from ragtriage.judges.wrappers import CachedAnswer
 from ragtriage.store.codec import decode_answer, encode_answer
-from ragtriage.store.database import Database, in_portions
+from ragtriage.store.database import Database, in_chunks
 from ragtriage.store.schema import answers, tickets
 
 BATCH = 500
@@ -41,7 +41,7 @@ class StoredAnswers:
         wanted = [key for key in keys if key not in found]
         if wanted:
             with self._database.reading() as connection:
-                for some in in_portions(wanted):
+                for some in in_chunks(wanted):
                     known = select(answers.c.key, answers.c.body).where(answers.c.key.in_(some))
                     found |= {key: decode_answer(body) for key, body in connection.execute(known)}
         return found
@@ -96,7 +96,7 @@ class StoredTickets:
         """The texts that are kept under these keys (16 bytes each); keys without one are left out."""
         found: dict[bytes, str] = {}
         with self._database.reading() as connection:
-            for some in in_portions(keys):
+            for some in in_chunks(keys):
                 kept = select(tickets.c.key, tickets.c.batch).where(tickets.c.key.in_(some))
                 found |= {key: batch for key, batch in connection.execute(kept)}  # noqa: C416  # rows, no pairs
         return found
@@ -116,5 +116,5 @@ class StoredTickets:
         """Keep nothing under these keys any more."""
         if keys:
             with self._database.writing() as connection:
-                for some in in_portions(keys):
+                for some in in_chunks(keys):
                     connection.execute(delete(tickets).where(tickets.c.key.in_(some)))

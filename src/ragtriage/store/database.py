@@ -95,7 +95,7 @@ class Database:
 _VERSION = select(meta.c.value).where(meta.c.key == VERSION_KEY)
 
 
-def in_portions(items: Iterable[T]) -> Iterator[list[T]]:
+def in_chunks(items: Iterable[T]) -> Iterator[list[T]]:
     """The items in lists of at most `IN_ONE_STATEMENT`."""
     rest = list(items)
     return (rest[start : start + IN_ONE_STATEMENT] for start in range(0, len(rest), IN_ONE_STATEMENT))

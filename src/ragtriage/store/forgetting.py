@@ -9,13 +9,13 @@ from sqlalchemy import Connection, delete, select, update
 from ragtriage.core.questions import Question
 from ragtriage.core.record import Record
 from ragtriage.core.steps import Step
-from ragtriage.judges.wrappers import Keys
+from ragtriage.judges.wrappers import AnswerKeys
 from ragtriage.metrics import METRICS, metric_named
 from ragtriage.metrics.definitions import needs_in
 from ragtriage.planning.levels import plan
 from ragtriage.planning.questions import StepQuestions, questions_for
 from ragtriage.store.codec import without_texts
-from ragtriage.store.database import Database, in_portions
+from ragtriage.store.database import Database, in_chunks
 from ragtriage.store.identity import digest
 from ragtriage.store.run_reader import StoredRun
 from ragtriage.store.schema import answers, case_texts, cases, texts
@@ -54,7 +54,7 @@ def _forget_case(connection: Connection, run: int, case_id: str) -> None:
     mine = (case_texts.c.run == run) & (case_texts.c.position == position)
     hashes = set(connection.execute(select(case_texts.c.hash).where(mine)).scalars()) - {None}
     connection.execute(update(case_texts).where(mine).values(hash=None))
-    for some in in_portions(hashes):
+    for some in in_chunks(hashes):
         held = connection.execute(select(case_texts.c.hash).where(case_texts.c.hash.in_(some)).distinct()).scalars()
         connection.execute(delete(texts).where(texts.c.hash.in_(set(some) - set(held))))
 
@@ -74,6 +74,6 @@ def _questions(record: Record, steps: Iterable[Step]) -> Iterator[Question]:
 def _forget_answers(connection: Connection, questions: Sequence[Question]) -> None:
     columns = (answers.c.kind, answers.c.fingerprint, answers.c.trial)
     for kind, fingerprint, trial in connection.execute(select(*columns).distinct()).all():
-        keys = Keys(lambda _, own=fingerprint: own, trial)  # type: ignore[misc]  # bound now, not when it is called
-        for some in in_portions(keys.key(question) for question in questions if question.kind == kind):
+        keys = AnswerKeys(lambda _, own=fingerprint: own, trial)  # type: ignore[misc]  # bound now, not when it is called
+        for some in in_chunks(keys.key(question) for question in questions if question.kind == kind):
             connection.execute(delete(answers).where(answers.c.key.in_(some)))

@@ -55,7 +55,7 @@ class _Waiting:
         return self.records >= BATCH or self.characters >= CHARACTERS or (late and bool(self.records or self.rejected))
 
 
-class Run:
+class RunWriter:
     """One run, being written by this process.
 
     Use it as a context manager: leaving it without `finish` marks the run as interrupted, so that it can be continued.

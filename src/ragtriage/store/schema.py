@@ -29,7 +29,7 @@ FINISHED: State = "finished"
 INTERRUPTED: State = "interrupted"
 
 
-class Exact(sa.TypeDecorator[str]):
+class LosslessText(sa.TypeDecorator[str]):
     """A text that comes back as it was, though it holds NUL (PostgreSQL refuses it) or a lone surrogate (both do).
 
     Such a text, and one that starts with a backslash, is written as a backslash and its JSON form; all others stand as
@@ -50,7 +50,7 @@ class Exact(sa.TypeDecorator[str]):
         return json.loads(value[1:])  # type: ignore[no-any-return]  # written above, a text
 
 
-class Json(sa.TypeDecorator[Any]):
+class JsonText(sa.TypeDecorator[Any]):
     """A value as JSON in a plain text, so that both databases hold the same; None is NULL."""
 
     impl = sa.Text
@@ -86,14 +86,14 @@ runs = sa.Table(
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("created", sa.Text, nullable=False),
     sa.Column("finished", sa.Text),
-    sa.Column("input", Exact, nullable=False),
+    sa.Column("input", LosslessText, nullable=False),
     sa.Column("rows_hash", sa.Text, nullable=False),
     sa.Column("rows", sa.Integer, nullable=False),
-    sa.Column("metrics", Json, nullable=False),
-    sa.Column("judge", Exact, nullable=False),
-    sa.Column("fingerprints", Json, nullable=False),
-    sa.Column("configuration", Json, nullable=False),
-    sa.Column("versions", Json, nullable=False),
+    sa.Column("metrics", JsonText, nullable=False),
+    sa.Column("judge", LosslessText, nullable=False),
+    sa.Column("fingerprints", JsonText, nullable=False),
+    sa.Column("configuration", JsonText, nullable=False),
+    sa.Column("versions", JsonText, nullable=False),
     sa.Column("seconds", sa.Float, nullable=False, default=0.0),
     sa.Column("cost", sa.Float, nullable=False, default=0.0),
     sa.Column("owner", sa.Text),
@@ -113,24 +113,27 @@ cases = sa.Table(
     metadata,
     sa.Column("run", sa.ForeignKey("runs.number", ondelete="CASCADE"), primary_key=True),
     sa.Column("position", sa.Integer, primary_key=True),
-    sa.Column("id", Exact, nullable=False),
+    sa.Column("id", LosslessText, nullable=False),
     sa.Column("id_digest", sa.LargeBinary(16), nullable=False),
     sa.Column("content", sa.LargeBinary(16), nullable=False),
     sa.Column("failed", sa.Boolean, nullable=False),
     sa.Column("language", sa.Text, nullable=False),
     sa.Column("seconds", sa.Float, nullable=False),
     sa.Column("weight", sa.Float, nullable=False),
-    sa.Column("time", Exact),
-    sa.Column("trace_id", Exact),
-    sa.Column("relevant_ids", Json),
-    sa.Column("tags", Json, nullable=False),
+    sa.Column("time", LosslessText),
+    sa.Column("trace_id", LosslessText),
+    sa.Column("relevant_ids", JsonText),
+    sa.Column("tags", JsonText, nullable=False),
     sa.Column("steps", sa.LargeBinary, nullable=False),
     sa.UniqueConstraint("run", "id_digest"),
     sa.Index("cases_failed", "run", "failed"),  # counts are read from it alone
 )
 
 texts = sa.Table(
-    "texts", metadata, sa.Column("hash", sa.LargeBinary(16), primary_key=True), sa.Column("text", Exact, nullable=False)
+    "texts",
+    metadata,
+    sa.Column("hash", sa.LargeBinary(16), primary_key=True),
+    sa.Column("text", LosslessText, nullable=False),
 )
 
 case_texts = sa.Table(
@@ -140,7 +143,7 @@ case_texts = sa.Table(
     sa.Column("position", sa.Integer, primary_key=True),
     sa.Column("role", sa.Text, primary_key=True),  # query, response, reference, source, history, sample, citation mark
     sa.Column("ordinal", sa.Integer, primary_key=True),
-    sa.Column("label", Exact),  # a source's id, a turn's role
+    sa.Column("label", LosslessText),  # a source's id, a turn's role
     sa.Column("hash", sa.LargeBinary(16)),  # NULL: the text was deleted
     sqlite_with_rowid=False,
 )
@@ -152,7 +155,7 @@ scores = sa.Table(
     sa.Column("metric", sa.Text, primary_key=True),
     sa.Column("position", sa.Integer, primary_key=True),
     sa.Column("value", sa.Float),  # NULL: undefined
-    sa.Column("reason", Exact),
+    sa.Column("reason", LosslessText),
     sa.Column("failed", sa.Boolean, nullable=False),
     sa.Column("judged", sa.Integer),
     sa.Column("unknown", sa.Integer),
@@ -164,8 +167,8 @@ rejected = sa.Table(
     metadata,
     sa.Column("run", sa.ForeignKey("runs.number", ondelete="CASCADE"), primary_key=True),
     sa.Column("row", sa.Integer, primary_key=True),
-    sa.Column("field", Exact, primary_key=True),
-    sa.Column("reason", Exact, nullable=False),
+    sa.Column("field", LosslessText, primary_key=True),
+    sa.Column("reason", LosslessText, nullable=False),
 )
 
 answers = sa.Table(

@@ -19,7 +19,7 @@ from ragtriage.store.forgetting import forget_texts
 from ragtriage.store.identity import InputScan, RunIdentity
 from ragtriage.store.lease import Lease
 from ragtriage.store.run_reader import RunInfo, StoredRun, read_run, read_runs
-from ragtriage.store.run_writer import Run, now
+from ragtriage.store.run_writer import RunWriter, now
 from ragtriage.store.schema import FINISHED, RUNNING, runs
 
 
@@ -56,7 +56,7 @@ class Store:
         self.where = database.where
         self._database = database
         self._answers = StoredAnswers(database)
-        self._writing: list[Run] = []
+        self._writing: list[RunWriter] = []
 
     def scan(self, input: str) -> InputScan:  # noqa: A002  # the word for it everywhere in the store
         """Gather the identity of a file's rows, and how many changed since its last finished run, in one pass."""
@@ -80,7 +80,7 @@ class Store:
         configuration: Mapping[str, Any] | None = None,
         trial: int | None = None,
         repeats: int | None = None,
-    ) -> Run:
+    ) -> RunWriter:
         """Begin a new run and take its lease.
 
         Args:
@@ -111,14 +111,14 @@ class Store:
             (number,) = connection.execute(insert(runs).values(**row)).inserted_primary_key or (0,)
         return self.resume(number)
 
-    def resume(self, number: int, *, configuration: Mapping[str, Any] | None = None) -> Run:
-        """Go on writing a run and take its lease, which no other process may hold; `Run.todo` leaves out what is done.
+    def resume(self, number: int, *, configuration: Mapping[str, Any] | None = None) -> RunWriter:
+        """Go on writing a run and take its lease, which no other process may hold; `todo` leaves out what is done.
 
         Args:
             number: which run.
             configuration: what it is to be shown by from now on; as it was, if None.
         """
-        run = Run(self._database, Lease(number))
+        run = RunWriter(self._database, Lease(number))
         self._writing.append(run)
         if configuration is not None:
             changed = update(runs).where(runs.c.number == number)

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from ragtriage.readers.field_names import ALIASES
 from ragtriage.readers.json_objects import values_in
 from ragtriage.readers.problems import Rejected, RowProblem
-from ragtriage.readers.text_values import shown
+from ragtriage.readers.text_values import described
 
 Truth = str | int | float | bool | tuple[str | int | float | bool, ...]
 """What a database says: one value, or the values of a list, which is compared as a set."""
@@ -116,7 +116,7 @@ def _notes(rows: list[Row]) -> Iterator[str]:
     if unlisted := sum(row.retrieved is None for row in rows):
         yield f"{unlisted:,} of {len(rows):,} rows don't say what was retrieved (field `retrieved`)"
     if strange := [row for row in rows if row.answer_type is None and row.columns.get("answer_type") is not None]:
-        told = shown(strange[0].columns["answer_type"])
+        told = described(strange[0].columns["answer_type"])
         have = "1 row has" if len(strange) == 1 else f"{len(strange):,} rows have"
         yield f"{have} an `answer_type` that isn't known, such as {told}: the answer itself tells"
 
@@ -126,7 +126,7 @@ def _name(values: Mapping[str, Any], field_name: str) -> str | None:
         case None | "":
             return None
         case bool() | dict() | list() as value:
-            raise RowProblem(field_name, f"is {shown(value)}: write it as a text or a number")
+            raise RowProblem(field_name, f"is {described(value)}: write it as a text or a number")
         case value:
             return str(value)
 
@@ -134,7 +134,7 @@ def _name(values: Mapping[str, Any], field_name: str) -> str | None:
 def _text(values: Mapping[str, Any], field_name: str) -> str | None:
     value = values.get(field_name)
     if value is not None and not isinstance(value, str):
-        raise RowProblem(field_name, f"is {shown(value)}, not a text: write it as a text in quotes")
+        raise RowProblem(field_name, f"is {described(value)}, not a text: write it as a text in quotes")
     return value
 
 
@@ -143,7 +143,7 @@ def _correct(value: Any) -> bool | None:
         return value
     if isinstance(value, int | float) and value in {0, 1}:
         return bool(value)
-    raise RowProblem("correct", f"is {shown(value)}: write true or false, or leave it out")
+    raise RowProblem("correct", f"is {described(value)}: write true or false, or leave it out")
 
 
 def _truth(value: Any) -> Truth | None:
@@ -157,7 +157,9 @@ def _truth(value: Any) -> Truth | None:
         case list() if all(isinstance(one, str | int | float | bool) and one != "" for one in value):
             return tuple(value)
         case _:
-            raise RowProblem("answer", f"is {shown(value)}: write a text, a number, true or false, or a list of these")
+            raise RowProblem(
+                "answer", f"is {described(value)}: write a text, a number, true or false, or a list of these"
+            )
 
 
 def _kind(value: Any) -> Kind | None:
@@ -174,4 +176,4 @@ def _ids(field_name: str, value: Any) -> tuple[str, ...] | None:
         case list() if all(isinstance(one, str | int) for one in value):
             return tuple(dict.fromkeys(str(one) for one in value))
         case _:
-            raise RowProblem(field_name, f"is {shown(value)}: write a list of ids, the best first")
+            raise RowProblem(field_name, f"is {described(value)}: write a list of ids, the best first")

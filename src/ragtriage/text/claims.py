@@ -10,7 +10,7 @@ from itertools import zip_longest
 
 from ragtriage.core.verdicts import Component, Components
 from ragtriage.text.blocks import Block, blocks
-from ragtriage.text.clauses import clauses, upper
+from ragtriage.text.clauses import capitalized, clauses
 from ragtriage.text.facts import row_text
 from ragtriage.text.html import on_visible_text
 from ragtriage.text.inline_markup import plain_text
@@ -44,7 +44,7 @@ class _Reader:
         """The claims of a sentence, or of what is left of it without a remark at its beginning."""
         found_clauses = clauses(self.text[start:end])
         for clause in found_clauses:
-            said = upper(self.plain(clause.text)) if cut_off else self.plain(clause.text)
+            said = capitalized(self.plain(clause.text)) if cut_off else self.plain(clause.text)
             if len(found_clauses) > 1 and said[-1:] not in ".!?…。":
                 said += "."
             resolved = resolve(said, self.topic)

@@ -48,7 +48,7 @@ class Clause:
     def text(self) -> str:
         """The clause with its subject; one that was cut off begins with a capital."""
         said = self.carried + self.sentence[self.kept : self.end]
-        return upper(said) if self.carried or self.kept else said
+        return capitalized(said) if self.carried or self.kept else said
 
     def split(self, at: int, behind: int, carried: str = "", skip: int = 0) -> tuple[Clause, Clause]:
         """Two clauses, cut where `text[at:behind]` stands; the second leaves out `skip` characters for `carried`."""
@@ -57,7 +57,7 @@ class Clause:
         return first, Clause(self.sentence, shift + behind, self.end, carried, shift + behind + skip)
 
 
-def upper(text: str) -> str:
+def capitalized(text: str) -> str:
     """The text with a capital at its beginning, of the same length."""
     first = text[:1].upper()
     return first + text[1:] if len(first) == 1 else text
@@ -97,7 +97,7 @@ def _coordinated(clause: Clause) -> list[Clause]:
         return [clause]
     first = Subject(text[: first.end], first.end, first.verb)
     if cut := _AND_CLAUSE.search(hidden, first.end):
-        rest = upper(text[cut.end() :])
+        rest = capitalized(text[cut.end() :])
         pronoun = _PRONOUN.match(rest)
         if subject(_hide(rest)) is None and pronoun is None:
             return [clause]

@@ -52,7 +52,7 @@ def _may_be_asked(word: str) -> bool:
     return len(word) >= _SHORTEST and word[0].isalpha() and word not in _PLAIN
 
 
-def runs(words: list[str]) -> Iterator[str]:
+def ngrams(words: list[str]) -> Iterator[str]:
     """All words, and words in a row, as `WEIGHTS` has them."""
     for length in range(1, LONGEST_RUN + 1):
         for start in range(len(words) - length + 1):
@@ -73,7 +73,7 @@ def remark_probabilities(clause: str, query: str = "") -> tuple[float, float]:
     with.
     """
     weights = _weights()
-    known = [weights[run] for run in dict.fromkeys(runs(masked(clause, query))) if run in weights]
+    known = [weights[run] for run in dict.fromkeys(ngrams(masked(clause, query))) if run in weights]
     by = math.sqrt(len(known)) or 1.0
     odds = [math.exp(weights[BIAS][at] + sum(weight[at] for weight in known) / by) for at in (0, 1)]
     return odds[0] / (1 + sum(odds)), odds[1] / (1 + sum(odds))

@@ -14,7 +14,7 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Table
 
 from ragtriage.core.errors import InputError
-from ragtriage.core.files import whole_file
+from ragtriage.core.files import atomic_write
 
 Tables = Mapping[str, Mapping[str, float | str]]
 """Name of a table, its parts by dots → key → value."""
@@ -34,7 +34,7 @@ def write_settings(path: Path, tables: Tables) -> None:
     try:
         before = place.read_bytes().decode("utf-8") if place.exists() else ""
         after = with_values(before, wanted)
-        with whole_file(place, newline="") as out:
+        with atomic_write(place, newline="") as out:
             if place.exists():
                 shutil.copymode(place, out.name)
             out.write(after)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from ragtriage.judges.embedded.contradictions import contradicting
+from ragtriage.judges.embedded.contradictions import contradicting_sentence
 from ragtriage.judges.embedded.readings import pieces, read_sentence
 
 
 def against(claim: str, text: str) -> str:
-    return contradicting(read_sentence(claim), [read_sentence(piece) for piece in pieces(text)])
+    return contradicting_sentence(read_sentence(claim), [read_sentence(piece) for piece in pieces(text)])
 
 
 @pytest.mark.parametrize(

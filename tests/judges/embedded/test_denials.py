@@ -6,13 +6,13 @@ import pytest
 
 from ragtriage import Case, Source, Verdicts, evaluate_sync
 from ragtriage.judges.embedded import EmbeddedJudge
-from ragtriage.judges.embedded.denials import denying
+from ragtriage.judges.embedded.denials import denying_sentence
 from ragtriage.judges.embedded.readings import pieces, read_sentence
 from ragtriage.metrics import metrics_named
 
 
 def denied(claim: str, text: str) -> str:
-    return denying(read_sentence(claim), [read_sentence(piece) for piece in pieces(text)])
+    return denying_sentence(read_sentence(claim), [read_sentence(piece) for piece in pieces(text)])
 
 
 @pytest.mark.parametrize(

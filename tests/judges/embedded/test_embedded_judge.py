@@ -19,7 +19,7 @@ from ragtriage.core.verdicts import Answer, Failure, Score, Verdict
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.evaluation.predict import Task, predict, questions_of
 from ragtriage.judges.embedded import EmbeddedJudge
-from ragtriage.judges.embedded.comparison import along, between
+from ragtriage.judges.embedded.comparison import pairwise_products, products_with
 from ragtriage.judges.protocol import Judge
 from ragtriage.metrics import CITATIONS
 
@@ -321,8 +321,8 @@ def test_rows_of_the_other_tasks(judge: EmbeddedJudge) -> None:
 def test_products_in_parts_are_products() -> None:
     draw = np.random.default_rng(0)
     a, b = draw.random((130, 384), np.float32), draw.random((70, 384), np.float32)
-    assert np.allclose(between(a, b), a @ b.T, rtol=1e-5)
-    assert np.allclose(along(a, b[0]), a @ b[0], rtol=1e-5)
+    assert np.allclose(pairwise_products(a, b), a @ b.T, rtol=1e-5)
+    assert np.allclose(products_with(a, b[0]), a @ b[0], rtol=1e-5)
 
 
 def test_a_response_that_declines_answers_nothing_however_much_it_repeats_the_question(judge: EmbeddedJudge) -> None:

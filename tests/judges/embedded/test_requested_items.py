@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragtriage.judges.embedded.requested_items import is_item, is_open, is_step
+from ragtriage.judges.embedded.requested_items import is_item, is_open_ended, is_step
 
 BIN = """Great question! Here's what belongs in the food waste bin:
 
@@ -57,4 +57,4 @@ def test_numbered_steps_are_needed_by_whoever_asks_how() -> None:
     ],
 )
 def test_a_request_for_all_there_is_to_say_is_told_from_a_question(query: str, opened: bool) -> None:
-    assert is_open(query) is opened
+    assert is_open_ended(query) is opened

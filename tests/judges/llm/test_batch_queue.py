@@ -16,7 +16,7 @@ from ragtriage.core.errors import ConfigError, JudgeError, Stopped, StoreError
 from ragtriage.judges.llm.batch_queue import BatchQueue
 from ragtriage.judges.llm.channel import RetriesExhausted
 from ragtriage.judges.llm.ledger import Ledger
-from ragtriage.judges.llm.messages import Malformed, Prompt
+from ragtriage.judges.llm.messages import MalformedReply, Prompt
 from ragtriage.judges.llm.options import LLMOptions, Price
 
 NAME = "openai:gpt-5-mini"
@@ -61,7 +61,7 @@ def read(reply):
     try:
         return json.loads(reply.text)["answer"]
     except (ValueError, KeyError):
-        raise Malformed("it is no answer") from None
+        raise MalformedReply("it is no answer") from None
 
 
 def asked(body):

@@ -10,9 +10,17 @@ from hypothesis import strategies as st
 
 from ragtriage.core.errors import JudgeError, Stopped
 from ragtriage.judges.llm.channel import Channel, RetriesExhausted
-from ragtriage.judges.llm.concurrency import ConcurrencyController, Rate
+from ragtriage.judges.llm.concurrency import ConcurrencyController, RateLimit
 from ragtriage.judges.llm.ledger import Ledger
-from ragtriage.judges.llm.messages import Busy, Malformed, Prompt, Rejected, Reply, Transient, Unusable
+from ragtriage.judges.llm.messages import (
+    MalformedReply,
+    ModelUnusable,
+    Prompt,
+    RateLimited,
+    Reply,
+    RequestRejected,
+    TransientError,
+)
 from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.protocol import TURN
 
@@ -83,7 +91,7 @@ class Server:
         outcome = self.script.pop(0) if len(self.script) > 1 else self.script[0]
         outcome, latency = outcome if isinstance(outcome, tuple) else (outcome, self.latency)
         if self.in_flight >= self.most:
-            raise Busy("too many")
+            raise RateLimited("too many")
         self.in_flight += 1
         self.peak = max(self.peak, self.in_flight)
         try:
@@ -163,7 +171,7 @@ def test_the_first_come_are_served_first():
 
 
 def test_a_busy_server_gets_half_as_many_once_for_all_that_were_under_way():
-    server = Server(*[Busy("slow down", 5.0)] * 16, Reply("yes"))
+    server = Server(*[RateLimited("slow down", 5.0)] * 16, Reply("yes"))
     way = channel(concurrency=64)
 
     async def scenario():
@@ -178,7 +186,7 @@ def test_a_busy_server_gets_half_as_many_once_for_all_that_were_under_way():
 
 
 def test_one_that_was_sent_after_the_halving_halves_again():
-    server = Server(*[Busy("slow down", 5.0)] * 24, Reply("yes"))
+    server = Server(*[RateLimited("slow down", 5.0)] * 24, Reply("yes"))
     way = channel(concurrency=64)
 
     async def scenario():
@@ -229,7 +237,7 @@ def test_a_server_that_takes_twenty_is_kept_busy_without_being_pressed():
 
 
 def test_a_server_that_says_nothing_but_slow_down_is_left_alone_by_all():
-    server = Server((Busy("slow down", 30.0), 0.0), latency=0.0)
+    server = Server((RateLimited("slow down", 30.0), 0.0), latency=0.0)
     way = channel(concurrency=64)
 
     async def scenario():
@@ -246,14 +254,14 @@ def test_a_server_that_says_nothing_but_slow_down_is_left_alone_by_all():
 
 
 def test_retry_after_is_waited_for_without_a_place():
-    server = Server(Busy("slow down", 7.0), Reply("first"), Reply("yes"))
+    server = Server(RateLimited("slow down", 7.0), Reply("first"), Reply("yes"))
     way = channel(concurrency=1)
     assert all_of(way, server, 2) == [Reply("yes"), Reply("first")]
     assert server.came == [0, 1, 8]
 
 
 def test_busy_uses_up_no_attempt_and_waits_a_minute_at_most():
-    server, ledger = Server(*[Busy("slow down")] * 12, Reply("yes"), latency=0.0), Ledger()
+    server, ledger = Server(*[RateLimited("slow down")] * 12, Reply("yes"), latency=0.0), Ledger()
     assert all_of(channel(ledger, random=lambda: 1.0), server, 1) == [Reply("yes")]
     gaps = [later - earlier for earlier, later in zip(server.came, server.came[1:], strict=False)]
     assert gaps == [0.5, 1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60]
@@ -262,18 +270,18 @@ def test_busy_uses_up_no_attempt_and_waits_a_minute_at_most():
 
 
 def test_backoff_is_by_chance():
-    server = Server(*[Busy("slow down")] * 3, Reply("yes"), latency=0.0)
+    server = Server(*[RateLimited("slow down")] * 3, Reply("yes"), latency=0.0)
     all_of(channel(random=lambda: 0.0), server, 1)
     assert server.came == [0, 0.25, 0.75, 1.75]
 
 
 def test_patience_begins_anew_when_the_server_says_something_else():
-    script = [Busy("slow down", 800.0), Transient("reset"), Busy("slow down", 800.0), Reply("yes")]
+    script = [RateLimited("slow down", 800.0), TransientError("reset"), RateLimited("slow down", 800.0), Reply("yes")]
     assert all_of(channel(), Server(*script), 1) == [Reply("yes")]
 
 
 def test_a_server_that_never_answers_but_slow_down_ends_it_after_a_quarter_of_an_hour():
-    server, way = Server(Busy("slow down"), latency=0.0), channel()
+    server, way = Server(RateLimited("slow down"), latency=0.0), channel()
     results = all_of(way, server, 3)
     assert {type(result) for result in results} == {JudgeError}
     assert set(causes(results)) == {"the oracle gives no answer: slow down (429); look at your limits and credit there"}
@@ -284,7 +292,7 @@ def test_a_server_that_answers_others_loses_only_the_request_that_it_keeps_off()
     way = channel()
 
     async def scenario():
-        kept_off = requests(way, Server(Busy("slow down", 60.0)), 1)
+        kept_off = requests(way, Server(RateLimited("slow down", 60.0)), 1)
         while not kept_off[0].done():
             await asyncio.gather(*requests(way, Server(), 1))
         return kept_off[0].exception()
@@ -295,7 +303,7 @@ def test_a_server_that_answers_others_loses_only_the_request_that_it_keeps_off()
 
 
 def test_a_server_that_answers_no_more_stops_it_so_that_it_can_go_on_later():
-    server, way = Server(Reply("yes"), Busy("the day's tokens are used up", 3600.0)), channel(concurrency=2)
+    server, way = Server(Reply("yes"), RateLimited("the day's tokens are used up", 3600.0)), channel(concurrency=2)
     first, *others = all_of(way, server, 50)
     assert first == Reply("yes")
     assert {type(other) for other in others} == {Stopped}
@@ -306,7 +314,7 @@ def test_a_server_that_answers_no_more_stops_it_so_that_it_can_go_on_later():
 
 
 def test_what_fails_for_the_moment_is_asked_six_times():
-    server, ledger = Server(*[Transient("502: bad gateway")] * 5, Reply("yes"), latency=0.0), Ledger()
+    server, ledger = Server(*[TransientError("502: bad gateway")] * 5, Reply("yes"), latency=0.0), Ledger()
     assert all_of(channel(ledger, random=lambda: 1.0), server, 1) == [Reply("yes")]
     assert server.came == [0, 0.5, 1.5, 3.5, 7.5, 15.5]
     assert ledger.repeated == {"502": 5}
@@ -314,7 +322,7 @@ def test_what_fails_for_the_moment_is_asked_six_times():
 
 
 def test_a_failing_server_that_asks_for_time_gets_it():
-    server = Server(Transient("503: overloaded", 20.0), Reply("yes"), latency=0.0)
+    server = Server(TransientError("503: overloaded", 20.0), Reply("yes"), latency=0.0)
     all_of(channel(), server, 1)
     assert server.came == [0, 20]
 
@@ -322,14 +330,14 @@ def test_a_failing_server_that_asks_for_time_gets_it():
 def test_a_failing_server_that_asks_for_an_hour_is_not_waited_for():
     way = channel()
     all_of(way, Server(), 1)
-    (error,) = all_of(way, Server(Transient("503: maintenance", 3600.0)), 1)
+    (error,) = all_of(way, Server(TransientError("503: maintenance", 3600.0)), 1)
     assert str(error) == "no answer, asked 1 times: 503: maintenance"
 
 
 def test_what_fails_six_times_is_given_up():
     way = channel(ledger := Ledger())
     all_of(way, Server(), 1)
-    server = Server(Transient("no reply within 10 s"))
+    server = Server(TransientError("no reply within 10 s"))
     (error,) = all_of(way, server, 1)
     assert isinstance(error, RetriesExhausted)
     assert str(error) == "no answer, asked 6 times: no reply within 10 s"
@@ -338,7 +346,7 @@ def test_what_fails_six_times_is_given_up():
 
 
 def test_if_nothing_ever_worked_everybody_hears_why():
-    server, way = Server(Transient("the connection was refused"), latency=0.0), channel(concurrency=4)
+    server, way = Server(TransientError("the connection was refused"), latency=0.0), channel(concurrency=4)
     results = all_of(way, server, 100)
     assert {type(result) for result in results} == {JudgeError}
     assert set(causes(results)) == {
@@ -350,7 +358,7 @@ def test_if_nothing_ever_worked_everybody_hears_why():
 
 
 def test_repeated_requests_go_before_new_ones():
-    server = Server(Transient("reset"), *[Reply(str(i)) for i in range(9)])
+    server = Server(TransientError("reset"), *[Reply(str(i)) for i in range(9)])
     way = channel(concurrency=1)
     results = all_of(way, server, 9)
     assert [reply.text for reply in results] == ["1", "0", *"2345678"]
@@ -359,14 +367,14 @@ def test_repeated_requests_go_before_new_ones():
 def test_a_rejected_request_fails_alone():
     way = channel()
     all_of(way, Server(), 1)
-    results = all_of(way, server := Server(Rejected("the content filter refused it")), 10)
+    results = all_of(way, server := Server(RequestRejected("the content filter refused it")), 10)
     assert {type(result) for result in results} == {RetriesExhausted}
     assert set(causes(results)) == {"the content filter refused it"}
     assert len(server.came) == 10
 
 
 def test_if_the_first_five_are_rejected_all_are():
-    server = Server(Rejected("unknown parameter: temperature."))
+    server = Server(RequestRejected("unknown parameter: temperature."))
     results = all_of(channel(concurrency=1), server, 20)
     assert [type(result) for result in results] == [RetriesExhausted] * 4 + [JudgeError] * 16
     assert "the oracle rejects every request: unknown parameter: temperature; look at" in causes(results)[-1]
@@ -374,19 +382,19 @@ def test_if_the_first_five_are_rejected_all_are():
 
 
 def test_rejections_that_are_faster_than_the_first_replies_prove_nothing():
-    server = Server((Reply("yes"), 9.0), (Rejected("too long"), 0.1), latency=0.1)
+    server = Server((Reply("yes"), 9.0), (RequestRejected("too long"), 0.1), latency=0.1)
     results = all_of(channel(concurrency=2), server, 20)
     assert Counter(map(type, results)) == {Reply: 1, RetriesExhausted: 19}
 
 
 def test_five_rejections_after_a_reply_prove_nothing():
-    server = Server(*[(Rejected("too long"), 2.0)] * 5, Reply("yes"))
+    server = Server(*[(RequestRejected("too long"), 2.0)] * 5, Reply("yes"))
     results = all_of(channel(concurrency=6), server, 20)
     assert Counter(map(type, results)) == {RetriesExhausted: 5, Reply: 15}
 
 
 def test_an_error_that_would_meet_every_request_is_told_to_all_at_once():
-    server = Server(Reply("yes"), (Unusable("the key is refused"), 0.5), Reply("late"))
+    server = Server(Reply("yes"), (ModelUnusable("the key is refused"), 0.5), Reply("late"))
     way = channel(concurrency=3)
 
     async def scenario():
@@ -402,7 +410,7 @@ def test_an_error_that_would_meet_every_request_is_told_to_all_at_once():
 
 
 def test_everybody_hears_the_same_error():
-    server = Server((Unusable("the key is refused"), 1.0), (Unusable("no such model"), 2.0))
+    server = Server((ModelUnusable("the key is refused"), 1.0), (ModelUnusable("no such model"), 2.0))
     assert set(causes(all_of(channel(concurrency=2), server, 5))) == {"the key is refused"}
 
 
@@ -410,10 +418,10 @@ def test_who_waits_to_repeat_a_request_is_told_too():
     way = channel()
 
     async def scenario():
-        resting = requests(way, Server(Transient("reset", 500.0), latency=0.0), 1)
+        resting = requests(way, Server(TransientError("reset", 500.0), latency=0.0), 1)
         await asyncio.sleep(1)
         with pytest.raises(JudgeError):
-            await requests(way, Server(Unusable("no credit")), 1)[0]
+            await requests(way, Server(ModelUnusable("no credit")), 1)[0]
         with pytest.raises(JudgeError, match="no credit"):
             await resting[0]
         return now()
@@ -439,7 +447,7 @@ PROMPT = Prompt("head", "question", {}, 100)
 def read(reply):
     if reply.text == "yes":
         return "read"
-    raise Malformed(f"{reply.text!r} is no answer")
+    raise MalformedReply(f"{reply.text!r} is no answer")
 
 
 def asked(server, ledger=None):
@@ -625,14 +633,17 @@ def test_replies_that_are_dearer_than_they_could_be_make_room_for_later_ones():
 
 
 def test_the_most_requests_are_exact():
-    server, ledger = Server(Transient("reset"), Reply("yes"), Busy("slow down"), Reply("yes")), Ledger(max_requests=7)
+    server, ledger = (
+        Server(TransientError("reset"), Reply("yes"), RateLimited("slow down"), Reply("yes")),
+        Ledger(max_requests=7),
+    )
     results = all_of(channel(ledger, concurrency=3), server, 20)
     assert len(server.came) == ledger.requests == 7
     assert Counter(map(type, results)) == {Reply: 5, Stopped: 15}
 
 
 def test_a_request_that_waits_to_be_repeated_ends_with_the_others():
-    server, ledger = Server(Busy("slow down", 500.0), Reply("yes")), Ledger(max_requests=3)
+    server, ledger = Server(RateLimited("slow down", 500.0), Reply("yes")), Ledger(max_requests=3)
 
     async def scenario():
         tasks = requests(channel(ledger, concurrency=1), server, 5)
@@ -648,8 +659,8 @@ def test_a_request_that_waits_to_be_repeated_ends_with_the_others():
 outcome = st.one_of(
     st.builds(lambda share, late: (Reply("yes", 1, 1, share), late), st.floats(0, 1), st.floats(0, 3)),
     st.builds(lambda late: (Reply("yes", 1, 1), late), st.floats(0, 3)),
-    st.builds(lambda late: (Transient("reset"), late), st.floats(0, 3)),
-    st.builds(lambda late: (Busy("slow down", 1.0), late), st.floats(0, 3)),
+    st.builds(lambda late: (TransientError("reset"), late), st.floats(0, 3)),
+    st.builds(lambda late: (RateLimited("slow down", 1.0), late), st.floats(0, 3)),
 )
 
 
@@ -743,7 +754,7 @@ def test_a_stop_with_nothing_in_flight_is_heard_at_once_by_those_who_rest():
     way = channel()
 
     async def scenario():
-        tasks = requests(way, Server(Busy("slow down", 800.0)), 3)
+        tasks = requests(way, Server(RateLimited("slow down", 800.0)), 3)
         await asyncio.sleep(5)
         way.ledger.stop("interrupted")
         results = await asyncio.gather(*tasks, return_exceptions=True)
@@ -756,7 +767,7 @@ def test_after_a_stop_nobody_rests():
     way = channel()
 
     async def scenario():
-        task = requests(way, Server(Busy("slow down", 800.0), latency=4.0), 1)[0]
+        task = requests(way, Server(RateLimited("slow down", 800.0), latency=4.0), 1)[0]
         await asyncio.sleep(1)
         way.ledger.stop("interrupted")
         with pytest.raises(Stopped):
@@ -854,7 +865,7 @@ def test_tokens_that_were_not_needed_are_given_back():
 
 
 def test_requests_that_fail_take_no_reply_from_the_minute():
-    server = Server(Transient("reset"), Reply("yes", 1, 1), latency=0.0)
+    server = Server(TransientError("reset"), Reply("yes", 1, 1), latency=0.0)
     all_of(channel(tpm=1000, random=lambda: 0.0), server, 2, tokens_in=10, largest_reply=490)
     assert server.came[-1] < 1
 
@@ -897,15 +908,15 @@ def test_nothing_is_left_running_when_those_who_wait_for_the_minute_have_gone():
     st.lists(st.tuples(st.integers(1, 20), st.integers(0, 20), st.floats(0, 30)), min_size=1, max_size=60),
 )
 def test_a_rate_holds_in_every_minute(most, demands):
-    rate, clock, times, amounts = Rate(most), 0.0, [], []
+    rate, clock, times, amounts = RateLimit(most), 0.0, [], []
     for asked_for, needed, idle in demands:
         clock += idle
         while (wait := rate.wait(clock, asked_for)) > 0:
             clock += max(wait, 0.001)
-        taken = rate.take(clock, asked_for)
+        reservation = rate.reserve(clock, asked_for)
         times.append(clock)
         amounts.append(min(needed, asked_for))
-        rate.correct(taken, amounts[-1])
+        rate.correct(reservation, amounts[-1])
     for start in times:
         inside = [a for time, a in zip(times, amounts, strict=True) if start <= time < start + 60 - 1e-6]
         assert sum(inside) <= max(most, 20 if len(inside) == 1 else most)
@@ -913,7 +924,7 @@ def test_a_rate_holds_in_every_minute(most, demands):
 
 def test_what_is_certain_to_be_one_text_s_own_fault_says_nothing_about_the_others():
     """A continued run may have nothing left but texts that the provider's filter refuses."""
-    way, refusing = channel(), Server(Rejected("the filter refused it", alone=True))
+    way, refusing = channel(), Server(RequestRejected("the filter refused it", alone=True))
 
     async def scenario():
         return await asyncio.gather(*requests(way, refusing, 8), return_exceptions=True)

@@ -16,7 +16,7 @@ from ragtriage.core.verdicts import Failure, Verdict
 from ragtriage.judges.llm.channel import Channel
 from ragtriage.judges.llm.embedding_judge import MOST_TEXTS, EmbeddingJudge, threshold_of
 from ragtriage.judges.llm.ledger import Ledger
-from ragtriage.judges.llm.messages import Busy, Rejected, Reply, Transient, Unusable, tokens_of
+from ragtriage.judges.llm.messages import ModelUnusable, RateLimited, Reply, RequestRejected, TransientError, tokens_of
 from ragtriage.judges.llm.options import LLMOptions, Price
 from servers import Heard, Said, Server, embeddings, error
 
@@ -44,7 +44,7 @@ class Embedder:
         if self._failures:
             raise self._failures.pop(0)
         if BAD in texts:
-            raise Rejected("it is too long")
+            raise RequestRejected("it is too long")
         vectors = [PLACES.get(text, (len(text), text.count("e") - 3.5)) for text in texts]
         return [list(vector) for vector in vectors], Reply("", len(texts), 0, 0.25)
 
@@ -148,7 +148,7 @@ def test_a_text_that_is_refused_fails_its_questions_and_no_others() -> None:
 
 def test_what_fails_for_a_moment_is_asked_again_by_the_channel() -> None:
     ledger = Ledger()
-    embed = Embedder(Transient("broken"), Busy("slowly"))
+    embed = Embedder(TransientError("broken"), RateLimited("slowly"))
     found = answers(judge(embed, channel(ledger)), QUESTIONS)
 
     assert all(isinstance(answer, Verdict) for answer in found)
@@ -158,7 +158,7 @@ def test_what_fails_for_a_moment_is_asked_again_by_the_channel() -> None:
 
 def test_a_refused_key_ends_everything() -> None:
     with pytest.raises(JudgeError, match="the key is refused"):
-        answers(judge(Embedder(Unusable("the key is refused"))), QUESTIONS)
+        answers(judge(Embedder(ModelUnusable("the key is refused"))), QUESTIONS)
 
 
 @pytest.mark.parametrize("vectors", [[], [[1.0]] * 3, [[1.0]] * 3 + [[]], [[1.0]] * 3 + [[1.0, 2.0]],

@@ -17,7 +17,7 @@ from ragtriage.diagnosis import RULES, needs_of
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.llm.judge import LLMJudge
-from ragtriage.judges.llm.messages import Reply, Unusable
+from ragtriage.judges.llm.messages import ModelUnusable, Reply
 from ragtriage.judges.llm.options import Price
 from ragtriage.judges.llm.prompts import ASKED, LOCAL
 from ragtriage.judges.protocol import REQUEST, Estimate
@@ -64,7 +64,7 @@ def test_a_reply_that_never_fits_fails_its_request_alone():
 def test_an_error_of_every_request_ends_it():
     class Refused:
         async def send(self, prompt):
-            raise Unusable("the key is refused")
+            raise ModelUnusable("the key is refused")
 
     with pytest.raises(JudgeError, match="the key is refused"):
         answers(judge_of(Refused()), POOL)
@@ -74,7 +74,7 @@ def test_what_was_in_flight_is_yielded_before_an_error_ends_it():
     class RefusedAtLast(Answering):
         async def send(self, prompt):
             if "A ferry calls" in prompt.user:
-                raise Unusable("no credit")
+                raise ModelUnusable("no credit")
             for _ in range(5):
                 await asyncio.sleep(0)
             return await super().send(prompt)

@@ -11,7 +11,7 @@ from test_request_grouping import LONGER, POOL, QUERY, RESPONSE, SHORT, SOURCES,
 from fake_models import FENCED, PROMPTS, STRING, lines_of
 from ragtriage.core import questions as ask
 from ragtriage.judges.llm.fencing import fence, quoted
-from ragtriage.judges.llm.prompt_rendering import render, reply_names, usual_reply
+from ragtriage.judges.llm.prompt_rendering import expected_reply_tokens, render, reply_names
 from ragtriage.judges.llm.prompts import ASKED
 from ragtriage.judges.llm.request_grouping import group_questions, in_order
 
@@ -134,5 +134,5 @@ def test_questions_written_for_two_purposes_are_written_once():
 @given(several)
 def test_room_for_the_reply_grows_with_what_is_asked(questions):
     for request in group_questions(questions, 32):
-        assert render(request, PROMPTS).largest_reply >= 4_000 + 4 * usual_reply(request) - 4
-        assert usual_reply(request) >= 30 * len(request.questions)
+        assert render(request, PROMPTS).largest_reply >= 4_000 + 4 * expected_reply_tokens(request) - 4
+        assert expected_reply_tokens(request) >= 30 * len(request.questions)

@@ -14,7 +14,7 @@ from ragtriage.core.errors import ConfigError, MissingExtraError
 from ragtriage.judges.llm.model_names import address_of, public_address
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.providers import PROVIDERS, embedder_named, fast_client, model_named
-from ragtriage.judges.llm.transport import ModelTransport, PerLoop
+from ragtriage.judges.llm.transport import ModelTransport, PerEventLoop
 
 ADDRESS = "http://127.0.0.1:9/v1"
 KEYS = {variable for access in PROVIDERS.values() for variable in (*access.keys, *access.others)}
@@ -267,7 +267,7 @@ def test_each_loop_has_a_thing_of_its_own_which_ends_with_it() -> None:
         await asyncio.sleep(0)
         closed.append(thing)
 
-    things = PerLoop(lambda: next(made), close)
+    things = PerEventLoop(lambda: next(made), close)
 
     async def use() -> list[int]:
         return [things.here(), things.here()]
@@ -282,7 +282,7 @@ def test_a_loop_that_ended_without_a_word_is_forgotten() -> None:
     async def close(thing: object) -> None:
         pass
 
-    things = PerLoop(object, close)
+    things = PerEventLoop(object, close)
 
     async def use() -> object:
         return things.here()

@@ -12,7 +12,7 @@ from fake_models import PROMPTS, reply_to
 from ragtriage.core import questions as ask
 from ragtriage.core.questions import DECOMPOSITIONS
 from ragtriage.core.verdicts import Component, Verdict
-from ragtriage.judges.llm.messages import Malformed, Reply
+from ragtriage.judges.llm.messages import MalformedReply, Reply
 from ragtriage.judges.llm.prompt_rendering import LISTS, QUOTING, render, reply_names
 from ragtriage.judges.llm.reply_parsing import parse_reply, quote_occurs
 from ragtriage.judges.llm.request_grouping import group_questions
@@ -135,7 +135,7 @@ YES, NO = json.dumps({"q1": FITS}), json.dumps({"q1": FITS | {"verdict": "no"}})
     ids=lambda text: text[:40],
 )
 def test_what_is_not_one_object_with_what_was_asked_for_is_malformed(text):
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedReply):
         reading(text)
 
 
@@ -146,7 +146,7 @@ def test_what_is_not_one_object_with_what_was_asked_for_is_malformed(text):
     ids=repr,
 )  # fmt: skip
 def test_no_other_word_is_a_verdict(verdict):
-    with pytest.raises(Malformed, match="the verdict of `q1` is not yes, no or unknown"):
+    with pytest.raises(MalformedReply, match="the verdict of `q1` is not yes, no or unknown"):
         reading({"q1": FITS | {"verdict": verdict}})
 
 
@@ -163,7 +163,7 @@ def test_a_text_that_is_none_is_malformed(member, wrong):
     said = FITS | {member: wrong}
     if wrong == "left out":
         del said[member]
-    with pytest.raises(Malformed, match=f"`{member}` of `q1` is missing or not a text"):
+    with pytest.raises(MalformedReply, match=f"`{member}` of `q1` is missing or not a text"):
         reading({"q1": said})
 
 
@@ -178,13 +178,13 @@ def test_what_was_not_asked_for_is_not_looked_at():
 
 
 def test_one_question_that_is_missing_makes_the_whole_reply_malformed():
-    with pytest.raises(Malformed, match="`q2` is missing or not an object"):
+    with pytest.raises(MalformedReply, match="`q2` is missing or not an object"):
         reading({"q1": FITS}, CLAIM, OTHER)
 
 
 def test_a_reply_that_was_cut_off_is_malformed_even_if_it_can_be_read():
     (request,) = group_questions([CLAIM], 32)
-    with pytest.raises(Malformed, match="cut off"):
+    with pytest.raises(MalformedReply, match="cut off"):
         parse_reply(request, Reply(YES, truncated=True))
 
 
@@ -200,7 +200,7 @@ def test_a_verdict_has_neither_score_nor_confidence():
 )
 def test_a_list_that_is_not_of_texts_is_malformed(claims):
     said = {"remarks": []} | ({} if claims == "left out" else {"claims": claims})
-    with pytest.raises(Malformed, match="`claims` is missing or not a list of texts"):
+    with pytest.raises(MalformedReply, match="`claims` is missing or not a list of texts"):
         reading(said, ask.claims(RESPONSE))
 
 
@@ -231,7 +231,7 @@ def test_equal_claims_are_one_and_none_is_none():
 
 @pytest.mark.parametrize("said", [None, 3, "", " \n", "\u200b", ["When?"], {"text": "When?"}], ids=repr)
 def test_a_query_that_was_not_written_is_malformed(said):
-    with pytest.raises(Malformed, match="`standalone`"):
+    with pytest.raises(MalformedReply, match="`standalone`"):
         reading({"standalone": said}, ask.standalone("And when?", ("user: How tall is it?",)))
 
 
@@ -245,7 +245,7 @@ def test_no_more_questions_are_taken_than_were_asked_for():
 def test_a_response_may_answer_no_question_but_not_fewer_than_were_asked_for():
     three = ask.questions_answered_by(RESPONSE, 3)
     assert reading({"questions_answered_by": []}, three) == {three: ()}
-    with pytest.raises(Malformed, match="has 2 different questions, not 3"):
+    with pytest.raises(MalformedReply, match="has 2 different questions, not 3"):
         reading({"questions_answered_by": ["A?", "A?", "B?"]}, three)
 
 
@@ -259,7 +259,7 @@ def test_halves_of_characters_and_hidden_ones_do_not_come_in():
 
 
 def test_what_is_said_of_a_wrong_reply_can_be_shown_and_stored():
-    with pytest.raises(Malformed) as raised:
+    with pytest.raises(MalformedReply) as raised:
         reading('{"\\ud83d\\u202e\\nx": 1, "\\ud83d\\u202e\\nx": 2}')
     assert str(raised.value) == "`x` stands there twice"
 

@@ -13,7 +13,15 @@ import pytest
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.judges.llm.messages import Busy, ExchangeError, Prompt, Rejected, Reply, Transient, Unusable
+from ragtriage.judges.llm.messages import (
+    ExchangeError,
+    ModelUnusable,
+    Prompt,
+    RateLimited,
+    Reply,
+    RequestRejected,
+    TransientError,
+)
 from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.providers import _compatible_model, model_named
 from ragtriage.judges.llm.transport import ModelTransport
@@ -154,7 +162,7 @@ def test_a_server_that_refuses_something_else_keeps_its_schema_mode() -> None:
         failure = failed(transport)
         sent(transport)
 
-    assert isinstance(failure, Rejected)
+    assert isinstance(failure, RequestRejected)
     assert ["response_format" in heard.body for heard in server.heard] == [True, False, True]
 
 
@@ -162,7 +170,7 @@ def test_the_schema_mode_can_be_insisted_on() -> None:
     with Server(error(400, "response_format is not supported"), chat("{}")) as server:
         failure = failed(transport_to(server, reply="schema"))
 
-    assert isinstance(failure, Rejected)
+    assert isinstance(failure, RequestRejected)
     assert len(server.heard) == 1
 
 
@@ -238,38 +246,38 @@ def test_tokens_are_guessed_where_a_server_does_not_count_them() -> None:
 
 
 REFUSALS: Sequence[tuple[Said, type[ExchangeError], Sequence[str]]] = (
-    (error(429, "Rate limit reached", "rate_limit_exceeded"), Busy, ["slow down (429): Rate limit reached"]),
+    (error(429, "Rate limit reached", "rate_limit_exceeded"), RateLimited, ["slow down (429): Rate limit reached"]),
     (
         error(429, "You exceeded your quota", "insufficient_quota"),
-        Unusable,
+        ModelUnusable,
         ["openai:m: the account's credit or quota", "used up (429)"],
     ),
-    (error(402, "Pay"), Unusable, ["used up (402)"]),
-    (error(401, "Incorrect API key"), Unusable, ["refuses the key (401): set OPENAI_API_KEY", "--header"]),
-    (error(403, "Forbidden"), Unusable, ["doesn't let the key use this model (403)"]),
-    (error(404, "no model m", "model_not_found"), Unusable, ["no such model or no such page (404)", "/v1"]),
-    (Said("Not Found", 404), Unusable, ["no such model or no such page"]),
-    (error(405, "Method Not Allowed"), Unusable, ["no such page (405)"]),
-    (error(400, "Invalid model name passed in model=m"), Unusable, ["no such model"]),
-    (error(400, "too many", "context_length_exceeded"), Rejected, ["too long for the model (400): too many"]),
-    (error(400, "This model's maximum context length is 10 tokens"), Rejected, ["too long"]),
-    (error(413, "Payload"), Rejected, ["too long"]),
-    (error(400, "blocked", "content_filter"), Rejected, ["content filter", "blocked"]),
-    (error(400, "bad words"), Rejected, ["refused the request (400): bad words"]),
-    (error(422, "no"), Rejected, ["refused the request (422): no"]),
-    (error(418, "tea"), Rejected, ["refused the request (418): tea"]),
-    (error(500, "broken"), Transient, ["server error (500): broken"]),
-    (error(502, "bad gateway"), Transient, ["server error (502)"]),
-    (error(503, "overloaded"), Transient, ["server error (503)"]),
-    (error(529, "overloaded"), Transient, ["server error (529)"]),
-    (error(408, "slow"), Transient, ["server error (408)"]),
-    (error(409, "conflict"), Transient, ["server error (409)"]),
-    (Said("{", 200), Transient, ["malformed response"]),
-    (Said("<html>hello</html>", 200, {"Content-Type": "text/html"}), Transient, ["malformed response"]),
-    (Said({"hello": "there"}), Transient, ["malformed response"]),
-    (Said(reset=True), Transient, ["no connection to http://127.0.0.1:"]),
-    (chat("", "content_filter"), Rejected, ["content filter stopped"]),
-    (chat(None, refusal="I'd rather not."), Rejected, ["content filter stopped"]),
+    (error(402, "Pay"), ModelUnusable, ["used up (402)"]),
+    (error(401, "Incorrect API key"), ModelUnusable, ["refuses the key (401): set OPENAI_API_KEY", "--header"]),
+    (error(403, "Forbidden"), ModelUnusable, ["doesn't let the key use this model (403)"]),
+    (error(404, "no model m", "model_not_found"), ModelUnusable, ["no such model or no such page (404)", "/v1"]),
+    (Said("Not Found", 404), ModelUnusable, ["no such model or no such page"]),
+    (error(405, "Method Not Allowed"), ModelUnusable, ["no such page (405)"]),
+    (error(400, "Invalid model name passed in model=m"), ModelUnusable, ["no such model"]),
+    (error(400, "too many", "context_length_exceeded"), RequestRejected, ["too long for the model (400): too many"]),
+    (error(400, "This model's maximum context length is 10 tokens"), RequestRejected, ["too long"]),
+    (error(413, "Payload"), RequestRejected, ["too long"]),
+    (error(400, "blocked", "content_filter"), RequestRejected, ["content filter", "blocked"]),
+    (error(400, "bad words"), RequestRejected, ["refused the request (400): bad words"]),
+    (error(422, "no"), RequestRejected, ["refused the request (422): no"]),
+    (error(418, "tea"), RequestRejected, ["refused the request (418): tea"]),
+    (error(500, "broken"), TransientError, ["server error (500): broken"]),
+    (error(502, "bad gateway"), TransientError, ["server error (502)"]),
+    (error(503, "overloaded"), TransientError, ["server error (503)"]),
+    (error(529, "overloaded"), TransientError, ["server error (529)"]),
+    (error(408, "slow"), TransientError, ["server error (408)"]),
+    (error(409, "conflict"), TransientError, ["server error (409)"]),
+    (Said("{", 200), TransientError, ["malformed response"]),
+    (Said("<html>hello</html>", 200, {"Content-Type": "text/html"}), TransientError, ["malformed response"]),
+    (Said({"hello": "there"}), TransientError, ["malformed response"]),
+    (Said(reset=True), TransientError, ["no connection to http://127.0.0.1:"]),
+    (chat("", "content_filter"), RequestRejected, ["content filter stopped"]),
+    (chat(None, refusal="I'd rather not."), RequestRejected, ["content filter stopped"]),
 )
 
 
@@ -298,7 +306,7 @@ def test_a_server_is_heard_that_says_how_long_to_wait(status: int, headers: dict
     with Server(error(status, "wait", headers=headers)) as server:
         failure = failed(transport_to(server))
 
-    assert isinstance(failure, Busy if status == 429 else Transient)
+    assert isinstance(failure, RateLimited if status == 429 else TransientError)
     assert failure.after == after
 
 
@@ -306,14 +314,14 @@ def test_a_long_silence_ends_at_the_timeout() -> None:
     with Server(Said(after=30.0)) as server:
         failure = failed(transport_to(server, timeout=0.2))
 
-    assert isinstance(failure, Transient)
+    assert isinstance(failure, TransientError)
     assert str(failure) == "no reply within 0.2 s"
 
 
 def test_a_server_that_is_not_there_is_named_without_what_may_be_secret_in_its_address() -> None:
     failure = failed(transport_to(f"{nobody()}?token=secret"))
 
-    assert isinstance(failure, Transient)
+    assert isinstance(failure, TransientError)
     assert "no connection to http://127.0.0.1:" in str(failure)
     assert "secret" not in str(failure)
 
@@ -388,9 +396,9 @@ def test_anthropic_is_asked_in_its_own_words(monkeypatch: pytest.MonkeyPatch) ->
         reply, limited, overloaded = sent(transport), failed(transport), failed(transport)
 
     assert reply == Reply("{}", 10, 5, None)
-    assert isinstance(limited, Busy)
+    assert isinstance(limited, RateLimited)
     assert limited.after == 4.0
-    assert isinstance(overloaded, Transient)
+    assert isinstance(overloaded, TransientError)
     heard = server.heard[0]
     assert KEY in heard.headers.get("authorization", heard.headers.get("x-api-key"))
     assert (heard.path, heard.headers["x-team"]) == ("/v1/messages", "red")
@@ -409,7 +417,7 @@ def test_google_is_asked_in_its_own_words(monkeypatch: pytest.MonkeyPatch) -> No
         reply, limited = sent(transport), failed(transport)
 
     assert reply == Reply("{}", 10, 5, None)
-    assert isinstance(limited, Busy)
+    assert isinstance(limited, RateLimited)
     assert server.heard[0].headers["x-team"] == "red"
     assert server.heard[0].body["generationConfig"]["responseMimeType"] == "application/json"
     assert len(server.heard) == 2
@@ -432,8 +440,8 @@ def test_bedrock_is_asked_in_its_own_words(monkeypatch: pytest.MonkeyPatch) -> N
         reply, limited, failure = sent(transport), failed(transport), failed(transport)
 
     assert reply == Reply("{}", 10, 5, None)
-    assert isinstance(limited, Busy)
-    assert isinstance(failure, Transient)
+    assert isinstance(limited, RateLimited)
+    assert isinstance(failure, TransientError)
     assert server.heard[0].headers["x-team"] == "red"
     assert len(server.heard) == 3
 

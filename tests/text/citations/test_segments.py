@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ragtriage import Case, Component, ConfigError, Source
-from ragtriage.text.citations.segments import segments_of, unread_marks, why_uncut
+from ragtriage.text.citations.segments import segments_of, unrecognized_marks, unsegmented_reason
 
 TABLE = Path(__file__).parent / "segments.jsonl"
 ROWS = [json.loads(line) for line in TABLE.read_text(encoding="utf-8").splitlines()]
@@ -138,4 +138,4 @@ def test_long_texts_are_cut_quickly(piece: str) -> None:
 def test_it_is_told_why_a_response_is_not_cut_and_what_was_not_read(text: str, why: str, left: tuple[str, ...]) -> None:
     case = case_of(text)
 
-    assert (why_uncut(case), unread_marks(case)) == (why, left)
+    assert (unsegmented_reason(case), unrecognized_marks(case)) == (why, left)

@@ -88,11 +88,13 @@ def _products_with_sum(text: str, values: Collection[float]) -> Iterator[float]:
     """Numbers that are a product of two known ones, if the sum of two or more of them is told too; and that sum."""
     known = sorted(one for one in values if one > 1)[:_MOST]
     written = {value for found in _NUMBER.findall(text)[:_MOST] if (value := _value(found)) is not None}
-    new = sorted(value for value in written if value >= SMALLEST and not any(near(value, one) for one in values))
-    products = [value for value in new if any(near(a * b, value) for a, b in combinations(known, 2))]
+    new = sorted(
+        value for value in written if value >= SMALLEST and not any(nearly_equal(value, one) for one in values)
+    )
+    products = [value for value in new if any(nearly_equal(a * b, value) for a, b in combinations(known, 2))]
     for n in (2, 3):
         for some in combinations(products[:_SUMMANDS], n):
-            if any(near(sum(some), value) for value in new):
+            if any(nearly_equal(sum(some), value) for value in new):
                 yield from (*some, sum(some))
 
 
@@ -151,7 +153,7 @@ def _said_of(text: str, results: Sequence[float], values: Collection[float]) -> 
     sums = _sums(results)
     for written in list(dict.fromkeys(_NUMBER.findall(text)))[:_MOST]:
         value = _value(written)
-        if value is None or any(near(value, one) for one in (*known, *others)):
+        if value is None or any(nearly_equal(value, one) for one in (*known, *others)):
             continue
         added = any(sums.get(round(value - one, 6), 0) > (not one) for one in (0.0, *others))
         if added or any(
@@ -187,6 +189,6 @@ def is_small(value: float) -> bool:
     return value < SMALLEST and value == int(value)
 
 
-def near(a: float, b: float) -> bool:
+def nearly_equal(a: float, b: float) -> bool:
     """Whether two numbers are the same but for how computers calculate."""
     return abs(a - b) <= 1e-6 * max(1.0, abs(b))

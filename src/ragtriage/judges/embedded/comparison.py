@@ -18,7 +18,7 @@ _VECTOR = 9_216
 _ROWS = 64
 
 
-def along(matrix: Vector, vector: Vector) -> Vector:
+def products_with(matrix: Vector, vector: Vector) -> Vector:
     """(n, k) and (k,) → (n,): the products of each row with a vector."""
     step = max(1, (_VECTOR - 1) // max(1, len(vector)))
     if len(matrix) <= step:
@@ -26,7 +26,7 @@ def along(matrix: Vector, vector: Vector) -> Vector:
     return np.concatenate([matrix[start : start + step] @ vector for start in range(0, len(matrix), step)])
 
 
-def between(a: Vector, b: Vector) -> Vector:
+def pairwise_products(a: Vector, b: Vector) -> Vector:
     """(m, k) and (n, k) → (m, n): the products of each row of one with each row of the other."""
     out = np.empty((len(a), len(b)), np.float32)
     for top in range(0, len(a), _ROWS):
@@ -80,7 +80,7 @@ def _share(weights: Vector, found: Vector) -> Vector:
 
 def compare(sentence: Sentence, encoded: Encoded, evidence: Evidence, rarity: Callable[[str], float]) -> Comparison:
     """Hold one sentence against evidence."""
-    cosines = np.stack([along(vectors, encoded.vector) for vectors in evidence.window_vectors])
+    cosines = np.stack([products_with(vectors, encoded.vector) for vectors in evidence.window_vectors])
 
     weights = np.array([rarity(stem) for stem in sentence.stems] or [0.0], np.float32)
     places = evidence.places(sentence.stems)
@@ -91,7 +91,7 @@ def compare(sentence: Sentence, encoded: Encoded, evidence: Evidence, rarity: Ca
     word_all = 1.0 - sum(rarity(stem) for stem in missing) / total if total > 0 else 0.0
 
     pieces = encoded.tokens.astype(np.float32)
-    close = np.maximum.reduceat(between(pieces, evidence.tokens), evidence.starts, axis=1)
+    close = np.maximum.reduceat(pairwise_products(pieces, evidence.tokens), evidence.starts, axis=1)
     piece_weights = encoded.weights if encoded.weights.any() else np.ones(len(pieces), np.float32)
     soft = _share(piece_weights, close)
     soft_window = _share(piece_weights, evidence.widened(close))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
 
-from ragtriage.judges.embedded.denials import HIDDEN, NO_DENIAL, PART, UNPLAIN, denying, is_negation
+from ragtriage.judges.embedded.denials import HIDDEN, NO_DENIAL, PART, UNPLAIN, denying_sentence, is_negation
 from ragtriage.judges.embedded.readings import Sentence, read_sentence
 from ragtriage.judges.embedded.rules import RULES
 from ragtriage.text import words as vocabulary
@@ -52,10 +52,13 @@ _DAYS = frozenset(map(vocabulary.stem, DATE_NAMES))
 _YEAR = re.compile(r"1\d{3}|20\d\d")
 
 
-def contradicting(claim: Sentence, sentences: Sequence[Sentence]) -> str:
+def contradicting_sentence(claim: Sentence, sentences: Sequence[Sentence]) -> str:
     """The sentence that contradicts a claim in one detail; empty if there is none, or another agrees."""
     return (
-        denying(claim, sentences) or _denied(claim, sentences) or _opposed(claim, sentences) or _other(claim, sentences)
+        denying_sentence(claim, sentences)
+        or _denied(claim, sentences)
+        or _opposed(claim, sentences)
+        or _other(claim, sentences)
     )
 
 
@@ -129,7 +132,7 @@ def _comparable(claim: str, clause: str, sentence: str, but: Collection[str] = (
 def _denied(claim: Sentence, sentences: Sequence[Sentence]) -> str:
     """A sentence, a clause of which has nearly all words of the claim and a "not" more or less.
 
-    Of longer claims only: with few words, each that differs may be the one that matters (`denying` wants all).
+    Of longer claims only: with few words, each that differs may be the one that matters (`denying_sentence` wants all).
     """
     own = _said(claim.text)
     words = frozenset(own.stems)

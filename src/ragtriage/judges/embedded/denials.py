@@ -47,7 +47,7 @@ class _Clause:
         return self.said | self.denied
 
 
-def denying(claim: Sentence, sentences: Sequence[Sentence]) -> str:
+def denying_sentence(claim: Sentence, sentences: Sequence[Sentence]) -> str:
     """The sentence that denies a claim, or states what it denies; empty if there is none, or if another one agrees."""
     text = _unopened(claim.text)
     words = claim.stemset - {"yes"}

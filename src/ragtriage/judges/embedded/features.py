@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ragtriage.judges.embedded.comparison import Comparison, along
+from ragtriage.judges.embedded.comparison import Comparison, products_with
 from ragtriage.judges.embedded.encoder import Vector
 from ragtriage.judges.embedded.evidence import Evidence
 from ragtriage.judges.embedded.readings import Sentence
@@ -118,9 +118,9 @@ def around(texts: Evidence, sentence: Sentence, query: Vector, context: Evidence
         query: its vector.
         context: the sentences of what it was taken from.
     """
-    cosines = along(context.vectors, query)
+    cosines = products_with(context.vectors, query)
     own = float(texts.centre @ query)
-    at = int(np.argmax(along(context.vectors, texts.centre)))
+    at = int(np.argmax(products_with(context.vectors, texts.centre)))
     others = np.delete(cosines, at) if len(cosines) > 1 else cosines
     stems = texts.sentences[0].stemset
     rest = frozenset[str]().union(*(s.stemset for i, s in enumerate(context.sentences) if i != at))

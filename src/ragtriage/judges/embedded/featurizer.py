@@ -13,13 +13,13 @@ from ragtriage import text as decompose
 from ragtriage.core.questions import Question
 from ragtriage.judges.embedded import features
 from ragtriage.judges.embedded.attribution import without_attribution
-from ragtriage.judges.embedded.comparison import Comparison, along, between, compare
-from ragtriage.judges.embedded.contradictions import contradicting
+from ragtriage.judges.embedded.comparison import Comparison, compare, pairwise_products, products_with
+from ragtriage.judges.embedded.contradictions import contradicting_sentence
 from ragtriage.judges.embedded.encoder import Encoded, Vector
 from ragtriage.judges.embedded.evidence import CachedReader, Evidence
 from ragtriage.judges.embedded.matcher import Pair, passage
 from ragtriage.judges.embedded.readings import Sentence
-from ragtriage.judges.embedded.requested_items import is_item, is_open, is_step
+from ragtriage.judges.embedded.requested_items import is_item, is_open_ended, is_step
 from ragtriage.judges.embedded.rules import RULES
 from ragtriage.judges.embedded.short_replies import asserted_text, is_short_reply
 from ragtriage.judges.embedded.unsupported_names import unsupported_names
@@ -146,7 +146,7 @@ class Featurizer:
         texts = (*question.evidence, question.query)
         unsupported = unsupported_numbers(claim.text, evidence.numbers | evidence.stems, texts, question.context)
         unsupported += unsupported_names(claim, evidence.sentences, evidence.stems, texts, question.context)
-        contradicted_by = contradicting(claim, evidence.sentences)
+        contradicted_by = contradicting_sentence(claim, evidence.sentences)
         right = not unsupported and not contradicted_by and is_calculated(claim.text, texts, question.context)
         found = replace(
             _found(c, claim, evidence), unsupported=unsupported, calculated=right, contradicted_by=contradicted_by
@@ -162,7 +162,7 @@ class Featurizer:
             if is_short_reply(question.query, question.subject, said):
                 return Featurized(task, (), (Scored(REPLIED, said),))
             texts = (said,)
-        if is_open(question.subject):
+        if is_open_ended(question.subject):
             return self._about(question.subject, texts)
         asked, encoded, evidence, c = self._search(_subject(question), texts)
         row = features.answered(c, asked, encoded.vector, evidence)
@@ -178,7 +178,7 @@ class Featurizer:
         about = question.query, question.subject, question.context
         if question.context and (is_step(*about) or is_item(*about)):
             return Featurized("essential_part", (), (Scored(STEP, question.query),))
-        if question.context and is_open(question.query):
+        if question.context and is_open_ended(question.query):
             return self._about(question.query, [question.subject])
         query, encoded, evidence, c = self._search(question.query, [question.subject])
         row = features.answered(c, query, encoded.vector, evidence)
@@ -202,7 +202,7 @@ class Featurizer:
                 continue
             truth, _, response, c = self._search(numbers_as_figures(text), [said])
             both = reader.encoder.encode([f"{question.query} {text}"])[f"{question.query} {text}"].vector
-            cosines = (float(c.cosines.max()), float(along(response.vectors, both).max()))
+            cosines = (float(c.cosines.max()), float(products_with(response.vectors, both).max()))
             rows.append(tuple(features.same_answer(c, query, truth, response, cosines)))
             found.append(Scored(0.0, text))
             pairs += self._pairs(f"{question.query} {text}", c, response)
@@ -215,7 +215,7 @@ class Featurizer:
             return Featurized("similar", (), (Scored(0.0, cosine=-1.0),))
         reader = self._reader
         own = reader.encoder.encode([question.subject])[question.subject]
-        cosines = along(self._stacked(question.evidence), own.vector)
+        cosines = products_with(self._stacked(question.evidence), own.vector)
         if question.at is not None:
             cosines[question.at] = -2.0
         best = int(np.argmax(cosines))
@@ -253,7 +253,7 @@ def _subject(question: Question) -> str:
 
 def _both_ways(a: Encoded, b: Encoded) -> tuple[Vector, Vector]:
     """How closely each content piece of one is found in the other, and the reverse."""
-    close = between(a.tokens.astype(np.float32), b.tokens.astype(np.float32))
+    close = pairwise_products(a.tokens.astype(np.float32), b.tokens.astype(np.float32))
     there, back = close.max(axis=1), close.max(axis=0)
     return (
         there[a.weights > 0] if a.weights.any() else there,

@@ -34,7 +34,7 @@ _RULES: Mapping[str, Callable[[Question], Answer]] = {
     "declines": lambda q: text.declines(q.query, q.subject),
 }
 """The kinds that rules answer, without the model."""
-_CANNOT: Mapping[str, str] = {
+_UNSUPPORTED: Mapping[str, str] = {
     "standalone": "the embedded judge can't write a query so that it is understood without its conversation",
     "questions_answered_by": "the embedded judge can't write questions",
     "holds": "the embedded judge can't judge by criteria of your own",
@@ -86,8 +86,8 @@ class EmbeddedJudge:
 
         It writes nothing and knows no criteria but those that it was fitted for, in any language.
         """
-        if kind in _CANNOT:
-            return _CANNOT[kind]
+        if kind in _UNSUPPORTED:
+            return _UNSUPPORTED[kind]
         if self._any_language or language == _MEASURED:
             return None
         return f"the embedded judge was measured on English only, and this case seems to be in {name_of(language)}"
@@ -128,8 +128,8 @@ class EmbeddedJudge:
         for place, question in enumerate(questions):
             if question.kind in _RULES:
                 answers[place] = _guarded(_RULES[question.kind], question)
-            elif question.kind in _CANNOT:
-                answers[place] = Failure(_CANNOT[question.kind])
+            elif question.kind in _UNSUPPORTED:
+                answers[place] = Failure(_UNSUPPORTED[question.kind])
             elif question.kind == "needed_sentences":
                 picked.append(place)
             elif told := _guarded(verdict_on_refusals, question):

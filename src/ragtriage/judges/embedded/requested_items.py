@@ -35,7 +35,7 @@ def is_item(query: str, claim: str, response: str) -> bool:
     return any(_names(lead, query) and _stands_in(claim, items) for lead, items in _lists(response))
 
 
-def is_open(query: str) -> bool:
+def is_open_ended(query: str) -> bool:
     """Whether a query asks for all that there is to say: a summary, a comparison, a story, a letter."""
     return RULES["open_request"].search(query) is not None
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 
 from ragtriage.judges.embedded.calculated_dates import calculated_dates
-from ragtriage.judges.embedded.calculated_numbers import calculated_numbers, is_small, near
+from ragtriage.judges.embedded.calculated_numbers import calculated_numbers, is_small, nearly_equal
 from ragtriage.judges.embedded.rules import RULES
 from ragtriage.text.numbers import normalize_number, numbers_as_figures
 
@@ -105,7 +105,7 @@ def is_calculated(claim: str, texts: tuple[str, ...], response: str = "") -> boo
     new = {value for found in _numbers(claim) - there for value in _values(found)}
     known = frozenset(value for found in there for value in _values(found))
     results = calculated_numbers(response or claim, known) if new else ()
-    return any(near(value, result) for value in new for result in results)
+    return any(nearly_equal(value, result) for value in new for result in results)
 
 
 def _numbers(*texts: str) -> set[str]:
@@ -149,7 +149,11 @@ def _accounted(
         return True  # a version or an address: nothing to calculate with, and compared as a word elsewhere
     return all(
         _rounded(value, values)
-        or any(near(value, other * by) or near(value * by, other) for other in values for by in (1.0, *scales))
+        or any(
+            nearly_equal(value, other * by) or nearly_equal(value * by, other)
+            for other in values
+            for by in (1.0, *scales)
+        )
         or _summed(value, others := [one for one in own if one != value])
         or (totals and _added(value, values))
         or (not is_small(value) and _calculated(value, values, others, freely=calculates))
@@ -163,7 +167,7 @@ def _apart(found: str, values: Collection[float], own: Collection[float], *, clo
     On the `clock` also past noon or midnight: from 8 pm to 1 am it is five hours.
     """
     return any(
-        near(abs(a - b), value) or (clock and value in {(a - b) % 12, (b - a) % 12})
+        nearly_equal(abs(a - b), value) or (clock and value in {(a - b) % 12, (b - a) % 12})
         for value in _values(found)
         for a in own
         if a != value
@@ -181,13 +185,15 @@ def _rounded(value: float, values: Collection[float]) -> bool:
 
 def _summed(value: float, own: Sequence[float]) -> bool:
     """Whether the claim itself adds it up from three or more."""
-    return any(near(sum(some), value) for n in range(3, min(len(own), 6) + 1) for some in combinations(own[:_OWN], n))
+    return any(
+        nearly_equal(sum(some), value) for n in range(3, min(len(own), 6) + 1) for some in combinations(own[:_OWN], n)
+    )
 
 
 def _added(value: float, values: Collection[float]) -> bool:
     """Whether it is the sum of two different ones."""
     there = {round(one, 6) for one in values}
-    return any(round(value - one, 6) in there and not near(value, 2 * one) for one in values)
+    return any(round(value - one, 6) in there and not nearly_equal(value, 2 * one) for one in values)
 
 
 def _calculated(value: float, values: Collection[float], own: Sequence[float], *, freely: bool) -> bool:
@@ -195,10 +201,12 @@ def _calculated(value: float, values: Collection[float], own: Sequence[float], *
     known = sorted({*values, *own})[:_MOST]
     pairs = combinations(known, 2) if freely else (sorted((a, b)) for a in own[:_OWN] for b in known if a != b)
     for a, b in pairs:
-        if near(a + b, value) or near(b - a, value) or near(a * b, value):
+        if nearly_equal(a + b, value) or nearly_equal(b - a, value) or nearly_equal(a * b, value):
             return True
-        if a and (near(b / a, value) or near((b - a) / a * 100, value) or near(a / b * 100, value)):
+        if a and (
+            nearly_equal(b / a, value) or nearly_equal((b - a) / a * 100, value) or nearly_equal(a / b * 100, value)
+        ):
             return True
-        if b and near((b - a) / b * 100, value):
+        if b and nearly_equal((b - a) / b * 100, value):
             return True
     return False

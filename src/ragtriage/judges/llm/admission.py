@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from ragtriage.core.errors import JudgeError, Stopped
-from ragtriage.judges.llm.concurrency import ConcurrencyController, Taken
+from ragtriage.judges.llm.concurrency import ConcurrencyController, Reservation
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.messages import Reply
 from ragtriage.judges.protocol import TURN
@@ -26,7 +26,7 @@ class Slot:
     price: float
     number: int = 0
     """Which request it is, of all that were sent."""
-    taken: Taken | None = None
+    reservation: Reservation | None = None
 
 
 class Admission:
@@ -85,8 +85,8 @@ class Admission:
 
     def leave(self, slot: Slot, reply: Reply | None, tokens: int) -> None:
         """The request has ended."""
-        if slot.taken:
-            self._concurrency.correct(slot.taken, tokens)
+        if slot.reservation:
+            self._concurrency.correct(slot.reservation, tokens)
         self.in_flight -= 1
         self._ledger.end(slot.price, reply)
 
@@ -157,7 +157,7 @@ class Admission:
         return False
 
     def _start(self, slot: Slot) -> None:
-        slot.taken = self._concurrency.start(self._clock(), slot.tokens)
+        slot.reservation = self._concurrency.start(self._clock(), slot.tokens)
         slot.number = self._concurrency.sent
         self.in_flight += 1
         self._ledger.begin(slot.price)

@@ -8,7 +8,15 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.judges.llm.messages import Busy, ExchangeError, Prompt, Rejected, Reply, Transient, Unusable
+from ragtriage.judges.llm.messages import (
+    ExchangeError,
+    ModelUnusable,
+    Prompt,
+    RateLimited,
+    Reply,
+    RequestRejected,
+    TransientError,
+)
 from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.request_errors import Endpoint
 from ragtriage.judges.llm.request_format import (
@@ -43,7 +51,7 @@ CANCELLED = 499
 CANCELLED_THERE = "its batch was cancelled at the provider"
 
 
-class _Unknown(Unusable):
+class _Unknown(ModelUnusable):
     """The provider doesn't know what was asked for (404)."""
 
 
@@ -131,8 +139,8 @@ class BatchAPI:
             now = await self._retried(lambda: self._model.batch_status(batch))
         except _Unknown as error:
             if batch.created_at + KEPT < datetime.now(UTC):
-                return dict.fromkeys(prompts, Transient(f"the batch {batch.id} isn't kept any more"))
-            raise Unusable(
+                return dict.fromkeys(prompts, TransientError(f"the batch {batch.id} isn't kept any more"))
+            raise ModelUnusable(
                 f"{self._name}: the provider doesn't know the batch {batch.id} of {batch.created_at:%Y-%m-%d}: use a "
                 "key of the account that submitted it"
             ) from error
@@ -145,7 +153,7 @@ class BatchAPI:
         except _JobError as error:
             return dict.fromkeys(prompts, error.outcome)
         except _Unknown:
-            return dict.fromkeys(prompts, Transient(f"the results of the batch {batch.id} aren't kept any more"))
+            return dict.fromkeys(prompts, TransientError(f"the results of the batch {batch.id} aren't kept any more"))
         return {number: self._outcome(results.get(number), prompt) for number, prompt in prompts.items()}
 
     async def _once(self, call: Callable[[], Awaitable[T]]) -> T:
@@ -160,7 +168,7 @@ class BatchAPI:
         for backoff in BACKOFFS:
             try:
                 return await self._once(call)
-            except Transient as error:
+            except TransientError as error:
                 wait = backoff if error.after is None else error.after
                 if wait > LONGEST_BACKOFF:
                     raise
@@ -172,10 +180,10 @@ class BatchAPI:
         if type(error).__name__ == "BatchJobError":  # Google's whole batch ended so; the class isn't a public one
             cause = f"its batch failed{self._endpoint.because(error)}"
             if status == CANCELLED:
-                return _JobError(Rejected(CANCELLED_THERE))
+                return _JobError(RequestRejected(CANCELLED_THERE))
             if status in {400, 401, 403, 404}:
-                return _JobError(Unusable(f"{self._name}: {cause}"))
-            return _JobError(Busy(cause) if status == 429 else Transient(cause))
+                return _JobError(ModelUnusable(f"{self._name}: {cause}"))
+            return _JobError(RateLimited(cause) if status == 429 else TransientError(cause))
         failure = self._endpoint.explain(error)
         return _Unknown(str(failure)) if status == 404 else failure  # HTTP's "not found"
 
@@ -187,17 +195,17 @@ class BatchAPI:
         errors = [one for one in details.get("errors", ()) if isinstance(one, dict)]
         said = self._endpoint.hide(" ".join(str(one.get("message")) for one in errors[:1])) or "it doesn't say why"
         if any(one.get("code") == FULL for one in errors):
-            return Busy(said)
-        return Unusable(f"{self._name}: the provider refused the batch {batch.id}: {said}")
+            return RateLimited(said)
+        return ModelUnusable(f"{self._name}: the provider refused the batch {batch.id}: {said}")
 
     def _outcome(self, result: BatchResult | None, prompt: Prompt) -> Reply | ExchangeError:
         """What became of one request."""
         if result is None:
-            return Transient("its batch ended without it")
+            return TransientError("its batch ended without it")
         if result.status == "expired":
-            return Transient("its batch expired before it was its turn")
+            return TransientError("its batch expired before it was its turn")
         if result.status == "canceled":
-            return Rejected(CANCELLED_THERE)
+            return RequestRejected(CANCELLED_THERE)
         try:
             response = self._model.batch_decode(result, self._request(prompt, result.custom_id))
             return reply_of(response, prompt, self._price, own_price=self._options.price is not None)
@@ -206,8 +214,8 @@ class BatchAPI:
             other = without_what_is_refused(self._initial_format, error, self._options)
             if other is not None:
                 self._format = self._format & other
-                return Transient(str(failure))
-            return Transient(str(failure)) if isinstance(failure, Busy) else failure
+                return TransientError(str(failure))
+            return TransientError(str(failure)) if isinstance(failure, RateLimited) else failure
 
     def _request(self, prompt: Prompt, number: str) -> BatchRequest:
         from pydantic_ai.models.batch import BatchRequest  # noqa: PLC0415  # optional package

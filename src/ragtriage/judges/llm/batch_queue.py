@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING, TypeVar
 from ragtriage.core.errors import ConfigError, JudgeError, Stopped, StoreError
 from ragtriage.judges.llm.batch_api import BatchAPI
 from ragtriage.judges.llm.channel import RetriesExhausted
-from ragtriage.judges.llm.ledger import Ledger, dollars, stopped_after
-from ragtriage.judges.llm.messages import Busy, ExchangeError, Prompt, Rejected, Reply, Transient, Unusable
+from ragtriage.judges.llm.ledger import Ledger, dollars, request_limit_reached
+from ragtriage.judges.llm.messages import (
+    ExchangeError,
+    ModelUnusable,
+    Prompt,
+    RateLimited,
+    Reply,
+    RequestRejected,
+    TransientError,
+)
 from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.pending_requests import Pending, PendingRequests, Ticket, TicketBook, Tickets, counted, key_of
 from ragtriage.judges.llm.providers import model_named
@@ -161,7 +169,7 @@ class BatchQueue:
             self._looked_at.add(name)
             try:
                 outcomes = await self._api.collect(batch, {ticket.number: one.prompt for one, ticket in held})
-            except Transient as error:
+            except TransientError as error:
                 self._trouble = f"{self._name} didn't say whether all had ended: {error}"
                 continue
             except ExchangeError as error:
@@ -173,8 +181,10 @@ class BatchQueue:
             self._ended.add(name)
             for one, ticket in held:
                 self._pending.settle(one, outcomes[ticket.number])
-            broken = next((one for one in outcomes.values() if isinstance(one, Unusable)), broken)
-            crowded += [(batch.request_count, str(one)) for one in outcomes.values() if isinstance(one, Busy)][:1]
+            broken = next((one for one in outcomes.values() if isinstance(one, ModelUnusable)), broken)
+            limited = next((one for one in outcomes.values() if isinstance(one, RateLimited)), None)
+            if limited:
+                crowded.append((batch.request_count, str(limited)))
         if broken:
             raise JudgeError(str(broken)) from broken
         if some:
@@ -190,12 +200,12 @@ class BatchQueue:
             raise Stopped(self._ledger.stopped or self._full)
         most, sent = self._options.max_requests, self._ledger.requests
         if most is not None and sent >= most:
-            raise Stopped(stopped_after(sent))
+            raise Stopped(request_limit_reached(sent))
         try:
             async with aclosing(self._batches(fresh if most is None else fresh[: most - sent])) as batches:
                 async for batch in batches:
                     await self._send(batch)
-        except Transient as error:
+        except TransientError as error:
             raise Stopped(f"{self._name} takes no batch now: {error}; give the same command again later") from error
         except ExchangeError as error:
             raise JudgeError(str(error)) from error
@@ -217,7 +227,7 @@ class BatchQueue:
         for number, one in enumerate(those):
             try:
                 encoded = await self._api.encode(one.sent, str(number))
-            except Rejected as error:
+            except RequestRejected as error:
                 self._pending.fail(one, RetriesExhausted(str(error)))
                 continue
             group, size = encoded.group, self._api.size(encoded)

@@ -15,15 +15,15 @@ from ragtriage.judges.llm.admission import Admission
 from ragtriage.judges.llm.concurrency import ConcurrencyController
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.messages import (
-    Busy,
     ExchangeError,
-    Malformed,
+    MalformedReply,
+    ModelUnusable,
     Prompt,
-    Rejected,
+    RateLimited,
     Reply,
+    RequestRejected,
     Send,
-    Transient,
-    Unusable,
+    TransientError,
 )
 from ragtriage.judges.llm.options import LLMOptions, Price
 
@@ -108,7 +108,7 @@ class Channel:
         Args:
             send: what carries a prompt.
             prompt: what is asked.
-            read: reply → answers; raises `Malformed`.
+            read: reply → answers; raises `MalformedReply`.
 
         Raises:
             RetriesExhausted: this request fails.
@@ -124,7 +124,7 @@ class Channel:
             else:
                 try:
                     return read(reply)
-                except Malformed as error:
+                except MalformedReply as error:
                     cause, problem = "malformed reply", str(error)
                 prompt = replace(prompt, refused=(reply.text, problem) if reading % 2 else None)
             self.ledger.failed_requests += 1
@@ -172,12 +172,12 @@ class Channel:
 
     def _wait_after(self, error: ExchangeError, past: _Attempts, number: int) -> float:
         """Seconds until the request is sent again."""
-        if isinstance(error, Unusable):
+        if isinstance(error, ModelUnusable):
             self._close(str(error), error)
-        if isinstance(error, Busy):
+        if isinstance(error, RateLimited):
             return self._wait_after_busy(error, past, number)
         cause = str(error).rstrip(".")
-        if isinstance(error, Rejected):
+        if isinstance(error, RequestRejected):
             self._rejected += past.number < FIRST_REQUESTS and not error.alone
             if self._rejected == FIRST_REQUESTS and not self._replies:
                 self._close(f"{self._name} rejects every request: {cause}; look at the model and its options", error)
@@ -185,7 +185,7 @@ class Channel:
         past.busy = 0
         past.failed += 1
         past.cause = cause.split(": ")[0][:60] or "no reply"
-        after = error.after if isinstance(error, Transient) else None
+        after = error.after if isinstance(error, TransientError) else None
         wait = after if after and after > 0 else self._random() * _backoff(past.failed, LONGEST_BACKOFF)
         if past.failed < ATTEMPTS and wait <= PATIENCE:
             return wait
@@ -193,7 +193,7 @@ class Channel:
             self._close(f"{self._name} gives no answer: {cause}; look at its address and at your network", error)
         raise RetriesExhausted(f"no answer, asked {past.failed} times: {cause}") from error
 
-    def _wait_after_busy(self, error: Busy, past: _Attempts, number: int) -> float:
+    def _wait_after_busy(self, error: RateLimited, past: _Attempts, number: int) -> float:
         now = self._clock()
         if not past.busy:
             past.busy_since, past.replies_then = now, self._replies

@@ -16,14 +16,14 @@ CONGESTED = 3
 
 
 @dataclass(slots=True)
-class Taken:
-    """A request's part of a rate."""
+class Reservation:
+    """What a request was granted of a rate limit."""
 
     at: float
     amount: int
 
 
-class Rate:
+class RateLimit:
     """At most `most` in any 60 seconds, evenly spread.
 
     What is larger than the whole rate goes when the minute before it is empty, and the next waits for as long as it
@@ -32,37 +32,37 @@ class Rate:
 
     def __init__(self, most: float) -> None:
         self._most = most
-        self._taken: deque[Taken] = deque()
+        self._reservations: deque[Reservation] = deque()
         self._total = 0
         self._turn = 0.0
 
     def wait(self, now: float, amount: int) -> float:
-        """Seconds until this much may be taken; 0 or less if it may now."""
-        while self._taken and self._taken[0].at + MINUTE <= now:
-            self._total -= self._taken.popleft().amount
+        """Seconds until this much may be reserved; 0 or less if it may now."""
+        while self._reservations and self._reservations[0].at + MINUTE <= now:
+            self._total -= self._reservations.popleft().amount
         free_at = now
         excess = self._total + amount - self._most
-        for taken in self._taken:
+        for reservation in self._reservations:
             if excess <= 0:
                 break
-            excess -= taken.amount
-            free_at = taken.at + MINUTE
+            excess -= reservation.amount
+            free_at = reservation.at + MINUTE
         return max(free_at, self._turn - SLACK) - now
 
-    def take(self, now: float, amount: int) -> Taken:
-        """Take this much; ask `wait` first."""
-        taken = Taken(now, amount)
-        self._taken.append(taken)
+    def reserve(self, now: float, amount: int) -> Reservation:
+        """Reserve this much; ask `wait` first."""
+        reservation = Reservation(now, amount)
+        self._reservations.append(reservation)
         self._total += amount
         self._turn = max(self._turn, now) + amount * MINUTE / self._most
-        return taken
+        return reservation
 
-    def correct(self, taken: Taken, amount: int) -> None:
+    def correct(self, reservation: Reservation, amount: int) -> None:
         """Replace the estimate by what the request really took."""
-        self._turn += (amount - taken.amount) * MINUTE / self._most
-        if self._taken and taken.at >= self._taken[0].at:  # else its minute is over
-            self._total += amount - taken.amount
-        taken.amount = amount
+        self._turn += (amount - reservation.amount) * MINUTE / self._most
+        if self._reservations and reservation.at >= self._reservations[0].at:  # else its minute is over
+            self._total += amount - reservation.amount
+        reservation.amount = amount
 
 
 class ConcurrencyController:
@@ -85,8 +85,8 @@ class ConcurrencyController:
         self.limit = min(FIRST_LIMIT, most)
         self.sent = 0
         self._most = most
-        self._requests = Rate(inf if rpm is None else rpm)
-        self._tokens = Rate(inf if tpm is None else tpm)
+        self._requests = RateLimit(inf if rpm is None else rpm)
+        self._tokens = RateLimit(inf if tpm is None else tpm)
         self._halved_at = 0
         self._ever_halved = False
         self._halvings = 0
@@ -97,15 +97,15 @@ class ConcurrencyController:
         """Seconds until a request of so many tokens may start; 0 or less if it may now."""
         return max(self._quiet_until - now, self._requests.wait(now, 1), self._tokens.wait(now, tokens))
 
-    def start(self, now: float, tokens: int) -> Taken:
+    def start(self, now: float, tokens: int) -> Reservation:
         """A request starts; `sent` is its number."""
         self.sent += 1
-        self._requests.take(now, 1)
-        return self._tokens.take(now, tokens)
+        self._requests.reserve(now, 1)
+        return self._tokens.reserve(now, tokens)
 
-    def correct(self, taken: Taken, tokens: int) -> None:
+    def correct(self, reservation: Reservation, tokens: int) -> None:
         """A request took so many tokens in truth."""
-        self._tokens.correct(taken, tokens)
+        self._tokens.correct(reservation, tokens)
 
     def replied(self) -> None:
         """A reply came: the server is well."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ragtriage.core.questions import Kind, Question
 from ragtriage.core.verdicts import Answer, Answered, Failure, Verdict
 from ragtriage.judges.llm.channel import Channel, RetriesExhausted
-from ragtriage.judges.llm.messages import Rejected, Reply, Transient, tokens_of
+from ragtriage.judges.llm.messages import Reply, RequestRejected, TransientError, tokens_of
 from ragtriage.judges.llm.model_names import address_of, split_name
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.pricing import price_of
@@ -122,7 +122,7 @@ class EmbeddingJudge:
             if isinstance(vector, Failure):
                 return vector
             vectors.append(vector)
-        best, closest = nearest(vectors[0], vectors[1:])
+        best, closest = highest_cosine(vectors[0], vectors[1:])
         value: Answered = "yes" if best >= self._threshold else "no"
         return Verdict(value, best, explanation=f"closest text ({best:.2f}): {quoted(texts[closest + 1])}")
 
@@ -135,7 +135,7 @@ class EmbeddingJudge:
             vectors, reply = await self._embed(texts)
             sound = all(vector and isfinite(sum(vector)) for vector in vectors)
             if len(vectors) != len(texts) or not sound or len({len(vector) for vector in vectors}) > 1:
-                raise Transient(f"malformed response: no {len(texts)} vectors of the same length")
+                raise TransientError(f"malformed response: no {len(texts)} vectors of the same length")
             found = vectors
             return reply
 
@@ -143,11 +143,11 @@ class EmbeddingJudge:
             tokens = sum(map(tokens_of, texts))
             await self._channel.run(once, tokens_in=tokens, largest_reply=0, priced=self._price)
         except RetriesExhausted as error:
-            if len(texts) == 1 or not isinstance(error.__cause__, Rejected):
+            if len(texts) == 1 or not isinstance(error.__cause__, RequestRejected):
                 return dict.fromkeys(texts, Failure(str(error)))
             half = len(texts) // 2  # one text may be to blame, and the others are good
             return {**await self._fetch(texts[:half]), **await self._fetch(texts[half:])}
-        return {text: direction(vector) for text, vector in zip(texts, found, strict=True)}
+        return {text: unit_vector(vector) for text, vector in zip(texts, found, strict=True)}
 
     def _requests(self, questions: Sequence[Question]) -> Iterator[list[str]]:
         """The texts of each request: all that a vector is needed for, once, in the order of the questions."""
@@ -172,7 +172,7 @@ def threshold_of(name: str) -> float:
     return next((value for known, value in THRESHOLDS.items() if model.startswith(known)), USUAL_THRESHOLD)
 
 
-def direction(vector: Sequence[float]) -> Vector:
+def unit_vector(vector: Sequence[float]) -> Vector:
     """The vector with length 1; one without length stays as it is, and is as far from all as from its opposite."""
     import numpy as np  # noqa: PLC0415  # loaded when vectors are there, so that a command starts quickly
 
@@ -181,9 +181,9 @@ def direction(vector: Sequence[float]) -> Vector:
     return found / length if length else found
 
 
-def nearest(own: Vector, others: Sequence[Vector]) -> tuple[float, int]:
+def highest_cosine(own: Vector, others: Sequence[Vector]) -> tuple[float, int]:
     """The highest cosine of vectors of length 1, in [-1, 1], and the place of the first one that has it."""
-    import numpy as np  # noqa: PLC0415  # see `direction`
+    import numpy as np  # noqa: PLC0415  # see `unit_vector`
 
     cosines = np.stack(others) @ own
     place = int(np.argmax(cosines))

@@ -12,9 +12,9 @@ from ragtriage.core.verdicts import Answer, Failure
 from ragtriage.judges.llm.channel import RetriesExhausted
 from ragtriage.judges.llm.messages import Prompt, Reply
 from ragtriage.judges.llm.options import Price
-from ragtriage.judges.llm.prompt_rendering import render, usual_reply
+from ragtriage.judges.llm.prompt_rendering import expected_reply_tokens, render
 from ragtriage.judges.llm.prompts import ASKED, Prompts
-from ragtriage.judges.llm.reply_parsing import TooFew, parse_reply
+from ragtriage.judges.llm.reply_parsing import TooFewQuestions, parse_reply
 from ragtriage.judges.llm.request_grouping import Request, group_questions
 from ragtriage.judges.protocol import REQUEST, Estimate
 from ragtriage.judges.wrappers.streams import merged
@@ -78,7 +78,7 @@ class LLMJudge:
         """Requests, and tokens by their length: see `ragtriage.judges.llm.messages.tokens_of`."""
         total = Estimate(price=None if self._price is None else 0.0) if questions else Estimate()
         for request in group_questions([q for q in questions if q.kind in ASKED], self._batch_size):
-            sent, back = render(request, self._prompts).tokens, usual_reply(request)
+            sent, back = render(request, self._prompts).tokens, expected_reply_tokens(request)
             total += Estimate(1, sent, back, self._price.of(sent, back) if self._price else None)
         return total
 
@@ -109,7 +109,7 @@ class LLMJudge:
             nonlocal short
             try:
                 return parse_reply(request, reply, fewer=short)
-            except TooFew:
+            except TooFewQuestions:
                 short = True
                 raise
 

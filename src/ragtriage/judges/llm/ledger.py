@@ -53,7 +53,7 @@ class Ledger:
         if self.stopped is not None:
             return False
         if self.max_requests is not None and self.requests >= self.max_requests:
-            self.stop(stopped_after(self.requests))
+            self.stop(request_limit_reached(self.requests))
             return False
         spent = self.spent_before + self.cost
         if self.budget is None or spent + self._reserved + price <= self.budget + ROUNDING:
@@ -110,7 +110,7 @@ class Ledger:
             changed()
 
 
-def stopped_after(requests: int) -> str:
+def request_limit_reached(requests: int) -> str:
     """Why no further request may start."""
     return f"stopped after {requests} requests, as --max-requests says; give the same command to go on"
 

@@ -50,7 +50,7 @@ class ExchangeError(Exception):
     """A request that gave no reply; the text says why, in a sentence without secrets."""
 
 
-class Transient(ExchangeError):
+class TransientError(ExchangeError):
     """It failed this time (5xx, reset, time-out); it may work the next time."""
 
     def __init__(self, cause: str, after: float | None = None) -> None:
@@ -58,11 +58,11 @@ class Transient(ExchangeError):
         self.after = after
 
 
-class Busy(Transient):
+class RateLimited(TransientError):
     """The server asks to slow down (429)."""
 
 
-class Rejected(ExchangeError):
+class RequestRejected(ExchangeError):
     """This request fails whenever it is sent; others may work.
 
     Args:
@@ -75,11 +75,11 @@ class Rejected(ExchangeError):
         self.alone = alone
 
 
-class Unusable(ExchangeError):
+class ModelUnusable(ExchangeError):
     """Every request would fail (key refused, no such model, no credit)."""
 
 
-class Malformed(Exception):
+class MalformedReply(Exception):
     """A reply that doesn't fit its schema; the text says what is wrong with it."""
 
 

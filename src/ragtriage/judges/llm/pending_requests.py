@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ragtriage.core.errors import JudgeError, RagtriageError
 from ragtriage.judges.llm.channel import GROWTH, RetriesExhausted
 from ragtriage.judges.llm.ledger import Ledger
-from ragtriage.judges.llm.messages import Busy, ExchangeError, Malformed, Prompt, Reply, Transient, Unusable
+from ragtriage.judges.llm.messages import (
+    ExchangeError,
+    MalformedReply,
+    ModelUnusable,
+    Prompt,
+    RateLimited,
+    Reply,
+    TransientError,
+)
 from ragtriage.judges.llm.options import LLMOptions
 
 if TYPE_CHECKING:
@@ -258,7 +266,7 @@ class PendingRequests:
             case Reply():
                 try:
                     answer = one.read(outcome)
-                except Malformed as error:
+                except MalformedReply as error:
                     corrected = replace(one.prompt, refused=(outcome.text, str(error)))
                     self._misfit(one, corrected, "malformed reply", str(error))
                 except Exception as error:  # noqa: BLE001  # whoever asked has to hear of it
@@ -267,9 +275,9 @@ class PendingRequests:
                     self.leave(one)
                     if not one.answer.done():
                         one.answer.set_result(answer)
-            case Busy() | Unusable():
+            case RateLimited() | ModelUnusable():
                 pass  # no fault of this request: it waits for what becomes of all
-            case Transient():
+            case TransientError():
                 self._again(one, "failed in its batch", str(outcome))
             case _:
                 self.fail(one, RetriesExhausted(str(outcome)))

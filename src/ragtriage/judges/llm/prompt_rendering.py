@@ -35,7 +35,7 @@ def render(request: Request, prompts: Prompts) -> Prompt:
     instructions = "\n".join(f"{kind}: {prompts.kinds[kind]}" for kind in kinds)
     listed = "\n".join(_item(name, question, request.evidence) for name, question in _listed(request).items())
     user = f"{evidence}\n\n{instructions}\n\nQuestions:\n{listed}"
-    return Prompt(prompts.head, user, _schema(request), THOUGHT + int(LONGEST * usual_reply(request)))
+    return Prompt(prompts.head, user, _schema(request), THOUGHT + int(LONGEST * expected_reply_tokens(request)))
 
 
 def reply_names(request: Request) -> list[tuple[str, Question]]:
@@ -51,7 +51,7 @@ def reply_names(request: Request) -> list[tuple[str, Question]]:
     return names
 
 
-def usual_reply(request: Request) -> int:
+def expected_reply_tokens(request: Request) -> int:
     """About how many tokens the reply will have."""
     return sum(
         30 + tokens_of(question.subject) * 3 // 2 if question.kind in DECOMPOSITIONS else VERDICT_TOKENS

@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ProviderRequirements:
     """What a provider needs."""
 
     extra: str = "llm"
@@ -42,17 +42,17 @@ class Access:
 
 
 ENDPOINT = "AZURE_OPENAI_ENDPOINT"
-PROVIDERS: Mapping[str, Access] = {
-    "openai": Access("openai", ("OPENAI_API_KEY",)),
-    "openai-chat": Access("openai", ("OPENAI_API_KEY",)),
-    "openai-responses": Access("openai", ("OPENAI_API_KEY",)),
-    "azure": Access("azure", ("AZURE_OPENAI_API_KEY",), (ENDPOINT,)),
-    "azure-responses": Access("azure", ("AZURE_OPENAI_API_KEY",), (ENDPOINT,)),
-    "anthropic": Access("anthropic", ("ANTHROPIC_API_KEY",)),
-    "google": Access("google", ("GOOGLE_API_KEY", "GEMINI_API_KEY")),
-    "bedrock": Access("bedrock", ("AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID", "AWS_PROFILE")),
-    "ollama": Access("ollama", ("OLLAMA_API_KEY",)),
-    "openrouter": Access("openrouter", ("OPENROUTER_API_KEY",)),
+PROVIDERS: Mapping[str, ProviderRequirements] = {
+    "openai": ProviderRequirements("openai", ("OPENAI_API_KEY",)),
+    "openai-chat": ProviderRequirements("openai", ("OPENAI_API_KEY",)),
+    "openai-responses": ProviderRequirements("openai", ("OPENAI_API_KEY",)),
+    "azure": ProviderRequirements("azure", ("AZURE_OPENAI_API_KEY",), (ENDPOINT,)),
+    "azure-responses": ProviderRequirements("azure", ("AZURE_OPENAI_API_KEY",), (ENDPOINT,)),
+    "anthropic": ProviderRequirements("anthropic", ("ANTHROPIC_API_KEY",)),
+    "google": ProviderRequirements("google", ("GOOGLE_API_KEY", "GEMINI_API_KEY")),
+    "bedrock": ProviderRequirements("bedrock", ("AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID", "AWS_PROFILE")),
+    "ollama": ProviderRequirements("ollama", ("OLLAMA_API_KEY",)),
+    "openrouter": ProviderRequirements("openrouter", ("OPENROUTER_API_KEY",)),
 }
 """Provider → what it needs. All others that pydantic-ai knows work as well; it says what they need."""
 
@@ -147,7 +147,7 @@ def _provider(name: str, options: LLMOptions, http_client: httpx2.AsyncClient | 
         raise unknown_provider(name, (one for one in PROVIDERS if "-" not in one)) from None
     if kind == "bedrock":
         return make(bedrock_client=_bedrock_client(name, options))  # type: ignore[call-arg]  # Bedrock's provider
-    access, address = PROVIDERS.get(kind, Access()), address_of(name, options)
+    access, address = PROVIDERS.get(kind, ProviderRequirements()), address_of(name, options)
     key = None
     for variable in access.keys:
         key = key or os.environ.get(variable) or None
@@ -165,7 +165,7 @@ def _provider(name: str, options: LLMOptions, http_client: httpx2.AsyncClient | 
     return provider
 
 
-def _provided(name: str, access: Access, key: str | None) -> dict[str, Any]:
+def _provided(name: str, access: ProviderRequirements, key: str | None) -> dict[str, Any]:
     """What a provider at its own address is given beside what its package reads from the environment."""
     missing = [" or ".join(access.keys)] if access.keys and key is None else []
     missing += [variable for variable in access.others if not os.environ.get(variable)]
@@ -247,7 +247,9 @@ def _explaining(name: str, make: Callable[[], T]) -> T:
         if kind not in PROVIDERS and needed:
             raise ConfigError(f"{name}: {kind} models need: pip install '{needed[1]}'") from None
         if kind not in PROVIDERS:
-            raise MissingExtraError(f"{kind} models, if pydantic-ai knows them,", Access().extra) from None
+            raise MissingExtraError(
+                f"{kind} models, if pydantic-ai knows them,", ProviderRequirements().extra
+            ) from None
         raise MissingExtraError(f"{kind} models", PROVIDERS[kind].extra) from None
     except Exception as error:
         from pydantic_ai.exceptions import UserError  # noqa: PLC0415  # optional package

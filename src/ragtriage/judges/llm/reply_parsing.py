@@ -13,7 +13,7 @@ from typing import Any
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer, Answered, Component, Components, Verdict
 from ragtriage.judges.llm.fencing import visible
-from ragtriage.judges.llm.messages import Malformed, Reply
+from ragtriage.judges.llm.messages import MalformedReply, Reply
 from ragtriage.judges.llm.prompt_rendering import LISTS, QUOTING, reply_names
 from ragtriage.judges.llm.request_grouping import Request
 from ragtriage.text.sentences import split_sentences
@@ -31,7 +31,7 @@ _JOINING = re.compile("[\u200c\u200d\ufe00-\ufe0f]+")
 _ELLIPSIS = re.compile(r"\s*(?:\.\.\.|…|\[\.\.\.\]|\[…\])\s*")
 
 
-class TooFew(Malformed):
+class TooFewQuestions(MalformedReply):
     """A reply that fits, but has fewer questions than were to be written."""
 
 
@@ -49,7 +49,7 @@ def parse_reply(request: Request, reply: Reply, *, fewer: bool = False) -> dict[
         Malformed: the reply isn't an object with everything that was asked for; says what is wrong.
     """
     if reply.truncated:
-        raise Malformed("the reply was cut off")
+        raise MalformedReply("the reply was cut off")
     said = json_object(reply.text)
     answers: dict[Question, Answer] = {}
     for name, question in reply_names(request):
@@ -68,7 +68,7 @@ def _all_written(answers: Mapping[Question, Answer]) -> None:
         if question.kind == "questions_answered_by" and isinstance(answer, tuple):
             wanted = question.at or 0
             if 0 < len(answer) < wanted:
-                raise TooFew(f"`questions_answered_by` has {len(answer)} different questions, not {wanted}")
+                raise TooFewQuestions(f"`questions_answered_by` has {len(answer)} different questions, not {wanted}")
 
 
 def json_object(text: str) -> Mapping[str, Any]:
@@ -85,7 +85,7 @@ def json_object(text: str) -> Mapping[str, Any]:
         if isinstance(found, dict):
             return found
         break
-    raise Malformed("the reply is not one JSON object" if text.strip() else "the reply is empty")
+    raise MalformedReply("the reply is not one JSON object" if text.strip() else "the reply is empty")
 
 
 def texts_in(said: Mapping[str, Any], member: str) -> tuple[str, ...]:
@@ -96,7 +96,7 @@ def texts_in(said: Mapping[str, Any], member: str) -> tuple[str, ...]:
     """
     items = said.get(member)
     if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
-        raise Malformed(f"`{member}` is missing or not a list of texts")
+        raise MalformedReply(f"`{member}` is missing or not a list of texts")
     return tuple(text for text in dict.fromkeys(visible(item).strip() for item in items) if text)
 
 
@@ -105,12 +105,12 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise Malformed(f"`{_short(twice)}` stands there twice")
+        raise MalformedReply(f"`{_short(twice)}` stands there twice")
     return found
 
 
 def _no_number(text: str) -> Any:
-    raise Malformed(f"{text} is no JSON")
+    raise MalformedReply(f"{text} is no JSON")
 
 
 _DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_distinct, parse_constant=_no_number)
@@ -121,7 +121,7 @@ def _components(question: Question, said: Mapping[str, Any]) -> Components:
     if question.kind == "standalone":
         text = said.get("standalone")
         if not isinstance(text, str) or not visible(text).strip():
-            raise Malformed("`standalone` is missing or not a text")
+            raise MalformedReply("`standalone` is missing or not a text")
         return (Component(visible(text).strip()),)
     found: list[Component] = []
     for member in LISTS[question.kind]:
@@ -134,17 +134,17 @@ def _components(question: Question, said: Mapping[str, Any]) -> Components:
 
 def _verdict(question: Question, said: Any, name: str) -> Verdict:
     if not isinstance(said, dict):
-        raise Malformed(f"`{name}` is missing or not an object")
+        raise MalformedReply(f"`{name}` is missing or not an object")
     answer, why, quote = said.get("verdict"), said.get("why"), said.get("quote")
     value = _VALUES.get(answer.strip().lower()) if isinstance(answer, str) else None
     if value is None:
-        raise Malformed(f"the verdict of `{name}` is not yes, no or unknown")
+        raise MalformedReply(f"the verdict of `{name}` is not yes, no or unknown")
     if not isinstance(why, str):
-        raise Malformed(f"`why` of `{name}` is missing or not a text")
+        raise MalformedReply(f"`why` of `{name}` is missing or not a text")
     if question.kind not in QUOTING:
         quote = ""
     elif not isinstance(quote, str):
-        raise Malformed(f"`quote` of `{name}` is missing or not a text")
+        raise MalformedReply(f"`quote` of `{name}` is missing or not a text")
     flag = ""
     if value == "yes" and quote.strip() and not quote_occurs(quote, question.evidence):
         flag = f"the quote is not in the text: “{_short(quote)}”"

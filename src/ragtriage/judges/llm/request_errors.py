@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ragtriage.judges.llm.messages import Busy, ExchangeError, Rejected, Transient, Unusable
+from ragtriage.judges.llm.messages import ExchangeError, ModelUnusable, RateLimited, RequestRejected, TransientError
 from ragtriage.judges.llm.model_names import address_of, public_address, split_name
 from ragtriage.judges.llm.options import LLMOptions
-from ragtriage.judges.llm.providers import PROVIDERS, Access
+from ragtriage.judges.llm.providers import PROVIDERS, ProviderRequirements
 
 MOST_SAID = 240
 """Characters of a server's own words."""
@@ -43,7 +43,7 @@ class Endpoint:
     @classmethod
     def of(cls, name: str, options: LLMOptions) -> Endpoint:
         """As the user chose it."""
-        keys = PROVIDERS.get(split_name(name)[0], Access()).keys
+        keys = PROVIDERS.get(split_name(name)[0], ProviderRequirements()).keys
         held = (os.environ.get(variable, "") for variable in (*keys, *_SECRET_VARIABLES))
         return cls(name, address_of(name, options), keys, (*filter(None, held), *options.headers.values()))
 
@@ -55,7 +55,7 @@ class Endpoint:
             return error
         meanings: tuple[tuple[Any, Callable[[Any], ExchangeError]], ...] = (
             (known.ContentFilterError, self._filtered),
-            (known.UserError, lambda e: Unusable(f"{self.name}: {self.hide(str(e))}")),
+            (known.UserError, lambda e: ModelUnusable(f"{self.name}: {self.hide(str(e))}")),
             (known.ModelQuotaExceededError, self._no_credit),
             (known.ModelRateLimitError, self._busy),
             (known.ModelAuthenticationError, self._unauthorized),
@@ -66,7 +66,7 @@ class Endpoint:
             ((known.ModelUnavailableError, known.ModelServerError), self._server_error),
             (known.ModelHTTPError, self._by_status),
             ((known.ModelAPIError, known.UnexpectedModelBehavior), self._malformed),
-            (Exception, lambda e: Transient(f"{type(e).__name__}: {self.hide(str(e))}")),
+            (Exception, lambda e: TransientError(f"{type(e).__name__}: {self.hide(str(e))}")),
         )
         return next(meaning for kind, meaning in meanings if isinstance(error, kind))(error)
 
@@ -85,13 +85,13 @@ class Endpoint:
         return (f" ({status})" if status else "") + (f": {text}" if text else "")
 
     def _filtered(self, error: Any) -> ExchangeError:
-        return Rejected(f"the provider's content filter refused it{self.because(error)}", alone=True)
+        return RequestRejected(f"the provider's content filter refused it{self.because(error)}", alone=True)
 
     def _no_credit(self, error: Any) -> ExchangeError:
-        return Unusable(f"{self.name}: the account's credit or quota there is used up{self.because(error)}")
+        return ModelUnusable(f"{self.name}: the account's credit or quota there is used up{self.because(error)}")
 
     def _busy(self, error: Any) -> ExchangeError:
-        return Busy(f"the server asks to slow down{self.because(error)}", error.retry_after)
+        return RateLimited(f"the server asks to slow down{self.because(error)}", error.retry_after)
 
     def _unauthorized(self, error: Any) -> ExchangeError:
         """Without the server's words, which may hold a part of the key."""
@@ -100,26 +100,30 @@ class Endpoint:
         what = "doesn't let the key use this model" if status == 403 else "refuses the key"
         if self.address:
             advice = f"set {keys}" if keys else "look at its key"
-            return Unusable(
+            return ModelUnusable(
                 f"{self.name}: the server at {public_address(self.address)} {what} ({status}): {advice}, or give what "
                 "it asks for with --header"
             )
         held = f" in {keys}" if keys else ""
-        return Unusable(f"{self.name}: the provider {what}{held} ({status}): look at the key and at what it may do")
+        return ModelUnusable(
+            f"{self.name}: the provider {what}{held} ({status}): look at the key and at what it may do"
+        )
 
     def _not_found(self, error: Any) -> ExchangeError:
         status = getattr(error, "status_code", 404)
         meant = getattr(error, "suggested_model_id", None)
         hint = f" (perhaps {meant})" if meant else ""
         if self.address:
-            return Unusable(
+            return ModelUnusable(
                 f"{self.name}: the server at {public_address(self.address)} knows no such model or no such page "
                 f"({status}): look at the model's name{hint}, and whether the address ends as it should, mostly in /v1"
             )
-        return Unusable(f"{self.name}: the provider has no such model for this key ({status}): look at its name{hint}")
+        return ModelUnusable(
+            f"{self.name}: the provider has no such model for this key ({status}): look at its name{hint}"
+        )
 
     def _too_long(self, error: Any) -> ExchangeError:
-        return Rejected(f"the request is too long for the model{self.because(error)}", alone=True)
+        return RequestRejected(f"the request is too long for the model{self.because(error)}", alone=True)
 
     def _rejected(self, error: Any) -> ExchangeError:
         text = f"{error.provider_error_code or ''} {server_words(error)}"
@@ -130,14 +134,14 @@ class Endpoint:
         ):
             if pattern.search(text):
                 return meaning(error)
-        return Rejected(f"the server refused the request{self.because(error)}")
+        return RequestRejected(f"the server refused the request{self.because(error)}")
 
     def _no_connection(self, error: Any) -> ExchangeError:
         where = f" to {public_address(self.address)}" if self.address else ""
-        return Transient(f"no connection{where}: {self.hide(_root(error))}")
+        return TransientError(f"no connection{where}: {self.hide(_root(error))}")
 
     def _server_error(self, error: Any) -> ExchangeError:
-        return Transient(f"server error{self.because(error)}", error.retry_after)
+        return TransientError(f"server error{self.because(error)}", error.retry_after)
 
     def _by_status(self, error: Any) -> ExchangeError:
         """An answer that the package has no kind for."""
@@ -147,7 +151,9 @@ class Endpoint:
         return known.get(error.status_code, usual)(error)
 
     def _malformed(self, error: Any) -> ExchangeError:
-        return Transient(f"malformed response: {self.hide(str(error.message))}", getattr(error, "retry_after", None))
+        return TransientError(
+            f"malformed response: {self.hide(str(error.message))}", getattr(error, "retry_after", None)
+        )
 
 
 def server_words(error: Any) -> str:

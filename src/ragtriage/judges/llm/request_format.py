@@ -9,7 +9,7 @@ from enum import Flag, auto
 from typing import TYPE_CHECKING, Any
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.judges.llm.messages import Prompt, Rejected, Reply, tokens_of
+from ragtriage.judges.llm.messages import Prompt, Reply, RequestRejected, tokens_of
 from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.pricing import price_of_reply
 from ragtriage.judges.llm.request_errors import server_words
@@ -169,7 +169,7 @@ def reply_of(response: ModelResponse, prompt: Prompt, price: Price | None, *, ow
     from pydantic_ai.messages import TextPart  # noqa: PLC0415  # optional package
 
     if response.finish_reason == "content_filter":
-        raise Rejected("the provider's content filter stopped the reply", alone=True)
+        raise RequestRejected("the provider's content filter stopped the reply", alone=True)
     text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
     sent, back = response.usage.input_tokens, response.usage.output_tokens
     if not sent and not back:

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from ragtriage.judges.llm.messages import Prompt, Reply, Transient, tokens_of
+from ragtriage.judges.llm.messages import Prompt, Reply, TransientError, tokens_of
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.pricing import price_of
 from ragtriage.judges.llm.providers import embedder_named, fast_client, model_named
@@ -40,7 +40,7 @@ async def _close(opened: tuple[Any, Model | Provider[Any], httpx2.AsyncClient | 
         await client.aclose()
 
 
-class PerLoop(Generic[T]):
+class PerEventLoop(Generic[T]):
     """One thing, such as open connections, for each running event loop, closed in its own loop when that ends."""
 
     def __init__(self, make: Callable[[], T], close: Callable[[T], Awaitable[None]]) -> None:
@@ -94,7 +94,7 @@ class ModelTransport:
         self._price = price_of(name, options)
         self._fixed = fixed_settings(model, options)
         self._format = initial_format(name, model, options)
-        self._here = PerLoop(self._open, _close)
+        self._here = PerEventLoop(self._open, _close)
 
     async def send(self, prompt: Prompt) -> Reply:
         """See `ragtriage.judges.llm.messages.Send`."""
@@ -134,7 +134,7 @@ class Embedder:
         embedder_named(name, options)
         self._endpoint = Endpoint.of(name, options)
         self._price = price_of(name, options)
-        self._here = PerLoop(self._open, _close)
+        self._here = PerEventLoop(self._open, _close)
 
     async def __call__(self, texts: Sequence[str]) -> tuple[Sequence[Sequence[float]], Reply]:
         """A vector for each text, and what that took."""
@@ -178,6 +178,6 @@ async def _within(seconds: float, endpoint: Endpoint, answer: Awaitable[T]) -> T
         async with asyncio.timeout(seconds):
             return await answer
     except TimeoutError:
-        raise Transient(f"no reply within {seconds:g} s") from None
+        raise TransientError(f"no reply within {seconds:g} s") from None
     except Exception as error:  # noqa: BLE001  # whatever the package raises is one of four things
         raise endpoint.explain(error) from None

@@ -7,18 +7,18 @@ around cached ones.
 from ragtriage.judges.wrappers.cached import Cached
 from ragtriage.judges.wrappers.cascade import Cascade
 from ragtriage.judges.wrappers.jury import Jury
-from ragtriage.judges.wrappers.memory import AnswerMemory, CachedAnswer, InMemory, Keys
+from ragtriage.judges.wrappers.memory import AnswerKeys, AnswerMemory, CachedAnswer, InMemory
 from ragtriage.judges.wrappers.rethresholded import Rethresholded
 from ragtriage.judges.wrappers.routed import Routed
 
 __all__ = [
+    "AnswerKeys",
     "AnswerMemory",
     "Cached",
     "CachedAnswer",
     "Cascade",
     "InMemory",
     "Jury",
-    "Keys",
     "Rethresholded",
     "Routed",
 ]

@@ -10,7 +10,7 @@ from ragtriage.core.errors import StoreError
 from ragtriage.core.questions import Kind, Question
 from ragtriage.core.verdicts import Answer, Failure
 from ragtriage.judges.protocol import REQUEST, Estimate, Judge
-from ragtriage.judges.wrappers.memory import AnswerMemory, CachedAnswer, Keys
+from ragtriage.judges.wrappers.memory import AnswerKeys, AnswerMemory, CachedAnswer
 from ragtriage.judges.wrappers.streams import closing
 
 
@@ -84,7 +84,7 @@ class Cached:
 
     def _places(self, questions: Sequence[Question]) -> dict[bytes, list[int]]:
         """Key → the positions of the questions that have it."""
-        keys = Keys(self._judge.fingerprint, self._trial)
+        keys = AnswerKeys(self._judge.fingerprint, self._trial)
         places: dict[bytes, list[int]] = {}
         for position, question in enumerate(questions):
             places.setdefault(keys.key(question), []).append(position)

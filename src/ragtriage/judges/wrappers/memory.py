@@ -20,7 +20,7 @@ class CachedAnswer:
     """One answer with its key."""
 
     key: bytes
-    """See `Keys`."""
+    """See `AnswerKeys`."""
     kind: Kind | Literal["written"]
     """What was asked; `written` is a text that a model was asked to write, which is no verdict."""
     fingerprint: str
@@ -71,7 +71,7 @@ class InMemory:
         """See `AnswerMemory`; nothing ever waits."""
 
 
-class Keys:
+class AnswerKeys:
     """The keys of many questions to one judge; a text that several questions share is hashed once.
 
     A key depends on the kind, the judge's fingerprint of that kind, every field of the question and the trial, and on

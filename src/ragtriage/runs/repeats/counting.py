@@ -17,7 +17,7 @@ from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Score, Undefined
 from ragtriage.diagnosis.thresholds import thresholds_with
 from ragtriage.runs.config import EvaluationConfig
-from ragtriage.runs.repeats.flips import StepFlips, ThingsSeen, distinct
+from ragtriage.runs.repeats.flips import OccurrenceCounts, StepFlips, component_keys
 from ragtriage.runs.repeats.statistics import Grid, rank_agreement, smallest_difference
 from ragtriage.runs.repeats.summary import CaseRepeat, KindRepeat, MetricRepeat, RepeatSummary, UnitRepeat
 from ragtriage.store import Store, StoredRun
@@ -61,7 +61,7 @@ class _Column:
     case: array[int] = field(default_factory=lambda: array("q"))
     trial: array[int] = field(default_factory=lambda: array("q"))
     value: array[float] = field(default_factory=lambda: array("d"))
-    verdicts: ThingsSeen = field(default_factory=ThingsSeen)
+    verdicts: OccurrenceCounts = field(default_factory=OccurrenceCounts)
     undefined: int = 0
     failed: int = 0
 
@@ -112,7 +112,7 @@ class Repeats:
                     column.case.append(case)
                     column.trial.append(place)
                     column.value.append(value)
-                    for key, part in zip(distinct([p.component for p in parts]), parts, strict=True):
+                    for key, part in zip(component_keys([p.component for p in parts]), parts, strict=True):
                         column.verdicts.count(case, key, part.cell)
                 case Undefined(failed=True):
                     column.failed += 1

@@ -21,26 +21,26 @@ _MARK = 64
 
 
 @dataclass(slots=True)
-class ThingsSeen:
+class OccurrenceCounts:
     """In how many trials each verdict or component occurs, and what was found: one number each."""
 
     found: dict[int, int] = field(default_factory=dict)
-    """Case and thing → in how many trials it occurs, and what was found."""
+    """Case and verdict or component → in how many trials it occurs, and what was found."""
 
-    def count(self, case: int, thing: object, cell: Cell = None) -> None:
-        """Count one thing of a case in one trial, with the verdict on it if there is one."""
-        key = case << _MARK | (hash(thing) & ((1 << _MARK) - 1))
+    def count(self, case: int, item: object, cell: Cell = None) -> None:
+        """Count one item of a case (a component, or a verdict on it) in one trial, with the verdict if there is one."""
+        key = case << _MARK | (hash(item) & ((1 << _MARK) - 1))
         bit = 0 if cell is None else _BITS[cell.value] if isinstance(cell, Verdict) else _FAILED
         self.found[key] = (self.found.get(key, 0) + _SEEN) | bit
 
     def compared(self, trials: int) -> Iterator[tuple[int, bool]]:
-        """(case, whether the verdict differs) for each thing that occurs in all of several trials."""
+        """(case, whether the verdict differs) for each item that occurs in all of several trials."""
         for key, found in self.found.items():
             if found // _SEEN == trials > 1:
                 yield key >> _MARK, (found % _SEEN).bit_count() > 1
 
 
-def distinct(components: Sequence[Component]) -> Iterator[tuple[str, int | None, int]]:
+def component_keys(components: Sequence[Component]) -> Iterator[tuple[str, int | None, int]]:
     """What tells components apart between trials: text and source, and the order of those that share both."""
     before: Counter[tuple[str, int | None]] = Counter()
     for component in components:
@@ -53,21 +53,21 @@ class StepFlips:
     """Counts the steps of records: verdicts by kind of question, components by unit."""
 
     def __init__(self) -> None:
-        self._kinds: dict[str, ThingsSeen] = {}
-        self._units: dict[str, ThingsSeen] = {}
+        self._kinds: dict[str, OccurrenceCounts] = {}
+        self._units: dict[str, OccurrenceCounts] = {}
 
     def add(self, case: int, record: Record) -> None:
         """Count one record of one trial."""
         for step, known in record.steps.items():
             if isinstance(known, Verdicts):
-                seen = self._kinds.setdefault(step.partition("(")[0], ThingsSeen())
-                for key, row in zip(distinct(known.components), known.cells, strict=True):
+                seen = self._kinds.setdefault(step.partition("(")[0], OccurrenceCounts())
+                for key, row in zip(component_keys(known.components), known.cells, strict=True):
                     for column, cell in enumerate(row):
                         if cell is not None:
                             seen.count(case, (step, key, column), cell)
             elif isinstance(known, tuple):
-                seen = self._units.setdefault(step, ThingsSeen())
-                for key in distinct(known):
+                seen = self._units.setdefault(step, OccurrenceCounts())
+                for key in component_keys(known):
                     seen.count(case, key)
 
     def kinds(self, trials: int) -> tuple[KindRepeat, ...]:

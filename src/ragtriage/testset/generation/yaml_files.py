@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ragtriage.core.errors import InputError
-from ragtriage.core.files import whole_file
+from ragtriage.core.files import atomic_write
 from ragtriage.core.validation import Invalid, validated
 from ragtriage.testset.generation.optional_packages import yaml
 
@@ -116,7 +116,7 @@ def write_whole(path: Path, text: str) -> None:
         InputError: it can't be written.
     """
     try:
-        with whole_file(path, "replace", newline="\n") as file:
+        with atomic_write(path, "replace", newline="\n") as file:
             file.write(text)
     except OSError as error:
         raise InputError(f"{path}: can't be written: {error.strerror or error}") from None

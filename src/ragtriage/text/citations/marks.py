@@ -23,7 +23,7 @@ _DIGITS = re.compile(r"\d+")
 _EXTENSION = re.compile(r"[^\s/][^/\n]{0,100}\.[A-Za-z][A-Za-z0-9]{0,4}")
 
 
-class Ids:
+class SourceIds:
     """The ids of a case's sources, and what else looks like one of them."""
 
     def __init__(self, ids: Sequence[str | None]) -> None:
@@ -107,7 +107,7 @@ def hidden_spans(text: str, *, own: bool = False) -> list[Span]:
     return found
 
 
-def covered(start: int, end: int, spans: Collection[Span]) -> bool:
+def overlaps_any(start: int, end: int, spans: Collection[Span]) -> bool:
     """Whether `[start, end)` lies in one of these, or across its border."""
     return any(a < end and start < b for a, b in spans)
 
@@ -170,19 +170,19 @@ def find_marks(text: str, ids: Sequence[str | None] = (), own: str | None = None
     Raises:
         ConfigError: `own` is no regular expression.
     """
-    known = Ids(ids)
+    known = SourceIds(ids)
     if own:
         hidden = hidden_spans(text, own=True)
         found = [_with_link(text, mark) for mark in _own(text, pattern_of(own), known)]
     else:
         hidden = hidden_spans(text)
         found = [*_squares(text, known), *_lenticulars(text, known)]
-    shown = sorted((m for m in found if not covered(m.start, m.end, hidden)), key=lambda m: m.start)
+    shown = sorted((m for m in found if not overlaps_any(m.start, m.end, hidden)), key=lambda m: m.start)
     apart = [m for at, m in enumerate(shown) if not at or shown[at - 1].end <= m.start]
     return tuple(_ranges(text, apart))
 
 
-def unread(text: str, marks: Sequence[Mark]) -> tuple[str, ...]:
+def unrecognized(text: str, marks: Sequence[Mark]) -> tuple[str, ...]:
     """What looks as if it might cite and isn't among the marks: numbers in brackets or raised, as they are written.
 
     Numbers in round brackets are among them only where the text has no marks.
@@ -196,7 +196,7 @@ def unread(text: str, marks: Sequence[Mark]) -> tuple[str, ...]:
     return tuple(m[0].strip() for m in sorted(found, key=lambda m: m.start()))
 
 
-def _squares(text: str, ids: Ids) -> Iterator[Mark]:
+def _squares(text: str, ids: SourceIds) -> Iterator[Mark]:
     for m in _SQUARE.finditer(text):
         names = ids.named(m[2].strip())
         if names and not (m[1] == "" and (is_index(text, *m.span()) or _far(text, m, names, ids))):
@@ -205,7 +205,7 @@ def _squares(text: str, ids: Ids) -> Iterator[Mark]:
             yield Mark(m.start(), m.end(), (m[2],), label=True)
 
 
-def _far(text: str, found: re.Match[str], names: Sequence[str], ids: Ids) -> bool:
+def _far(text: str, found: re.Match[str], names: Sequence[str], ids: SourceIds) -> bool:
     """Whether numbers in mid-sentence can hardly mean sources: "between [10, 20] years" beside five of them."""
     numbers = [int(name) for name in names if name.isdigit()]
     if not ids.count or len(numbers) < len(names) or ids.holds_any(names):
@@ -224,7 +224,7 @@ def _doubled(text: str, mark: Mark) -> Mark:
     return replace(mark, start=mark.start - 1, end=link.end() if link else mark.end + 1)
 
 
-def _lenticulars(text: str, ids: Ids) -> Iterator[Mark]:
+def _lenticulars(text: str, ids: SourceIds) -> Iterator[Mark]:
     """`【1】` and `【1†source】`. `【4:0†file】` counts its own way: only a file that is an id tells what it names."""
     for m in _LENTICULAR.finditer(text):
         number, _, named = (part.strip() for part in m[1].partition("†"))
@@ -233,7 +233,7 @@ def _lenticulars(text: str, ids: Ids) -> Iterator[Mark]:
             yield Mark(m.start(), m.end(), names)
 
 
-def _own(text: str, pattern: re.Pattern[str], ids: Ids) -> Iterator[Mark]:
+def _own(text: str, pattern: re.Pattern[str], ids: SourceIds) -> Iterator[Mark]:
     group: str | int = "name" if "name" in pattern.groupindex else min(1, pattern.groups)
     for m in pattern.finditer(text):
         said = (m[group] or "").strip()

@@ -18,7 +18,7 @@ from ragtriage.core.case import Case
 from ragtriage.core.verdicts import Citation, Component, Components
 from ragtriage.text import split_claims
 from ragtriage.text.blocks import Block
-from ragtriage.text.citations.marks import Mark, Span, find_marks, unread
+from ragtriage.text.citations.marks import Mark, Span, find_marks, unrecognized
 from ragtriage.text.citations.references import find_references, sources_named
 from ragtriage.text.citations.removal import Removal, TextWithoutMarks, line_breaks, removals
 from ragtriage.text.pronouns import AUXILIARY_WORD
@@ -29,8 +29,8 @@ _STOPS = frozenset(".!?…。！？")
 _LONGEST_TITLE = 8
 """Blanks that the title of a nested list may hold."""
 
-Why = Literal["", "nothing", "unread", "whole"]
-"""Why a response isn't cut; see `why_uncut`."""
+UnsegmentedReason = Literal["", "nothing", "unread", "whole"]
+"""Why a response isn't cut; see `unsegmented_reason`."""
 
 
 def segments_of(case: Case) -> Components | None:
@@ -49,7 +49,7 @@ def segments_of(case: Case) -> Components | None:
     return _of(case).segments
 
 
-def why_uncut(case: Case) -> Why:
+def unsegmented_reason(case: Case) -> UnsegmentedReason:
     """Why a case's response isn't cut; empty if it is.
 
     `nothing`: no mark stands in it. `unread`: none that is known, but numbers in brackets or raised ones, which may
@@ -58,9 +58,9 @@ def why_uncut(case: Case) -> Why:
     return _of(case).why
 
 
-def unread_marks(case: Case) -> tuple[str, ...]:
+def unrecognized_marks(case: Case) -> tuple[str, ...]:
     """Numbers in brackets or raised in a case's response that weren't read as marks, as they are written."""
-    return _of(case).unread
+    return _of(case).unrecognized
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,8 @@ class _Cut:
     """What was found out about one response."""
 
     segments: Components | None
-    why: Why
-    unread: tuple[str, ...]
+    why: UnsegmentedReason
+    unrecognized: tuple[str, ...]
 
 
 def _of(case: Case) -> _Cut:
@@ -89,7 +89,7 @@ def _cut(text: str, ids: tuple[str | None, ...], own: str | None) -> _Cut:
     if breaks := line_breaks(stripped, inside):
         stripped = TextWithoutMarks(text, cuts, breaks)
     drafts = _drafts(stripped, cited)
-    left = unread(text, marks)
+    left = unrecognized(text, marks)
     if not any(draft.marks or draft.inherited for draft in drafts):
         listed = bool(cited) or (
             len(inside) < len(marks) and any(any(sources_named([mark], ids, {}).values()) for mark in marks)

@@ -15,7 +15,7 @@ from ragtriage.diagnosis.thresholds import is_bad
 from ragtriage.metrics import metrics_named
 from ragtriage.readers import CaseFile, Rejected
 from ragtriage.readers.problems import RowProblem
-from ragtriage.readers.text_values import shown
+from ragtriage.readers.text_values import described
 from ragtriage.trust.agreement.measure import ComparedRow, Prediction
 from ragtriage.trust.baselines import OF_SOURCES, overlap
 
@@ -126,5 +126,5 @@ def _label(column: str, value: Any) -> float | None:
         case str() if value.strip().lower() in _LABEL_WORDS:
             return _LABEL_WORDS[value.strip().lower()]
     raise RowProblem(
-        column, f"is {shown(value)}: write 0 or 1 (true or false), a grade between them, or leave it empty"
+        column, f"is {described(value)}: write 0 or 1 (true or false), a grade between them, or leave it empty"
     )

@@ -16,7 +16,7 @@ from ragtriage.judges.protocol import Judge
 from ragtriage.readers.files import STDIN
 from ragtriage.readers.json_objects import lines_by_id, row_as, values_in
 from ragtriage.readers.problems import Rejected, RowProblem
-from ragtriage.readers.text_values import shown
+from ragtriage.readers.text_values import described
 from ragtriage.trust.agreement.measure import Agreement, ComparedRow, Prediction, agreement_of
 from ragtriage.trust.agreement.preferences import distinct_answers, pair_scores, preference_of
 from ragtriage.trust.baselines import row_scores
@@ -211,7 +211,7 @@ def _row(values: Mapping[str, Any], task: Task, name: str) -> LabelledRow:
 def _label(value: Any) -> float:
     if isinstance(value, bool | int | float) and 0 <= value <= 1:
         return float(value)
-    raise RowProblem("label", f"is {shown(value)}: write 0 or 1 (true or false), or a grade between them")
+    raise RowProblem("label", f"is {described(value)}: write 0 or 1 (true or false), or a grade between them")
 
 
 def _prediction(values: Mapping[str, Any]) -> Prediction:

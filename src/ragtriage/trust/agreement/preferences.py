@@ -11,7 +11,7 @@ from ragtriage.core.record import Record
 from ragtriage.core.steps import Match
 from ragtriage.core.verdicts import Failure, Missing, Undefined, Verdict, Verdicts
 from ragtriage.evaluation.engine import evaluate_sync
-from ragtriage.evaluation.predict import probability
+from ragtriage.evaluation.predict import probability_of_yes
 from ragtriage.judges.protocol import Judge
 from ragtriage.metrics import metrics_named
 from ragtriage.metrics.decompositions import CLAIMS
@@ -175,7 +175,7 @@ def _expected(
         if isinstance(cell, Verdict):
             weight = float(max(1, len(component.text.split()))) if by_words else 1.0
             total += weight
-            yes += weight * at_even_odds(probability(cell), odds)
+            yes += weight * at_even_odds(probability_of_yes(cell), odds)
     return yes / total if total else empty
 
 

@@ -12,7 +12,7 @@ from ragtriage.core.case import Case, Source, Turn
 from ragtriage.metrics import metric_named
 from ragtriage.readers.json_objects import first_line, row_as, values_in, write_lines
 from ragtriage.readers.problems import Rejected, RowProblem
-from ragtriage.readers.text_values import shown
+from ragtriage.readers.text_values import described
 
 SHORT: Mapping[str, str] = MappingProxyType(
     {
@@ -146,7 +146,7 @@ def sources_of(values: Iterable[Any], column: str) -> tuple[Source, ...]:
                 name = value.get("id")
                 found.append(Source(text, None if name is None else str(name)))
             case _:
-                raise RowProblem(column, f"holds {shown(value)}: write texts, or objects with `text`")
+                raise RowProblem(column, f"holds {described(value)}: write texts, or objects with `text`")
     return tuple(found)
 
 
