@@ -28,9 +28,9 @@ from ragtriage import Case, Score, Source, evaluate_sync
 from ragtriage.evaluation.predict import TASKS
 from ragtriage.judges.build import judge_named
 from ragtriage.judges.protocol import Judge
-from ragtriage.runs.prediction_files import ask_rows, split_rows
 from ragtriage.trust.agreement.labelled_rows import predict_rows, read_labelled_rows
 from ragtriage.trust.pairs.pair_files import SHORT
+from ragtriage.trust.prediction_files import write_components, write_predictions
 
 CURVES = ("supported/ragtruth-qa-sentence",)
 """Sets whose share of unsupported claims is an application's own, or near it."""
@@ -52,7 +52,7 @@ def write(path: Path, scores: dict[str, float | None]) -> None:
 def count_questions(path: Path, out: Path, judge: Judge) -> None:
     """How many sub-questions each query asks."""
     parts = out.with_suffix(".parts")
-    split_rows("questions", path, parts, judge)
+    write_components("questions", path, parts, judge)
     write(out, {row["id"]: float(len(row["components"])) for row in rows_of(parts)})
     parts.unlink()
 
@@ -197,7 +197,7 @@ def predict_all(data: Path, folder: Path, name: str, only: list[str] | None) -> 
             continue
         started = time.perf_counter()
         if task in verdicts:
-            ask_rows(verdicts[task], path, out, judge)
+            write_predictions(verdicts[task], path, out, judge)
         elif task == "questions":
             count_questions(path, out, judge)
         elif task == "triads":

@@ -7,7 +7,7 @@ from pathlib import Path
 from ragtriage.cli.console import new_typer
 from ragtriage.cli.flags import command
 from ragtriage.cli.judge_flags import JudgeFlags
-from ragtriage.runs.prediction_files import ask_rows, split_rows
+from ragtriage.trust.prediction_files import write_components, write_predictions
 
 judge = new_typer(help="Ask the judge directly, to measure it from outside.")
 
@@ -20,7 +20,7 @@ def ask(task: str, rows: Path, *, out: Path = Path("-"), judge_flags: JudgeFlags
     Uses the question's fields only (claim, sources, query, text, question, a, b, truth, response).
     """
     with judge_flags.opened() as asked:
-        ask_rows(task, rows, out, asked)
+        write_predictions(task, rows, out, asked)
 
 
 @judge.command("split")
@@ -31,4 +31,4 @@ def split(unit: str, rows: Path, *, out: Path = Path("-"), judge_flags: JudgeFla
     Reads `text`, else `query` (questions) or `response` (claims, sentences).
     """
     with judge_flags.opened() as asked:
-        split_rows(unit, rows, out, asked)
+        write_components(unit, rows, out, asked)

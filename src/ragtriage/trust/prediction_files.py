@@ -1,4 +1,4 @@
-"""Files of labelled rows in, files of predictions or components out: what `ragtriage judge` does."""
+"""A file of rows in, a file of predictions or components out: `ragtriage judge ask` and `judge split`."""
 
 from __future__ import annotations
 
@@ -31,31 +31,31 @@ UNITS: dict[str, tuple[str, Callable[[str], Question]]] = {
 """What can be split → the field that is read where there is no `text`, and how to ask."""
 
 
-def ask_rows(task: str, rows: Path, out: Path, judge: Judge) -> None:
+def write_predictions(task: str, rows: Path, out: Path, judge: Judge) -> None:
     """Write one prediction for every row.
 
     Raises:
         ConfigError: the task isn't known.
-        InputError: the file can't be read, or the other one not be written.
+        InputError: the rows can't be read, or the predictions can't be written.
     """
     known = next((name for name in TASKS if name == task), None)
     if known is None:
         raise ConfigError(f"there is no task {task!r}: use one of {', '.join(TASKS)}")
-    _batchwise(
+    _write_batches(
         rows, out, lambda batch: predict(judge, known, batch), {"verdict": None, "confidence": None, "score": None}
     )
 
 
-def split_rows(unit: str, rows: Path, out: Path, judge: Judge) -> None:
+def write_components(unit: str, rows: Path, out: Path, judge: Judge) -> None:
     """Write the components of every row's text.
 
     Raises:
         ConfigError: the unit isn't known.
-        InputError: the file can't be read.
+        InputError: the rows can't be read, or the components can't be written.
     """
     if unit not in UNITS:
         raise ConfigError(f"nothing is split into {unit!r}: use one of {', '.join(UNITS)}")
-    _batchwise(rows, out, lambda batch: _split(judge, unit, batch), {"components": None})
+    _write_batches(rows, out, lambda batch: _split(judge, unit, batch), {"components": None})
 
 
 async def _split(judge: Judge, unit: str, rows: list[Row]) -> list[Row]:
@@ -82,10 +82,10 @@ async def _split(judge: Judge, unit: str, rows: list[Row]) -> list[Row]:
     return out
 
 
-def _batchwise(rows: Path, out: Path, work: Callable[[list[Row]], Any], unreadable: Row) -> None:
+def _write_batches(rows: Path, out: Path, work: Callable[[list[Row]], Any], unreadable: Row) -> None:
     """Read rows, work on batches of them and write the results in order; `unreadable` is written for a broken row."""
-    with _writing(out, rows) as target, asyncio.Runner() as runner:
-        reading = _read(rows)
+    with _open_output(out, rows) as target, asyncio.Runner() as runner:
+        reading = _read_rows(rows)
         while batch := list(islice(reading, BATCH)):
             done = iter(runner.run(work([row for row in batch if not isinstance(row, str)])))
             for row in batch:
@@ -94,7 +94,7 @@ def _batchwise(rows: Path, out: Path, work: Callable[[list[Row]], Any], unreadab
 
 
 @contextmanager
-def _writing(out: Path, rows: Path) -> Iterator[TextIO]:
+def _open_output(out: Path, rows: Path) -> Iterator[TextIO]:
     # half a surrogate pair, which no UTF-8 can hold, becomes the escape that JSON has for it
     if str(out) == "-":
         if isinstance(sys.stdout, io.TextIOWrapper):
@@ -105,17 +105,14 @@ def _writing(out: Path, rows: Path) -> Iterator[TextIO]:
         raise InputError(f"{out} is the file that is read: name another one with -o")
     try:
         regular = out.is_file() or not out.exists()
-        with (
-            atomic_write(out, "backslashreplace")
-            if regular
-            else out.open("w", encoding="utf-8", errors="backslashreplace") as target
-        ):
+        errors = "backslashreplace"
+        with atomic_write(out, errors) if regular else out.open("w", encoding="utf-8", errors=errors) as target:
             yield target
     except OSError as error:
         raise InputError(f"{out} can't be written: {error.strerror or error}") from error
 
 
-def _read(path: Path) -> Iterator[Row | str]:
+def _read_rows(path: Path) -> Iterator[Row | str]:
     """The rows of a JSONL file; of one that can't be read, what is wrong with it."""
     for record in raw_rows(str(path)):
         if record.ends:
