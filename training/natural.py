@@ -14,7 +14,7 @@ from rows import REORDERED, SHORT, plain
 from splits import GROUPS, split_of
 
 from ragtriage.judges.embedded.fitted_models import PIECEWISE
-from ragtriage.judges.embedded.matcher import HEADS, Matcher, head_of, parts
+from ragtriage.judges.embedded.matcher import HEADS, Matcher, head_of, pairs_by_sentence
 
 KEPT = ("kind", "x", "label", "group", "domain", "question", "split", "logits")
 """What is needed of a row."""
@@ -66,7 +66,7 @@ def logits_of(columns: dict[str, list[Any]], matcher: Matcher, folder: Path) -> 
     pairs = list(zip(columns["a"], columns["b"], strict=True))
     tasks = zip(columns["task"], columns["split"], strict=True)
     wanted = [i for i, (task, split) in enumerate(tasks) if split in ("fusion", "held") and fused(task)]
-    sentences = {i: parts(pairs[i]) for i in wanted if columns["task"][i] in PIECEWISE}
+    sentences = {i: pairs_by_sentence(pairs[i]) for i in wanted if columns["task"][i] in PIECEWISE}
     asked = hashlib.sha256((folder / "matcher.onnx").read_bytes())
     asked.update(repr([(pairs[i], sentences.get(i)) for i in wanted]).encode())
     cache = folder / f"logits-{asked.hexdigest()[:16]}.npy"

@@ -9,7 +9,7 @@ import typer
 
 from ragtriage.cli.app_flags import AppFlags, collect_answers
 from ragtriage.cli.console import ExitCode, print_json, tell
-from ragtriage.cli.flags import command, pairs
+from ragtriage.cli.flags import command, parse_pairs
 from ragtriage.cli.input_files import print_columns, rereadable
 from ragtriage.readers import open_cases
 from ragtriage.runs.selection import RowSelection
@@ -32,7 +32,7 @@ def collect(
     that can't be asked, interrupted).
     """
     with rereadable(questions) as path:
-        cases = open_cases(path, mapping=pairs(mapping, "--map"), format=file_format, questions=True)
+        cases = open_cases(path, mapping=parse_pairs(mapping, "--map"), format=file_format, questions=True)
         print_columns(questions, cases)
         lines, stopped, incomplete = collect_answers(cases, app_flags, selection, out)
     if as_json:

@@ -10,7 +10,7 @@ from rich.console import Console
 from ragtriage.cli.evaluate import evaluate
 from ragtriage.cli.flags import command, store_address
 from ragtriage.cli.results import default_report, open_run, program_name
-from ragtriage.demo import CASES, known_faults, mark, shares
+from ragtriage.demo import CASES, check_cases, fault_counts, known_faults
 from ragtriage.runs.tally import diagnosed_records
 from ragtriage.store import open_store
 
@@ -34,8 +34,8 @@ def _compare(store: str | None, report: Path | None) -> None:
         stored, config = open_run(there, "last")
         written = report or default_report(there, stored)
         found = ((record.case.id, findings) for record, findings in diagnosed_records(stored, config))
-        marked = mark(known_faults(), found)
-    named, faults, blamed, sound = shares(marked)
+        marked = check_cases(known_faults(), found)
+    named, faults, blamed, sound = fault_counts(marked)
     console = Console()
     console.print()
     console.print(f"Of {faults} known faults, the judge named {named}; of {sound} sound cases, it blamed {blamed}.")

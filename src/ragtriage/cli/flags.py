@@ -99,12 +99,12 @@ def store_address(store: str | None, settings: Settings | None = None) -> str | 
     return (settings or find_settings(Path.cwd())).store
 
 
-def names_in(given: str | None) -> tuple[str, ...]:
+def parse_names(given: str | None) -> tuple[str, ...]:
     """`"a, b"` → its names."""
     return tuple(name.strip() for name in (given or "").split(",") if name.strip())
 
 
-def pairs(items: Collection[str] | None, flag: str) -> dict[str, str]:
+def parse_pairs(items: Collection[str] | None, flag: str) -> dict[str, str]:
     """`["query=question"]` → `{"query": "question"}`."""
     split = [(item, *item.partition("=")) for item in items or ()]
     for item, name, sign, _ in split:
@@ -113,7 +113,7 @@ def pairs(items: Collection[str] | None, flag: str) -> dict[str, str]:
     return {name.strip(): value.strip() for _, name, _, value in split}
 
 
-def numbers(items: Collection[str] | None, flag: str, example: str, read: Callable[[str], N]) -> dict[str, N]:
+def parse_numbers(items: Collection[str] | None, flag: str, example: str, read: Callable[[str], N]) -> dict[str, N]:
     """`["short=2"]` → `{"short": 2}`; names may contain `=`."""
     found: dict[str, N] = {}
     for item in items or ():

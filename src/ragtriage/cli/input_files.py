@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragtriage.cli.console import tell
-from ragtriage.cli.flags import pairs
+from ragtriage.cli.flags import parse_pairs
 from ragtriage.config import Settings
 from ragtriage.metrics import GROUPS
 from ragtriage.metrics.optional import suggest_metrics
@@ -32,7 +32,7 @@ class CaseFlags:
 
     def open(self, path: str, settings: Settings) -> CaseFile:
         """Open a file of answered questions."""
-        return self._open(path, settings, {**settings.map, **pairs(self.mapping, "--map")}, self.file_format)
+        return self._open(path, settings, {**settings.map, **parse_pairs(self.mapping, "--map")}, self.file_format)
 
     def open_collected(self, path: str, settings: Settings, columns: Mapping[str, str]) -> CaseFile:
         """Open what was collected from an application: JSONL with these columns."""
@@ -41,7 +41,7 @@ class CaseFlags:
     def open_questions(self, path: str, settings: Settings) -> CaseFile:
         """Open a file of questions that an application is to answer."""
         given = {name: column for name, column in settings.map.items() if name not in {"response", "sources"}}
-        mapping = given | pairs(self.mapping, "--map")
+        mapping = given | parse_pairs(self.mapping, "--map")
         return open_cases(path, mapping=mapping, limits=self._limits, format=self.file_format, questions=True)
 
     def _open(self, path: str, settings: Settings, mapping: Mapping[str, str], file_format: str | None) -> CaseFile:

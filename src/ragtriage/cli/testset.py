@@ -13,7 +13,7 @@ from rich.console import Console
 
 from ragtriage.cli.app_flags import AppFlags
 from ragtriage.cli.console import ExitCode, new_typer, print_json, tell
-from ragtriage.cli.flags import command, names_in, numbers
+from ragtriage.cli.flags import command, parse_names, parse_numbers
 from ragtriage.cli.input_files import print_rejected, too_many
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.testset_blame import BlameFlags, ask_again, further_findings, prepare
@@ -83,7 +83,7 @@ def score(  # noqa: PLR0913  # a command's flags are its arguments
 
     Exit codes: 0; 2 usage or input; 3 incomplete (the judge failed on a row, or too many unusable rows).
     """
-    names = names_in(clusters)
+    names = parse_names(clusters)
     if clusters is not None and len(names) != 2:
         raise ConfigError(f"--clusters {clusters}: name two, as in --clusters short,long")
     compared = (names[0], names[1]) if names else None
@@ -139,7 +139,7 @@ def reliability(  # a command's flags are its arguments
 
     Exit codes: 0; 2 usage or input; 3 incomplete (the judge failed on a row, or too many unusable rows).
     """
-    thresholds = numbers(score, "--score", "groundedness=0.8", float)
+    thresholds = parse_numbers(score, "--score", "groundedness=0.8", float)
     read = read_rows(rows)
     print_rejected(read.rejected, len(read.rows) + len(read.rejected))
     tell(*read.notes)

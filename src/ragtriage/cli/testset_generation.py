@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from ragtriage.cli.console import ExitCode, print_json
-from ragtriage.cli.flags import command, names_in, numbers
+from ragtriage.cli.flags import command, parse_names, parse_numbers
 from ragtriage.cli.progress import progress
 from ragtriage.report.generation_document import counted_document, steps_document
 from ragtriage.report.terminal import print_document
@@ -58,8 +58,8 @@ class PlanFlags:
 
     def plan(self) -> SamplingPlan:
         """As a value."""
-        counts = numbers(self.criterion, "--criterion", "short=2", int)
-        quotas = numbers(self.quota, "--quota", "album=0.2", float)
+        counts = parse_numbers(self.criterion, "--criterion", "short=2", int)
+        quotas = parse_numbers(self.quota, "--quota", "album=0.2", float)
         return SamplingPlan(self.size, counts, self.max_share, quotas, self.seed)
 
 
@@ -79,7 +79,7 @@ def schema(
     The database is only read. Exit codes: 0; 2 usage or input.
     """
     with Database(url, Limits(seconds)) as database:
-        _show([make_schema(database, out, names_in(tables), names_in(exclude), again=again)], as_json=as_json)
+        _show([make_schema(database, out, parse_names(tables), parse_names(exclude), again=again)], as_json=as_json)
 
 
 @command("testset templates")
@@ -158,11 +158,11 @@ def build(  # noqa: PLR0913  # a command's flags are its arguments
     or input; 3 incomplete (a template couldn't be filled).
     """
     terms = BuildTerms(
-        tables=names_in(tables),
-        exclude=names_in(exclude),
+        tables=parse_names(tables),
+        exclude=parse_names(exclude),
         aggregates=aggregates,
         most=most,
-        criteria=names_in(criteria),
+        criteria=parse_names(criteria),
         per_criterion=per_criterion,
         combinations=fill_flags.combinations,
         policies=fill_flags.policies(),

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from ragtriage.cli.console import ExitCode, print_json, tell
-from ragtriage.cli.flags import command, names_in
+from ragtriage.cli.flags import command, parse_names
 from ragtriage.cli.input_files import print_rejected
 from ragtriage.cli.interrupts import graceful_ctrl_c
 from ragtriage.cli.judge_flags import JudgeFlags
@@ -124,7 +124,7 @@ def phrase_templates(  # noqa: PLR0913  # a command's flags are its arguments
     and only what is missing is made. Exit codes: 0; 2 usage or input; 3 incomplete (the model failed or was stopped;
     the same command continues).
     """
-    wanted = criteria_named(names_in(criteria), own or ())
+    wanted = criteria_named(parse_names(criteria), own or ())
     if not templates.exists():
         raise InputError(f"{templates}: there is no such folder or file: `ragtriage testset templates` writes one")
     folder, file = (templates, templates / "templates.yaml") if templates.is_dir() else (templates.parent, templates)

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from ragtriage.cli.console import ExitCode, print_json
-from ragtriage.cli.flags import command, pairs
+from ragtriage.cli.flags import command, parse_pairs
 from ragtriage.cli.input_files import print_rejected, rereadable, too_many
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.progress import progress
@@ -61,7 +61,7 @@ def agreement(  # noqa: PLR0913  # a command's flags are its arguments
     Exit codes: 0; 2 usage or input; 3 incomplete (the judge failed on a row, or too many unusable rows).
     """
     kind = task_named(task)
-    given = pairs(label, "--label")
+    given = parse_pairs(label, "--label")
     if predictions is not None and (judge_flags.judge or out):
         raise ConfigError("--predictions asks no judge: leave out --judge and -o")
     name = predictions.name if predictions else " + ".join(judge_flags.judge or ["the embedded judge"])

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from ragtriage.cli.console import ExitCode, print_json, tell
-from ragtriage.cli.flags import command, pairs
+from ragtriage.cli.flags import command, parse_pairs
 from ragtriage.cli.input_files import print_columns, print_rejected, rereadable, too_many
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.plan import answers_in
@@ -68,7 +68,7 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
     """
     settings = judge_flags.settings()
     session = judge_flags.session(settings)
-    columns = {**settings.map, **pairs(mapping, "--map")}
+    columns = {**settings.map, **parse_pairs(mapping, "--map")}
     with rereadable(file) as path:
         cases, made, rejected = (
             _pairs_of(path, selection)

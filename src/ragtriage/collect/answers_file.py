@@ -42,7 +42,7 @@ class CollectedLines:
 
     def __init__(self, path: Path, *, retry_failed: bool = False) -> None:
         self.path = path
-        self.tally = Tally()
+        self.tally = CollectionTally()
         self._queries: dict[bytes, bytes] = {}
         self._file = open_to_append(path, "collected cases")
         try:
@@ -138,7 +138,7 @@ def _digest(text: str) -> bytes:
 
 
 @dataclass
-class Tally:
+class CollectionTally:
     """Counts collected rows as they come."""
 
     asked: int = 0

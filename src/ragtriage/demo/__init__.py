@@ -32,7 +32,7 @@ class KnownFault:
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class CheckedCase:
     """One example case: what is known, and what was found."""
 
     known: KnownFault
@@ -55,7 +55,9 @@ def known_faults() -> dict[str, KnownFault]:
     return {row["id"]: KnownFault(row["id"], row["fault"], tuple(row.get("also", ())), row["note"]) for row in rows}
 
 
-def mark(known: Mapping[str, KnownFault], findings: Iterable[tuple[str, Sequence[Finding]]]) -> list[Marked]:
+def check_cases(
+    known: Mapping[str, KnownFault], findings: Iterable[tuple[str, Sequence[Finding]]]
+) -> list[CheckedCase]:
     """Hold what was found against what is known.
 
     Args:
@@ -63,13 +65,13 @@ def mark(known: Mapping[str, KnownFault], findings: Iterable[tuple[str, Sequence
         findings: (case id, its findings).
     """
     return [
-        Marked(known[case], tuple(f.rule for f in found), any(f.kind in BLAME for f in found))
+        CheckedCase(known[case], tuple(f.rule for f in found), any(f.kind in BLAME for f in found))
         for case, found in findings
         if case in known
     ]
 
 
-def shares(marked: Collection[Marked]) -> tuple[int, int, int, int]:
+def fault_counts(marked: Collection[CheckedCase]) -> tuple[int, int, int, int]:
     """(faults named, faults there are, sound cases that were blamed, sound cases there are)."""
     sound = [m for m in marked if m.known.fault == "none"]
     faulty = [m for m in marked if m.known.fault != "none"]

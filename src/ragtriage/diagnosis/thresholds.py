@@ -55,7 +55,7 @@ def is_bad(value: float | None, threshold: float | None, better: Better = "highe
     return value is not None and threshold is not None and level_of(value, threshold, better) == BAD[better]
 
 
-def beyond(value: float | None, threshold: float | None, better: Better = "higher") -> float:
+def distance_past_threshold(value: float | None, threshold: float | None, better: Better = "higher") -> float:
     """How far a value lies on the wrong side of its threshold; 0 if it doesn't, or either isn't there."""
     if value is None or threshold is None or not is_bad(value, threshold, better):
         return 0.0

@@ -9,7 +9,7 @@ from ragtriage.core.metric import Metric
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Score, Undefined
 from ragtriage.diagnosis import KINDS, RULES, UNDETERMINED, Finding, Rule, any_applicable, headline
-from ragtriage.diagnosis.thresholds import beyond
+from ragtriage.diagnosis.thresholds import distance_past_threshold
 from ragtriage.metrics import metric_named
 from ragtriage.report.sanitize import one_line
 
@@ -102,7 +102,9 @@ def worst_first(rows: Iterable[CaseRow]) -> list[CaseRow]:
 def _beyond(scores: Mapping[str, float | None], thresholds: Mapping[str, float], metrics: Sequence[Metric]) -> float:
     """How far the bad scores lie beyond their thresholds, summed, whichever direction is good."""
     known = ((metric_named(name, metrics), name, value) for name, value in scores.items())
-    return sum(beyond(value, thresholds.get(name), metric.better) for metric, name, value in known if metric)
+    return sum(
+        distance_past_threshold(value, thresholds.get(name), metric.better) for metric, name, value in known if metric
+    )
 
 
 def _most_pressing(findings: Sequence[Finding]) -> Finding:

@@ -20,12 +20,12 @@ _PART = 12
 """Words that a part of a case must have to be of another language than the whole."""
 
 
-def name_of(code: str) -> str:
+def language_name(code: str) -> str:
     """The English name of a language; its code if it isn't known."""
     return str(LANGUAGES.entries.get(code, code))
 
 
-def text_of(case: Case) -> str:
+def text_for_detection(case: Case) -> str:
     """The case's text, response and sources first, cut to what is enough to decide."""
     parts = [case.query, case.response or "", *(source.text[:_SAMPLE] for source in case.sources[:8])]
     return "\n".join(part[:_SAMPLE] for part in parts)
@@ -40,7 +40,7 @@ def language_of(case: Case) -> str:
     97 languages finds most probable among the words (Lui and Baldwin 2012, `py3langid`). Tables and code, which have
     few words of any language, are left undecided and taken for English.
     """
-    code = _language(text_of(case))
+    code = _language(text_for_detection(case))
     if code != UNDECIDED:
         return code
     said = f"{case.query}\n{case.response or ''}"[:_SAMPLE]

@@ -96,7 +96,7 @@ def _item(text: str, start: int, stop: int, end: int, last: int, *, running: boo
     return (number, place) if goes_on else None
 
 
-def spans(text: str, start: int, end: int, *, lists: bool = True) -> list[tuple[int, int]]:
+def sentence_spans(text: str, start: int, end: int, *, lists: bool = True) -> list[tuple[int, int]]:
     """The sentences of one paragraph, `[start, end)` of the text; `lists` may run on in a line."""
     together = [(m.start(), m.end()) for m in _TOGETHER.finditer(text, start, end)]
     found: list[tuple[int, int]] = []
@@ -129,7 +129,7 @@ def sentences_of(text: str, block: Block) -> list[tuple[int, int]]:
     """The sentences of a block; rows and code are one each."""
     if block.shape in {"row", "code", "header"}:
         return [(block.start, block.end)]
-    return spans(text, block.start, block.end, lists=block.shape == "paragraph")
+    return sentence_spans(text, block.start, block.end, lists=block.shape == "paragraph")
 
 
 @on_visible_text

@@ -21,7 +21,17 @@ from ragtriage.judges.embedded.encoder import MODEL, Encoder, Vector
 from ragtriage.judges.embedded.evidence import CachedReader
 from ragtriage.judges.embedded.featurizer import Featurized, Featurizer
 from ragtriage.judges.embedded.fitted_models import Fusion
-from ragtriage.judges.embedded.matcher import FIRST, HEADS, LENGTH, PIECES, Matcher, Pair, head_of, pair_pieces, parts
+from ragtriage.judges.embedded.matcher import (
+    FIRST,
+    HEADS,
+    LENGTH,
+    PIECES,
+    Matcher,
+    Pair,
+    head_of,
+    pair_pieces,
+    pairs_by_sentence,
+)
 from ragtriage.judges.embedded.scorer import _logits
 from ragtriage.judges.embedded.wordpiece import END, START, WordPieces
 from ragtriage.judges.llm.options import LLMOptions
@@ -238,8 +248,8 @@ def test_a_model_that_cannot_be_loaded_is_said_with_its_file() -> None:
 def test_a_response_is_read_whole_and_sentence_by_sentence() -> None:
     whole = ("When is it due?", "The fee is 2 euros. It is due on Friday.")
     first, second = (("When is it due?", one) for one in ("The fee is 2 euros.", "It is due on Friday."))
-    assert parts(whole) == [first, second]
-    assert parts(("When?", "")) == [("When?", "")]
+    assert pairs_by_sentence(whole) == [first, second]
+    assert pairs_by_sentence(("When?", "")) == [("When?", "")]
     said = {whole: [0.0, 1.0], first: [-1.0, 3.0], second: [2.0, -4.0]}
     found = {pair: np.array(logits, np.float32) for pair, logits in said.items()}
     assert _logits("answered", whole, found).tolist() == [0.0, 1.0]

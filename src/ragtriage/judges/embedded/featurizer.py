@@ -65,7 +65,7 @@ class Featurizer:
         self._pairing = pairing
         self._evidence = lru_cache(8)(self._make_evidence)
         self._stacked = lru_cache(8)(self._stack)
-        self._said = lru_cache(256)(claimed)
+        self._said = lru_cache(256)(claimed_text)
         self._tasks: Mapping[str, Callable[[Question], Featurized]] = {
             "supported": self._supported,
             "answered": self._answered,
@@ -227,7 +227,7 @@ class Featurizer:
         return Featurized("similar", (tuple(row),), found, ((question.subject, other),))
 
 
-def claimed(query: str, response: tuple[str, ...]) -> str:
+def claimed_text(query: str, response: tuple[str, ...]) -> str:
     """What a response claims, without its remarks about the sources; empty if it declines to answer."""
     text = "\n".join(response)
     if decompose.declines(query, text).value == "yes":

@@ -19,7 +19,7 @@ from ragtriage.judges.embedded.question_batches import QuestionBatcher
 from ragtriage.judges.embedded.verdict import questions_by_claim, verdict_of, verdict_on_refusals, weakest_answer
 from ragtriage.judges.embedded.versions import fingerprint_of
 from ragtriage.judges.protocol import Estimate
-from ragtriage.text.language import name_of
+from ragtriage.text.language import language_name
 
 if TYPE_CHECKING:
     from ragtriage.judges.embedded.scorer import Scorer
@@ -90,7 +90,9 @@ class EmbeddedJudge:
             return _UNSUPPORTED[kind]
         if self._any_language or language == _MEASURED:
             return None
-        return f"the embedded judge was measured on English only, and this case seems to be in {name_of(language)}"
+        return (
+            f"the embedded judge was measured on English only, and this case seems to be in {language_name(language)}"
+        )
 
     def estimate(self, questions: Sequence[Question]) -> Estimate:  # noqa: ARG002 - the same for all
         """Nothing: it runs on this machine."""

@@ -20,7 +20,7 @@ PIECES = 176
 Pair = tuple[str, str]
 
 
-def parts(pair: Pair) -> list[Pair]:
+def pairs_by_sentence(pair: Pair) -> list[Pair]:
     """The same question beside each sentence of the text; the pair itself where there is one."""
     first, second = pair
     return [(first, one.text) for one in split_sentences(second)] or [pair]

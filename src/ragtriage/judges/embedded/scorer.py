@@ -17,13 +17,13 @@ from ragtriage.judges.embedded.encoder import KEPT, MODEL, Encoder, Vector
 from ragtriage.judges.embedded.evidence import CachedReader
 from ragtriage.judges.embedded.featurizer import Featurized, Featurizer
 from ragtriage.judges.embedded.fitted_models import PIECEWISE, Fusion, Model, load
-from ragtriage.judges.embedded.matcher import Matcher, Pair, parts
+from ragtriage.judges.embedded.matcher import Matcher, Pair, pairs_by_sentence
 from ragtriage.judges.embedded.verdict import FittedThresholds, Scored
 
 
 def _read_for(task: str, pair: Pair) -> list[Pair]:
     """A pair, and its sentences where they count too."""
-    return [pair, *(parts(pair) if task in PIECEWISE else ())]
+    return [pair, *(pairs_by_sentence(pair) if task in PIECEWISE else ())]
 
 
 def _logits(task: str, pair: Pair, said: Mapping[Pair, Vector | Exception]) -> Vector | Exception:

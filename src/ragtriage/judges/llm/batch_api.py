@@ -24,7 +24,7 @@ from ragtriage.judges.llm.request_format import (
     initial_format,
     reply_of,
     request_of,
-    without_what_is_refused,
+    without_refused_feature,
 )
 
 if TYPE_CHECKING:
@@ -132,8 +132,8 @@ class BatchAPI:
             prompts: the request's id in the batch → what was asked.
 
         Raises:
-            Transient: the provider doesn't say now.
-            Unusable: the provider refuses the key, or doesn't know the batch.
+            TransientError: the provider doesn't say now.
+            ModelUnusable: the provider refuses the key, or doesn't know the batch.
         """
         try:
             now = await self._retried(lambda: self._model.batch_status(batch))
@@ -211,7 +211,7 @@ class BatchAPI:
             return reply_of(response, prompt, self._price, own_price=self._options.price is not None)
         except Exception as error:  # noqa: BLE001  # see `_once`
             failure = self._endpoint.explain(error)
-            other = without_what_is_refused(self._initial_format, error, self._options)
+            other = without_refused_feature(self._initial_format, error, self._options)
             if other is not None:
                 self._format = self._format & other
                 return TransientError(str(failure))

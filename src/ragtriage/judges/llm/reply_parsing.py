@@ -45,8 +45,8 @@ def parse_reply(request: Request, reply: Reply, *, fewer: bool = False) -> dict[
             nothing.
 
     Raises:
-        TooFew: there are some, but fewer, and `fewer` doesn't hold.
-        Malformed: the reply isn't an object with everything that was asked for; says what is wrong.
+        TooFewQuestions: there are some, but fewer, and `fewer` doesn't hold.
+        MalformedReply: the reply isn't an object with everything that was asked for; says what is wrong.
     """
     if reply.truncated:
         raise MalformedReply("the reply was cut off")
@@ -75,7 +75,7 @@ def json_object(text: str) -> Mapping[str, Any]:
     """The JSON object that a text is, words or marks of code around it apart.
 
     Raises:
-        Malformed: there is none, or more than one, or one that says a thing twice.
+        MalformedReply: there is none, or more than one, or one that says a thing twice.
     """
     for candidate in (text, text[text.find("{") : text.rfind("}") + 1]):
         try:
@@ -92,7 +92,7 @@ def texts_in(said: Mapping[str, Any], member: str) -> tuple[str, ...]:
     """The texts of one list of a reply, each once, without what nobody sees.
 
     Raises:
-        Malformed: it isn't a list of texts.
+        MalformedReply: it isn't a list of texts.
     """
     items = said.get(member)
     if not isinstance(items, list) or not all(isinstance(item, str) for item in items):

@@ -43,7 +43,7 @@ class RequestFormat(Flag):
     """The largest length of a reply has the name that the client gives it; else `max_completion_tokens`."""
 
 
-def without_what_is_refused(form: RequestFormat, error: Exception, options: LLMOptions) -> RequestFormat | None:
+def without_refused_feature(form: RequestFormat, error: Exception, options: LLMOptions) -> RequestFormat | None:
     """The format that may work where this one met this error; None if there is none that the user allows."""
     text = _refusal(error)
     if RequestFormat.TEMPERATURE in form and "temperature" in text.lower():
@@ -164,7 +164,7 @@ def reply_of(response: ModelResponse, prompt: Prompt, price: Price | None, *, ow
     """What a model said, as a reply.
 
     Raises:
-        Rejected: the provider's filter stopped it.
+        RequestRejected: the provider's filter stopped it.
     """
     from pydantic_ai.messages import TextPart  # noqa: PLC0415  # optional package
 

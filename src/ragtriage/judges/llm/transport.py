@@ -17,7 +17,7 @@ from ragtriage.judges.llm.request_format import (
     initial_format,
     reply_of,
     request_of,
-    without_what_is_refused,
+    without_refused_feature,
 )
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class ModelTransport:
             try:
                 response = await model.request(*request_of(prompt, form, self._fixed, self._options.temperature))
             except Exception as error:
-                other = without_what_is_refused(form, error, self._options)
+                other = without_refused_feature(form, error, self._options)
                 if other is None:
                     raise
                 form = other

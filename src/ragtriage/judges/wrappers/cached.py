@@ -11,7 +11,7 @@ from ragtriage.core.questions import Kind, Question
 from ragtriage.core.verdicts import Answer, Failure
 from ragtriage.judges.protocol import REQUEST, Estimate, Judge
 from ragtriage.judges.wrappers.memory import AnswerKeys, AnswerMemory, CachedAnswer
-from ragtriage.judges.wrappers.streams import closing
+from ragtriage.judges.wrappers.streams import closing_stream
 
 
 class Cached:
@@ -118,7 +118,7 @@ class Cached:
         keys, questions = list(asked), list(asked.values())
         REQUEST.set("")
         fingerprints = {kind: self._judge.fingerprint(kind) for kind in {question.kind for question in questions}}
-        async with closing(self._judge.ask(questions)) as answers:
+        async with closing_stream(self._judge.ask(questions)) as answers:
             async for position, answer in answers:
                 key, question = keys[position], questions[position]
                 if not isinstance(answer, Failure):

@@ -9,7 +9,7 @@ from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
 from ragtriage.core.verdicts import Answer
 from ragtriage.judges.decision_thresholds import BANDS, Band
 from ragtriage.judges.protocol import Estimate, Judge
-from ragtriage.judges.wrappers.streams import closing
+from ragtriage.judges.wrappers.streams import closing_stream
 
 WITHOUT_BAND: tuple[Kind, ...] = (*DECOMPOSITIONS, "similarity")
 """Kinds that can have no band: their answers are texts and numbers."""
@@ -76,7 +76,7 @@ class Cascade:
         beyond = {kind for kind in kinds if self._beyond(kind)}
         first = [position for position, question in enumerate(questions) if question.kind not in beyond]
         left = [position for position, question in enumerate(questions) if question.kind in beyond]
-        async with closing(self._first.ask([questions[position] for position in first])) as answers:
+        async with closing_stream(self._first.ask([questions[position] for position in first])) as answers:
             async for nth, answer in answers:
                 position = first[nth]
                 band = self._bands.get(questions[position].kind)
@@ -90,7 +90,7 @@ class Cascade:
         asked = [questions[position] for position in left]
         self._count(questions, asked)
         if asked:
-            async with closing(self._then.ask(asked)) as answers:
+            async with closing_stream(self._then.ask(asked)) as answers:
                 async for nth, answer in answers:
                     yield left[nth], answer
 

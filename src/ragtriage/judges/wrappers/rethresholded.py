@@ -10,7 +10,7 @@ from ragtriage.core.questions import Kind, Question
 from ragtriage.core.verdicts import Answer, Answered, Verdict
 from ragtriage.judges.decision_thresholds import DecisionThreshold
 from ragtriage.judges.protocol import Estimate, Judge
-from ragtriage.judges.wrappers.streams import closing
+from ragtriage.judges.wrappers.streams import closing_stream
 
 
 class Rethresholded:
@@ -54,7 +54,7 @@ class Rethresholded:
 
     async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
         """See `Judge.ask`."""
-        async with closing(self._judge.ask(questions)) as answers:
+        async with closing_stream(self._judge.ask(questions)) as answers:
             async for position, answer in answers:
                 threshold = self._thresholds.get(questions[position].kind)
                 yield position, rethresholded(answer, threshold) if threshold else answer

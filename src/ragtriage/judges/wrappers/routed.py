@@ -8,7 +8,7 @@ from contextlib import aclosing
 from ragtriage.core.questions import Kind, Question
 from ragtriage.core.verdicts import Answer
 from ragtriage.judges.protocol import REQUEST, Estimate, Judge
-from ragtriage.judges.wrappers.streams import closing, merged
+from ragtriage.judges.wrappers.streams import closing_stream, merged
 
 
 class Routed:
@@ -56,6 +56,6 @@ class Routed:
 async def _with_request(answers: AsyncIterator[tuple[int, Answer]]) -> AsyncIterator[tuple[int, tuple[str, Answer]]]:
     """Each answer with the request that brought it, which another task than the judge's own can't see."""
     REQUEST.set("")
-    async with closing(answers):
+    async with closing_stream(answers):
         async for position, answer in answers:
             yield position, (REQUEST.get(), answer)

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 @asynccontextmanager
-async def closing(answers: AsyncIterator[T]) -> AsyncGenerator[AsyncIterator[T], None]:
+async def closing_stream(answers: AsyncIterator[T]) -> AsyncGenerator[AsyncIterator[T], None]:
     """Close what a judge yields from, if it can be closed, when nobody listens any more."""
     try:
         yield answers
@@ -29,7 +29,7 @@ async def merged(streams: Sequence[AsyncIterator[tuple[int, T]]]) -> AsyncGenera
     errors one that means more than having stopped on purpose.
     """
     if len(streams) == 1:
-        async with closing(streams[0]) as answers:
+        async with closing_stream(streams[0]) as answers:
             async for position, answer in answers:
                 yield 0, position, answer
         return
@@ -37,7 +37,7 @@ async def merged(streams: Sequence[AsyncIterator[tuple[int, T]]]) -> AsyncGenera
 
     async def read(which: int, stream: AsyncIterator[tuple[int, T]]) -> None:
         try:
-            async with closing(stream) as answers:
+            async with closing_stream(stream) as answers:
                 async for position, answer in answers:
                     waiting.put_nowait((which, position, answer))
         finally:
