@@ -20,9 +20,9 @@ from ragtriage.collect.application import ASKED, Application, replaced
 from ragtriage.collect.application_names import ApplicationSpec, open_application
 from ragtriage.collect.asking import RequestPolicy, ask_all
 from ragtriage.core.case import Case
+from ragtriage.core.display import plural
 from ragtriage.core.errors import ApplicationError, ConfigError, InputError
 from ragtriage.readers import CaseFile
-from ragtriage.report.words import plural
 from ragtriage.runs.events import INTERRUPTED
 from ragtriage.runs.selection import RowCounts, RowSelection, SelectedCases
 from ragtriage.store import open_store

@@ -17,6 +17,7 @@ from ragtriage.cli.metric_flags import RequestedMetrics
 from ragtriage.cli.progress import progress
 from ragtriage.cli.results import default_report, print_run, write_html
 from ragtriage.cli.spending import spending, spent, spent_as_json
+from ragtriage.core.display import plural
 from ragtriage.core.errors import InputError
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.session import JudgeSession
@@ -24,7 +25,6 @@ from ragtriage.readers import CaseFile
 from ragtriage.report.plan_document import requests_and_price
 from ragtriage.report.repeats_document import repeats_document
 from ragtriage.report.terminal import print_document
-from ragtriage.report.words import plural
 from ragtriage.runs.config import EvaluationConfig
 from ragtriage.runs.events import CaseDone, Event, Listener, RowsRead, RunResumed, RunStarted
 from ragtriage.runs.execute import FileResult, TrialResult

@@ -17,9 +17,9 @@ from ragtriage.cli.corrections import corrections_of
 from ragtriage.cli.flags import command, store_address
 from ragtriage.cli.spending import spent, spent_as_json
 from ragtriage.config import named_numbers
+from ragtriage.core.display import dollars
 from ragtriage.core.errors import InputError
 from ragtriage.core.validation import as_builtins
-from ragtriage.judges.llm.ledger import dollars
 from ragtriage.report.case_document import case_document
 from ragtriage.report.case_report import case_report
 from ragtriage.report.case_rows import case_row

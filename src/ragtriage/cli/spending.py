@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragtriage.judges.llm.ledger import Ledger, dollars
-from ragtriage.report.words import plural
+from ragtriage.core.display import dollars, plural
+from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.store import RunInfo
 
 

@@ -13,10 +13,10 @@ from ragtriage.cli.console import ExitCode, tell
 from ragtriage.cli.flags import store_address
 from ragtriage.cli.results import open_run
 from ragtriage.collect.answers_file import CollectedLines
+from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.protocol import Judge
 from ragtriage.readers.files import STDIN, raw_rows
-from ragtriage.report.words import plural
 from ragtriage.runs.tally import diagnosed_records
 from ragtriage.store import open_store
 from ragtriage.testset.beyond import Beyond

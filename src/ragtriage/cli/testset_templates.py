@@ -18,13 +18,13 @@ from ragtriage.cli.input_files import print_rejected
 from ragtriage.cli.interrupts import graceful_ctrl_c
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.spending import spending
+from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.judges.build import build_writer
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.report.generation_document import phrasings_document, refused_document
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.terminal import print_document
-from ragtriage.report.words import plural
 from ragtriage.store import open_store
 from ragtriage.testset.generation.filling_files import read_fillings
 from ragtriage.testset.generation.llm_templates import TemplatesWritten, write_templates

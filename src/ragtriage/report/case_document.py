@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from ragtriage.core.display import plural
 from ragtriage.report.case_report import CaseReport, ScoreReport, SourceReport, looks_of
 from ragtriage.report.citations import CitationReport, SegmentReport
 from ragtriage.report.claims import ClaimReport
@@ -34,7 +35,6 @@ from ragtriage.report.words import (
     SIGNS,
     STATE_WORDS,
     doubt_of,
-    plural,
     titled,
     two_places,
 )

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ragtriage.core.display import plural
 from ragtriage.report.document import GAP, Block, Column, Heading, line, note, number_columns, table, text_columns
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.templating import text_environment
-from ragtriage.report.words import plural
 from ragtriage.testset.example import Example
 from ragtriage.testset.generation.build import Counted
 from ragtriage.testset.generation.build_record import Step

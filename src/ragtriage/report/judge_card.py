@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ragtriage.judges.llm.ledger import dollars
+from ragtriage.core.display import dollars, plural
 from ragtriage.report.document import Block, Table, line, text_columns
 from ragtriage.report.sanitize import one_line
-from ragtriage.report.words import DASH, plural
+from ragtriage.report.words import DASH
 
 
 def card_document(card: Mapping[str, Any]) -> Iterator[Block]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from ragtriage.core.display import plural
 from ragtriage.core.metric import Metric
 from ragtriage.diagnosis import UNDETERMINED
 from ragtriage.report.case_rows import HEALTHY, CaseRow, worst_first
@@ -26,17 +27,7 @@ from ragtriage.report.document import (
 )
 from ragtriage.report.run_report import MetricReport, RunReport, SliceReport
 from ragtriage.report.sanitize import one_line
-from ragtriage.report.words import (
-    DASH,
-    KIND_WORDS,
-    SIGNS,
-    better_of,
-    full_title,
-    plural,
-    short_title,
-    titled,
-    two_places,
-)
+from ragtriage.report.words import DASH, KIND_WORDS, SIGNS, better_of, full_title, short_title, titled, two_places
 from ragtriage.runs.summary import Group
 
 MOST_READINGS = 4

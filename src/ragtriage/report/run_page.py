@@ -15,6 +15,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ragtriage.core.display import plural
 from ragtriage.diagnosis.thresholds import is_bad
 from ragtriage.report.case_report import case_report, legend_of, looks_of
 from ragtriage.report.case_rows import CaseRow, Rank, case_row
@@ -23,7 +24,7 @@ from ragtriage.report.repeats_document import repeats_report
 from ragtriage.report.run_report import MOST_REASONS, Header, MetricReport, run_report
 from ragtriage.report.sanitize import one_line
 from ragtriage.report.templating import environment, page_parts, pages, shares, write_page
-from ragtriage.report.words import KIND_WORDS, LEVEL_SIGNS, SIGNS, plural
+from ragtriage.report.words import KIND_WORDS, LEVEL_SIGNS, SIGNS
 from ragtriage.runs.repeats import RepeatSummary
 from ragtriage.runs.summary import Summary
 from ragtriage.runs.tally import Diagnosed

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ragtriage.core.display import plural
 from ragtriage.core.metric import Metric
 from ragtriage.diagnosis import NONE, RULES, Rule, any_applicable
 from ragtriage.diagnosis.thresholds import BAD, is_bad
@@ -13,17 +14,7 @@ from ragtriage.metrics import CITATIONS
 from ragtriage.planning.requirements import REASONS
 from ragtriage.report.case_rows import UNREAD
 from ragtriage.report.sanitize import one_line
-from ragtriage.report.words import (
-    DASH,
-    bad_level,
-    citing_of,
-    corrected_of,
-    flagged_of,
-    level_sign,
-    plural,
-    titled,
-    two_places,
-)
+from ragtriage.report.words import DASH, bad_level, citing_of, corrected_of, flagged_of, level_sign, titled, two_places
 from ragtriage.runs.summary import Group, MetricSummary, Summary
 from ragtriage.trust.calibration.corrected_mean import CorrectedMean
 

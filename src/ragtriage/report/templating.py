@@ -13,6 +13,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from ragtriage.core.display import plural
 from ragtriage.core.files import atomic_write
 from ragtriage.report import words
 from ragtriage.report.sanitize import one_line, sanitize
@@ -31,7 +32,7 @@ def environment() -> Environment:
     found.filters |= {
         "plain": sanitize,
         "one_line": one_line,
-        "plural": words.plural,
+        "plural": plural,
         "doubt": words.doubt_of,
     }
     found.globals |= {

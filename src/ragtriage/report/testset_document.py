@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from ragtriage.core.display import plural
 from ragtriage.core.statistics import IntervalEstimate
 from ragtriage.report.document import (
     GAP,
@@ -21,7 +22,7 @@ from ragtriage.report.document import (
     text_columns,
 )
 from ragtriage.report.sanitize import one_line
-from ragtriage.report.words import TABLES, plural, two_places
+from ragtriage.report.words import TABLES, two_places
 from ragtriage.testset.beyond import Beyond
 from ragtriage.testset.both_blames import SIDES, VERDICTS, BothBlames
 from ragtriage.testset.comparison import Comparison, Difference

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
+from ragtriage.core.display import plural
 from ragtriage.core.metric import Better, Metric
 from ragtriage.diagnosis import Finding
 from ragtriage.diagnosis.thresholds import BAD, is_bad
@@ -38,11 +39,6 @@ REPEATED_SIGN, REPEATED_WORDS = "↻", "said twice"
 def two_places(value: float) -> str:
     """A score as it is shown everywhere; what rounds to nothing has no sign."""
     return f"{round(value, 2) + 0.0:.2f}"
-
-
-def plural(count: int, one: str, many: str = "") -> str:
-    """A count with its noun: `1 case`, `2,000 cases`."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def title_of(name: str, metrics: Sequence[Metric] = ()) -> str:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from ragtriage.judges.llm.ledger import Ledger, dollars
+from ragtriage.core.display import dollars
+from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.messages import Reply
 
 

@@ -7,10 +7,11 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, TypeVar
 
+from ragtriage.core.display import dollars, plural
 from ragtriage.core.errors import ConfigError, JudgeError, Stopped, StoreError
 from ragtriage.judges.llm.batch_api import BatchAPI
 from ragtriage.judges.llm.channel import RetriesExhausted
-from ragtriage.judges.llm.ledger import Ledger, dollars, request_limit_reached
+from ragtriage.judges.llm.ledger import Ledger, request_limit_reached
 from ragtriage.judges.llm.messages import (
     ExchangeError,
     ModelUnusable,
@@ -21,7 +22,7 @@ from ragtriage.judges.llm.messages import (
     TransientError,
 )
 from ragtriage.judges.llm.options import LLMOptions, Price
-from ragtriage.judges.llm.pending_requests import Pending, PendingRequests, Ticket, TicketBook, Tickets, counted, key_of
+from ragtriage.judges.llm.pending_requests import Pending, PendingRequests, Ticket, TicketBook, Tickets, key_of
 from ragtriage.judges.llm.providers import model_named
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ class BatchQueue:
             return True
         told = [refused, self._pending.status(), self._trouble]
         if self._ended:
-            told.append(f"{len(self._ended)} of {counted(len(self._looked_at), 'batch', 'batches')} had ended")
+            told.append(f"{len(self._ended)} of {plural(len(self._looked_at), 'batch', 'batches')} had ended")
         self._pending.end(Stopped("; ".join(filter(None, told))))
         return False
 
@@ -251,7 +252,7 @@ class BatchQueue:
             raise Stopped(
                 self._ledger.stopped
                 or f"stopped before the budget of {dollars(self._options.budget or 0)} was passed: a further batch of "
-                f"{counted(len(batch), 'request')} may cost {dollars(price)}; give the same command with a larger "
+                f"{plural(len(batch), 'request')} may cost {dollars(price)}; give the same command with a larger "
                 "--budget to go on"
             )
         made = await self._api.create([encoded for _, encoded in batch])

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 
+from ragtriage.core.display import dollars
 from ragtriage.judges.llm.messages import Reply
 
 ROUNDING = 1e-9
@@ -113,8 +114,3 @@ class Ledger:
 def request_limit_reached(requests: int) -> str:
     """Why no further request may start."""
     return f"stopped after {requests} requests, as --max-requests says; give the same command to go on"
-
-
-def dollars(amount: float) -> str:
-    """An amount for people: to the cent, small ones as exactly as it takes."""
-    return f"${amount:.2f}" if amount >= 0.1 or not amount else f"${amount:.6f}".rstrip("0").rstrip(".")

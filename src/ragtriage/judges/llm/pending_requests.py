@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ragtriage.core.display import plural
 from ragtriage.core.errors import JudgeError, RagtriageError
 from ragtriage.judges.llm.channel import GROWTH, RetriesExhausted
 from ragtriage.judges.llm.ledger import Ledger
@@ -303,8 +304,8 @@ class PendingRequests:
         are, have, them = ("is", "has", "it") if len(batches) == 1 else ("are", "have", "them")
         names = ", ".join(list(batches)[:SHOWN]) + (", …" if len(batches) > SHOWN else "")
         return (
-            f"{counted(len(batches), 'batch', 'batches')} with "
-            f"{counted(sum(map(len, batches.values())), 'request')} to {self._name} {are} submitted and {have} not "
+            f"{plural(len(batches), 'batch', 'batches')} with "
+            f"{plural(sum(map(len, batches.values())), 'request')} to {self._name} {are} submitted and {have} not "
             f"ended ({names}): give the same command again to collect {them}"
         )
 
@@ -319,8 +320,3 @@ class PendingRequests:
             self.fail(one, RetriesExhausted(f"{problem} (submitted {TRIES} times)"))
         else:
             self._ledger.repeated[cause] += 1
-
-
-def counted(count: int, one: str, many: str = "") -> str:
-    """A number with its noun."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
