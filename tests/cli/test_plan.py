@@ -22,7 +22,7 @@ from ragtriage.judges.wrappers import Cached
 from ragtriage.report.plan_document import duration, money, plan_document, requests_and_price
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.config import EvaluationConfig
-from ragtriage.runs.estimate import estimate_file
+from ragtriage.runs.estimate import MOST_SAMPLED, estimate_file
 from ragtriage.runs.execute import evaluate_file
 
 LEAN = ("--metrics", "self_distinctness")
@@ -110,6 +110,28 @@ def test_what_was_evaluated_before_is_left_out(command, rows: Path) -> None:
     assert (longer["questions"], longer["remembered"]) == ({"sentences": 1}, 4)
 
 
+def test_a_large_file_is_estimated_from_a_sample_unless_all_of_it_is_asked_for(
+    command, with_key, tmp_path: Path
+) -> None:
+    rows = [row(i) for i in range(MOST_SAMPLED + 200)]
+    written(tmp_path / "large.jsonl", rows)
+    args = ("plan", "large.jsonl", *MODEL, "--metrics", "groundedness,response_precision")
+
+    exact = command(*args, "--exact", "--json").json
+    sampled = command(*args, "--json").json
+    shown = command(*args)
+    written(tmp_path / "large.jsonl", rows[::-1])
+    reversed_rows = command(*args, "--json").json
+
+    assert exact["sampling"] is None
+    assert exact["cases"] == sampled["cases"] == MOST_SAMPLED + 200
+    looked_at, error = sampled["sampling"]["cases"], sampled["sampling"]["error"]
+    assert looked_at <= MOST_SAMPLED
+    assert sampled["most"]["tokens_in"] == pytest.approx(exact["most"]["tokens_in"], rel=error + 0.001)
+    assert f"estimated from {looked_at} of {MOST_SAMPLED + 200} cases, to within" in " ".join(shown.out.split())
+    assert reversed_rows == sampled
+
+
 @pytest.mark.parametrize("flags", [("--limit", 2), ("--sample", 2, "--seed", 1), ("--sample", 3, "--limit", 2)])
 def test_rows_are_selected_as_an_evaluation_does(command, rows: Path, flags: Sequence[object]) -> None:
     written(rows, [row(i, answer=" ".join("It floats." for _ in range(i + 1))) for i in range(9)])
@@ -157,7 +179,7 @@ def test_no_usable_row_is_an_error_of_the_input(tmp_path: Path) -> None:
     cases = open_cases(str(written(tmp_path / "rows.jsonl", [row(0)])))
     written(tmp_path / "rows.jsonl", [row(0, question=3)])
 
-    _, counts = estimate_file(cases, FakeJudge({}), CONFIG)
+    _, counts = estimate_file(cases, [FakeJudge({})], CONFIG)
 
     with pytest.raises(InputError, match="rows: none of its 1 rows can be used; the first: "):
         counts.require_some("rows")
@@ -174,10 +196,10 @@ def test_the_rest_of_a_run_that_stopped_is_what_is_asked_when_it_goes_on(tmp_pat
     with open_store(tmp_path / "store") as store:
         stopped = evaluate_file(cases, Limited(agreeable), store, CONFIG, name="rows").first
         judge = Cached(FakeJudge(agreeable), store.answers())
-        rest, counts = estimate_file(cases, judge, CONFIG, memory=store.answers())
+        rest, counts = estimate_file(cases, [judge], CONFIG, memory=store.answers())
         whole = FakeJudge(agreeable)
         evaluate_file(cases, whole, store, CONFIG, name="rows")
-        nothing, _ = estimate_file(cases, judge, CONFIG, memory=store.answers())
+        nothing, _ = estimate_file(cases, [judge], CONFIG, memory=store.answers())
 
     assert stopped.stopped == "enough"
     assert 0 < len(whole.asked) < 16

@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import replace
+from random import Random
 
 import pytest
 
@@ -27,7 +28,7 @@ from ragtriage import (
 from ragtriage.core.case import Turn
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer, Answered
-from ragtriage.evaluation.estimate import AT_ONCE, estimate_evaluation, sum_estimates
+from ragtriage.evaluation.estimate import AT_ONCE, FEWEST, Sampling, estimate_evaluation, sum_estimates
 from ragtriage.judges.protocol import Estimate
 from ragtriage.judges.wrappers import Cached, InMemory
 from ragtriage.metrics import CITATIONS, THELMA
@@ -289,7 +290,7 @@ def test_machines_get_numbers_in_a_stable_shape() -> None:
     found = json.loads(json.dumps(estimate_evaluation(CASES, Priced({}), also=ALSO).as_json(), allow_nan=False))
 
     assert list(found) == ["cases", "trials", "least", "most", "most_expensive", "shared", "questions", "remembered",
-                           "concurrency", "seconds_per_request"]  # fmt: skip
+                           "concurrency", "seconds_per_request", "sampling"]  # fmt: skip
     assert set(found["least"]) == {"requests", "tokens_in", "tokens_out", "price", "seconds"}
     assert set(found["most_expensive"]) == {"metric", "requests", "tokens_in", "tokens_out", "price"}
 
@@ -329,3 +330,41 @@ def test_what_hangs_on_a_yes_is_in_at_most_too(value: Answered) -> None:
     # a request a question: three segments that cite, two citations one by one, one in round two; four elsewhere
     assert (found.least.requests, found.most.requests) == (6, 10)
     assert found.least.requests <= len(judge.asked) <= found.most.requests
+
+
+def test_a_sample_is_scaled_up_and_says_how_far_it_may_be_off() -> None:
+    cases = [case(i, sources=1 + i % 3) for i in range(600)]
+    exact = estimate_evaluation(cases, Priced({}), also=ALSO)
+    drawn = Random(7).sample(cases, 300)
+
+    found = estimate_evaluation(drawn, Priced({}), also=ALSO, sampled_from=600)
+
+    assert exact.sampling is None
+    assert found.sampling is not None
+    assert found.cases == 600
+    assert found.sampling.cases in {FEWEST, FEWEST + AT_ONCE, 300}
+    assert 0 < found.sampling.error < 0.1
+    for one, true in ((found.least, exact.least), (found.most, exact.most)):
+        assert one.requests == pytest.approx(true.requests, rel=found.sampling.error)
+        assert one.tokens_in == pytest.approx(true.tokens_in, rel=found.sampling.error)
+        assert one.price == pytest.approx(true.price, rel=found.sampling.error)
+    assert sum(found.questions.values()) == pytest.approx(sum(exact.questions.values()), rel=found.sampling.error)
+
+
+def test_a_sample_of_equal_cases_is_exact_and_no_more_of_it_is_looked_at_than_needed() -> None:
+    alike = [case(0)] * 400
+
+    found = estimate_evaluation(alike, Priced({}), also=ALSO, sampled_from=1000)
+
+    assert found.sampling == Sampling(FEWEST, 0.0)
+    assert found.most.requests == 1000 * estimate_evaluation(alike[:1], Priced({}), also=ALSO).most.requests
+
+
+def test_where_nothing_is_asked_about_a_sample_its_error_is_not_known() -> None:
+    judge, memory = by_rules("yes"), InMemory()
+    evaluated = [case(i) for i in range(200)]
+    list(evaluate_sync(evaluated, Cached(judge, memory), also=ALSO))
+
+    found = estimate_evaluation(evaluated, judge, also=ALSO, memory=memory, sampled_from=5000)
+
+    assert (found.most, found.sampling) == (Estimate(), Sampling(200, None))

@@ -20,7 +20,7 @@ from ragtriage.cli.input_files import (
 )
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.metric_flags import RequestedMetrics, requested_metrics
-from ragtriage.evaluation.estimate import sum_estimates
+from ragtriage.cli.progress import progress
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.config import JudgeConfig
 from ragtriage.judges.session import JudgeSession
@@ -42,6 +42,7 @@ def plan(
     case_flags: CaseFlags,
     selection: RowSelection,
     repeat: int = 1,
+    exact: bool = False,
     as_json: bool = False,
     judge_flags: JudgeFlags,
 ) -> None:
@@ -57,10 +58,10 @@ def plan(
         requested = requested_metrics(settings, metrics, cases.mapping, paid=session.config.paid)
         print_columns(file, cases)
         with answers_in(judge_flags.store_address(settings)) as memory:
-            print_plan(file, cases, session, memory, requested, selection, trials=repeat, as_json=as_json)
+            print_plan(file, cases, session, memory, requested, selection, trials=repeat, as_json=as_json, exact=exact)
 
 
-def print_plan(
+def print_plan(  # noqa: PLR0913  # what would be evaluated, by which judge, and how it is shown
     file: str,
     cases: CaseFile,
     session: JudgeSession,
@@ -70,34 +71,45 @@ def print_plan(
     *,
     trials: int,
     as_json: bool,
+    exact: bool = False,
 ) -> None:
-    """Print what evaluating the selected rows of a file would take: one JSON object, or a table."""
+    """Print what evaluating the selected rows of a file would take: one JSON object, or a table.
+
+    Args:
+        file: its name, as it is shown.
+        cases: its cases.
+        session: the judge that would be asked.
+        memory: where the evaluation would look up answers.
+        requested: which metrics.
+        selection: which rows.
+        trials: how many repetitions.
+        as_json: whether to print JSON.
+        exact: whether to look at every row of a large file; else at a sample.
+    """
     config, notes = session.config, _notes(session.config)
     if config.batch_api:  # it takes the same requests, but wants a place for its tickets
         session = JudgeSession.of(replace(config, batch_api=False, wait=False))
-    estimates = []
-    for trial in range(trials):
-        asked = build_judge(session, memory, trial=trial).judge
+    judges = [build_judge(session, memory, trial=trial).judge for trial in range(trials)]
+    with progress(None, 0, word="looking at rows", unit="rows") as advance:
         estimate, counts = estimate_file(
             cases,
-            asked,
+            judges,
             requested.config,
             selection,
             concurrency=config.options.concurrency,
             memory=memory,
-            trial=trial,
+            exact=exact,
+            advance=advance,
         )
-        counts.require_some(file)
-        if not trial:
-            print_counts(counts)
-            print_optional_metrics(counts, requested.default_groups)
-        estimates.append(estimate)
-    whole = sum_estimates(estimates)
+    counts.require_some(file)
+    print_counts(counts)
+    print_optional_metrics(counts, requested.default_groups)
+    name = judges[0].name()
     if as_json:
-        print_json({"file": file, "judge": asked.name(), **whole.as_json(), "notes": notes})
+        print_json({"file": file, "judge": name, **estimate.as_json(), "notes": notes})
     else:
         shown = Path(file).name if Path(file).is_absolute() else file
-        print_document(Console(), plan_document(whole, input=shown, judge=asked.name(), notes=notes))
+        print_document(Console(), plan_document(estimate, input=shown, judge=name, notes=notes))
 
 
 @contextmanager

@@ -19,12 +19,12 @@ Advance = Callable[[], None]
 
 @contextmanager
 def progress(
-    total: int, done: int, note: Callable[[], str] = str, word: str = "evaluating", unit: str = "cases"
+    total: int | None, done: int, note: Callable[[], str] = str, word: str = "evaluating", unit: str = "cases"
 ) -> Iterator[Advance]:
     """Show progress while the block runs.
 
     Args:
-        total: how many cases the run has.
+        total: how many there are; None if that isn't known.
         done: how many of them were done before.
         note: what else is to be shown, for example what was spent.
         word: what is being done.
@@ -40,7 +40,7 @@ def progress(
 
 
 @contextmanager
-def _bar(total: int, done: int, note: Callable[[], str], word: str) -> Iterator[Advance]:
+def _bar(total: int | None, done: int, note: Callable[[], str], word: str) -> Iterator[Advance]:
     from rich.console import Console  # noqa: PLC0415  # only where a bar is drawn
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
 
@@ -65,7 +65,7 @@ def _bar(total: int, done: int, note: Callable[[], str], word: str) -> Iterator[
         yield advance
 
 
-def _lines(total: int, before: int, note: Callable[[], str], unit: str) -> Advance:
+def _lines(total: int | None, before: int, note: Callable[[], str], unit: str) -> Advance:
     done = before
     started = last = time.monotonic()
 
@@ -77,8 +77,10 @@ def _lines(total: int, before: int, note: Callable[[], str], unit: str) -> Advan
             return
         last = now
         rate = (done - before) / (now - started)
+        left = "" if total is None else f", about {(total - done) / rate:.0f} s left"
+        of = "" if total is None else f" of {total}"
         further = f", {note()}" if note() else ""
-        tell(f"{done} of {total} {unit}, {rate:.1f} a second, about {(total - done) / rate:.0f} s left{further}")
+        tell(f"{done}{of} {unit}, {rate:.1f} a second{left}{further}")
         sys.stderr.flush()
 
     return advance

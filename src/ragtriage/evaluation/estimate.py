@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
+from math import sqrt
+from statistics import fmean, stdev
 from typing import Any
 
 from ragtriage.core.case import Case
@@ -24,6 +26,7 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Metric
 from ragtriage.core.questions import Kind, Question
 from ragtriage.core.steps import Step
+from ragtriage.core.validation import as_builtins
 from ragtriage.evaluation.engine import evaluate
 from ragtriage.evaluation.stub_judge import EstimateCache, StubJudge
 from ragtriage.judges.protocol import Estimate, Judge
@@ -33,6 +36,21 @@ from ragtriage.planning.levels import plan
 
 AT_ONCE = 64
 """Cases that are read before the first of them is looked at."""
+TOLERANCE = 0.05
+"""The relative error at which no more cases of a sample are looked at."""
+FEWEST = 192
+"""Cases of a sample that are looked at before its error is believed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """That an estimate was scaled up from a random sample of the cases."""
+
+    cases: int
+    """How many were looked at."""
+    error: float | None
+    """Half of the 95 % interval of requests, tokens or questions, whichever is widest, as a share of the estimate; None
+    where nothing is asked about any of them, as everything was answered before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +78,8 @@ class EvaluationEstimate:
     seconds_per_request: float
     trials: int = 1
     """How many repetitions these numbers are for; `cases` counts each case once."""
+    sampling: Sampling | None = None
+    """None if every case was looked at."""
 
     def as_json(self) -> dict[str, Any]:
         """The stable form for machines; prices in US dollars, null if not known."""
@@ -76,6 +96,7 @@ class EvaluationEstimate:
             "remembered": self.remembered,
             "concurrency": self.concurrency,
             "seconds_per_request": self.seconds_per_request,
+            "sampling": None if self.sampling is None else as_builtins(self.sampling),
         }
 
 
@@ -90,6 +111,7 @@ def estimate_evaluation(  # noqa: PLR0913  # what an evaluation takes, and what 
     sample: int = 50,
     memory: AnswerMemory | None = None,
     trial: int = 0,
+    sampled_from: int | None = None,
 ) -> EvaluationEstimate:
     """Find out what evaluating these cases would take, without asking the judge anything.
 
@@ -109,6 +131,9 @@ def estimate_evaluation(  # noqa: PLR0913  # what an evaluation takes, and what 
             the estimate for a run that was cut off tells what is left; and a question that several cases have in common
             counts once. None for an evaluation without a memory.
         trial: which repetition the answers in memory belong to.
+        sampled_from: how many cases there are, if `cases` are some of them in random order. So many of these are looked
+            at as make the estimate precise to within `TOLERANCE`, and it is scaled up: questions that several cases
+            have in common then count more than once. None if `cases` are all that there are.
 
     Raises:
         ConfigError: `concurrency` is below 1, or an event loop is running in this thread.
@@ -132,6 +157,10 @@ def estimate_evaluation(  # noqa: PLR0913  # what an evaluation takes, and what 
             runner.run(most.run(some, beside=runner.run(least.run(some))))
             drawn = heapq.nsmallest(sample, [*drawn, *some], key=_sampling_key)
             cache.forget()
+            error = most.error(sampled_from) if sampled_from and count >= FEWEST else None
+            if error is not None and error <= TOLERANCE:
+                break
+        scale = (sampled_from or count) / count if count else 1.0
 
         def taken(chosen: Sequence[Metric]) -> Estimate:
             dry_run = _DryRun(StubJudge(cache, "no"), chosen, also)
@@ -139,18 +168,22 @@ def estimate_evaluation(  # noqa: PLR0913  # what an evaluation takes, and what 
             return dry_run.taken
 
         paid = most.taken.requests > 0 and len(metrics) > 1
-        most_expensive = _most_expensive(metrics, taken, count / len(drawn)) if paid and drawn else None
+        at_most = _scaled(most.taken, scale)
+        most_expensive = (
+            _most_expensive(metrics, taken, at_most, scale * count / len(drawn)) if paid and drawn else None
+        )
     return EvaluationEstimate(
-        count,
-        least.taken,
-        most.taken,
-        (least.seconds(concurrency, seconds_per_request), most.seconds(concurrency, seconds_per_request)),
+        round(scale * count),
+        _scaled(least.taken, scale),
+        at_most,
+        (least.seconds(concurrency, seconds_per_request, scale), most.seconds(concurrency, seconds_per_request, scale)),
         most_expensive,
         plan(metrics, also).shared(),
-        most.asked,
-        most.stub.remembered,
+        Counter({kind: round(scale * asked) for kind, asked in most.asked.items()}),
+        round(scale * most.stub.remembered),
         concurrency,
         seconds_per_request,
+        sampling=None if scale == 1 else Sampling(count, most.error(round(scale * count))),
     )
 
 
@@ -173,28 +206,40 @@ def sum_estimates(trials: Sequence[EvaluationEstimate]) -> EvaluationEstimate:
         else None,
         questions=sum((Counter(one.questions) for one in trials), Counter()),
         remembered=sum(one.remembered for one in trials),
+        sampling=max((one.sampling for one in trials if one.sampling), key=lambda one: one.error or 0.0, default=None),
         trials=sum(one.trials for one in trials),
     )
 
 
 def _most_expensive(
-    metrics: Sequence[Metric], taken: Callable[[Sequence[Metric]], Estimate], scale: float
+    metrics: Sequence[Metric], taken: Callable[[Sequence[Metric]], Estimate], total: Estimate, scale: float
 ) -> tuple[str, Estimate] | None:
-    """The metric without which least is taken, and what is saved, scaled to all cases; None if nothing is."""
+    """The metric without which least is taken, and what is saved, scaled to all cases; None if nothing is.
+
+    Cases that have questions in common take less than their number says: no more is saved than their part of the total.
+    """
 
     def cost(estimate: Estimate) -> tuple[float, int, int]:
         return estimate.price or 0.0, estimate.tokens_in + estimate.tokens_out, estimate.requests
 
     whole = taken(metrics)
+    if not whole.requests:
+        return None
     saved = {m.name: whole - taken([other for other in metrics if other is not m]) for m in metrics}
     name, most = max(saved.items(), key=lambda item: cost(item[1]))
-    found = Estimate(
-        round(most.requests * scale),
-        round(most.tokens_in * scale),
-        round(most.tokens_out * scale),
-        None if most.price is None else most.price * scale,
-    )
+    found = _scaled(most, min(scale, total.requests / whole.requests))
     return (name, found) if max(cost(found)) > 0 else None
+
+
+def _scaled(estimate: Estimate, by: float) -> Estimate:
+    if by == 1:
+        return estimate
+    return Estimate(
+        round(estimate.requests * by),
+        round(estimate.tokens_in * by),
+        round(estimate.tokens_out * by),
+        None if estimate.price is None else estimate.price * by,
+    )
 
 
 Batches = list[list[Question]]
@@ -210,6 +255,8 @@ class _DryRun:
     also: Sequence[Step]
     taken: Estimate = field(default_factory=Estimate)
     asked: Counter[Kind] = field(default_factory=Counter)
+    by_case: list[tuple[int, int, int, int]] = field(default_factory=list)
+    """Requests, prompt tokens, reply tokens and questions of each case."""
     levels: int = 0
     """The most levels of one case that need a request."""
 
@@ -222,22 +269,37 @@ class _DryRun:
         async for _ in evaluate(
             cases, self.stub, metrics=self.metrics, also=self.also, window=1, language=self.stub.cache.language
         ):
-            levels = 0
+            levels, questions, of_case = 0, 0, Estimate()
             own = self.stub.batches()
             asked = {question for batch in own for question in batch}
             others = ([q for q in batch if q not in asked] for batch in (beside[len(found)] if beside else ()))
             for batch in [*own, *filter(None, others)]:
                 estimate = self.stub.cache.estimate(batch)
-                self.taken += estimate
+                of_case += estimate
                 self.asked.update(question.kind for question in batch)
+                questions += len(batch)
                 levels += estimate.requests > 0
+            self.taken += of_case
+            self.by_case.append((of_case.requests, of_case.tokens_in, of_case.tokens_out, questions))
             self.levels = max(self.levels, levels)
             found.append(own)
         return found
 
-    def seconds(self, concurrency: int, each: float) -> float:
+    def seconds(self, concurrency: int, each: float, scale: float) -> float:
         """How long the requests take; those of one case's levels wait for each other."""
-        return max(self.taken.requests / concurrency, self.levels) * each
+        return max(scale * self.taken.requests / concurrency, self.levels) * each
+
+    def error(self, population: int) -> float | None:
+        """The relative error of a total that is scaled up to so many cases: see `Sampling.error`."""
+        if len(self.by_case) < 2:
+            return None
+        spreads: list[float] = [
+            stdev(values) / fmean(values) for values in zip(*self.by_case, strict=True) if any(values)
+        ]
+        if not spreads:
+            return None
+        unseen = max(0.0, 1 - len(self.by_case) / population)
+        return 1.96 * max(spreads) * sqrt(unseen / len(self.by_case))
 
 
 def _sampling_key(case: Case) -> bytes:

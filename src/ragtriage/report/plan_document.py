@@ -46,12 +46,15 @@ def plan_document(
         columns = (*text_columns(""), *number_columns("at least", "at most"), Column(wrap=True))
         yield table(columns, _estimates(estimate))
     elif estimate.remembered and not estimate.questions:
-        yield line("No request is needed: every question was answered before.")
+        yield line(f"No request is needed: every question{_of_sample(estimate)} was answered before.")
     else:
         yield line(f"{FREE} It would answer at most {plural(sum(estimate.questions.values()), 'question')}.")
     if estimate.remembered:
         before = "1 question was" if estimate.remembered == 1 else f"{estimate.remembered:,} questions were"
         yield line(f"left out: {before} answered before")
+    if estimate.sampling and estimate.sampling.error is not None:
+        percent = f"{100 * estimate.sampling.error:.1f}"
+        yield line(f"estimated{_of_sample(estimate)}, to within {percent} % (95 % interval); --exact looks at all")
     if estimate.most_expensive:
         name, saved = estimate.most_expensive
         price = f", {money(saved.price)}" if saved.price else ""
@@ -61,6 +64,12 @@ def plan_document(
         yield note(f"shared: {step} by {', '.join(names)}")
     if estimate.most.requests:
         yield from (replace(note(said), hang=0) for said in (BY_RULES, *notes))
+
+
+def _of_sample(estimate: EvaluationEstimate) -> str:
+    if not estimate.sampling:
+        return ""
+    return f" from {estimate.sampling.cases:,} of {plural(estimate.cases, 'case')}"
 
 
 def _estimates(estimate: EvaluationEstimate) -> Iterator[tuple[Cell, ...]]:

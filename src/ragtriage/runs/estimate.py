@@ -2,59 +2,92 @@
 
 from __future__ import annotations
 
+import heapq
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from operator import itemgetter
 
-from ragtriage.evaluation.estimate import EvaluationEstimate, estimate_evaluation
+from ragtriage.core.case import Case
+from ragtriage.evaluation.estimate import EvaluationEstimate, estimate_evaluation, sum_estimates
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.wrappers import AnswerMemory, Cascade
 from ragtriage.readers import CaseFile
 from ragtriage.runs.config import EvaluationConfig
-from ragtriage.runs.selection import ALL_ROWS, RowCounts, RowSelection, SelectedCases
+from ragtriage.runs.selection import ALL_ROWS, RowCounts, RowSelection, SelectedCases, case_digest
+
+MOST_SAMPLED = 384
+"""Rows of a sample, at most; of a file with no more usable rows all are looked at."""
 
 
-def estimate_file(
+def estimate_file(  # noqa: PLR0913  # what would be evaluated, by which judges, and how it is looked at
     file: CaseFile,
-    judge: Judge,
+    judges: Sequence[Judge],
     config: EvaluationConfig,
     selection: RowSelection = ALL_ROWS,
     *,
     concurrency: int = 16,
     memory: AnswerMemory | None = None,
-    trial: int = 0,
+    first_trial: int = 0,
+    exact: bool = False,
     sample: int = 50,
+    advance: Callable[[], None] = lambda: None,
 ) -> tuple[EvaluationEstimate, RowCounts]:
     """Estimate what evaluating the selected rows of a file would take, and count its rows.
 
+    Of a large file a random sample is looked at, the same at every call whatever the order of the rows; the estimate
+    says how far it may be off.
+
     Args:
         file: the cases.
-        judge: the one that would be asked.
+        judges: those that would be asked, one a repetition; at least one.
         config: which metrics, and which rules need more than they do.
         selection: which rows.
         concurrency: how many requests would be in flight.
         memory: where the evaluation would look up answers.
-        trial: which repetition.
+        first_trial: the number of the first repetition.
+        exact: whether to look at every row of a large file too.
         sample: on how many cases to find the most expensive metric; 0 to skip it.
+        advance: called for every selected row that is read, and once more for every one that is looked at.
 
     Raises:
         StoreError: the memory can't be read.
     """
+    selected = SelectedCases(file, selection)
     counts = RowCounts()
-    cases = SelectedCases(file, selection)
+    ranked = (
+        (case_digest(case), place, case) for place, case in enumerate(_advancing(selected.counted(counts), advance))
+    )
+    drawn = heapq.nsmallest(MOST_SAMPLED, ranked, key=itemgetter(0))
+    whole = counts.selected <= MOST_SAMPLED
+    if whole:
+        drawn.sort(key=itemgetter(1))
+    sampled = [case for _, _, case in drawn]
 
-    def estimated(by: Judge, rows: RowCounts) -> EvaluationEstimate:
+    def estimated(judge: Judge, trial: int) -> EvaluationEstimate:
+        cases = selected.read(lambda _: None) if exact and not whole else sampled
         return estimate_evaluation(
-            cases.counted(rows),
-            by,
+            _advancing(cases, advance),
+            judge,
             metrics=config.metrics,
             also=config.diagnosis_steps,
             concurrency=concurrency,
             sample=sample,
             memory=memory,
             trial=trial,
+            sampled_from=None if exact or whole else counts.selected,
         )
 
-    estimate = estimated(judge, counts)
-    if isinstance(judge, Cascade):
-        best = estimated(judge.at_best(), RowCounts())
-        estimate = replace(estimate, least=best.least, seconds=(best.seconds[0], estimate.seconds[1]))
-    return estimate, counts
+    estimates = []
+    for trial, judge in enumerate(judges, first_trial):
+        estimate = estimated(judge, trial)
+        if isinstance(judge, Cascade):
+            best = estimated(judge.at_best(), trial)
+            estimate = replace(estimate, least=best.least, seconds=(best.seconds[0], estimate.seconds[1]))
+        estimates.append(estimate)
+    return sum_estimates(estimates), counts
+
+
+def _advancing(cases: Iterable[Case], advance: Callable[[], None]) -> Iterator[Case]:
+    for case in cases:
+        yield case
+        advance()

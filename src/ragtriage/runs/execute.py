@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ragtriage.core.errors import Stopped
 from ragtriage.core.verdicts import Undefined
 from ragtriage.evaluation.engine import evaluate_sync
-from ragtriage.evaluation.estimate import EvaluationEstimate, sum_estimates
+from ragtriage.evaluation.estimate import EvaluationEstimate
 from ragtriage.judges.build import build_judge
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.protocol import Judge
@@ -178,20 +178,16 @@ def _remaining(job: Job, judge: Judge, trial: int) -> EvaluationEstimate | None:
     session, memory = job.judge, job.store.answers()
     if not isinstance(session, JudgeSession) or not session.config.paid or session.config.batch_api:
         return None
-    left = [
-        estimate_file(
-            job.file,
-            judge if number == trial else build_judge(session, memory, trial=number).judge,
-            job.config,
-            job.selection,
-            concurrency=session.config.options.concurrency,
-            memory=memory,
-            trial=number,
-            sample=0,
-        )[0]
-        for number in range(trial, job.trials)
-    ]
-    return sum_estimates(left)
+    return estimate_file(
+        job.file,
+        [judge, *(build_judge(session, memory, trial=later).judge for later in range(trial + 1, job.trials))],
+        job.config,
+        job.selection,
+        concurrency=session.config.options.concurrency,
+        memory=memory,
+        first_trial=trial,
+        sample=0,
+    )[0]
 
 
 class _Spending:

@@ -89,8 +89,8 @@ class SelectedCases:
         self._sampled: frozenset[bytes] | None = None
         if selection.sample is not None:
             # the smallest digests, so that the order of the rows doesn't matter
-            cases = (row for row in file.rows() if isinstance(row, Case))
-            self._sampled = frozenset(heapq.nsmallest(selection.sample, map(self._digest, cases)))
+            digests = (case_digest(row, selection.seed) for row in file.rows() if isinstance(row, Case))
+            self._sampled = frozenset(heapq.nsmallest(selection.sample, digests))
 
     def read(self, on_rejected: Callable[[Rejected], None]) -> Iterator[Case]:
         """Stream the cases; rows that can't be used go to `on_rejected` as they come."""
@@ -98,7 +98,7 @@ class SelectedCases:
         for row in self._file.rows():
             if isinstance(row, Rejected):
                 on_rejected(row)
-            elif self._sampled is None or self._digest(row) in self._sampled:
+            elif self._sampled is None or case_digest(row, self._selection.seed) in self._sampled:
                 yield row
                 count += 1
                 if count == self._selection.limit:
@@ -110,6 +110,7 @@ class SelectedCases:
             counts.select(case)
             yield case
 
-    def _digest(self, case: Case) -> bytes:
-        text = f"{self._selection.seed}:{case.id}".encode("utf-8", "surrogatepass")
-        return hashlib.blake2b(text, digest_size=16).digest()
+
+def case_digest(case: Case, seed: int = 0) -> bytes:
+    """What decides whether a case is in a random sample: nothing but its id and the seed."""
+    return hashlib.blake2b(f"{seed}:{case.id}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
