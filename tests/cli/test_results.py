@@ -83,6 +83,100 @@ def test_parquet_has_the_same_columns(command, stored: str) -> None:
     assert dict(table.column("tags").to_pylist()[1])["amount"] == "1.5"
 
 
+HOSTILE = '=HYPERLINK("http://evil.example","open")'
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> str:
+    """A store with one run whose texts a spreadsheet would run, and which move a terminal's cursor."""
+    cells = {"plain": "a-b", "minus": -3, "\tname": "@SUM(A1)", "control": "red\x1b[31m\x00", "space": "+1\r\n"}
+    rows = [row(0, id="-2+3", question=HOSTILE, **cells), row(1, id="＝1+1")]
+    config = EvaluationConfig(THELMA, thresholds_with({}))
+    with open_store(tmp_path / "store") as store:
+        evaluate_file(open_cases(written(tmp_path / "rows.jsonl", rows)), FakeJudge(answer), store, config, name="r")
+    return str(tmp_path / "store")
+
+
+def exported(command, store: str, *flags: str) -> list[dict[str, str]]:
+    said = command("export", "-o", "rows.csv", "--store", store, *flags)
+    assert said.code == 0
+    with Path("rows.csv").open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def test_csv_holds_nothing_that_a_spreadsheet_runs(command, hostile: str) -> None:
+    first, second = exported(command, hostile, "--with", "texts,evidence")
+
+    assert (first["id"], second["id"]) == ("'-2+3", "'＝1+1")
+    assert first["query"] == "'" + HOSTILE
+    assert (first["tag.plain"], first["tag.minus"]) == ("a-b", "-3")
+    assert first["tag. name"] == "'@SUM(A1)"
+    assert first["tag.control"] == "red\ufffd[31m\ufffd"
+    assert first["tag.space"] == "'+1 \n"
+
+
+def test_raw_csv_holds_texts_as_they_are(command, hostile: str) -> None:
+    first, second = exported(command, hostile, "--raw", "--with", "texts")
+
+    assert (first["id"], second["id"], first["query"]) == ("-2+3", "＝1+1", HOSTILE)
+    assert (first["tag.\tname"], first["tag.control"]) == ("@SUM(A1)", "red\x1b[31m\ufffd")
+
+
+def test_texts_and_evidence_are_exported_if_asked_for(command, stored: str) -> None:
+    assert {"query", "response", "sources", "evidence"}.isdisjoint(exported(command, stored)[0])
+
+    rows = exported(command, stored, "--with", "evidence, texts")
+    assert rows[1]["query"] == "What does ticket 1 cost?"
+    assert rows[1]["response"] == "Ticket 1 costs 4 euros."
+    assert json.loads(rows[1]["sources"]) == ["Ticket 1 costs 4 euros.", "The office sells tickets."]
+    assert rows[3]["response"] == ""
+    assert rows[1]["evidence"].startswith("unsupported_claims: “Ticket 1 costs 4 euros.”: ")
+    assert rows[1]["evidence"].endswith("(it says otherwise)")
+    assert rows[0]["evidence"] == ""
+
+    lines = command("export", "--with", "texts", "--store", stored).out.splitlines()
+    assert [json.loads(line)["response"] for line in lines][2:] == ["Ticket 2 costs 5 euros.", None]
+    assert json.loads(lines[0])["sources"] == ["Ticket 0 costs 3 euros.", "The office sells tickets."]
+
+
+def test_texts_in_parquet(command, stored: str) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+
+    command("export", "-o", "rows.parquet", "--with", "texts,evidence", "--store", stored)
+
+    table = parquet.read_table("rows.parquet")
+    assert table.column("sources").to_pylist()[0] == ["Ticket 0 costs 3 euros.", "The office sells tickets."]
+    assert table.column("response").to_pylist()[3] is None
+    assert table.column("evidence").to_pylist()[1].startswith("unsupported_claims: ")
+
+
+@pytest.mark.parametrize("to", [(), ("-o", "-")])
+def test_rows_go_to_standard_output_by_default(command, stored: str, to: tuple[str, ...]) -> None:
+    said = command("export", *to, "--store", stored)
+    as_csv = command("export", *to, "--format", "csv", "--store", stored)
+
+    assert said.err == as_csv.err == ""
+    assert [json.loads(line)["id"] for line in said.out.splitlines()] == ["r0", "r1", "r2", "r3"]
+    assert [r["id"] for r in csv.DictReader(as_csv.out.splitlines())] == ["r0", "r1", "r2", "r3"]
+
+
+def test_a_format_that_is_named_counts_more_than_the_ending(command, stored: str) -> None:
+    command("export", "-o", "rows.txt", "--format", "csv", "--store", stored)
+
+    assert Path("rows.txt").read_text(encoding="utf-8").startswith("id,")
+
+
+def test_a_file_that_can_not_be_written_whole_stays_as_it_was(command, stored: str) -> None:
+    Path("rows.jsonl").write_text("before", encoding="utf-8")
+    Path("rows.jsonl.new").mkdir()
+
+    said = command("export", "-o", "rows.jsonl", "--store", stored)
+
+    assert said.code == 2
+    assert "rows.jsonl can't be written: " in said.err
+    assert Path("rows.jsonl").read_text(encoding="utf-8") == "before"
+
+
 def test_another_threshold_changes_the_findings_and_not_the_run(command, stored: str) -> None:
     command("export", "-o", "rows.jsonl", "--threshold", "groundedness=0", "--store", stored)
 

@@ -15,7 +15,7 @@ from ragtriage.core.verdicts import Answer, Component, Failure, Verdicts
 from ragtriage.diagnosis.citations import checked_segments
 from ragtriage.metrics import CITATIONS, GROUPS, metrics_named
 from ragtriage.metrics.citations import FALSE, citation_precision
-from ragtriage.runs.export import json_row
+from ragtriage.runs.export import ExportedFields, json_row
 
 ROWS = [
     json.loads(line)
@@ -217,6 +217,8 @@ def test_the_source_is_named_in_which_alone_the_quoted_words_stand(explanation: 
     (checked,) = checked_segments(record_of("Pears are green [5].", SOURCES, FakeJudge(answer)))
 
     assert (checked.kind, checked.supported_by) == ("misattributed", supported_by)
-    row = json.loads(json_row(record_of("Pears are green [5].", SOURCES, FakeJudge(answer)), (), [], ()))
+    row = json.loads(
+        json_row(record_of("Pears are green [5].", SOURCES, FakeJudge(answer)), (), ExportedFields([], ()))
+    )
     assert row["segments"][0]["checked_against"] == [5]
     assert row["segments"][0]["elsewhere"]["source"] == (None if supported_by is None else supported_by + 1)

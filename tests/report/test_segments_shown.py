@@ -26,7 +26,7 @@ from ragtriage.report.run_page import write_run_page
 from ragtriage.report.run_report import Header, run_report
 from ragtriage.report.terminal import print_document
 from ragtriage.report.words import SEGMENT_WORDS
-from ragtriage.runs.export import export_cases
+from ragtriage.runs.export import ExportedFields, json_row
 from ragtriage.runs.summary import Summary
 
 SOURCES = (Source("Apples are red, fresh.", "apples"), Source("Pears are green.", "pears"), Source("Figs are soft."))
@@ -197,12 +197,8 @@ def test_a_long_response_is_listed_in_part(record: Record) -> None:
     assert view.segments_left_out > 0
 
 
-def test_an_export_holds_the_segments(record: Record, tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
-
-    export_cases(path, [m.name for m in CITATIONS], (), [(record, ())])
-
-    segments = json.loads(path.read_text(encoding="utf-8"))["segments"]
+def test_an_export_holds_the_segments(record: Record) -> None:
+    segments = json.loads(json_row(record, (), ExportedFields([m.name for m in CITATIONS], ())))["segments"]
     assert [s["kind"] for s in segments] == [
         None, None, "misattributed", "unsupported", "unsupported", None, "dangling", None, "uncited",
     ]  # fmt: skip

@@ -14,11 +14,11 @@ from rich.console import Console
 
 from ragtriage.cli.console import print_json, tell
 from ragtriage.cli.corrections import corrections_of
-from ragtriage.cli.flags import command, store_address
+from ragtriage.cli.flags import command, parse_names, store_address
 from ragtriage.cli.spending import spent, spent_as_json
 from ragtriage.config import named_numbers
-from ragtriage.core.display import dollars
-from ragtriage.core.errors import InputError
+from ragtriage.core.display import dollars, plural
+from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.validation import as_builtins
 from ragtriage.report.case_document import case_document
 from ragtriage.report.case_report import case_report
@@ -29,13 +29,17 @@ from ragtriage.report.run_page import write_run_page
 from ragtriage.report.run_report import Header, run_report
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.config import EvaluationConfig, config_of
-from ragtriage.runs.export import export_cases, json_row
+from ragtriage.runs.export import ExportedFields, json_row
+from ragtriage.runs.export_files import ExportFormat, export_file, format_of, write_csv, write_jsonl
 from ragtriage.runs.repeats import RepeatSummary, repeats_of, trials_of
 from ragtriage.runs.selection import QUOTED
 from ragtriage.runs.tally import SlicedTally, diagnosed_records, tally_of
 from ragtriage.store import Store, StoredRun, open_store
 from ragtriage.trust.calibration.corrected_mean import CorrectedMean
 from ragtriage.trust.judge_card import read_card
+
+EXPORTED_PARTS = frozenset({"texts", "evidence"})
+"""What `export --with` adds."""
 
 
 @command("report")
@@ -81,7 +85,8 @@ def show(
             record = stored.record(case)
             findings = config.diagnose(record)
             if as_json:
-                sys.stdout.write(json_row(record, findings, [m.name for m in config.metrics], config.rules) + "\n")
+                fields = ExportedFields([m.name for m in config.metrics], config.rules)
+                sys.stdout.write(json_row(record, findings, fields) + "\n")
             else:
                 found = case_report(record, findings, config.thresholds, config.metrics)
                 print_document(console, case_document(found, console.width))
@@ -104,13 +109,37 @@ def show(
 
 
 @command("export")
-def export(run: str = "last", *, out: Path, threshold: list[str] | None = None, store: str | None = None) -> None:
-    """Write a run as rows for other programs, one row per case."""
+def export(
+    run: str = "last",
+    *,
+    out: Path | None = None,
+    export_format: ExportFormat | None = None,
+    further: str | None = None,
+    raw: bool = False,
+    threshold: list[str] | None = None,
+    store: str | None = None,
+) -> None:
+    """Write a run as rows for other programs, one row per case; on standard output if no file is named."""
+    parts = set(parse_names(further))
+    if unknown := parts - EXPORTED_PARTS:
+        raise ConfigError(f"--with {', '.join(sorted(unknown))}: use texts or evidence, or both with a comma")
+    to_stdout = out is None or str(out) == "-"
+    kind = export_format or ("jsonl" if out is None or to_stdout else format_of(out))
+    if to_stdout and kind == "parquet":
+        raise ConfigError("Parquet can't be written to standard output: name a file with -o")
     with open_store(store_address(store), create=False) as there:
         stored, config = open_run(there, run, threshold)
         names = [m.name for m in config.metrics]
-        count = export_cases(out, names, config.rules, diagnosed_records(stored, config))
-    tell(f"{count} rows in {out}")
+        fields = ExportedFields(names, config.rules, texts="texts" in parts, evidence="evidence" in parts)
+        cases = partial(diagnosed_records, stored, config)
+        if out is None or to_stdout:
+            if kind == "jsonl":
+                write_jsonl(sys.stdout, cases, fields)
+            else:
+                write_csv(sys.stdout, cases, fields, raw=raw)
+        else:
+            count = export_file(out, kind, cases, fields, raw=raw)
+            tell(f"{plural(count, 'row')} in {out}")
 
 
 @command("runs")

@@ -23,7 +23,6 @@ from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.judges.build import build_writer
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.report.generation_document import phrasings_document, refused_document
-from ragtriage.report.sanitize import one_line
 from ragtriage.report.terminal import print_document
 from ragtriage.store import open_store
 from ragtriage.testset.generation.filling_files import read_fillings
@@ -46,6 +45,7 @@ from ragtriage.testset.generation.template_files import (
     templates_text,
 )
 from ragtriage.testset.generation.yaml_files import write_whole
+from ragtriage.text.sanitize import one_line
 
 T = TypeVar("T")
 RULES = "rules"

@@ -10,6 +10,25 @@ from typing import TextIO
 
 
 @contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """Where to write a file that takes the place of another when the block has ended without an error.
+
+    Args:
+        path: the place; folders are made if they aren't there.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(path.name + ".new")
+    try:
+        yield beside
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+@contextmanager
 def atomic_write(path: Path, errors: str = "strict", *, newline: str | None = None) -> Iterator[TextIO]:
     """A file to write text to, in UTF-8; what stood there before stays until the block has ended without an error.
 
@@ -21,13 +40,10 @@ def atomic_write(path: Path, errors: str = "strict", *, newline: str | None = No
     Raises:
         OSError: it can't be written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(path.name + ".new")
-    try:
-        with beside.open("w", encoding="utf-8", errors=errors, newline=newline) as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+    with (
+        atomic_path(path) as beside,
+        beside.open("w", encoding="utf-8", errors=errors, newline=newline) as file,
+    ):
+        yield file
+        file.flush()
+        os.fsync(file.fileno())

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from ragtriage.core.display import plural
 from ragtriage.core.statistics import IntervalEstimate
 from ragtriage.report.document import GAP, Block, Heading, line, note, number_columns, table, text_columns
-from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import DASH, title_of
+from ragtriage.text.sanitize import one_line
 from ragtriage.trust.agreement.measure import Agreement
 from ragtriage.trust.labels.label_files import Label
 from ragtriage.trust.labels.session import JudgeComparison, compare_with_judge

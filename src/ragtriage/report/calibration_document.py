@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from ragtriage.core.display import plural
 from ragtriage.report.document import GAP, Block, Column, Heading, Line, line, note, number_columns, table, text_columns
-from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import DASH
+from ragtriage.text.sanitize import one_line
 from ragtriage.trust.calibration.calibrate import Calibration, CascadeBand, VerdictThreshold
 from ragtriage.trust.calibration.fitted_thresholds import FittedThreshold
 from ragtriage.trust.settings_text import as_toml

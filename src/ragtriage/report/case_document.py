@@ -25,7 +25,6 @@ from ragtriage.report.document import (
     text_columns,
 )
 from ragtriage.report.marks import Piece
-from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import (
     DASH,
     KIND_WORDS,
@@ -38,6 +37,7 @@ from ragtriage.report.words import (
     titled,
     two_places,
 )
+from ragtriage.text.sanitize import one_line
 
 MOST_EVIDENCE = 6
 SHORT_SOURCE = 320

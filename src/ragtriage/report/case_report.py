@@ -19,9 +19,9 @@ from ragtriage.report.claims import MOST_CLAIMS, ClaimReport, claim_reports, rep
 from ragtriage.report.coverage import Coverage, State, VerdictReport, coverage_of, judged, state_of, verdict_report
 from ragtriage.report.faults import FaultReport, fault_reports
 from ragtriage.report.marks import LOOKS, Look, Mark, Piece, pieces
-from ragtriage.report.sanitize import one_line, sanitize
 from ragtriage.report.words import bad_level, title_of
 from ragtriage.text.citations.segments import unrecognized_marks
+from ragtriage.text.sanitize import one_line, sanitize
 
 MOST_RESPONSE = 8_000
 """Characters of a response that are shown; a longer one is cut around its most pressing claims."""

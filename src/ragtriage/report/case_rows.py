@@ -11,7 +11,7 @@ from ragtriage.core.verdicts import Score, Undefined
 from ragtriage.diagnosis import KINDS, RULES, UNDETERMINED, Finding, Rule, any_applicable, headline
 from ragtriage.diagnosis.thresholds import distance_past_threshold
 from ragtriage.metrics import metric_named
-from ragtriage.report.sanitize import one_line
+from ragtriage.text.sanitize import one_line
 
 Rank = tuple[int, int, float]
 """Smaller is worse: kind of the most pressing finding, unsure behind sure, severity."""

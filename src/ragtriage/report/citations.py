@@ -11,8 +11,9 @@ from ragtriage.diagnosis.citations import CheckedSegment, checked_segments
 from ragtriage.metrics.citations import FALSE
 from ragtriage.report.coverage import State, state_of, verdict_report
 from ragtriage.report.marks import Look
-from ragtriage.report.sanitize import Span, one_line
+from ragtriage.report.sanitize import Span
 from ragtriage.report.words import SEGMENT_WORDS
+from ragtriage.text.sanitize import one_line
 
 SUPPORTED = "supported by what it cites"
 BORNE_OUT = "borne out by what is cited"

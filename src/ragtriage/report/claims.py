@@ -12,7 +12,8 @@ from ragtriage.metrics.groundedness import groundedness
 from ragtriage.metrics.response import REPEATED, response_precision
 from ragtriage.report.coverage import State, VerdictReport, judged, verdict_report
 from ragtriage.report.marks import Look
-from ragtriage.report.sanitize import Span, one_line
+from ragtriage.report.sanitize import Span
+from ragtriage.text.sanitize import one_line
 
 MOST_CLAIMS = 150
 """Claims listed for one case; of more, the pressing ones come first."""

@@ -11,7 +11,7 @@ from ragtriage.core.steps import Step
 from ragtriage.core.verdicts import Cell, Component, Failure, Verdict
 from ragtriage.metrics.response import ANSWERED_BY_RESPONSE
 from ragtriage.metrics.source import ANSWERED_BY_ONE, ANSWERED_TOGETHER
-from ragtriage.report.sanitize import one_line
+from ragtriage.text.sanitize import one_line
 
 State = Literal["yes", "no", "check", "unknown", "failed", "not asked"]
 """A verdict as it is shown; `check` is a no that the judge isn't sure of."""

@@ -13,7 +13,7 @@ from ragtriage.metrics.generator import hallucination
 from ragtriage.metrics.ragas import ragas_faithfulness
 from ragtriage.metrics.reference import answer_f1, answer_precision
 from ragtriage.report.coverage import verdict_report
-from ragtriage.report.sanitize import one_line
+from ragtriage.text.sanitize import one_line
 
 ELSEWHERE = frozenset(m.name for m in (*THELMA, *CITATIONS, hallucination, ragas_faithfulness))
 """The claims, the segments, the sources and the table of sub-questions show what these rest on."""

@@ -8,13 +8,13 @@ from typing import Any
 
 from ragtriage.core.display import plural
 from ragtriage.report.document import GAP, Block, Column, Heading, line, note, number_columns, table, text_columns
-from ragtriage.report.sanitize import one_line
 from ragtriage.report.templating import text_environment
 from ragtriage.testset.example import Example
 from ragtriage.testset.generation.build import Counted
 from ragtriage.testset.generation.build_record import Step
 from ragtriage.testset.generation.phrasing import Phrased, Refused
 from ragtriage.testset.generation.query_templates import TextTemplate
+from ragtriage.text.sanitize import one_line
 
 SHOWN = 20
 """Templates in the table of a dry run; all are in its sums and in `--json`."""

@@ -7,8 +7,8 @@ from typing import Any
 
 from ragtriage.core.display import dollars, plural
 from ragtriage.report.document import Block, Table, line, text_columns
-from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import DASH
+from ragtriage.text.sanitize import one_line
 
 
 def card_document(card: Mapping[str, Any]) -> Iterator[Block]:

@@ -10,8 +10,8 @@ from ragtriage.core.display import plural
 from ragtriage.evaluation.estimate import EvaluationEstimate
 from ragtriage.judges.protocol import Estimate
 from ragtriage.report.document import GAP, Block, Cell, Column, Span, line, note, number_columns, table, text_columns
-from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import DASH
+from ragtriage.text.sanitize import one_line
 from ragtriage.trust.pairs.pair_scoring import CostEstimate
 
 UNPRICED = "not known: give --price IN:OUT"

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from ragtriage.core.display import plural
 from ragtriage.report.document import GAP, Block, Table, line, number_columns, text_columns, title_line
-from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import DASH, titled
 from ragtriage.runs.repeats import CaseRepeat, MetricRepeat, RepeatSummary
 from ragtriage.runs.repeats.statistics import CORRELATION, LEVEL, POWER
+from ragtriage.text.sanitize import one_line
 
 MOST_CASES = 10
 """Cases that are listed, over all metrics."""

@@ -26,9 +26,9 @@ from ragtriage.report.document import (
     title_line,
 )
 from ragtriage.report.run_report import MetricReport, RunReport, SliceReport
-from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import DASH, KIND_WORDS, SIGNS, better_of, full_title, short_title, titled, two_places
 from ragtriage.runs.summary import Group
+from ragtriage.text.sanitize import one_line
 
 MOST_READINGS = 4
 BESIDE_BAR = 46

@@ -22,12 +22,12 @@ from ragtriage.report.case_rows import CaseRow, Rank, case_row
 from ragtriage.report.judge_card import card_sections
 from ragtriage.report.repeats_document import repeats_report
 from ragtriage.report.run_report import MOST_REASONS, Header, MetricReport, run_report
-from ragtriage.report.sanitize import one_line
 from ragtriage.report.templating import environment, page_parts, pages, shares, write_page
 from ragtriage.report.words import KIND_WORDS, LEVEL_SIGNS, SIGNS
 from ragtriage.runs.repeats import RepeatSummary
 from ragtriage.runs.summary import Summary
 from ragtriage.runs.tally import Diagnosed
+from ragtriage.text.sanitize import one_line
 
 FULL = 300
 """Cases that are shown in full."""

@@ -13,9 +13,9 @@ from ragtriage.diagnosis.thresholds import BAD, is_bad
 from ragtriage.metrics import CITATIONS
 from ragtriage.planning.requirements import REASONS
 from ragtriage.report.case_rows import UNREAD
-from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import DASH, bad_level, citing_of, corrected_of, flagged_of, level_sign, titled, two_places
 from ragtriage.runs.summary import Group, MetricSummary, Summary
+from ragtriage.text.sanitize import one_line
 from ragtriage.trust.calibration.corrected_mean import CorrectedMean
 
 MOST_REASONS = 8

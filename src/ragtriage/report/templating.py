@@ -16,7 +16,7 @@ from markupsafe import Markup
 from ragtriage.core.display import plural
 from ragtriage.core.files import atomic_write
 from ragtriage.report import words
-from ragtriage.report.sanitize import one_line, sanitize
+from ragtriage.text.sanitize import one_line, sanitize
 
 
 @lru_cache(maxsize=1)

@@ -21,7 +21,6 @@ from ragtriage.report.document import (
     table,
     text_columns,
 )
-from ragtriage.report.sanitize import one_line
 from ragtriage.report.words import TABLES, two_places
 from ragtriage.testset.beyond import Beyond
 from ragtriage.testset.both_blames import SIDES, VERDICTS, BothBlames
@@ -33,6 +32,7 @@ from ragtriage.testset.modular import METRICS, Average, ClusterScores, Metric
 from ragtriage.testset.reliability import Reliability
 from ragtriage.testset.scoring import ModularScores, Terms
 from ragtriage.testset.sufficiency import SecondRun
+from ragtriage.text.sanitize import one_line
 
 OTHER_AVERAGE: dict[Average, Average] = {"rows": "groups", "groups": "rows"}
 """What is shown beside the average that was chosen."""

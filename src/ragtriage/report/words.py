@@ -13,8 +13,8 @@ from ragtriage.diagnosis import Finding
 from ragtriage.diagnosis.thresholds import BAD, is_bad
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.citations import FALSE
-from ragtriage.report.sanitize import one_line
 from ragtriage.runs.summary import Summary
+from ragtriage.text.sanitize import one_line
 from ragtriage.trust.calibration.corrected_mean import CorrectedMean
 
 TABLES: Mapping[str, Any] = tomllib.loads(files("ragtriage.report").joinpath("words.toml").read_text("utf-8"))

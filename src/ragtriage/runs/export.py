@@ -1,75 +1,90 @@
-"""A run as rows for other programs: JSONL, CSV or Parquet, one row a case."""
+"""A case of a run as a row for other programs: nested for JSON, flat for tables."""
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from ragtriage.core.errors import ConfigError, InputError, MissingExtraError
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Failure, Score, Undefined, Verdict
-from ragtriage.diagnosis import Finding, Rule, headline
+from ragtriage.diagnosis import Evidence, Finding, Rule, headline
 from ragtriage.diagnosis.citations import CheckedSegment, checked_segments
-from ragtriage.runs.tally import Diagnosed
 
 EVIDENCE = ("metric", "text", "fault", "explanation", "sure")
-BATCH = 1000
-"""Rows written together to a Parquet file."""
 
 
-def export_cases(path: Path, metrics: Sequence[str], rules: Sequence[Rule], cases: Iterable[Diagnosed]) -> int:
-    """Write one row a case; the format follows the file's ending.
+@dataclass(frozen=True, slots=True)
+class ExportedFields:
+    """What is exported of each case."""
 
-    JSONL: `id`, `tags`, `scores` {metric: number or null}, `undefined` {metric: reason}, `component`, `findings`; where
-    a response was checked by its citations also `segments`, each with what it `cites` and was `checked_against`
-    (sources counted from 1, or "segments"), and what was said of all sources together (`elsewhere`).
-    CSV and Parquet: `id`, a column a metric under its name (empty where undefined), `component`, `findings` (the
-    rules' names); CSV has a column `tag.NAME` for every tag, Parquet one map column `tags`.
+    metrics: Sequence[str]
+    """Their names, in order."""
+    rules: Sequence[Rule]
+    """The diagnosis table that findings were made with."""
+    texts: bool = False
+    """Whether the query, the response and the sources are."""
+    evidence: bool = False
+    """Whether tables have a column with the evidence; JSON always has it in its findings."""
 
-    Returns:
-        How many rows were written.
 
-    Raises:
-        ConfigError: the ending names no format that is known.
-        InputError: the file can't be written.
-        MissingExtraError: Parquet without its extra.
+def json_row(record: Record, findings: Sequence[Finding], fields: ExportedFields) -> str:
+    """One case as one line of JSON.
+
+    Its keys: `id`, `tags`, `scores` {metric: number or null}, `undefined` {metric: reason}, `component`, `findings`;
+    with texts also `query`, `response` (null if there is none) and `sources`; where a response was checked by its
+    citations also `segments`, each with what it `cites` and was `checked_against` (sources counted from 1, or
+    "segments"), and what was said of all sources together (`elsewhere`).
     """
-    writers = {".jsonl": _jsonl, ".csv": _csv, ".parquet": _parquet}
-    if path.suffix not in writers:
-        raise ConfigError(f"{path.name!r}: name the file .jsonl, .csv or .parquet, so that its format is known")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return writers[path.suffix](path, metrics, rules, cases)
-    except OSError as error:
-        raise InputError(f"{path} can't be written: {error.strerror or error}") from error
-
-
-def _jsonl(path: Path, metrics: Sequence[str], rules: Sequence[Rule], cases: Iterable[Diagnosed]) -> int:
-    count = 0
-    with path.open("w", encoding="utf-8") as out:
-        for record, findings in cases:
-            out.write(json_row(record, findings, metrics, rules) + "\n")
-            count += 1
-    return count
-
-
-def json_row(record: Record, findings: Sequence[Finding], metrics: Sequence[str], rules: Sequence[Rule]) -> str:
-    """One case as one line of JSON: see `export_cases`."""
     row: dict[str, Any] = {
         "id": record.case.id,
         "tags": dict(record.case.tags),
-        "scores": _scores(record, metrics),
+        **_texts(record, fields),
+        "scores": _scores(record, fields.metrics),
         "undefined": {n: o.reason for n, o in record.outcomes.items() if isinstance(o, Undefined)},
-        "component": headline(record, findings, rules),
+        "component": headline(record, findings, fields.rules),
         "findings": [_finding(finding) for finding in findings],
     }
     if segments := checked_segments(record):
         row["segments"] = [_segment(checked) for checked in segments]
     return json.dumps(row, ensure_ascii=False, default=str)
+
+
+def table_columns(fields: ExportedFields) -> list[str]:
+    """The columns of a table, without the tags: see `table_row`."""
+    texts = ["query", "response", "sources"] if fields.texts else []
+    evidence = ["evidence"] if fields.evidence else []
+    return ["id", *texts, *fields.metrics, "component", "findings", *evidence]
+
+
+def table_row(record: Record, findings: Sequence[Finding], fields: ExportedFields) -> dict[str, Any]:
+    """One case as one row of a table, without its tags.
+
+    Its columns: `id`, with texts `query`, `response` and `sources` (a list), one a metric under its name (None where
+    undefined), `component`, `findings` (the rules' names), with evidence `evidence` (a line for each piece).
+    """
+    row = {
+        "id": record.case.id,
+        **_texts(record, fields),
+        **_scores(record, fields.metrics),
+        "component": headline(record, findings, fields.rules),
+        "findings": ";".join(finding.rule for finding in findings),
+        "evidence": "\n".join(_evidence_line(finding, one) for finding in findings for one in finding.evidence),
+    }
+    return {name: row[name] for name in table_columns(fields)}
+
+
+def _evidence_line(finding: Finding, evidence: Evidence) -> str:
+    told = f"{finding.rule}: “{' '.join(evidence.text.split())}”: {evidence.fault}"
+    return f"{told} ({evidence.explanation})" if evidence.explanation else told
+
+
+def _texts(record: Record, fields: ExportedFields) -> dict[str, Any]:
+    if not fields.texts:
+        return {}
+    case = record.case
+    return {"query": case.query, "response": case.response, "sources": [source.text for source in case.sources]}
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
@@ -117,50 +132,3 @@ def _elsewhere(checked: CheckedSegment) -> dict[str, Any] | None:
 def _scores(record: Record, metrics: Sequence[str]) -> dict[str, float | None]:
     found = ((name, record.outcomes.get(name)) for name in metrics)
     return {name: outcome.value if isinstance(outcome, Score) else None for name, outcome in found}
-
-
-def _flat(metrics: Sequence[str], rules: Sequence[Rule], cases: Iterable[Diagnosed]) -> Iterator[dict[str, Any]]:
-    for record, findings in cases:
-        yield {
-            "id": record.case.id,
-            **_scores(record, metrics),
-            "component": headline(record, findings, rules),
-            "findings": ";".join(finding.rule for finding in findings),
-            **{f"tag.{name}": _cell(value) for name, value in record.case.tags.items()},
-        }
-
-
-def _cell(value: Any) -> Any:
-    return value if value is None or isinstance(value, str | int | float | bool) else json.dumps(value, default=str)
-
-
-def _csv(path: Path, metrics: Sequence[str], rules: Sequence[Rule], cases: Iterable[Diagnosed]) -> int:
-    # the tags' names must stand in the header, so the rows are held: numbers and names, no texts of the cases
-    rows = list(_flat(metrics, rules, cases))
-    names = dict.fromkeys(["id", *metrics, "component", "findings", *(name for row in rows for name in row)])
-    with path.open("w", encoding="utf-8", newline="") as out:
-        writer = csv.DictWriter(out, list(names))
-        writer.writeheader()
-        writer.writerows(rows)
-    return len(rows)
-
-
-def _parquet(path: Path, metrics: Sequence[str], rules: Sequence[Rule], cases: Iterable[Diagnosed]) -> int:
-    try:
-        import pyarrow as pa  # noqa: PLC0415  # an extra
-        import pyarrow.parquet as pq  # noqa: PLC0415  # an extra
-    except ImportError as error:
-        raise MissingExtraError("Parquet files", "parquet") from error
-    tags = pa.map_(pa.string(), pa.string())
-    columns = [("id", pa.string()), *((name, pa.float64()) for name in metrics)]
-    schema = pa.schema([*columns, ("component", pa.string()), ("findings", pa.string()), ("tags", tags)])
-    count = 0
-    flat = _flat(metrics, rules, cases)
-    with pq.ParquetWriter(path, schema) as writer:
-        while rows := list(islice(flat, BATCH)):
-            for row in rows:
-                mine = [(name.removeprefix("tag."), row.pop(name)) for name in list(row) if name.startswith("tag.")]
-                row["tags"] = [(name, None if value is None else str(value)) for name, value in mine]
-            writer.write_table(pa.Table.from_pylist(rows, schema))
-            count += len(rows)
-    return count
