@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import time
 from email.utils import formatdate
 from pathlib import Path
@@ -60,6 +62,26 @@ def test_paths_say_where_things_stand(tmp_path: Path) -> None:
     assert rows["a"]["response"] == "yes"
     assert rows["a"]["sources"] == [{"text": "one", "id": "7"}, {"text": "two", "id": "k"}]
     assert rows["a"]["retrieved"] == ["7", "k"]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_reply_that_is_too_large_is_not_read_to_its_end(tmp_path: Path, *, packed: bool) -> None:
+    body = json.dumps({"answer": "yes", "padding": "x" * 3_000_000}).encode()
+    large = Said(gzip.compress(body), headers={"Content-Encoding": "gzip"}) if packed else Said(body)
+    with Server(large, GOOD, large) as server:
+        rows = ask(tmp_path, at(server.root, max_reply=2.5), cases("a", "b"), ONE)
+        enough = ask(tmp_path / "enough", at(server.root, max_reply=3.5), cases("a"), ONE)
+
+    assert rows["a"]["failure"] == "unreadable reply"
+    assert rows["a"]["failure_detail"] == "the reply is larger than 2.5 MB: raise --max-reply"
+    assert rows["b"]["response"] == enough["a"]["response"] == "yes"
+
+
+def test_a_refusal_is_shown_however_large_it_is(tmp_path: Path) -> None:
+    with Server(Said(b"no such thing " * 100_000, status=404)) as server, pytest.raises(ApplicationError) as refused:
+        ask(tmp_path, at(server.root, max_reply=0.001), cases("a"), ONE)
+
+    assert "answers HTTP 404: no such thing no such thing" in str(refused.value)
 
 
 @pytest.mark.parametrize("address", ["/v1", "/v1/", f"/v1{CHAT}"])

@@ -30,7 +30,7 @@ from ragtriage.store.database import store_address
 
 COLLECTED_COLUMNS = {"id": "id", "query": "query", "response": "response", "sources": "sources"}
 """Where our fields are in a file of collected cases, whatever the columns of its questions are called."""
-_HOW = frozenset({"app_header", "app_concurrency", "app_timeout", "app_max_attempts", "retry_failed"})
+_HOW = frozenset({"app_header", "app_concurrency", "app_timeout", "app_max_attempts", "max_reply", "retry_failed"})
 """Flags that change how an application is asked and not what."""
 
 
@@ -48,6 +48,7 @@ class AppFlags:
     app_concurrency: int | None = None
     app_timeout: float | None = None
     app_max_attempts: int | None = None
+    max_reply: float | None = None
     retry_failed: bool = False
 
     def refuse(self, collected: Path | None = None) -> None:
@@ -70,6 +71,8 @@ class AppFlags:
         policy = RequestPolicy(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]  # each of its own type
         if not 0 < policy.timeout < float("inf"):
             raise ConfigError(f"--app-timeout {policy.timeout:g}: use a number of seconds above 0")
+        if self.max_reply is not None and not self.max_reply > 0:
+            raise ConfigError(f"--max-reply {self.max_reply:g}: use a number of megabytes above 0")
         named = ApplicationSpec(
             self.app,
             self.template,
@@ -78,6 +81,7 @@ class AppFlags:
             self.sources_path,
             self.ids_path,
             tuple(self.app_header or ()),
+            self.max_reply,
         )
         return open_application(named, columns, policy.concurrency, give_sources=give_sources), policy
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from ragtriage.collect.application import Application, asked_row, source_rows
 from ragtriage.collect.callables import callable_named
-from ragtriage.collect.http import HttpApplication, headers_from
+from ragtriage.collect.http import MAX_REPLY, HttpApplication, headers_from
 from ragtriage.collect.replies import ReplyPaths, path_from
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError
@@ -39,6 +39,8 @@ class ApplicationSpec:
     """Where the ids of what was retrieved stand."""
     headers: tuple[str, ...] = ()
     """`NAME=VALUE`; a value may hold `${VARIABLE}`."""
+    max_reply: float | None = None
+    """The largest reply that is read, in megabytes; None for `MAX_REPLY`."""
 
 
 GIVEN = ("sources", "context")
@@ -80,7 +82,7 @@ def open_application(
         path_from(named.ids_path, "--ids-path") if named.ids_path else None,
     )
     body = _body(named, columns, chat=chat, give_sources=give_sources)
-    return HttpApplication(path + mark + query, body, places, headers, hide, concurrency)
+    return HttpApplication(path + mark + query, body, places, headers, hide, concurrency, named.max_reply or MAX_REPLY)
 
 
 def _body(named: ApplicationSpec, columns: tuple[str, ...], *, chat: bool, give_sources: bool) -> Callable[[Case], Any]:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 CONNECT = 10.0
 """Seconds to reach a server; one that answers is given the whole time-out."""
+MAX_REPLY = 10.0
+"""Megabytes of a reply that are read if nothing else is said."""
 REFUSES = frozenset({401, 403, 404, 405, 407, 410, 501})
 """Status codes by which a server says that no request of this kind is answered, whatever it asks."""
 _LONGEST = 200
@@ -38,6 +40,7 @@ class HttpApplication:
         headers: sent with every request, beside the content type.
         hide: takes secrets out of a message.
         concurrency: how many requests are in flight at most.
+        max_reply: the largest reply that is read, in megabytes, unpacked.
 
     Raises:
         ConfigError: it is no address of a server.
@@ -52,6 +55,7 @@ class HttpApplication:
         headers: Mapping[str, str],
         hide: Callable[[str], str],
         concurrency: int,
+        max_reply: float = MAX_REPLY,
     ) -> None:
         try:
             import httpx  # noqa: PLC0415  # an optional package
@@ -64,7 +68,7 @@ class HttpApplication:
             raise ConfigError(f"--app {self.name}: is no address: {error}") from None
         if self._url.scheme not in {"http", "https"} or not self._url.host:
             raise ConfigError(f"--app {self.name}: is no address of a server: begin it with http:// or https://")
-        self._body, self._places, self._hide = body, places, hide
+        self._body, self._places, self._hide, self._max_reply = body, places, hide, max_reply
         # a redirect would carry the headers to a place that nobody named
         self._client = httpx.AsyncClient(
             headers={"User-Agent": "ragtriage", **headers},
@@ -83,7 +87,11 @@ class HttpApplication:
 
         content = json.dumps(self._body(case), ensure_ascii=False).encode("utf-8", "replace")
         try:
-            reply = await self._client.post(self._url, content=content, headers={"Content-Type": "application/json"})
+            request = self._client.stream(
+                "POST", self._url, content=content, headers={"Content-Type": "application/json"}
+            )
+            async with request as reply:
+                received, whole = await self._received(reply)
         except httpx.TransportError as error:
             reason = self._hide(shortened(str(error), _LONGEST)) or type(error).__name__
             raise Unanswered("connection", f"{self.name}: no connection: {reason}", again=True, down=True) from None
@@ -91,11 +99,13 @@ class HttpApplication:
             reason = self._hide(shortened(str(error), _LONGEST))
             raise Unanswered(UNREADABLE, f"{self.name}: the reply can't be read: {reason}") from None
         if not reply.is_success:
-            raise self._refusal(reply)
+            raise self._refusal(reply, received)
+        if not whole:
+            raise Unanswered(UNREADABLE, f"the reply is larger than {self._max_reply:g} MB: raise --max-reply")
         try:
-            value = json.loads(reply.content)
+            value = json.loads(received)
         except (ValueError, RecursionError):
-            begin = self._shown(reply)
+            begin = self._shown(received)
             raise Unanswered(UNREADABLE, f"the reply isn't JSON; it begins with {begin!r}") from None
         try:
             return read_reply(value, self._places)
@@ -106,9 +116,18 @@ class HttpApplication:
         """Close its connections."""
         await self._client.aclose()
 
-    def _refusal(self, reply: httpx.Response) -> Unanswered:
+    async def _received(self, reply: httpx.Response) -> tuple[bytes, bool]:
+        """What came in, unpacked, as far as it is allowed to; and whether that is all of it."""
+        received = bytearray()
+        async for part in reply.aiter_bytes():
+            received += part
+            if len(received) > self._max_reply * 1_000_000:
+                return bytes(received), False
+        return bytes(received), True
+
+    def _refusal(self, reply: httpx.Response, received: bytes) -> Unanswered:
         code = reply.status_code
-        said = f": {self._shown(reply)}" if reply.content.strip() else ""
+        said = f": {self._shown(received)}" if received.strip() else ""
         if reply.has_redirect_location:
             there = self._hide(without_secrets(str(self._url), reply.headers["Location"]))
             return Unanswered(f"HTTP {code}", f"{self.name} has moved: name {there} with --app", down=True)
@@ -119,8 +138,8 @@ class HttpApplication:
         hint = "; keys are given with --app-header" if code in {401, 403} else ""
         return Unanswered(f"HTTP {code}", detail + hint, down=code in REFUSES)
 
-    def _shown(self, reply: httpx.Response) -> str:
-        return shortened(self._hide(reply.content[:4000].decode("utf-8", "replace")), _LONGEST)
+    def _shown(self, received: bytes) -> str:
+        return shortened(self._hide(received[:4000].decode("utf-8", "replace")), _LONGEST)
 
 
 def seconds_to_wait(retry_after: str | None) -> float | None:
