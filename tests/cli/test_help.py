@@ -14,7 +14,7 @@ import typer
 
 from ragtriage import __version__
 from ragtriage.cli.app import COMMANDS
-from ragtriage.cli.flags import TABLES
+from ragtriage.cli.help import GROUPS, TABLES
 from ragtriage.testset.generation.phrasing import NAMES
 
 EXPECTED = ["evaluate", "collect", "plan", "demo", "report", "show", "export", "runs", "testset", "judge", "trust"]
@@ -90,3 +90,18 @@ def test_every_text_in_the_table_of_flags_is_used() -> None:
 
 def test_the_help_lists_all_linguistic_criteria() -> None:
     assert ", ".join(NAMES) in TABLES["testset phrase"]["criteria"]
+
+
+def test_a_long_help_lists_its_options_in_groups_and_a_short_one_in_one(command) -> None:
+    said = command("evaluate", "--help").out
+    sections = re.findall(r"^([A-Z][A-Za-z ]+):$", said, re.MULTILINE)
+
+    assert sections == ["Arguments", *dict.fromkeys(GROUPS.values()), "Options"]
+    assert "--base-url" in said.partition("Language model:")[2].partition("Application:")[0]
+    assert re.findall(r"^([A-Z][A-Za-z ]+):$", command("runs", "--help").out, re.MULTILINE) == ["Options"]
+
+
+def test_every_grouped_option_is_one_of_a_command() -> None:
+    known = {name for texts in TABLES.values() for name in texts}
+
+    assert set(GROUPS) <= known

@@ -14,6 +14,7 @@ from typer.main import get_command
 
 from ragtriage.cli import app
 from ragtriage.cli.app import COMMANDS
+from ragtriage.cli.help import help_sections
 
 PAGE = Path(__file__).parents[2] / "docs" / "commands.md"
 _PLACE = re.compile(r"(<!-- help: ([a-z0-9 ]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
@@ -32,10 +33,14 @@ def commands() -> dict[str, Any]:
 
 def table_of(name: str, command: Any) -> str:
     """One command's first lines and its parameters."""
-    arguments = [p for p in command.params if p.param_type_name == "argument"]
-    options = [p for p in command.params if p.param_type_name == "option" and p.name != "help"]
-    usage = " ".join(["ragtriage", name, *(_shown(p) for p in arguments), *(["[OPTIONS]"] if options else [])])
-    rows = [f"| {_left(p)} | {_right(p)} |" for p in (*arguments, *options)]
+    sections = help_sections([p for p in command.params if p.name != "help"])
+    arguments = sections.pop("Arguments", [])
+    usage = " ".join(["ragtriage", name, *(_shown(p) for p in arguments), *(["[OPTIONS]"] if sections else [])])
+    rows = [f"| {_left(p)} | {_right(p)} |" for p in arguments]
+    for title, options in sections.items():
+        if len(sections) > 1:
+            rows.append(f"| **{title}** | |")
+        rows += [f"| {_left(p)} | {_right(p)} |" for p in options]
     head = ["", f"`{usage}`", "", textwrap.fill(" ".join((command.help or "").split()), 120), "", "| | |", "|---|---|"]
     return "\n".join([*head, *rows, "", ""])
 

@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from ragtriage import __version__
+from ragtriage.cli.help import new_typer
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "evaluate": ("evaluate", "Evaluate the answers in FILE, tell which component to repair, and store the run."),
@@ -44,7 +45,7 @@ class Commands(TyperGroup):
         found = getattr(import_module(f"ragtriage.cli.{COMMANDS[cmd_name][0]}"), cmd_name)
         if isinstance(found, typer.Typer):
             return get_command(found)
-        alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+        alone = new_typer(no_args_is_help=False)
         alone.command(cmd_name)(found)
         return get_command(alone)
 
@@ -54,14 +55,7 @@ class Commands(TyperGroup):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
 
-app = typer.Typer(
-    name="ragtriage",
-    cls=Commands,
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
+app = new_typer(name="ragtriage", cls=Commands)
 
 
 def _show_version(value: bool) -> None:  # noqa: FBT001  # typer's signature

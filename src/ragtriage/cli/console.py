@@ -7,8 +7,6 @@ import sys
 from enum import IntEnum
 from typing import Any
 
-import typer
-
 
 class ExitCode(IntEnum):
     """The exit codes of every command, beside 0."""
@@ -19,13 +17,6 @@ class ExitCode(IntEnum):
     """Usage or input."""
     INCOMPLETE = 3
     """A later call can bring what is missing: failures, too many unusable rows, an interruption, a full disk."""
-
-
-def new_typer(**settings: Any) -> typer.Typer:
-    """A command or group with the settings that all of ours share."""
-    return typer.Typer(
-        no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, **settings
-    )
 
 
 def print_json(value: Any, *, indent: int | None = None) -> None:

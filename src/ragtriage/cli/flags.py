@@ -6,7 +6,6 @@ import functools
 import inspect
 import math
 import os
-import tomllib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -14,12 +13,10 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 
 import typer
 
+from ragtriage.cli.help import TABLES
 from ragtriage.config import Settings, find_settings
 from ragtriage.core.errors import ConfigError
 from ragtriage.store.database import VARIABLE
-
-TABLES = tomllib.loads(Path(__file__).with_name("flags.toml").read_text(encoding="utf-8"))
-"""A command, a group of commands or `shared` → name of a parameter → help text, or a table with it."""
 
 Command = Callable[..., None]
 N = TypeVar("N", int, float)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ragtriage.cli.console import new_typer
 from ragtriage.cli.flags import command
+from ragtriage.cli.help import new_typer
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.trust.prediction_files import write_components, write_predictions
 

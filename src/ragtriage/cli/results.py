@@ -119,7 +119,7 @@ def export(
     threshold: list[str] | None = None,
     store: str | None = None,
 ) -> None:
-    """Write a run as rows for other programs, one row per case; on standard output if no file is named."""
+    """Write a run as rows for other programs, one row per case."""
     parts = set(parse_names(further))
     if unknown := parts - EXPORTED_PARTS:
         raise ConfigError(f"--with {', '.join(sorted(unknown))}: use texts or evidence, or both with a comma")

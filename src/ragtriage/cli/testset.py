@@ -12,8 +12,9 @@ import typer
 from rich.console import Console
 
 from ragtriage.cli.app_flags import AppFlags
-from ragtriage.cli.console import ExitCode, new_typer, print_json, tell
+from ragtriage.cli.console import ExitCode, print_json, tell
 from ragtriage.cli.flags import command, parse_names, parse_numbers
+from ragtriage.cli.help import new_typer
 from ragtriage.cli.input_files import print_rejected, too_many
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.testset_blame import BlameFlags, ask_again, further_findings, prepare

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ragtriage.cli.console import new_typer
+from ragtriage.cli.help import new_typer
 from ragtriage.cli.trust_agreement import agreement
 from ragtriage.cli.trust_calibrate import calibrate
 from ragtriage.cli.trust_card import card
