@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import subprocess
 import sys
+import webbrowser
 from pathlib import Path
 
 import pytest
@@ -218,13 +220,40 @@ def test_a_report_is_written_where_it_is_told_to_and_beside_the_store_else(comma
     assert Path(stored, "run-1.html").is_file()
 
 
-def test_runs_are_listed(command, stored: str) -> None:
-    (line,) = command("runs", "--store", stored).out.splitlines()
+def test_runs_are_listed_with_their_means(command, stored: str) -> None:
+    line, means = command("runs", "--store", stored).out.splitlines()
 
-    assert line.split()[0] == "1"
-    assert "finished" in line
-    assert "4 of 4 cases" in line
-    assert line.endswith("fake  rows.jsonl")
+    assert re.fullmatch(r"   1  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC  finished  4 of 4 cases  fake  rows\.jsonl", line)
+    shown = command("show", "--json", "--store", stored).json["metrics"]
+    assert f"Grounded {shown['groundedness']['mean']:.2f}" in means.strip().split(" · ")
+    (listed,) = command("runs", "--json", "--store", stored).json
+    assert (listed["number"], listed["rows"], listed["judge"]) == (1, 4, "fake")
+    assert listed["means"] == pytest.approx({name: shown[name]["mean"] for name in NAMES})
+
+
+def test_runs_that_are_left_out_are_counted(command, tmp_path: Path, stored: str) -> None:
+    config = EvaluationConfig(THELMA, thresholds_with({}))
+    path = written(tmp_path / "other.jsonl", [row(0, answer=None, weight=3), row(1, weight=1)])
+    with open_store(stored) as store:
+        evaluate_file(open_cases(path), FakeJudge(answer), store, config, name="other.jsonl")
+
+    said = command("runs", "--most", 1, "--store", stored).out
+
+    assert [line.split()[0] for line in said.splitlines()] == ["2", "Sources", "1"]
+    assert said.endswith("1 older run left out: --most 2\n")
+
+
+def test_a_report_is_opened_in_the_browser_if_asked(command, stored: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda url: opened.append(url) or len(opened) == 1)
+
+    seen = command("report", "-o", "a b.html", "--open", "--store", stored)
+    unseen = command("report", "-o", "a b.html", "--open", "--store", stored)
+    command("report", "-o", "a b.html", "--store", stored)
+
+    assert opened == [Path("a b.html").resolve().as_uri()] * 2
+    assert (seen.code, seen.err, seen.out) == (0, "", "a b.html\n")
+    assert (unseen.code, unseen.err) == (0, "no browser could be opened: open the file yourself\n")
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "report": ("results", "Write a run as one self-contained HTML file."),
     "show": ("results", "Show a run in the terminal: its numbers and worst cases, or one case in full."),
     "export": ("results", "Write a run as rows for other programs, one row per case."),
-    "runs": ("results", "List the stored runs, the newest first."),
+    "runs": ("runs", "List the stored runs, the newest first."),
     "testset": ("testset", "Test sets with known answers: what they reveal about an application."),
     "judge": ("judge", "Ask the judge directly, to measure it from outside."),
     "trust": ("trust", "Can the judge be trusted? Measure it on pairs, labels and your own cases."),

@@ -1,9 +1,10 @@
-"""`ragtriage report`, `show`, `export` and `runs`: what a stored run says, in every form."""
+"""`ragtriage report`, `show` and `export`: what a stored run says, in every form."""
 
 from __future__ import annotations
 
 import shlex
 import sys
+import webbrowser
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -28,6 +29,7 @@ from ragtriage.report.run_document import cases_document, run_document
 from ragtriage.report.run_page import write_run_page
 from ragtriage.report.run_report import Header, run_report
 from ragtriage.report.terminal import print_document
+from ragtriage.report.words import shown_time
 from ragtriage.runs.config import EvaluationConfig, config_of
 from ragtriage.runs.export import ExportedFields, json_row
 from ragtriage.runs.export_files import ExportFormat, export_file, format_of, write_csv, write_jsonl
@@ -51,6 +53,7 @@ def report(
     threshold: list[str] | None = None,
     labels: Path | None = None,
     judge_card: Path | None = None,
+    open_it: bool = False,
     store: str | None = None,
 ) -> None:
     """Write a run as one self-contained HTML file."""
@@ -63,6 +66,8 @@ def report(
         tally = tally_of(stored, config, by)
         write_html(path, stored, config, tally, repeats, corrections=corrections, judge_card=card)
     sys.stdout.write(f"{path}\n")
+    if open_it and not webbrowser.open(path.resolve().as_uri()):
+        tell("no browser could be opened: open the file yourself")
 
 
 @command("show")
@@ -142,20 +147,6 @@ def export(
             tell(f"{plural(count, 'row')} in {out}")
 
 
-@command("runs")
-def runs(*, store: str | None = None) -> None:
-    """List the stored runs, the newest first."""
-    with open_store(store_address(store), create=False) as there:
-        for info in there.runs():
-            of = f"{info.done} of {info.rows} cases"
-            failed = f", {info.failed} failed" if info.failed else ""
-            cost = f"  {dollars(info.cost)}" if info.cost else ""
-            again = f"  trial {info.trial + 1} of run {info.repeats}" if info.repeats else ""
-            line = f"{info.number:>4}  {info.created}  {info.state:<11}  {of}{failed}  {info.judge}  {info.input}"
-            line += cost + again
-            sys.stdout.write(line + "\n")
-
-
 def print_run(
     stored: StoredRun,
     config: EvaluationConfig,
@@ -228,7 +219,7 @@ def _header(stored: StoredRun, config: EvaluationConfig) -> Header:
         run=str(info.number),
         input=info.input if not Path(info.input).is_absolute() else Path(info.input).name,
         judge=info.judge,
-        created=info.created.replace("T", " ").replace("+00:00", " UTC"),
+        created=shown_time(info.created),
         state=info.state,
         of=info.rows,
         thresholds=config.thresholds,

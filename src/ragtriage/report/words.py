@@ -41,6 +41,11 @@ def two_places(value: float) -> str:
     return f"{round(value, 2) + 0.0:.2f}"
 
 
+def shown_time(iso: str) -> str:
+    """A stored time as it is shown everywhere: `2026-11-23 15:36:55 UTC`."""
+    return iso.replace("T", " ").replace("+00:00", " UTC")
+
+
 def title_of(name: str, metrics: Sequence[Metric] = ()) -> str:
     """The plain name of one of these metrics or a built-in one; its own name if it is neither."""
     metric = metric_named(name, metrics)

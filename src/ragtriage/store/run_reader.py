@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol, TypeVar
 
-from sqlalchemy import Connection, Label, Row, Select, Table, func, select
+from sqlalchemy import Connection, Label, Row, Select, Table, and_, func, select
 
 from ragtriage.core.case import Case, Source, Turn
 from ragtriage.core.errors import NotStoredError
@@ -118,6 +118,18 @@ _RUNS = select(
     _counted("failed", cases, cases.c.failed),
     _counted("rejected", rejected),
 ).order_by(runs.c.number.desc())
+
+
+def read_means(connection: Connection, numbers: Sequence[int]) -> dict[int, dict[str, float]]:
+    """See `Store.means`."""
+    mean = func.sum(scores.c.value * cases.c.weight) / func.sum(cases.c.weight)
+    of_case = and_(cases.c.run == scores.c.run, cases.c.position == scores.c.position)
+    wanted = scores.c.run.in_(numbers) & scores.c.value.is_not(None)
+    query = select(scores.c.run, scores.c.metric, mean).join_from(scores, cases, of_case).where(wanted)
+    found: dict[int, dict[str, float]] = {number: {} for number in numbers}
+    for run, metric, value in connection.execute(query.group_by(scores.c.run, scores.c.metric)):
+        found[run][metric] = float(value)
+    return found
 
 
 def read_run(connection: Connection, which: int | str) -> RunInfo:

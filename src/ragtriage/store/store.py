@@ -18,7 +18,7 @@ from ragtriage.store.database import Database, open_database, store_address
 from ragtriage.store.forgetting import forget_texts
 from ragtriage.store.identity import InputScan, RunIdentity
 from ragtriage.store.lease import Lease
-from ragtriage.store.run_reader import RunInfo, StoredRun, read_run, read_runs
+from ragtriage.store.run_reader import RunInfo, StoredRun, read_means, read_run, read_runs
 from ragtriage.store.run_writer import RunWriter, now
 from ragtriage.store.schema import FINISHED, RUNNING, runs
 
@@ -139,6 +139,14 @@ class Store:
         """All runs, the newest first."""
         with self._database.reading() as connection:
             return read_runs(connection)
+
+    def means(self, numbers: Sequence[int]) -> dict[int, dict[str, float]]:
+        """The mean of every metric of these runs, weighted by the cases' weights: run → metric → mean.
+
+        Scores that are undefined don't count; a metric without a defined score is left out.
+        """
+        with self._database.reading() as connection:
+            return read_means(connection, numbers)
 
     def run(self, number: int | str = "last") -> StoredRun:
         """One run to read, by its number, also as a text, or `last`.
