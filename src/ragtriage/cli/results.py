@@ -18,7 +18,7 @@ from ragtriage.cli.corrections import corrections_of
 from ragtriage.cli.flags import command, parse_names, store_address
 from ragtriage.cli.spending import spent, spent_as_json
 from ragtriage.config import named_numbers
-from ragtriage.core.display import dollars, plural
+from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.validation import as_builtins
 from ragtriage.report.case_document import case_document
