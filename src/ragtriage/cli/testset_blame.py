@@ -64,7 +64,9 @@ def prepare(path: str, flags: BlameFlags, app_flags: AppFlags, store: str | None
         return Prepared(corpus, None, {})
     with open_store(store_address(store), create=False) as there:
         stored, config = open_run(there, flags.run)
-        return Prepared(corpus, str(stored.number), diagnosed_components(diagnosed_records(stored, config), config.rules))
+        return Prepared(
+            corpus, str(stored.number), diagnosed_components(diagnosed_records(stored, config), config.rules)
+        )
 
 
 def ask_again(
