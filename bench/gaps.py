@@ -13,7 +13,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from ragtriage.testset.corpus import look_for_gaps, read_corpus
+from ragtriage.testset.corpus import look_up_gaps, read_corpus
 from ragtriage.testset.example import write_example
 from ragtriage.testset.rows import Row
 
@@ -35,7 +35,7 @@ def main() -> None:
                     Row(fact["id"], fact["id"], answer=fact["value"], columns={"parameters": {"name": fact["entity"]}})
                     for fact in facts
                 ]
-                found = Counter((kind, one.presence) for one in look_for_gaps(rows, [r.group for r in rows], corpus))
+                found = Counter((kind, one.presence) for one in look_up_gaps(rows, [r.group for r in rows], corpus))
                 print(f"seed {seed}, {size} projects, {kind}: {dict(found)}")
                 whole += found
     print(dict(whole))

@@ -19,11 +19,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from ragtriage.testset.generation.build import BuildTerms, build
+from ragtriage.testset.generation.build import BuildOptions, build
 from ragtriage.testset.generation.build_steps import make_fillings, make_schema, make_templates
 from ragtriage.testset.generation.database import Database
-from ragtriage.testset.generation.fillings import FillTerms
-from ragtriage.testset.generation.placeholders import bound
+from ragtriage.testset.generation.fillings import FillingOptions
+from ragtriage.testset.generation.placeholders import parameterized_sql
 from ragtriage.testset.generation.reflection import reflect
 from ragtriage.testset.generation.sampling import SamplingPlan
 from ragtriage.testset.generation.sql_checks import check_template
@@ -38,7 +38,7 @@ def chinook(path: str) -> dict[str, Any]:
     """Build 10,000 questions, and ask every stored query again."""
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, Database(path) as database:
-        steps = build(database, Path(folder), BuildTerms(plan=SamplingPlan(size=10_000)))
+        steps = build(database, Path(folder), BuildOptions(plan=SamplingPlan(size=10_000)))
         seconds = time.perf_counter() - begin
         rows = [json.loads(line) for line in (Path(folder) / "questions.jsonl").open(encoding="utf-8")]
         connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
@@ -92,7 +92,7 @@ def schemas(path: str) -> dict[str, Any]:
                 counts["without templates"] += 1
                 failed.append(f"{one['db_id']}: no template")
             for template in found:
-                query = bound(template)
+                query = parameterized_sql(template)
                 connection.execute(f"EXPLAIN {query.sql}", dict.fromkeys(query.names.values(), "x"))
                 if check_template(template.sql, schema, "enumerated") != template:
                     failed.append(f"{one['db_id']}: {template.sql} is another template when it is read")
@@ -166,7 +166,7 @@ def large() -> dict[str, Any]:
             begin = time.perf_counter()
             make_schema(database, only / "schema.yaml", ("event", "table_0"))
             make_templates(only / "schema.yaml", only / "templates.yaml")
-            filled = make_fillings(database, only, FillTerms(per_template=25))
+            filled = make_fillings(database, only, FillingOptions(per_template=25))
             times["fill the templates of the large table"] = time.perf_counter() - begin
         return {
             "rows": ROWS,

@@ -24,13 +24,13 @@ import numpy as np
 from natural import Columns, counted, fused, natural_rows, of
 from packed import Packed
 
-from ragtriage import text as decompose
 from ragtriage.judges.embedded.attribution import without_attribution
 from ragtriage.judges.embedded.contradictions import contradicting_sentence
 from ragtriage.judges.embedded.fitted_models import PIECEWISE, Model, fused_inputs
 from ragtriage.judges.embedded.readings import read, read_sentence
 from ragtriage.judges.embedded.unsupported_names import unsupported_names
 from ragtriage.judges.embedded.unsupported_numbers import unsupported_numbers
+from ragtriage.text import split_claims
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
 import agreement
@@ -80,7 +80,7 @@ def never_yes(row: Mapping[str, Any]) -> bool:
     readings = [read(text) for text in texts]
     sentences = [sentence for reading in readings for sentence in reading.sentences]
     known = frozenset[str]().union(*(reading.stems for reading in readings))
-    claims = [part.text for part in decompose.split_claims(row["claim"]) if not part.remark] or [row["claim"]]
+    claims = [part.text for part in split_claims(row["claim"]) if not part.remark] or [row["claim"]]
     beside = (*texts, row.get("query") or "")
     return any(
         unsupported_numbers(one.text, (), beside)

@@ -17,10 +17,10 @@ from typing import Any
 
 from splits import split_of
 
-from ragtriage import text as decompose
 from ragtriage.core import questions as ask
 from ragtriage.core.questions import Question
 from ragtriage.evaluation import predict as labelled
+from ragtriage.text import split_claims, split_questions, split_sentences
 
 ASKED = "as asked"
 """Marks rows whose sub-question is in the user's words, as an evaluation finds it."""
@@ -135,9 +135,7 @@ def agreement_rows(path: Path) -> Iterator[Row]:
     task = next(one for one in labelled.TASKS if one.replace("-", "_") == path.parent.name)
     for row in _items(path):
         parts = [
-            decompose.split_sentences(one.subject)
-            if one.kind == "sentences"
-            else decompose.split_claims(one.subject, one.query)
+            split_sentences(one.subject) if one.kind == "sentences" else split_claims(one.subject, one.query)
             for one in labelled.decompositions_of(task, row)
         ]
         questions = labelled.questions_of(task, row, parts)
@@ -159,7 +157,7 @@ def _items(path: Path) -> list[dict[str, Any]]:
 
 def in_the_users_words(case: dict[str, Any]) -> dict[str, str]:
     """A case's labelled sub-questions → what an evaluation asks for them; empty if the two don't go one by one."""
-    found = decompose.split_questions(case["question"])
+    found = split_questions(case["question"])
     subs = [sub for sub, *_ in case["sub"]]
     return {sub: one.text for sub, one in zip(subs, found, strict=True)} if len(found) == len(subs) else {}
 

@@ -13,11 +13,11 @@ import pytest
 
 from ragtriage.report.testset_document import difference_of
 from ragtriage.report.testset_page import REASONS, group_reports, write_testset_page
-from ragtriage.testset.beyond import Beyond
-from ragtriage.testset.both_blames import Component, both_blames
+from ragtriage.testset.blame_agreement import DiagnosedComponent, blame_agreement
 from ragtriage.testset.comparison import Difference
-from ragtriage.testset.corpus import GapFound
-from ragtriage.testset.correctness import Again, Decision, decide
+from ragtriage.testset.corpus import GapLookup
+from ragtriage.testset.correctness import Decision, SecondAnswer, decide
+from ragtriage.testset.failure_analysis import FailureAnalysis
 from ragtriage.testset.groups import RULES, tag_rows
 from ragtriage.testset.rows import Row
 from ragtriage.testset.scoring import score_decided
@@ -44,24 +44,26 @@ ROWS = [
 ]
 
 
-def written(path: Path, beyond: Beyond | None = None, **how: Any) -> str:
+def written(path: Path, analysis: FailureAnalysis | None = None, **how: Any) -> str:
     rows = ROWS
     decisions = decide(rows, None)
     decisions = [
-        Decision(d.correct, d.by, d.why, again=Again("sibling", True, "Ada Finch now")) if r.id == "2" else d
+        Decision(d.correct, d.by, d.why, second_answer=SecondAnswer("sibling", True, "Ada Finch now"))
+        if r.id == "2"
+        else d
         for r, d in zip(rows, decisions, strict=True)
     ]
     tagged = tag_rows(rows, decisions)
-    components = {one.id: Component("generator", "LM", f"it {EVIL}", sure=False) for one in rows}
-    found = Beyond(
+    components = {one.id: DiagnosedComponent("generator", "LM", f"it {EVIL}", sure=False) for one in rows}
+    found = FailureAnalysis(
         SecondRun(1, 1, 0, 0, 0, 0),
-        (GapFound("missing", "found", ("pier",), "it stands beside Old Pier"),),
+        (GapLookup("missing", "found", ("pier",), "it stands beside Old Pier"),),
         3,
-        both_blames(tagged, components, "9"),
+        blame_agreement(tagged, components, "9"),
         components,
     )
     scores = score_decided(rows, decisions)
-    write_testset_page(path, f"rows {EVIL}", scores, None, tagged, decisions, beyond or found, **how)
+    write_testset_page(path, f"rows {EVIL}", scores, None, tagged, decisions, analysis or found, **how)
     return path.read_text("utf-8")
 
 
@@ -105,7 +107,7 @@ def test_a_difference_that_rounds_to_nothing_has_no_sign(
 
 def test_the_most_telling_groups_come_first() -> None:
     decisions = decide(ROWS, None)
-    tags = [view.tag for view in group_reports(tag_rows(ROWS, decisions), decisions, Beyond())]
+    tags = [view.tag for view in group_reports(tag_rows(ROWS, decisions), decisions, FailureAnalysis())]
 
     assert tags == sorted(tags, key=["non_robust", "gap", "undecided", "robust"].index)
 
@@ -124,7 +126,7 @@ def test_texts_are_escaped_and_it_loads_nothing(tmp_path: Path) -> None:
 
 
 def test_what_was_not_asked_for_has_no_section(tmp_path: Path) -> None:
-    html = written(tmp_path / "page.html", beyond=Beyond())
+    html = written(tmp_path / "page.html", analysis=FailureAnalysis())
 
     for part in ('id="corpus"', 'id="thelma"', "THELMA", "Asked again", 'id="presence"'):
         assert part not in html

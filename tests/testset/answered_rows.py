@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ragtriage.testset.correctness import Decision, decide
 from ragtriage.testset.rows import Row
-from ragtriage.testset.scoring import ModularScores, Terms, score_balanced, score_decided
+from ragtriage.testset.scoring import ModularScores, ScoringOptions, score_balanced, score_decided
 
 
 def answers(*lines: str) -> list[Row]:
@@ -38,8 +38,8 @@ def decided(rows: Iterable[Row]) -> tuple[list[Row], list[Decision]]:
 
 
 def scored(rows: Iterable[Row], **terms: object) -> ModularScores:
-    return score_decided(*decided(rows), Terms(**terms))  # type: ignore[arg-type]
+    return score_decided(*decided(rows), ScoringOptions(**terms))  # type: ignore[arg-type]
 
 
 def scored_evenly(rows: Iterable[Row], **terms: object) -> ModularScores:
-    return score_balanced(*decided(rows), Terms(**terms))  # type: ignore[arg-type]
+    return score_balanced(*decided(rows), ScoringOptions(**terms))  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ragtriage import InputError
-from ragtriage.testset.corpus import Corpus, Document, GapFound, look_for_gaps, read_corpus
+from ragtriage.testset.corpus import Corpus, Document, GapLookup, look_up_gaps, read_corpus
 from ragtriage.testset.rows import Row
 
 REPORT = """# Old Pier: final report
@@ -19,11 +19,11 @@ Another paragraph names Bruno Vale.
 """
 
 
-def found(answer: Any, *texts: str, query: str = "", about: str = "Old Pier", retrieved: str = "") -> GapFound:
+def found(answer: Any, *texts: str, query: str = "", about: str = "Old Pier", retrieved: str = "") -> GapLookup:
     columns = {"parameters": {"project.name": about}} if about else {}
     row = Row("1", "g", query=query, answer=answer, retrieved=(retrieved,), columns=columns)
     corpus = Corpus(tuple(Document(f"d{at}", text) for at, text in enumerate(texts)), 0)
-    return look_for_gaps([row], ["g"], corpus)[0]
+    return look_up_gaps([row], ["g"], corpus)[0]
 
 
 @pytest.mark.parametrize("answer", ["2019-03-03", 1_240_000, "1240000", "Ada Finch", ("Ada Finch", "2019-03-03")])
@@ -96,7 +96,7 @@ def test_the_order_of_a_groups_phrasings_does_not_matter(order: int) -> None:
     rows = [Row(str(at), "g", query=query, answer="Ada Finch") for at, query in enumerate(queries)]
     corpus = Corpus((Document("d", "# Old Pier\n\nThe manager is Ada Finch."),), 0)
 
-    (one,) = look_for_gaps(rows[::order], ["g"], corpus)
+    (one,) = look_up_gaps(rows[::order], ["g"], corpus)
 
     assert (one.presence, one.question) == ("found", queries[0])
 

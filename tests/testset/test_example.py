@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from ragtriage import ConfigError, InputError
-from ragtriage.testset.corpus import look_for_gaps, read_corpus
+from ragtriage.testset.corpus import look_up_gaps, read_corpus
 from ragtriage.testset.example import write_example
 from ragtriage.testset.example.company import facts_of, make_company
 from ragtriage.testset.example.documents import day, documents_of, money
@@ -83,7 +83,7 @@ def test_what_is_stated_can_be_read_in_its_documents_and_gaps_cannot(tmp_path: P
             Row(fact["id"], fact["id"], answer=fact["value"], columns={"parameters": {"name": fact["entity"]}})
             for fact in facts(tmp_path / "firm", name)
         ]
-        found = look_for_gaps(rows, [row.group for row in rows], corpus)
+        found = look_up_gaps(rows, [row.group for row in rows], corpus)
         shares[name] = Counter(one.presence for one in found)["found"] / len(found)
 
     assert shares["stated"] >= FOUND

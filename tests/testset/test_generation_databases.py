@@ -11,13 +11,13 @@ import pytest
 from library_database import COPIES, LINES, LOOK_ALIKE, ODD, library
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.testset.generation.database import Database, Limits, TooSlow
-from ragtriage.testset.generation.fillings import Filling, FillTerms, TemplateFilled, fill_template
-from ragtriage.testset.generation.placeholders import filled
+from ragtriage.testset.generation.fillings import FilledTemplate, Filling, FillingOptions, fill_template
+from ragtriage.testset.generation.placeholders import fill_placeholders
 from ragtriage.testset.generation.reflection import reflect
 from ragtriage.testset.generation.schema import Schema
 from ragtriage.testset.generation.sql_checks import check_template
 from ragtriage.testset.generation.template_enumeration import enumerate_templates
-from ragtriage.testset.generation.true_answers import Policies
+from ragtriage.testset.generation.true_answers import AnswerPolicies
 from ragtriage.testset.generation.value_combinations import CombinationSampler
 
 Run = Callable[[str], None]
@@ -39,13 +39,13 @@ def schema_of(database: Database) -> Schema:
     return reflect(database).schema
 
 
-def fill(database: Database, sql: str, large: int = 100_000, **terms) -> TemplateFilled:
+def fill(database: Database, sql: str, large: int = 100_000, **terms) -> FilledTemplate:
     schema = schema_of(database)
     sampler = CombinationSampler(database, schema, large=large)
-    return fill_template(check_template(sql, schema), schema, sampler, database, FillTerms(**terms))
+    return fill_template(check_template(sql, schema), schema, sampler, database, FillingOptions(**terms))
 
 
-def answers(found: TemplateFilled) -> dict[tuple[object, ...], object]:
+def answers(found: FilledTemplate) -> dict[tuple[object, ...], object]:
     return {tuple(one.values.values()): one.answer for one in found.fillings}
 
 
@@ -132,7 +132,7 @@ def test_a_value_that_looks_like_a_placeholder_is_not_filled_again(database):
     template = check_template(
         "SELECT born FROM author WHERE first_name = [author.first_name] AND last_name = [author.last_name]", schema
     )
-    text = filled(
+    text = fill_placeholders(
         "Of [author.first_name] [author.last_name]?",
         template,
         {"author.first_name": LOOK_ALIKE, "author.last_name": LINES},
@@ -166,7 +166,7 @@ def test_what_gives_no_single_answer_follows_the_policy(database):
     assert answers(dropped) == {("The Pier",): 240, ("Ünïcode",): 77}
     assert (dropped.counts["several"], dropped.counts["null"], dropped.counts["empty"]) == (1, 1, 1)
 
-    kept = fill(database, sql, policies=Policies("no-answer", "list", "no-answer"))
+    kept = fill(database, sql, policies=AnswerPolicies("no-answer", "list", "no-answer"))
     assert {key: set(v) if isinstance(v, tuple) else v for key, v in answers(kept).items()} == {
         ("The Pier",): 240, ("Ünïcode",): 77, ("Twice",): {100, 120}, (LINES,): set(),
     }  # fmt: skip
@@ -193,7 +193,7 @@ def test_enumerated_templates_run_and_their_answers_are_single(database):
     sampler = CombinationSampler(database, schema)
     groups: dict[str, Filling] = {}
     for template in found:
-        result = fill_template(template, schema, sampler, database, FillTerms())
+        result = fill_template(template, schema, sampler, database, FillingOptions())
         assert result.problem == ""
         groups |= {one.group: one for one in result.fillings}
         for one in result.fillings:
@@ -252,7 +252,7 @@ def test_a_yes_or_a_no_is_never_a_list(database):
         "SELECT in_print FROM book JOIN author ON book.author_id = author.author_id "
         "WHERE first_name = [author.first_name]"
     )
-    found = fill(database, sql, policies=Policies(several="list"))
+    found = fill(database, sql, policies=AnswerPolicies(several="list"))
 
     assert answers(found) == {("Bo",): True, ("Cyd",): True}
     assert found.counts["several"] == 2
@@ -280,11 +280,11 @@ def test_what_a_name_says_alone_isnt_told_apart(database, large):
         and 'SELECT "book"."price"' in one.sql
     )
     sampler = CombinationSampler(database, schema, large=large)
-    found = fill_template(template, schema, sampler, database, FillTerms())
+    found = fill_template(template, schema, sampler, database, FillingOptions())
 
     assert {one.values["book.title"] for one in found.fillings} == {"Twice"}
     assert found.counts["needless"] == found.counts["occurring"] - 2
-    written = fill_template(replace(template, made_by="written"), schema, sampler, database, FillTerms())
+    written = fill_template(replace(template, made_by="written"), schema, sampler, database, FillingOptions())
     assert len(written.fillings) == found.counts["occurring"]
 
 

@@ -14,10 +14,10 @@ from library_database import sqlite_library
 from ragtriage.testset.generation.database import Database
 from ragtriage.testset.generation.display_names import column_words, reference_words, words_of
 from ragtriage.testset.generation.english import singular
-from ragtriage.testset.generation.placeholders import bound, filled
+from ragtriage.testset.generation.placeholders import fill_placeholders, parameterized_sql
 from ragtriage.testset.generation.reflection import reflect
 from ragtriage.testset.generation.schema import Column, Schema, Table
-from ragtriage.testset.generation.sql_checks import Refused, check_template
+from ragtriage.testset.generation.sql_checks import RefusedSql, check_template
 from ragtriage.testset.generation.template_enumeration import enumerate_templates
 
 
@@ -154,7 +154,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("sql", REFUSED)
 def test_sql_is_refused_with_the_reason(schema, sql):
-    with pytest.raises(Refused, match=REFUSED[sql]):
+    with pytest.raises(RefusedSql, match=REFUSED[sql]):
         check_template(sql, schema)
 
 
@@ -213,7 +213,7 @@ def test_names_are_quoted(table, columns):
     doubled = columns[1].replace('"', '""')
 
     assert template.sql.startswith(f'SELECT "{doubled}"\nFROM "')
-    assert list(bound(template).names) == [f"{table}.{columns[0]}"]
+    assert list(parameterized_sql(template).names) == [f"{table}.{columns[0]}"]
 
 
 @given(value=st.text())
@@ -222,4 +222,4 @@ def test_text_is_filled_in_one_pass(value):
     schema = Schema("sqlite", (Table("t", "t", columns, names=("a", "b")),))
     template = enumerate_templates(schema).templates[0]
 
-    assert filled("[t.a]|[t.b]", template, {"t.a": "[t.b]" + value, "t.b": value}) == f"[t.b]{value}|{value}"
+    assert fill_placeholders("[t.a]|[t.b]", template, {"t.a": "[t.b]" + value, "t.b": value}) == f"[t.b]{value}|{value}"

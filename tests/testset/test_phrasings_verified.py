@@ -6,12 +6,14 @@ import pytest
 from ferry_schema import template
 
 from ragtriage.testset.generation.phrasing.criteria import Refusal, Requirements, criteria_named
-from ragtriage.testset.generation.phrasing.text_measures import Leaks, edits_between
+from ragtriage.testset.generation.phrasing.text_measures import ValueLeakDetector, edits_between
 
 SHIP = template("ship.length", "ship.name")
 PLAIN = "How long is the ship [ship.name]?"
 LONG = " ".join(["I have been asked about this more than once by somebody who is planning a trip,"] * 2)
-HELD = Requirements(SHIP, (PLAIN,), {"ship.name": 3.0}, Leaks({"ship.name": ["Sea Cloud"], "ship.length": ["120"]}))
+HELD = Requirements(
+    SHIP, (PLAIN,), {"ship.name": 3.0}, ValueLeakDetector({"ship.name": ["Sea Cloud"], "ship.length": ["120"]})
+)
 
 
 def verify(text: str, name: str) -> dict[str, float]:
@@ -84,7 +86,7 @@ def test_a_criterion_of_the_users_own_needs_the_placeholders_only() -> None:
 
 
 def test_words_of_the_schema_and_function_words_are_no_leaks() -> None:
-    leaks = Leaks({"ship.name": ["Ship", "The", "Who Is It"]})
+    leaks = ValueLeakDetector({"ship.name": ["Ship", "The", "Who Is It"]})
     held = Requirements(SHIP, (PLAIN,), {}, leaks, frozenset({"ship"}))
     assert held.verify("Who is it that built the ship [ship.name]?", criteria_named(["question"])[0])
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from ragtriage.testset.correctness import Again, Decision, decide
-from ragtriage.testset.groups import Tagged, tag_rows
+from ragtriage.testset.correctness import Decision, SecondAnswer, decide
+from ragtriage.testset.groups import TaggedRow, tag_rows
 from ragtriage.testset.rows import Row
 from ragtriage.testset.scoring import score_decided
-from ragtriage.testset.sufficiency import decided_again, gold_text, second_questions, second_run_of
+from ragtriage.testset.sufficiency import decide_second_answers, gold_text, second_questions, second_run_counts
 
 
 def row(name: str, response: str, text: str | None, *, cluster: str = "short", **columns: Any) -> Row:
@@ -32,11 +32,11 @@ WRONG = row("2", "I don't know.", "Nothing here.", cluster="long")
 ROWS = [RIGHT, WRONG]
 
 
-def asked(rows: list[Row], responses: dict[int, str], **how: Any) -> tuple[list[Tagged], list[Decision]]:
+def asked(rows: list[Row], responses: dict[int, str], **how: Any) -> tuple[list[TaggedRow], list[Decision]]:
     decisions = decide(rows, None)
     questions = second_questions(rows, decisions, **how)
     by_id = {one.case.id: responses[one.place] for one in questions.questions if one.place in responses}
-    again = decided_again(rows, decisions, questions.questions, by_id, None)
+    again = decide_second_answers(rows, decisions, questions.questions, by_id, None)
     return tag_rows(rows, again), again
 
 
@@ -70,7 +70,7 @@ def test_without_a_second_answer_that_is_decided_contexts_are_compared(responses
     tagged, decisions = asked(ROWS, responses)
 
     assert (tagged[1].blame, tagged[1].rule) == ("retrieval", "one document")
-    assert second_run_of(second_questions(ROWS, decisions), decisions).undecided == 1
+    assert second_run_counts(second_questions(ROWS, decisions), decisions).undecided == 1
 
 
 def test_gap_and_robust_groups_are_not_asked_again() -> None:
@@ -118,7 +118,10 @@ def test_the_name_of_a_second_question_changes_with_what_is_given() -> None:
 
 
 def test_the_scores_without_lm_errors_follow_the_second_run() -> None:
-    lm = [Decision(True, "typed match"), Decision(False, "typed match", again=Again("sibling", False, "no"))]
+    lm = [
+        Decision(True, "typed match"),
+        Decision(False, "typed match", second_answer=SecondAnswer("sibling", False, "no")),
+    ]
     scores = score_decided(ROWS, lm)
 
     assert scores.clusters["long"].values["rows"]["robustness_without_lm_errors"] == 1.0

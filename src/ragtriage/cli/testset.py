@@ -25,7 +25,7 @@ from ragtriage.judges.protocol import Judge
 from ragtriage.report.generation_document import example_document
 from ragtriage.report.terminal import print_document
 from ragtriage.report.testset_document import (
-    beyond_document,
+    failure_analysis_document,
     matcher_document,
     reliability_document,
     scores_document,
@@ -38,7 +38,7 @@ from ragtriage.testset.matching import TOLERANCE
 from ragtriage.testset.modular import Average, Policy
 from ragtriage.testset.reliability import Interval, read_scores, reliability_of
 from ragtriage.testset.rows import RowsRead, read_rows
-from ragtriage.testset.scoring import ModularScores, Terms, score_balanced, score_decided
+from ragtriage.testset.scoring import ModularScores, ScoringOptions, score_balanced, score_decided
 
 testset = new_typer(help="Test sets with known answers: what they reveal about an application.")
 for _name, _command in COMMANDS.items():
@@ -88,7 +88,7 @@ def score(  # noqa: PLR0913  # a command's flags are its arguments
     if clusters is not None and len(names) != 2:
         raise ConfigError(f"--clusters {clusters}: name two, as in --clusters short,long")
     compared = (names[0], names[1]) if names else None
-    terms = Terms("pooled" if scope == "pooled" else "per cluster", average, lm_errors, compared, seed)
+    terms = ScoringOptions("pooled" if scope == "pooled" else "per cluster", average, lm_errors, compared, seed)
     ready = prepare(rows, blame_flags, app_flags, judge_flags.store)
     read = read_rows(rows)
     print_rejected(read.rejected, len(read.rows) + len(read.rejected))
@@ -102,21 +102,21 @@ def score(  # noqa: PLR0913  # a command's flags are its arguments
             )
     whole = (score_balanced if balanced else score_decided)(read.rows, decisions, terms)
     tagged = tag_rows(read.rows, decisions, terms.scope)
-    beyond = further_findings(read.rows, tagged, ready, again)
+    analysis = further_findings(read.rows, tagged, ready, again)
     even = None if balanced or (as_json and not blame_flags.report) else _balanced(read, decisions, terms, whole)
     title = "a balanced sample of " * balanced + rows
     if blame_flags.report is not None:
         try:
-            write_testset_page(blame_flags.report, title, whole, even, tagged, decisions, beyond)
+            write_testset_page(blame_flags.report, title, whole, even, tagged, decisions, analysis)
         except OSError as error:
             raise InputError(f"{blame_flags.report} can't be written: {error.strerror or error}") from error
         tell(f"report: {blame_flags.report}")
     if as_json:
-        print_json(whole.as_json() | beyond.as_json())
+        print_json(whole.as_json() | analysis.as_json())
     else:
         console = Console()
         print_document(console, scores_document(whole, even, decisions, title))
-        print_document(console, beyond_document(beyond))
+        print_document(console, failure_analysis_document(analysis))
         check = check_matcher(read.rows, tolerance)
         if check.rows:
             print_document(console, matcher_document(check))
@@ -173,7 +173,7 @@ def _judge(flags: JudgeFlags, tolerance: float, *, typed_only: bool) -> Iterator
 
 
 def _balanced(
-    read: RowsRead, decisions: Sequence[Decision], terms: Terms, whole: ModularScores
+    read: RowsRead, decisions: Sequence[Decision], terms: ScoringOptions, whole: ModularScores
 ) -> ModularScores | None:
     """The balanced sample's scores; None where it is all there is, or where nothing can be balanced."""
     if whole.comparison is None or not next(iter(whole.comparison.metrics.values())).paired_groups:

@@ -19,13 +19,13 @@ from ragtriage.judges.protocol import Judge
 from ragtriage.readers.files import STDIN, raw_rows
 from ragtriage.runs.tally import diagnosed_records
 from ragtriage.store import open_store
-from ragtriage.testset.beyond import Beyond
-from ragtriage.testset.both_blames import Component, both_blames, components_of
-from ragtriage.testset.corpus import Corpus, look_for_gaps, read_corpus
+from ragtriage.testset.blame_agreement import DiagnosedComponent, blame_agreement, diagnosed_components
+from ragtriage.testset.corpus import Corpus, look_up_gaps, read_corpus
 from ragtriage.testset.correctness import Decision, Given
-from ragtriage.testset.groups import Tagged
+from ragtriage.testset.failure_analysis import FailureAnalysis
+from ragtriage.testset.groups import TaggedRow
 from ragtriage.testset.rows import Row
-from ragtriage.testset.sufficiency import SecondRun, decided_again, second_questions, second_run_of
+from ragtriage.testset.sufficiency import SecondRun, decide_second_answers, second_questions, second_run_counts
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Prepared:
     corpus: Corpus | None
     run: str | None
     """The number of the run that stands beside."""
-    components: Mapping[str, Component]
+    components: Mapping[str, DiagnosedComponent]
     """What it says of each case."""
 
 
@@ -64,7 +64,9 @@ def prepare(path: str, flags: BlameFlags, app_flags: AppFlags, store: str | None
         return Prepared(corpus, None, {})
     with open_store(store_address(store), create=False) as there:
         stored, config = open_run(there, flags.run)
-        return Prepared(corpus, str(stored.number), components_of(diagnosed_records(stored, config), config.rules))
+        return Prepared(
+            corpus, str(stored.number), diagnosed_components(diagnosed_records(stored, config), config.rules)
+        )
 
 
 def ask_again(
@@ -92,25 +94,27 @@ def ask_again(
         tell(stopped)
         raise typer.Exit(ExitCode.INCOMPLETE)
     responses = _responses(where)
-    found = decided_again(rows, decisions, questions.questions, responses, judge, tolerance)
-    return found, second_run_of(questions, found)
+    found = decide_second_answers(rows, decisions, questions.questions, responses, judge, tolerance)
+    return found, second_run_counts(questions, found)
 
 
-def further_findings(rows: Sequence[Row], tagged: Sequence[Tagged], ready: Prepared, again: SecondRun | None) -> Beyond:
+def further_findings(
+    rows: Sequence[Row], tagged: Sequence[TaggedRow], ready: Prepared, again: SecondRun | None
+) -> FailureAnalysis:
     """Everything that was asked for beyond the scores."""
     gaps, corpus = None, ready.corpus
     if corpus is not None:
         if corpus.skipped:
             tell(f"{plural(corpus.skipped, 'document')} of the corpus can't be used")
         groups = list(dict.fromkeys(one.row.group for one in tagged if one.tag == "gap"))
-        gaps = tuple(look_for_gaps(rows, groups, corpus))
+        gaps = tuple(look_up_gaps(rows, groups, corpus))
     blames = None
     if ready.run is not None:
-        blames = both_blames(tagged, ready.components, ready.run)
+        blames = blame_agreement(tagged, ready.components, ready.run)
         if blames.missing == len(tagged):
             hint = "evaluate the same file, whose ids it goes by"
             raise ConfigError(f"--run: run {ready.run} holds none of these answers: {hint}")
-    return Beyond(again, gaps, len(corpus.documents) if corpus else 0, blames, ready.components)
+    return FailureAnalysis(again, gaps, len(corpus.documents) if corpus else 0, blames, ready.components)
 
 
 def _responses(path: Path) -> dict[str, str]:

@@ -16,9 +16,9 @@ from ragtriage.cli.flags import command, parse_names, parse_numbers
 from ragtriage.cli.progress import progress
 from ragtriage.report.generation_document import counted_document, steps_document
 from ragtriage.report.terminal import print_document
-from ragtriage.testset.generation.build import BuildTerms, count, width_of
+from ragtriage.testset.generation.build import BuildOptions, accuracy_half_width, count
 from ragtriage.testset.generation.build import build as build_all
-from ragtriage.testset.generation.build_record import Step
+from ragtriage.testset.generation.build_record import BuildStep
 from ragtriage.testset.generation.build_steps import (
     TEMPLATES,
     make_fillings,
@@ -27,9 +27,9 @@ from ragtriage.testset.generation.build_steps import (
     make_templates,
 )
 from ragtriage.testset.generation.database import SECONDS, Database, Limits
-from ragtriage.testset.generation.fillings import FillTerms
+from ragtriage.testset.generation.fillings import FillingOptions
 from ragtriage.testset.generation.sampling import SamplingPlan
-from ragtriage.testset.generation.true_answers import Policies
+from ragtriage.testset.generation.true_answers import AnswerPolicies
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,9 +41,9 @@ class FillFlags:
     several: Literal["drop", "list"] = "drop"
     null: Literal["drop", "no-answer"] = "drop"
 
-    def policies(self) -> Policies:
+    def policies(self) -> AnswerPolicies:
         """As a value."""
-        return Policies(self.none, self.several, self.null)
+        return AnswerPolicies(self.none, self.several, self.null)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,7 +117,7 @@ def fill(  # a command's flags are its arguments
     Writes fillings.jsonl. After an interruption it continues. Exit codes: 0; 2 usage or input; 3 incomplete (a
     template couldn't be filled).
     """
-    terms = FillTerms(per_template, fill_flags.combinations, fill_flags.policies(), seed)
+    terms = FillingOptions(per_template, fill_flags.combinations, fill_flags.policies(), seed)
     with Database(url, Limits(seconds)) as database, _filling() as advance:
         step = make_fillings(database, folder, terms, again=again, progress=advance)
     _show([step], as_json=as_json)
@@ -157,7 +157,7 @@ def build(  # noqa: PLR0913  # a command's flags are its arguments
     What the folder has from the same input is kept; files that you edited are used as they are. Exit codes: 0; 2 usage
     or input; 3 incomplete (a template couldn't be filled).
     """
-    terms = BuildTerms(
+    terms = BuildOptions(
         tables=parse_names(tables),
         exclude=parse_names(exclude),
         aggregates=aggregates,
@@ -178,11 +178,11 @@ def build(  # noqa: PLR0913  # a command's flags are its arguments
                         "templates": [dataclasses.asdict(one) for one in counted],
                         "questions": whole,
                         "size": terms.plan.size,
-                        "half_width": width_of(terms),
+                        "half_width": accuracy_half_width(terms),
                     }
                 )
             else:
-                print_document(Console(), counted_document(counted, terms.plan.size, width_of(terms)))
+                print_document(Console(), counted_document(counted, terms.plan.size, accuracy_half_width(terms)))
             return
         with _filling() as advance:
             steps = build_all(database, out, terms, again=again, progress=advance)
@@ -215,7 +215,7 @@ def _filling() -> Iterator[Any]:
         yield told
 
 
-def _show(steps: Sequence[Step], *, as_json: bool) -> None:
+def _show(steps: Sequence[BuildStep], *, as_json: bool) -> None:
     """Print what the steps came to; exit with 3 if a template couldn't be filled."""
     if as_json:
         print_json(

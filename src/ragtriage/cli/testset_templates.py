@@ -28,7 +28,7 @@ from ragtriage.store import open_store
 from ragtriage.testset.generation.filling_files import read_fillings
 from ragtriage.testset.generation.llm_templates import TemplatesWritten, write_templates
 from ragtriage.testset.generation.phrasing import (
-    Phrased,
+    PhrasingResult,
     added,
     criteria_named,
     lacking,
@@ -197,7 +197,13 @@ def _values(path: Path, templates: Sequence[QueryTemplate]) -> Mapping[str, Sequ
 
 
 def _report(  # what there is to tell
-    path: Path, texts: Sequence[TextTemplate], kept: int, phrased: Phrased, ledger: Ledger | None, *, as_json: bool
+    path: Path,
+    texts: Sequence[TextTemplate],
+    kept: int,
+    phrased: PhrasingResult,
+    ledger: Ledger | None,
+    *,
+    as_json: bool,
 ) -> None:
     new = len(texts) - kept
     if as_json:

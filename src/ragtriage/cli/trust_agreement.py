@@ -28,9 +28,9 @@ from ragtriage.trust.agreement.labelled_rows import (
     compared_rows,
     predict_rows,
     predictions_of,
+    progress_steps,
     read_labelled_rows,
     read_predictions,
-    steps_of,
     task_named,
 )
 from ragtriage.trust.agreement.measure import Agreement, agreement_of
@@ -77,7 +77,10 @@ def agreement(  # noqa: PLR0913  # a command's flags are its arguments
             if predictions is not None:
                 known = read_predictions(predictions)
             else:
-                with judge_flags.opened(settings) as judge, progress(steps_of(labelled), 0, word="asking") as step:
+                with (
+                    judge_flags.opened(settings) as judge,
+                    progress(progress_steps(labelled), 0, word="asking") as step,
+                ):
                     lines = predict_rows(labelled, judge, step)
                 if out is not None:
                     write_lines(lines, out)

@@ -39,10 +39,10 @@ from ragtriage.trust.pairs.stability import (
     stability_of,
 )
 from ragtriage.trust.pairs.table1 import FURTHER, OWN_PAIRS, read_table1, table1_rows
-from ragtriage.trust.perturb import Perturbed, perturb
+from ragtriage.trust.perturb import PerturbedPairs, perturb
 from ragtriage.trust.perturb.model_written import WrittenChanges, cost_of_writing, write_changes
 
-Given = tuple[list[Case], Perturbed, list[Rejected]]
+Given = tuple[list[Case], PerturbedPairs, list[Rejected]]
 """The cases of a file, what was made of them, and the rows that can't be used."""
 
 
@@ -145,7 +145,7 @@ def table1(*, data: Path | None = None, dry_run: bool = False, as_json: bool = F
 
 
 def _judged(
-    cases: list[Case], made: Perturbed, asked: Judge, settings: Settings, seed: int, config: JudgeConfig
+    cases: list[Case], made: PerturbedPairs, asked: Judge, settings: Settings, seed: int, config: JudgeConfig
 ) -> SelfTest:
     window, unseen = config.window, _unseen(config)
     total = sum(len(task.cases) for task in scoring_tasks(made.pairs, {}))
@@ -185,7 +185,7 @@ def _pairs_of(path: str, selection: RowSelection) -> Given:
     """A file of pairs; of the selection only the first rows count, as pairs are drawn already."""
     usable, rejected = read_pairs(path)
     kept = tuple(usable[: selection.limit])
-    return (base_cases(kept), Perturbed(len(base_cases(kept)), kept, {}), list(rejected))
+    return (base_cases(kept), PerturbedPairs(len(base_cases(kept)), kept, {}), list(rejected))
 
 
 def _cases_of(
@@ -204,7 +204,7 @@ def _cases_of(
     return (cases, perturb(cases, selection.seed), rejected)
 
 
-def _reasons(made: Perturbed) -> str:
+def _reasons(made: PerturbedPairs) -> str:
     """Why, the commonest reasons first."""
     counts: dict[str, int] = {}
     for reasons in made.skipped.values():

@@ -10,9 +10,9 @@ from ragtriage.core.display import plural
 from ragtriage.report.document import GAP, Block, Column, Heading, line, note, number_columns, table, text_columns
 from ragtriage.report.templating import text_environment
 from ragtriage.testset.example import Example
-from ragtriage.testset.generation.build import Counted
-from ragtriage.testset.generation.build_record import Step
-from ragtriage.testset.generation.phrasing import Phrased, Refused
+from ragtriage.testset.generation.build import TemplateEstimate
+from ragtriage.testset.generation.build_record import BuildStep
+from ragtriage.testset.generation.phrasing import PhrasingResult, RefusedPhrasing
 from ragtriage.testset.generation.query_templates import TextTemplate
 from ragtriage.text.sanitize import one_line
 
@@ -34,7 +34,7 @@ _DROPPED = {
 """Why combinations of values are dropped."""
 
 
-def steps_document(steps: Sequence[Step]) -> Iterator[Block]:
+def steps_document(steps: Sequence[BuildStep]) -> Iterator[Block]:
     """A paragraph a step: the file, its numbers, and what a reader should know."""
     for step in steps:
         kept = "" if step.made else "  (up to date: nothing to do)"
@@ -50,7 +50,7 @@ def steps_document(steps: Sequence[Step]) -> Iterator[Block]:
                     yield line(f"and {len(sentences) - QUOTED:,} more", indent=4)
 
 
-def counted_document(counted: Sequence[Counted], size: int, half_width: float | None) -> Iterator[Block]:
+def counted_document(counted: Sequence[TemplateEstimate], size: int, half_width: float | None) -> Iterator[Block]:
     """M × N × Q: templates, phrasings and fillings, the largest first."""
     ranked = sorted(counted, key=lambda one: -one.phrasings * one.combinations)
     columns = (*text_columns("template", "asks for", most=36), *number_columns("N", "Q", "N × Q"))
@@ -74,7 +74,7 @@ def counted_document(counted: Sequence[Counted], size: int, half_width: float | 
     yield from (line(f"{one.template}: {one_line(one.problem, 300)}") for one in problems[:QUOTED])
 
 
-def _counted(one: Counted) -> tuple[str, ...]:
+def _counted(one: TemplateEstimate) -> tuple[str, ...]:
     asks = one_line(one.sql.split("\n")[0].removeprefix("SELECT "), 60)
     count = f"{one.combinations:,}" + ("+" if one.sampled else "")
     return one.template, asks, str(one.phrasings), count, f"{one.phrasings * one.combinations:,}"
@@ -109,7 +109,7 @@ def phrasings_document(texts: Sequence[TextTemplate]) -> Iterator[Block]:
     yield table(columns, rows)
 
 
-def refused_document(phrased: Phrased) -> Iterator[Block]:
+def refused_document(phrased: PhrasingResult) -> Iterator[Block]:
     """What was refused and what is missing, by reason, the most frequent first."""
     for head, noun, refused in (("refused", "candidate", phrased.refused), ("missing", "place", phrased.without)):
         if refused:
@@ -117,7 +117,7 @@ def refused_document(phrased: Phrased) -> Iterator[Block]:
             yield from _reasons(refused)
 
 
-def _reasons(refused: Sequence[Refused]) -> Iterator[Block]:
+def _reasons(refused: Sequence[RefusedPhrasing]) -> Iterator[Block]:
     counted = Counter((one.criterion or "all criteria", one.reason.partition(" (")[0]) for one in refused)
     for (criterion, reason), count in counted.most_common(REASONS):
         yield line(f"{count:,} × {one_line(criterion, 24)}: {one_line(reason, EXAMPLE)}", indent=2, hang=4)

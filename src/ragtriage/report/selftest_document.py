@@ -14,7 +14,7 @@ from ragtriage.text.sanitize import one_line
 from ragtriage.trust.pairs.pair_files import SHORT
 from ragtriage.trust.pairs.pair_scoring import PairAgreement, ScoredPair
 from ragtriage.trust.pairs.self_test import MetricTest, SelfTest
-from ragtriage.trust.pairs.stability import Moves, Stability
+from ragtriage.trust.pairs.stability import RepeatedVerdicts, Stability
 from ragtriage.trust.pairs.table1 import MODELS, PUBLISHED, RAGAS_FOR, Table1Row
 
 NOTHING = "—"
@@ -111,7 +111,7 @@ def _named(names: Sequence[str]) -> str:
     return f": {', '.join(one_line(name, 40) for name in names[:LISTED])}{more}"
 
 
-def _moves(moves: Moves) -> str:
+def _moves(moves: RepeatedVerdicts) -> str:
     if moves.unasked:
         return moves.unasked
     failed = f", {moves.failed:,} failed" if moves.failed else ""

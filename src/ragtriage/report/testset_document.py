@@ -1,4 +1,4 @@
-"""What a test set reveals, as documents: tables like table 2 and table 1 of GRAMMAR, and what was found beyond them."""
+"""What a test set reveals, as documents: tables like tables 1 and 2 of GRAMMAR, and why answers failed."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from ragtriage.report.document import (
     text_columns,
 )
 from ragtriage.report.words import TABLES, two_places
-from ragtriage.testset.beyond import Beyond
-from ragtriage.testset.both_blames import SIDES, VERDICTS, BothBlames
+from ragtriage.testset.blame_agreement import GRAMMAR_VERDICTS, SIDES, BlameAgreement
 from ragtriage.testset.comparison import Comparison, Difference
-from ragtriage.testset.corpus import GapFound
+from ragtriage.testset.corpus import GapLookup
 from ragtriage.testset.correctness import Decision, MatcherCheck
+from ragtriage.testset.failure_analysis import FailureAnalysis
 from ragtriage.testset.groups import RULES, TAGS, Rule
 from ragtriage.testset.modular import METRICS, Average, ClusterScores, Metric
 from ragtriage.testset.reliability import Reliability
-from ragtriage.testset.scoring import ModularScores, Terms
+from ragtriage.testset.scoring import ModularScores, ScoringOptions
 from ragtriage.testset.sufficiency import SecondRun
 from ragtriage.text.sanitize import one_line
 
@@ -102,7 +102,7 @@ def score_rows(scores: ModularScores, even: ModularScores | None, names: Sequenc
         yield ScoreRow(metric, f"over {other}", cells)
 
 
-def terms_of(terms: Terms, decisions: Sequence[Decision], clusters: Sequence[ClusterScores]) -> list[str]:
+def terms_of(terms: ScoringOptions, decisions: Sequence[Decision], clusters: Sequence[ClusterScores]) -> list[str]:
     """What was counted, and how, in sentences."""
     by = Counter(decision.by for decision in decisions if decision.correct is not None)
     decided = ", ".join(f"{count:,} by {'the ' if who != 'the file' else ''}{who}" for who, count in by.most_common())
@@ -213,15 +213,15 @@ def _share(share: IntervalEstimate) -> str:
     return f"{100 * share.value:.0f} % [{100 * share.low:.0f}, {100 * share.high:.0f}; {share.n:,}]"
 
 
-def beyond_document(beyond: Beyond) -> Iterator[Block]:
-    """What was found out beyond the scores: a second run, the corpus, THELMA's blame."""
-    if beyond.second_run is not None:
+def failure_analysis_document(analysis: FailureAnalysis) -> Iterator[Block]:
+    """Why answers failed: a second run, the search of the corpus, THELMA's blame."""
+    if analysis.second_run is not None:
         yield Heading("Asked again, with sources that suffice")
-        yield from map(line, _second_run(beyond.second_run))
-    if beyond.gaps is not None:
-        yield from _gaps(beyond.gaps, beyond.documents)
-    if beyond.blames is not None:
-        yield from _blames(beyond.blames)
+        yield from map(line, _second_run(analysis.second_run))
+    if analysis.gaps is not None:
+        yield from _gaps(analysis.gaps, analysis.documents)
+    if analysis.blames is not None:
+        yield from _blames(analysis.blames)
 
 
 def _second_run(found: SecondRun) -> Iterator[str]:
@@ -235,12 +235,12 @@ def _second_run(found: SecondRun) -> Iterator[str]:
         yield f"{found.without_truth:,} not asked: without `answer` and `query` nothing can be decided"
 
 
-def kind_of(gap: GapFound) -> str:
+def kind_of(gap: GapLookup) -> str:
     """The word of the corpus under which a gap group is counted."""
     return "retrieved" if gap.presence == "found" and gap.retrieved else gap.presence
 
 
-def _gaps(gaps: Sequence[GapFound], documents: int) -> Iterator[Block]:
+def _gaps(gaps: Sequence[GapLookup], documents: int) -> Iterator[Block]:
     counts = Counter(map(kind_of, gaps))
     yield Heading(f"Gap groups against the corpus ({plural(documents, 'document')})")
     columns = (*number_columns(""), *text_columns("", wrap=True))
@@ -257,16 +257,16 @@ def _gaps(gaps: Sequence[GapFound], documents: int) -> Iterator[Block]:
         yield line(f"and {more}, which --report and --json list", tone="quiet", indent=2, hang=4)
 
 
-def cross_rows(found: BothBlames) -> Iterator[tuple[Cell, ...]]:
+def cross_rows(found: BlameAgreement) -> Iterator[tuple[Cell, ...]]:
     """Rows of the cross table of both blames; where both agree, a count says so by its tone."""
-    for ours in VERDICTS:
-        counts = {side: found.counts.get((ours, side), 0) for side in SIDES}
+    for grammar in GRAMMAR_VERDICTS:
+        counts = {side: found.counts.get((grammar, side), 0) for side in SIDES}
         if any(counts.values()):
-            cells = (Span(f"{count:,}", "agreeing" if ours == side else "") for side, count in counts.items())
-            yield WORDS["verdict"][ours], *cells
+            cells = (Span(f"{count:,}", "agreeing" if grammar == side else "") for side, count in counts.items())
+            yield WORDS["verdict"][grammar], *cells
 
 
-def _blames(found: BothBlames) -> Iterator[Block]:
+def _blames(found: BlameAgreement) -> Iterator[Block]:
     yield Heading(f"Answers by GRAMMAR's blame and by what run {found.run} says is to repair")
     yield table((*text_columns(""), *number_columns(*(WORDS["side"][side] for side in SIDES))), cross_rows(found))
     if found.both:

@@ -11,11 +11,11 @@ from typing import Any
 
 from ragtriage.report.templating import environment, page_parts, pages, shares, write_page
 from ragtriage.report.testset_document import WORDS, cross_rows, kind_of, score_rows, terms_of
-from ragtriage.testset.beyond import Beyond
-from ragtriage.testset.both_blames import SIDES, Component
-from ragtriage.testset.corpus import GapFound
+from ragtriage.testset.blame_agreement import SIDES, DiagnosedComponent
+from ragtriage.testset.corpus import GapLookup
 from ragtriage.testset.correctness import Decision
-from ragtriage.testset.groups import Rule, Tag, Tagged
+from ragtriage.testset.failure_analysis import FailureAnalysis
+from ragtriage.testset.groups import Rule, Tag, TaggedRow
 from ragtriage.testset.matching import truths_for_judge
 from ragtriage.testset.rows import Row
 from ragtriage.testset.scoring import ModularScores
@@ -37,9 +37,9 @@ def write_testset_page(
     title: str,
     scores: ModularScores,
     even: ModularScores | None,
-    tagged: Sequence[Tagged],
+    tagged: Sequence[TaggedRow],
     decisions: Sequence[Decision],
-    beyond: Beyond,
+    analysis: FailureAnalysis,
     *,
     most_bytes: int = MOST_BYTES,
 ) -> None:
@@ -52,13 +52,13 @@ def write_testset_page(
         even: of a balanced sample of them, if there is one.
         tagged: all answers.
         decisions: one an answer.
-        beyond: what was found out beyond the scores.
+        analysis: why answers failed.
         most_bytes: of all groups together; the rest is counted.
 
     Raises:
         OSError: the file can't be written.
     """
-    groups = group_reports(tagged, decisions, beyond)
+    groups = group_reports(tagged, decisions, analysis)
     clusters, compared = list(scores.clusters.values()), scores.comparison
     names = [compared.first, compared.second] if compared else list(scores.clusters)
     stream = environment().get_template("testset.html.j2").generate(
@@ -72,9 +72,9 @@ def write_testset_page(
         rows=list(score_rows(scores, even, names)),
         terms=terms_of(scores.terms, decisions, clusters),
         shares=shares(Counter(group.tag for group in groups), TAG_WORDS),
-        beyond=beyond,
-        gaps=Counter(map(kind_of, beyond.gaps or ())),
-        cross=list(cross_rows(beyond.blames)) if beyond.blames else [],
+        analysis=analysis,
+        gaps=Counter(map(kind_of, analysis.gaps or ())),
+        cross=list(cross_rows(analysis.blames)) if analysis.blames else [],
         words=WORDS,
         sides=SIDES,
         **page_parts("testset.js", "report.css", "testset.css"),
@@ -101,7 +101,7 @@ class AnswerReport:
     blame: str
     rule: str
     """Why it is blamed so."""
-    component: Component | None
+    component: DiagnosedComponent | None
     """What THELMA finds."""
 
 
@@ -127,7 +127,9 @@ class GroupReport:
     parameters: str
 
 
-def group_reports(tagged: Sequence[Tagged], decisions: Sequence[Decision], beyond: Beyond) -> list[GroupReport]:
+def group_reports(
+    tagged: Sequence[TaggedRow], decisions: Sequence[Decision], analysis: FailureAnalysis
+) -> list[GroupReport]:
     """All groups, the most telling first: non-robust, gap, undecided, robust; in each those with most wrong answers.
 
     With groups per cluster, a group of two clusters is shown once, under the tag that comes first.
@@ -135,23 +137,25 @@ def group_reports(tagged: Sequence[Tagged], decisions: Sequence[Decision], beyon
     Args:
         tagged: all answers.
         decisions: one an answer.
-        beyond: what was found out beyond the scores.
+        analysis: why answers failed.
     """
-    members: dict[str, list[tuple[Tagged, Decision]]] = defaultdict(list)
+    members: dict[str, list[tuple[TaggedRow, Decision]]] = defaultdict(list)
     for one, decision in zip(tagged, decisions, strict=True):
         members[one.row.group].append((one, decision))
-    gaps = {gap.group: gap for gap in beyond.gaps or ()}
+    gaps = {gap.group: gap for gap in analysis.gaps or ()}
     order = list(TAG_WORDS)
     return sorted(
-        (_group(name, answers, gaps.get(name), beyond) for name, answers in members.items()),
+        (_group(name, answers, gaps.get(name), analysis) for name, answers in members.items()),
         key=lambda one: (order.index(one.tag), one.right - len(one.answers), one.id),
     )
 
 
-def _group(name: str, answers: Sequence[tuple[Tagged, Decision]], gap: GapFound | None, beyond: Beyond) -> GroupReport:
+def _group(
+    name: str, answers: Sequence[tuple[TaggedRow, Decision]], gap: GapLookup | None, analysis: FailureAnalysis
+) -> GroupReport:
     tag = min((one.tag for one, _ in answers), key=list(TAG_WORDS).index)
     ordered = sorted(answers, key=lambda pair: (pair[0].row.cluster, pair[0].row.id))
-    reports = tuple(_answer(one, decision, beyond.components.get(one.row.id)) for one, decision in ordered)
+    reports = tuple(_answer(one, decision, analysis.components.get(one.row.id)) for one, decision in ordered)
     rows = [one.row for one, _ in ordered]
     known = next((row.answer for row in rows if row.answer is not None), None)
     where = ", ".join(gap.documents[:MOST_IDS]) if gap else ""
@@ -172,7 +176,7 @@ def _group(name: str, answers: Sequence[tuple[Tagged, Decision]], gap: GapFound 
     )
 
 
-def _answer(one: Tagged, decision: Decision, component: Component | None) -> AnswerReport:
+def _answer(one: TaggedRow, decision: Decision, component: DiagnosedComponent | None) -> AnswerReport:
     return AnswerReport(
         one.row,
         _shown(one.row.columns.get("criterion")),
@@ -184,7 +188,7 @@ def _answer(one: Tagged, decision: Decision, component: Component | None) -> Ans
     )
 
 
-def _because(one: Tagged) -> str:
+def _because(one: TaggedRow) -> str:
     if one.rule is None or one.blame is None:
         return ""
     if one.blame == "unknown":

@@ -6,7 +6,7 @@ from ragtriage.testset.matching import typed_match
 from ragtriage.testset.modular import ClusterScores
 from ragtriage.testset.reliability import Reliability, reliability_of
 from ragtriage.testset.rows import Row, read_rows
-from ragtriage.testset.scoring import ModularScores, Terms, score_balanced, score_decided, score_rows
+from ragtriage.testset.scoring import ModularScores, ScoringOptions, score_balanced, score_decided, score_rows
 
 __all__ = [
     "ClusterScores",
@@ -16,7 +16,7 @@ __all__ = [
     "ModularScores",
     "Reliability",
     "Row",
-    "Terms",
+    "ScoringOptions",
     "decide",
     "read_rows",
     "reliability_of",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ragtriage.core.statistics import percentile_interval
-from ragtriage.testset.groups import Tagged
+from ragtriage.testset.groups import TaggedRow
 from ragtriage.testset.modular import METRICS, Array, Average, ClusterScores, Counts, Metric, Policy, counts_of, ratios
 from ragtriage.testset.rows import Row
 
@@ -68,7 +68,7 @@ class Comparison:
 
 
 def compare(
-    tagged: Sequence[Tagged],
+    tagged: Sequence[TaggedRow],
     first: ClusterScores,
     second: ClusterScores,
     average: Average = "rows",

@@ -48,7 +48,7 @@ class Corpus:
 
 
 @dataclass(frozen=True, slots=True)
-class GapFound:
+class GapLookup:
     """What the corpus says about one gap group."""
 
     group: str
@@ -77,7 +77,7 @@ def read_corpus(path: Path) -> Corpus:
     return Corpus(tuple(found), skipped)
 
 
-def look_for_gaps(rows: Sequence[Row], gaps: Sequence[str], corpus: Corpus) -> list[GapFound]:
+def look_up_gaps(rows: Sequence[Row], gaps: Sequence[str], corpus: Corpus) -> list[GapLookup]:
     """Look for the answers of gap groups.
 
     An answer is *found* where a paragraph holds it together with what the question is about: the values of the column
@@ -105,19 +105,19 @@ def look_for_gaps(rows: Sequence[Row], gaps: Sequence[str], corpus: Corpus) -> l
 
 def _look(
     group: str, rows: Sequence[Row], paragraphs: Sequence[tuple[str, tuple[str, ...]]], index: Mapping[str, set[int]]
-) -> GapFound:
+) -> GapLookup:
     queries = sorted({row.query for row in rows if row.query}, key=lambda query: (len(query), query))
     question = next(iter(queries), "")
     # the order of the rows doesn't matter
     known = min((row for row in rows if row.answer not in {None, ()}), key=lambda row: row.id, default=None)
     if known is None:
-        return GapFound(group, "unknown", (), "the true answer isn't known, or there is none", question)
+        return GapLookup(group, "unknown", (), "the true answer isn't known, or there is none", question)
     values = known.answer if isinstance(known.answer, tuple) else (known.answer,)
     if any(isinstance(value, bool) or str(value).lower() in {"yes", "no", "true", "false"} for value in values):
-        return GapFound(group, "unknown", (), "yes or no can't be looked for", question)
+        return GapLookup(group, "unknown", (), "yes or no can't be looked for", question)
     about = _about(known, queries)
     if not about:
-        return GapFound(group, "unknown", (), "nothing tells what the question is about", question)
+        return GapLookup(group, "unknown", (), "nothing tells what the question is about", question)
     beside: list[str] = []
     apart: list[str] = []
     for at in sorted(_candidates(about, index)):
@@ -139,7 +139,7 @@ def _look(
     else:
         presence, why = "found", f"it stands beside {told}"
         retrieved = any(name in beside for row in rows for name in row.retrieved or ())
-    return GapFound(group, presence, tuple(beside or apart), why, question, retrieved)
+    return GapLookup(group, presence, tuple(beside or apart), why, question, retrieved)
 
 
 def _about(row: Row, queries: Sequence[str]) -> tuple[str, ...]:

@@ -21,8 +21,8 @@ row as a text."""
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
-    """What came of asking again, with sources that suffice."""
+class SecondAnswer:
+    """What the application answered the second time, with sources that suffice."""
 
     given: Given
     correct: bool
@@ -39,7 +39,7 @@ class Decision:
     why: str = ""
     failed: bool = False
     """Whether the judge failed on it, so that another call may decide it."""
-    again: Again | None = None
+    second_answer: SecondAnswer | None = None
     """Of a wrong answer: what the application says when it is given sources that suffice, where it was asked."""
 
 

@@ -31,11 +31,11 @@ RULES: Mapping[Rule, str] = MappingProxyType(
 )
 """Rule → when the language model is at fault, and not retrieval. The first two are contextual sufficiency, the others
 the comparison of contexts."""
-_OF: Mapping[Given, Rule] = MappingProxyType({"sibling": "second run", "gold": "gold row"})
+_RULE_OF: Mapping[Given, Rule] = MappingProxyType({"sibling": "second run", "gold": "gold row"})
 
 
 @dataclass(frozen=True, slots=True)
-class Tagged:
+class TaggedRow:
     """One row with all that its group says about it."""
 
     row: Row
@@ -47,7 +47,7 @@ class Tagged:
     """By which rule."""
 
 
-def tag_rows(rows: Sequence[Row], decisions: Sequence[Decision], scope: Scope = "pooled") -> list[Tagged]:
+def tag_rows(rows: Sequence[Row], decisions: Sequence[Decision], scope: Scope = "pooled") -> list[TaggedRow]:
     """Tag every row with its group's tag, and blame wrong answers of non-robust groups on a module.
 
     A group is *gap* if all its answers are wrong, *robust* if all are right, *non-robust* if some are, and *undecided*
@@ -65,18 +65,18 @@ def tag_rows(rows: Sequence[Row], decisions: Sequence[Decision], scope: Scope = 
     members: dict[tuple[str, str], list[int]] = defaultdict(list)
     for i, row in enumerate(rows):
         members[row.group, row.cluster if scope == "per cluster" else ""].append(i)
-    tagged: dict[int, Tagged] = {}
+    tagged: dict[int, TaggedRow] = {}
     for places in members.values():
         tag = _tag([decisions[i].correct for i in places])
         rule, sufficient = _sufficient([(rows[i], decisions[i].correct) for i in places])
         for i in places:
-            row, correct, again = rows[i], decisions[i].correct, decisions[i].again
+            row, correct, again = rows[i], decisions[i].correct, decisions[i].second_answer
             if tag != "non_robust" or correct:
-                tagged[i] = Tagged(row, correct, tag)
+                tagged[i] = TaggedRow(row, correct, tag)
             elif again is None:
-                tagged[i] = Tagged(row, correct, tag, _blame(row, rule, sufficient), rule)
+                tagged[i] = TaggedRow(row, correct, tag, _blame(row, rule, sufficient), rule)
             else:
-                tagged[i] = Tagged(row, correct, tag, "retrieval" if again.correct else "LM", _OF[again.given])
+                tagged[i] = TaggedRow(row, correct, tag, "retrieval" if again.correct else "LM", _RULE_OF[again.given])
     return [tagged[i] for i in range(len(rows))]
 
 

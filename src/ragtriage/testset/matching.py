@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from ragtriage.core.verdicts import Verdict
-from ragtriage.testset.codes import holds_code, is_code, may_be_code, without_code
+from ragtriage.testset.digit_codes import holds_code, is_code, may_be_code, without_code
 from ragtriage.testset.rows import Kind, Truth
 from ragtriage.text.dates import SURE_MONTHS, Moment, Span, date_in, moments
 from ragtriage.text.declines import declines

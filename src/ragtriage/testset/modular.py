@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ragtriage.testset.groups import TAGS, Blame, Rule, Tag, Tagged
+from ragtriage.testset.groups import TAGS, Blame, Rule, Tag, TaggedRow
 
 Metric = Literal["accuracy", "accuracy_without_lm_errors", "robustness", "robustness_without_lm_errors"]
 METRICS: tuple[Metric, ...] = get_args(Metric)
@@ -56,7 +56,7 @@ class Counts:
         return np.stack([*found, *(pair * known for pair in found)], axis=1)
 
 
-def counts_of(tagged: Iterable[Tagged], groups: Sequence[str]) -> Counts:
+def counts_of(tagged: Iterable[TaggedRow], groups: Sequence[str]) -> Counts:
     """Count the rows of one cluster by group, in the order of `groups`; undecided groups count as empty."""
     place = {name: i for i, name in enumerate(groups)}
     counted = np.zeros((4, len(groups)))
@@ -96,7 +96,7 @@ class ClusterScores:
     """Metric → why it is undefined."""
 
 
-def score_cluster(name: str, tagged: Sequence[Tagged], policy: Policy = "correct") -> ClusterScores:
+def score_cluster(name: str, tagged: Sequence[TaggedRow], policy: Policy = "correct") -> ClusterScores:
     """The numbers of one cluster.
 
     Undefined: accuracy if no group is decided, robustness also if all are gap groups, and what is without errors of the
@@ -130,13 +130,13 @@ def score_cluster(name: str, tagged: Sequence[Tagged], policy: Policy = "correct
     )
 
 
-def cannot_blame(tagged: Sequence[Tagged]) -> bool:
+def cannot_blame(tagged: Sequence[TaggedRow]) -> bool:
     """Whether there are answers to blame on a module, no row says what was retrieved, and none was asked again."""
     blamed = [one.blame for one in tagged if one.blame]
     return all(one.row.retrieved is None for one in tagged) and bool(blamed) and set(blamed) == {"unknown"}
 
 
-def _undefined(tagged: Sequence[Tagged], counts: Counts, policy: Policy) -> dict[Metric, str]:
+def _undefined(tagged: Sequence[TaggedRow], counts: Counts, policy: Policy) -> dict[Metric, str]:
     """Metric → why there is no number."""
     if not counts.rows.any():
         return dict.fromkeys(METRICS, "no group of it is decided")

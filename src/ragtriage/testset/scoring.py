@@ -17,7 +17,7 @@ from ragtriage.testset.rows import Row
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ScoringOptions:
     """What is counted, and how. The defaults are those that reproduce the paper's table 2."""
 
     scope: Scope = "pooled"
@@ -34,7 +34,7 @@ class Terms:
 class ModularScores:
     """What some rows amount to under some terms."""
 
-    terms: Terms
+    terms: ScoringOptions
     clusters: Mapping[str, ClusterScores]
     """By name, in the order of the names."""
     comparison: Comparison | None
@@ -68,7 +68,9 @@ class ModularScores:
         }
 
 
-def score_decided(rows: Sequence[Row], decisions: Sequence[Decision], terms: Terms | None = None) -> ModularScores:
+def score_decided(
+    rows: Sequence[Row], decisions: Sequence[Decision], terms: ScoringOptions | None = None
+) -> ModularScores:
     """Score rows of which it is known which are right.
 
     Args:
@@ -79,7 +81,7 @@ def score_decided(rows: Sequence[Row], decisions: Sequence[Decision], terms: Ter
     Raises:
         ConfigError: a cluster is to be compared that no row has.
     """
-    terms = terms or Terms()
+    terms = terms or ScoringOptions()
     tagged = tag_rows(rows, decisions, terms.scope)
     names = sorted({row.cluster for row in rows})
     clusters = {
@@ -92,13 +94,15 @@ def score_decided(rows: Sequence[Row], decisions: Sequence[Decision], terms: Ter
     return ModularScores(terms, clusters, found)
 
 
-def score_balanced(rows: Sequence[Row], decisions: Sequence[Decision], terms: Terms | None = None) -> ModularScores:
+def score_balanced(
+    rows: Sequence[Row], decisions: Sequence[Decision], terms: ScoringOptions | None = None
+) -> ModularScores:
     """The same on as many rows of both clusters from every group, see `balanced`; tags are those of what is left.
 
     Raises:
         ConfigError: there aren't two clusters to balance, or no group has rows in both.
     """
-    terms = terms or Terms()
+    terms = terms or ScoringOptions()
     pair = _pair(sorted({row.cluster for row in rows}), terms)
     if pair is None:
         raise ConfigError("two clusters are needed for a balanced sample: name them, as in --clusters short,long")
@@ -112,7 +116,7 @@ def score_balanced(rows: Sequence[Row], decisions: Sequence[Decision], terms: Te
 def score_rows(
     rows: Sequence[Row],
     judge: Callable[[], Judge] | None = None,
-    terms: Terms | None = None,
+    terms: ScoringOptions | None = None,
     tolerance: float = TOLERANCE,
 ) -> ModularScores:
     """Decide which rows are right, and score them.
@@ -130,7 +134,7 @@ def score_rows(
     return score_decided(rows, decide(rows, judge, tolerance), terms)
 
 
-def _pair(names: Sequence[str], terms: Terms) -> tuple[str, str] | None:
+def _pair(names: Sequence[str], terms: ScoringOptions) -> tuple[str, str] | None:
     """The two clusters that are compared."""
     if terms.clusters is None:
         return (names[0], names[1]) if len(names) == 2 else None

@@ -17,7 +17,7 @@ from ragtriage.core.case import Case, Source
 from ragtriage.judges.protocol import Judge
 from ragtriage.readers.problems import Limits, RowContext, RowProblem
 from ragtriage.readers.source_values import sources_of
-from ragtriage.testset.correctness import Again, Decision, Given, decide
+from ragtriage.testset.correctness import Decision, Given, SecondAnswer, decide
 from ragtriage.testset.matching import TOLERANCE, truths_for_judge
 from ragtriage.testset.rows import Row
 
@@ -63,9 +63,9 @@ class SecondRun:
     without_truth: int
 
 
-def second_run_of(questions: SecondQuestions, decisions: Sequence[Decision]) -> SecondRun:
-    """Count what came of asking again, by the decisions of `decided_again`."""
-    found = [decisions[one.place].again for one in questions.questions]
+def second_run_counts(questions: SecondQuestions, decisions: Sequence[Decision]) -> SecondRun:
+    """Count what came of asking again, by the decisions of `decide_second_answers`."""
+    found = [decisions[one.place].second_answer for one in questions.questions]
     told = Counter(again.correct for again in found if again)
     undecided = len(found) - told.total()
     return SecondRun(len(found), told[True], told[False], undecided, questions.without_sources, questions.without_truth)
@@ -107,7 +107,7 @@ def second_questions(
     return SecondQuestions(tuple(questions), bare, untold)
 
 
-def decided_again(
+def decide_second_answers(
     rows: Sequence[Row],
     decisions: Sequence[Decision],
     questions: Sequence[SecondQuestion],
@@ -135,8 +135,8 @@ def decided_again(
     found = list(decisions)
     for one, row, decision in zip(answered, second, decide(second, judge, tolerance), strict=True):
         if decision.correct is not None:
-            again = Again(one.given, decision.correct, row.response or "")
-            found[one.place] = replace(found[one.place], again=again)
+            answer = SecondAnswer(one.given, decision.correct, row.response or "")
+            found[one.place] = replace(found[one.place], second_answer=answer)
     return found
 
 

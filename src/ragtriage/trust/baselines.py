@@ -14,8 +14,8 @@ from typing import Any
 
 from ragtriage.core.case import Case
 from ragtriage.text import split_sentences
+from ragtriage.trust.content_words import content_words
 from ragtriage.trust.pairs.pair_files import Pair
-from ragtriage.trust.wording import content
 
 Row = Mapping[str, Any]
 Texts = Sequence[str]
@@ -174,7 +174,7 @@ def _case_length(metric: str, case: Case) -> int:
 
 
 def _share(text: str, within: str | None) -> float:
-    return overlap(text, within or "", content)
+    return overlap(text, within or "", content_words)
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -188,7 +188,7 @@ _CASE_OVERLAP: Mapping[str, Callable[[Case], float]] = MappingProxyType(
         "source_query_coverage": lambda c: max((_share(c.query, s.text) for s in c.sources), default=0.0),
         "response_precision": lambda c: _mean([_share(c.query, one) for one in _sentences(c.response)]),
         "response_query_coverage": lambda c: _share(c.query, c.response),
-        "self_distinctness": lambda c: 1 - _closest(_sentences(c.response), content),
+        "self_distinctness": lambda c: 1 - _closest(_sentences(c.response), content_words),
         "groundedness": lambda c: _mean(
             [_share(one, " ".join(s.text for s in c.sources)) for one in _sentences(c.response)]
         ),

@@ -10,9 +10,9 @@ from ragtriage.core.verdicts import Answer, Component, Failure
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.trust.perturb import perturb
 from ragtriage.trust.perturb.model_written import (
+    altered_claim_problem,
     cost_of_writing,
-    not_a_paraphrase,
-    not_altered,
+    paraphrase_problem,
     questions_to_write,
     write_changes,
 )
@@ -74,8 +74,8 @@ def test_writing_is_counted_before_it_is_paid() -> None:
     ],
 )
 def test_a_paraphrase_keeps_what_counts(text: str, says: str) -> None:
-    assert says in not_a_paraphrase(SENTENCE, text)
-    assert bool(says) == bool(not_a_paraphrase(SENTENCE, text))
+    assert says in paraphrase_problem(SENTENCE, text)
+    assert bool(says) == bool(paraphrase_problem(SENTENCE, text))
 
 
 @pytest.mark.parametrize(
@@ -90,12 +90,12 @@ def test_a_paraphrase_keeps_what_counts(text: str, says: str) -> None:
     ],
 )
 def test_an_altered_claim_changes_what_can_be_checked(text: str, says: str) -> None:
-    assert says in not_altered(SENTENCE, text, CASE)
-    assert bool(says) == bool(not_altered(SENTENCE, text, CASE))
+    assert says in altered_claim_problem(SENTENCE, text, CASE)
+    assert bool(says) == bool(altered_claim_problem(SENTENCE, text, CASE))
 
 
 def test_an_altered_claim_moves_no_bound() -> None:
     sentence = "The Wexley pier refunds tickets within 14 days."
     case = Case("refund", "When?", (Source(sentence),), sentence)
 
-    assert "a bound" in not_altered(sentence, "The Wexley pier refunds tickets within 30 days.", case)
+    assert "a bound" in altered_claim_problem(sentence, "The Wexley pier refunds tickets within 30 days.", case)

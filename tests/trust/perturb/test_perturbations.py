@@ -11,13 +11,13 @@ import pytest
 
 from ragtriage.core.case import Case, Source
 from ragtriage.text import split_sentences
+from ragtriage.trust.content_words import content_words, numbers
 from ragtriage.trust.pairs.pair_files import SHORT, Pair, read_pairs
 from ragtriage.trust.pairs.self_test import base_cases
 from ragtriage.trust.pairs.table1 import OWN_PAIRS
-from ragtriage.trust.perturb import PERTURBATIONS, Perturbed, perturb
-from ragtriage.trust.perturb.bounds import bounded
+from ragtriage.trust.perturb import PERTURBATIONS, PerturbedPairs, perturb
+from ragtriage.trust.perturb.bounds import may_be_bound
 from ragtriage.trust.perturb.paraphrase import is_copy, paraphrased, reworded
-from ragtriage.trust.wording import content, numbers
 
 
 def case(name: str, query: str, response: str | None, *sources: str) -> Case:
@@ -50,7 +50,7 @@ def made(cases: Sequence[Case] = CASES, seed: int = 0) -> dict[str, Pair]:
     return {pair.id: pair for pair in perturb(cases, seed).pairs}
 
 
-def only(one: Case, metric: str, *others: Case) -> Perturbed:
+def only(one: Case, metric: str, *others: Case) -> PerturbedPairs:
     found = perturb([one, *others], metrics=[metric])
     return replace(found, pairs=tuple(pair for pair in found.pairs if pair.group == one.id))
 
@@ -72,7 +72,7 @@ def test_an_irrelevant_source_comes_from_another_case_and_shares_no_word_with_th
     assert pair.worse.sources[:-1] == PIER.sources
     stranger = pair.worse.sources[-1].text
     assert stranger in {source.text for other in (BREAD, CHESS) for source in other.sources}
-    assert not set(content(stranger)) & set(content(PIER.query))
+    assert not set(content_words(stranger)) & set(content_words(PIER.query))
     assert pair.change is not None
     assert (pair.change.place, pair.change.after) == ("source 3", stranger)
 
@@ -112,7 +112,7 @@ def test_a_repeat_is_said_in_other_words() -> None:
     assert pair.change is not None
     assert pair.change.after != pair.change.before
     assert pair.change.before in (PIER.response or "")
-    assert set(content(pair.change.before)) & set(content(pair.change.after))
+    assert set(content_words(pair.change.before)) & set(content_words(pair.change.after))
 
 
 def test_an_altered_number_stands_in_no_source_and_the_rest_stays() -> None:
@@ -273,7 +273,7 @@ def test_what_is_removed_is_what_the_change_says() -> None:
 def test_a_bound_is_left_alone_since_what_is_changed_may_still_follow(sentence: str, detail: str) -> None:
     start = sentence.index(detail)
 
-    assert bounded(sentence, (start, start + len(detail)))
+    assert may_be_bound(sentence, (start, start + len(detail)))
     kiosk = case("kiosk", "What about it?", sentence, sentence)
     for seed in range(5):
         for pair in perturb([kiosk], seed, ["groundedness"]).pairs:
@@ -294,7 +294,7 @@ def test_a_bound_is_left_alone_since_what_is_changed_may_still_follow(sentence: 
 def test_what_is_exact_is_no_bound(sentence: str, detail: str) -> None:
     start = sentence.index(detail)
 
-    assert not bounded(sentence, (start, start + len(detail)))
+    assert not may_be_bound(sentence, (start, start + len(detail)))
 
 
 def altered_of(sentence: str, source: str = "") -> set[str]:

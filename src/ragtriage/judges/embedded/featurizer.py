@@ -9,7 +9,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from ragtriage import text as decompose
 from ragtriage.core.questions import Question
 from ragtriage.judges.embedded import features
 from ragtriage.judges.embedded.attribution import without_attribution
@@ -25,6 +24,7 @@ from ragtriage.judges.embedded.short_replies import asserted_text, is_short_repl
 from ragtriage.judges.embedded.unsupported_names import unsupported_names
 from ragtriage.judges.embedded.unsupported_numbers import is_calculated, unsupported_numbers
 from ragtriage.judges.embedded.verdict import Scored
+from ragtriage.text import declines, split_claims
 from ragtriage.text.numbers import numbers_as_figures
 
 _WIDEST = 2048
@@ -230,9 +230,9 @@ class Featurizer:
 def claimed_text(query: str, response: tuple[str, ...]) -> str:
     """What a response claims, without its remarks about the sources; empty if it declines to answer."""
     text = "\n".join(response)
-    if decompose.declines(query, text).value == "yes":
+    if declines(query, text).value == "yes":
         return ""
-    return "\n".join(component.text for component in decompose.split_claims(text, query) if not component.remark)
+    return "\n".join(component.text for component in split_claims(text, query) if not component.remark)
 
 
 _CODE = re.compile(r"\S\s*\n\s*\S|^\s*[{\[]\s*\"")

@@ -17,7 +17,7 @@ NAME = "made.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class BuildStep:
     """What a step came to."""
 
     path: Path
@@ -55,8 +55,8 @@ def digest_of(*parts: object) -> str:
 
 
 def write_if_needed(
-    path: Path, sources: tuple[object, ...], make: Callable[[], tuple[str, Step]], *, again: bool
-) -> Step:
+    path: Path, sources: tuple[object, ...], make: Callable[[], tuple[str, BuildStep]], *, again: bool
+) -> BuildStep:
     """Make a file, unless it is there and its sources are what they were when it was made.
 
     A file that wasn't made here is used as it stands. The folder's `made.json` keeps what every file was made from.
@@ -84,7 +84,7 @@ def write_if_needed(
         edited = before is None or before.output != digest_of(path)
         if before is None or before.inputs == inputs:
             notes = (f"{path} was edited by hand, and is used as it stands",) if edited else ()
-            return Step(path, made=False, numbers=before.numbers if before else {}, notes=notes)
+            return BuildStep(path, made=False, numbers=before.numbers if before else {}, notes=notes)
         if edited:
             raise InputError(
                 f"{path}: was edited by hand, and what it is made from has changed since: move it away, or give "

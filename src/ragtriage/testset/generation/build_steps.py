@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from ragtriage.core.errors import InputError
-from ragtriage.testset.generation.build_record import Step, digest_of, write_if_needed
+from ragtriage.testset.generation.build_record import BuildStep, digest_of, write_if_needed
 from ragtriage.testset.generation.database import Database
 from ragtriage.testset.generation.filling_files import json_line, partly_filled, read_fillings
-from ragtriage.testset.generation.fillings import Filling, FillTerms, TemplateFilled, fill_template
+from ragtriage.testset.generation.fillings import FilledTemplate, Filling, FillingOptions, fill_template
 from ragtriage.testset.generation.phrasing import criteria_named, phrase
 from ragtriage.testset.generation.reflection import reflect
 from ragtriage.testset.generation.sampling import SamplingPlan, half_width, sample
@@ -44,7 +44,7 @@ Progress = Callable[[int, int], None]
 
 def make_schema(
     database: Database, path: Path, tables: Collection[str] = (), exclude: Collection[str] = (), *, again: bool = False
-) -> Step:
+) -> BuildStep:
     """Write `schema.yaml` from an open database.
 
     Raises:
@@ -61,20 +61,20 @@ def make_schema(
         "foreign_keys": sum(len(table.foreign_keys) for table in found.schema.tables),
         "named_tables": sum(bool(table.names) for table in found.schema.tables),
     }
-    step = write_if_needed(path, (text,), lambda: (text, Step(path, made=True, numbers=numbers)), again=again)
+    step = write_if_needed(path, (text,), lambda: (text, BuildStep(path, made=True, numbers=numbers)), again=again)
     return replace(step, numbers=numbers, notes=(*found.notes, *step.notes))
 
 
 def make_templates(
     schema_path: Path, path: Path, *, aggregates: bool = False, most: int = MOST, again: bool = False
-) -> Step:
+) -> BuildStep:
     """Write `templates.yaml` from `schema.yaml`.
 
     Raises:
         InputError: a file can't be read or written, or there is nothing to ask about.
     """
 
-    def make() -> tuple[str, Step]:
+    def make() -> tuple[str, BuildStep]:
         found = enumerate_templates(read_schema(schema_path), aggregates=aggregates, most=most)
         if not found.templates:
             raise InputError(
@@ -86,14 +86,14 @@ def make_templates(
             notes = (f"{found.left_out:,} further templates are left out: --most {most + found.left_out} keeps them",)
         joining = sum(bool(one.shape and one.shape.joined) for one in found.templates)
         numbers = {"templates": len(found.templates), "joining": joining, "left_out": found.left_out}
-        return templates_text(found.templates), Step(path, made=True, numbers=numbers, notes=notes)
+        return templates_text(found.templates), BuildStep(path, made=True, numbers=numbers, notes=notes)
 
     return write_if_needed(path, (schema_path, aggregates, most), make, again=again)
 
 
 def make_fillings(
-    database: Database, folder: Path, terms: FillTerms, *, again: bool = False, progress: Progress | None = None
-) -> Step:
+    database: Database, folder: Path, terms: FillingOptions, *, again: bool = False, progress: Progress | None = None
+) -> BuildStep:
     """Write `fillings.jsonl` from `schema.yaml`, `templates.yaml` and an open database.
 
     Every template is kept as soon as it is filled, so that an interrupted step goes on where it was.
@@ -105,7 +105,7 @@ def make_fillings(
     part = path.with_name(path.name + ".part")
     sources = (folder / SCHEMA, folder / TEMPLATES, database.state(), asdict(terms))
 
-    def make() -> tuple[str, Step]:
+    def make() -> tuple[str, BuildStep]:
         schema = read_schema(folder / SCHEMA)
         if schema.dialect != database.dialect:
             raise InputError(
@@ -122,7 +122,7 @@ def make_fillings(
         results = [done[template.id] for template in templates]
         numbers = _filled_numbers(results)
         text = "".join(json_line(asdict(filling)) for one in results for filling in one.fillings)
-        return text, Step(path, made=True, numbers=numbers, refused=refused)
+        return text, BuildStep(path, made=True, numbers=numbers, refused=refused)
 
     step = write_if_needed(path, sources, make, again=again)
     if step.made:
@@ -132,7 +132,7 @@ def make_fillings(
 
 def make_phrasings(
     folder: Path, criteria: Sequence[str], per_criterion: int, seed: int, *, again: bool = False
-) -> Step:
+) -> BuildStep:
     """Write `phrasings.yaml` by rule, for the templates that have fillings.
 
     Raises:
@@ -142,7 +142,7 @@ def make_phrasings(
     path = folder / PHRASINGS
     chosen = criteria_named(criteria)
 
-    def make() -> tuple[str, Step]:
+    def make() -> tuple[str, BuildStep]:
         schema = read_schema(folder / SCHEMA)
         templates, _ = read_templates(folder / TEMPLATES, schema)
         fillings, _ = read_fillings(folder / FILLINGS, templates)
@@ -159,13 +159,13 @@ def make_phrasings(
             "refused": len(found.refused),
             "without": len(found.without),
         }
-        return phrasings_text(found.texts), Step(path, made=True, numbers=numbers)
+        return phrasings_text(found.texts), BuildStep(path, made=True, numbers=numbers)
 
     files = [folder / name for name in (SCHEMA, TEMPLATES, FILLINGS)]
     return write_if_needed(path, (*files, [one.name for one in chosen], per_criterion, seed), make, again=again)
 
 
-def make_questions(folder: Path, plan: SamplingPlan, *, again: bool = False) -> Step:
+def make_questions(folder: Path, plan: SamplingPlan, *, again: bool = False) -> BuildStep:
     """Write `questions.jsonl` from `phrasings.yaml` and `fillings.jsonl`.
 
     Raises:
@@ -174,7 +174,7 @@ def make_questions(folder: Path, plan: SamplingPlan, *, again: bool = False) -> 
     """
     path = folder / QUESTIONS
 
-    def make() -> tuple[str, Step]:
+    def make() -> tuple[str, BuildStep]:
         templates, unusable = read_templates(folder / TEMPLATES, read_schema(folder / SCHEMA))
         phrasings, unfit = read_phrasings(folder / PHRASINGS, templates)
         fillings, wrong = read_fillings(folder / FILLINGS, templates)
@@ -198,13 +198,13 @@ def make_questions(folder: Path, plan: SamplingPlan, *, again: bool = False) -> 
         }
         text = "".join(json_line(one.row()) for one in found.questions)
         refused = (*unusable, *unfit, *wrong)
-        return text, Step(path, made=True, numbers=numbers, notes=found.notes, refused=refused)
+        return text, BuildStep(path, made=True, numbers=numbers, notes=found.notes, refused=refused)
 
     files = [folder / name for name in (SCHEMA, TEMPLATES, PHRASINGS, FILLINGS)]
     return write_if_needed(path, (*files, asdict(plan)), make, again=again)
 
 
-def _filled_numbers(results: Collection[TemplateFilled]) -> dict[str, Any]:
+def _filled_numbers(results: Collection[FilledTemplate]) -> dict[str, Any]:
     """What fillings come to; an InputError is raised if there are none."""
     totals = {name: sum(one.counts.get(name, 0) for one in results) for name in _COUNTS}
     problems = [one for one in results if one.problem]

@@ -11,7 +11,7 @@ from typing import Any
 
 from ragtriage.core.errors import InputError
 from ragtriage.core.validation import Invalid, validated
-from ragtriage.testset.generation.fillings import Filling, TemplateFilled
+from ragtriage.testset.generation.fillings import FilledTemplate, Filling
 from ragtriage.testset.generation.query_templates import QueryTemplate
 
 
@@ -69,14 +69,14 @@ def _checked(one: Filling, known: Mapping[str, QueryTemplate]) -> Filling:
 @contextmanager
 def partly_filled(
     path: Path, inputs: str
-) -> Iterator[tuple[Mapping[str, TemplateFilled], Callable[[TemplateFilled], None]]]:
+) -> Iterator[tuple[Mapping[str, FilledTemplate], Callable[[FilledTemplate], None]]]:
     """What was filled so far by template, and what keeps one more, so that an interrupted step goes on.
 
     Args:
         path: one template a line.
         inputs: a digest of all that the step is made from; what was made from something else is left.
     """
-    done: dict[str, TemplateFilled] = {}
+    done: dict[str, FilledTemplate] = {}
     head = _encoded({"inputs": inputs})
     whole = 0
     try:
@@ -100,7 +100,7 @@ def partly_filled(
             file.write(data)
             file.flush()
 
-        def keep(one: TemplateFilled) -> None:
+        def keep(one: FilledTemplate) -> None:
             done[one.template] = one
             write(_encoded(asdict(one)))
 
@@ -113,9 +113,9 @@ def _encoded(values: Mapping[str, Any]) -> bytes:
     return json_line(values).encode("utf-8", "replace")
 
 
-def _whole(line: bytes) -> TemplateFilled | None:
+def _whole(line: bytes) -> FilledTemplate | None:
     """What a line holds; None if it was cut off while it was written."""
     try:
-        return validated(TemplateFilled, json.loads(line)) if line.endswith(b"\n") else None
+        return validated(FilledTemplate, json.loads(line)) if line.endswith(b"\n") else None
     except ValueError:
         return None

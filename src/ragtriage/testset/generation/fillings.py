@@ -12,10 +12,10 @@ from ragtriage.core.errors import InputError
 from ragtriage.core.validation import STRICT
 from ragtriage.testset.generation.batched_queries import SPARE, Rows, ambiguously_named, overspecified, rows_at_once
 from ragtriage.testset.generation.database import Database, TooSlow
-from ragtriage.testset.generation.placeholders import Value, bound, shown_value
+from ragtriage.testset.generation.placeholders import Value, parameterized_sql, shown_value
 from ragtriage.testset.generation.query_templates import QueryTemplate, Shape, aliases_of, digest, quoted
 from ragtriage.testset.generation.schema import ColumnType, Schema, Table
-from ragtriage.testset.generation.true_answers import Answer, AnswerType, Policies, typed_answer
+from ragtriage.testset.generation.true_answers import AnswerPolicies, AnswerType, TypedAnswer, typed_answer
 from ragtriage.testset.generation.value_combinations import CombinationSampler, Kind
 
 PER_TEMPLATE = 100
@@ -47,7 +47,7 @@ class Filling:
 
 
 @dataclass(frozen=True, slots=True)
-class TemplateFilled:
+class FilledTemplate:
     """What came of one template."""
 
     template: str
@@ -62,18 +62,18 @@ class TemplateFilled:
 
 
 @dataclass(frozen=True, slots=True)
-class FillTerms:
+class FillingOptions:
     """How templates are filled."""
 
     per_template: int = PER_TEMPLATE
     combinations: Kind = "occurring"
-    policies: Policies = field(default_factory=Policies)
+    policies: AnswerPolicies = field(default_factory=AnswerPolicies)
     seed: int = 0
 
 
 def fill_template(
-    template: QueryTemplate, schema: Schema, sampler: CombinationSampler, database: Database, terms: FillTerms
-) -> TemplateFilled:
+    template: QueryTemplate, schema: Schema, sampler: CombinationSampler, database: Database, terms: FillingOptions
+) -> FilledTemplate:
     """The fillings of one template; what the database refuses, or takes too long for, is told in `problem`."""
     counts: Counter[str] = Counter()
     found: list[Filling] = []
@@ -105,18 +105,18 @@ def fill_template(
         problem = str(error)
     except InputError as error:
         problem = f"the database refuses it: {error}"
-    return TemplateFilled(template.id, tuple(found), dict(counts), sampled, problem)
+    return FilledTemplate(template.id, tuple(found), dict(counts), sampled, problem)
 
 
 class _QueryRunner:
     """One template, asked with one combination after the other."""
 
-    def __init__(self, template: QueryTemplate, schema: Schema, database: Database, policies: Policies) -> None:
+    def __init__(self, template: QueryTemplate, schema: Schema, database: Database, policies: AnswerPolicies) -> None:
         self._template = template
         self._database = database
         self._policies = policies
         self._dialect = schema.dialect
-        self._bound = bound(template)
+        self._bound = parameterized_sql(template)
         self._shape = shape = template.shape
         self._tables: list[Table] = []
         self._aliases: list[str] = []
@@ -160,8 +160,8 @@ class _QueryRunner:
             keys=self._keys(rows[0]) if len(rows) == 1 and not self._counted else {},
         )
 
-    def _answer(self, values: list[Any]) -> Answer | str:
-        nothing = Answer((), "none")
+    def _answer(self, values: list[Any]) -> TypedAnswer | str:
+        nothing = TypedAnswer((), "none")
         if not values:
             return nothing if self._policies.none == "no-answer" else "none"
         answers = [typed_answer(value, self._column) for value in values]
@@ -172,7 +172,7 @@ class _QueryRunner:
         if any(one and one.type == "yes/no" for one in answers):
             return "several"  # "yes and no" answers nothing
         known = tuple(dict.fromkeys(one.value for one in answers if one and not isinstance(one.value, tuple)))
-        return Answer(known, "list") if known else "null"
+        return TypedAnswer(known, "list") if known else "null"
 
     def _widened(self, shape: Shape) -> str:
         """The same query, with the keys of its rows beside the answer; of a counted row, how many have its name."""
@@ -200,7 +200,7 @@ class _QueryRunner:
         }
 
 
-def _echoes(answer: Answer, values: Mapping[str, Value]) -> bool:
+def _echoes(answer: TypedAnswer, values: Mapping[str, Value]) -> bool:
     """Whether the question holds its answer; a yes or a no it can't hold."""
     if answer.type == "yes/no" or isinstance(answer.value, tuple):
         return False

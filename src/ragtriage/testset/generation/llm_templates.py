@@ -17,7 +17,7 @@ from ragtriage.judges.llm.text_writer import Lists, Writer, asking_for_lists
 from ragtriage.testset.generation.prompts import prompt_text
 from ragtriage.testset.generation.query_templates import QueryTemplate
 from ragtriage.testset.generation.schema import Schema, Table
-from ragtriage.testset.generation.sql_checks import Refused, check_template
+from ragtriage.testset.generation.sql_checks import RefusedSql, check_template
 
 MEMBER = "templates"
 NEIGHBOURS = 12
@@ -85,7 +85,7 @@ def write_templates(
             for sql in reply[MEMBER]:
                 try:
                     template = check_template(sql, schema, made_by=writer.name)
-                except Refused as error:
+                except RefusedSql as error:
                     refused.append(RefusedTemplate(sql, str(error)))
                     continue
                 duplicates += template.id in found

@@ -17,7 +17,7 @@ Value = str | int | float | bool
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class ParameterizedSql:
     """SQL with named parameters."""
 
     sql: str
@@ -30,7 +30,7 @@ class Bound:
         return {self.names[placeholder]: values[placeholder] for placeholder in self.names}
 
 
-def bound(template: QueryTemplate) -> Bound:
+def parameterized_sql(template: QueryTemplate) -> ParameterizedSql:
     """The SQL of a template with named parameters: `[Album.Title]` becomes `:Album_Title`."""
     names: dict[str, str] = {}
     for placeholder in template.placeholders:
@@ -39,10 +39,10 @@ def bound(template: QueryTemplate) -> Bound:
         while name in names.values() or f":{name}" in template.sql:
             name += "_"
         names[placeholder] = name
-    return Bound(_pattern(template).sub(lambda match: f":{names[match[1]]}", template.sql), names)
+    return ParameterizedSql(_pattern(template).sub(lambda match: f":{names[match[1]]}", template.sql), names)
 
 
-def filled(text: str, template: QueryTemplate, values: Mapping[str, Value]) -> str:
+def fill_placeholders(text: str, template: QueryTemplate, values: Mapping[str, Value]) -> str:
     """A phrasing with its values, in one pass: a value that looks like a placeholder stays what it is."""
     return _pattern(template).sub(lambda match: shown_value(values[match[1]]), text)
 

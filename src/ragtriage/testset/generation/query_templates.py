@@ -16,7 +16,7 @@ Aggregate = Literal["count", "sum", "average", "minimum", "maximum"]
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class Join:
     """One more occurrence of a table in a query, joined along a foreign key to an earlier one."""
 
     table: str
@@ -46,7 +46,7 @@ class Shape:
     select: str
     """The column of it that is the answer; with the aggregate `count`, rows are counted and it is the primary key's."""
     filters: tuple[Filter, ...]
-    joined: tuple[Joined, ...] = ()
+    joined: tuple[Join, ...] = ()
     aggregate: Aggregate | None = None
 
     @property

@@ -41,14 +41,14 @@ _DUCKDB: Mapping[str, ColumnType] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Reflected:
+class Reflection:
     """A schema, and what a reader should know of it."""
 
     schema: Schema
     notes: tuple[str, ...]
 
 
-def reflect(database: Database, tables: Collection[str] = (), exclude: Collection[str] = ()) -> Reflected:
+def reflect(database: Database, tables: Collection[str] = (), exclude: Collection[str] = ()) -> Reflection:
     """The structure of an open database.
 
     Args:
@@ -83,7 +83,7 @@ def reflect(database: Database, tables: Collection[str] = (), exclude: Collectio
             f"no column names a row of {_some(unnamed)}: they are asked about through the tables they refer to; "
             "write names in the schema's file where there are any"
         )
-    return Reflected(Schema(database.dialect, named), tuple(notes))
+    return Reflection(Schema(database.dialect, named), tuple(notes))
 
 
 def _some(names: Sequence[str]) -> str:

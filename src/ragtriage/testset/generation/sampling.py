@@ -11,7 +11,7 @@ from typing import Any
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.testset.generation.fillings import Filling
-from ragtriage.testset.generation.placeholders import filled
+from ragtriage.testset.generation.placeholders import fill_placeholders
 from ragtriage.testset.generation.query_templates import QueryTemplate, TextTemplate
 
 SIZE = 1_000
@@ -179,7 +179,7 @@ def _group(
         used.update(chosen)
         for number, text in enumerate(chosen, 1):
             name = f"{filling.group}-{criterion}" + (f"-{number}" if count > 1 else "")
-            made.append(Question(name, filling, criterion, filled(text, template, filling.values)))
+            made.append(Question(name, filling, criterion, fill_placeholders(text, template, filling.values)))
     return made
 
 

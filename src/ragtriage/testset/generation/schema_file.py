@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from ragtriage.core.validation import STRICT
 from ragtriage.testset.generation.schema import Column, Dialect, ForeignKey, Schema, Table
-from ragtriage.testset.generation.yaml_files import Entry, read_yaml, yaml_text
+from ragtriage.testset.generation.yaml_files import YamlEntry, read_yaml, yaml_text
 
 HEADER = """
 The part of a database that questions are made from. You may edit all of it, and give `ragtriage testset templates`
@@ -74,7 +74,7 @@ def read_schema(path: Path) -> Schema:
     return Schema(dialect, tuple(tables.values()))
 
 
-def _table_of(entry: Entry) -> Table:
+def _table_of(entry: YamlEntry) -> Table:
     for column in entry.entries("columns"):  # by themselves, so that an error names the column
         column.fitted(Column)
     for key in entry.entries("foreign_keys", "words"):
@@ -87,7 +87,7 @@ def _table_of(entry: Entry) -> Table:
     return table
 
 
-def _check_columns(entry: Entry, field: str, names: Iterable[str], table: Table) -> None:
+def _check_columns(entry: YamlEntry, field: str, names: Iterable[str], table: Table) -> None:
     known = {column.name for column in table.columns}
     for name in names:
         if name not in known:

@@ -22,12 +22,12 @@ _PURE = frozenset(
 """sqlglot's names of the functions that may stand in a template: they change nothing and give the same every time."""
 
 
-class Refused(InputError):
+class RefusedSql(InputError):
     """SQL that can't be a template."""
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedTemplate:
     """A template's SQL as a tree, its placeholders being parameters: `p0` and so on."""
 
     tree: exp.Select
@@ -48,7 +48,7 @@ def check_template(sql: str, schema: Schema, made_by: str = "written") -> QueryT
         made_by: who wrote it.
 
     Raises:
-        Refused: it can't be a template; the sentence says why.
+        RefusedSql: it can't be a template; the sentence says why.
     """
     parsed = parse_template(sql, schema)
     resolved = _resolved(parsed.tree, schema)
@@ -64,11 +64,11 @@ def check_template(sql: str, schema: Schema, made_by: str = "written") -> QueryT
     )
 
 
-def parse_template(sql: str, schema: Schema) -> Parsed:
+def parse_template(sql: str, schema: Schema) -> ParsedTemplate:
     """SQL with placeholders as a tree.
 
     Raises:
-        Refused: it isn't one SELECT, or a placeholder isn't a column of the schema.
+        RefusedSql: it isn't one SELECT, or a placeholder isn't a column of the schema.
     """
     known = {f"{table.name}.{column.name}".lower(): f"{table.name}.{column.name}"
              for table in schema.tables for column in table.columns}  # fmt: skip
@@ -79,7 +79,7 @@ def parse_template(sql: str, schema: Schema) -> Parsed:
         if name.lower() not in known:
             near = get_close_matches(name.lower(), known, 1)
             hint = f": did you mean [{known[near[0]]}]?" if near else ""
-            raise Refused(f"the placeholder [{name}] is no column of the schema{hint}")
+            raise RefusedSql(f"the placeholder [{name}] is no column of the schema{hint}")
         found.append(known[name.lower()])
         return f":p{len(found) - 1}"
 
@@ -87,22 +87,22 @@ def parse_template(sql: str, schema: Schema) -> Parsed:
     try:
         statements = sqlglot.parse(marked, dialect=SQLGLOT[schema.dialect])
     except SqlglotError as error:
-        raise Refused(f"it can't be read as SQL: {str(error).splitlines()[0]}") from None
+        raise RefusedSql(f"it can't be read as SQL: {str(error).splitlines()[0]}") from None
     if len(statements) != 1 or not isinstance(statements[0], exp.Select):
-        raise Refused("it isn't one SELECT")
+        raise RefusedSql("it isn't one SELECT")
     tree = statements[0]
     if any(tree.find(kind) for kind in (exp.Into, exp.Lock, exp.Insert, exp.Update, exp.Delete, exp.DDL, exp.Command)):
-        raise Refused("it could change something: write a SELECT that only reads")
+        raise RefusedSql("it could change something: write a SELECT that only reads")
     if any(not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star)):
-        raise Refused("it has a * outside of COUNT(*): name the column")
+        raise RefusedSql("it has a * outside of COUNT(*): name the column")
     if len(tree.expressions) != 1:
-        raise Refused(f"it selects {len(tree.expressions)} columns: select one, since a question has one answer")
+        raise RefusedSql(f"it selects {len(tree.expressions)} columns: select one, since a question has one answer")
     parameters = list(tree.find_all(exp.Placeholder))
     if not found:
-        raise Refused("it has no placeholder: write the value that a question names as [table.column]")
+        raise RefusedSql("it has no placeholder: write the value that a question names as [table.column]")
     if sorted(str(p.this) for p in parameters) != sorted(f"p{i}" for i in range(len(found))):
-        raise Refused("a placeholder stands inside a longer text, or there is another kind of parameter")
-    return Parsed(tree, tuple(found))
+        raise RefusedSql("a placeholder stands inside a longer text, or there is another kind of parameter")
+    return ParsedTemplate(tree, tuple(found))
 
 
 def _resolved(tree: exp.Select, schema: Schema) -> dict[int, tuple[str, str]]:
@@ -111,14 +111,14 @@ def _resolved(tree: exp.Select, schema: Schema) -> dict[int, tuple[str, str]]:
     Columns of a subquery that aren't plain columns of a table are left out.
 
     Raises:
-        Refused: a table or column isn't there, or could be one of several.
+        RefusedSql: a table or column isn't there, or could be one of several.
     """
     found: dict[int, tuple[str, str]] = {}
     settled: set[int] = set()
     try:
         found_scopes = scopes.traverse_scope(tree)
     except SqlglotError as error:
-        raise Refused(f"it can't be read as SQL: {error}") from None
+        raise RefusedSql(f"it can't be read as SQL: {error}") from None
     for scope in found_scopes:
         sources = {alias.lower(): _source(source, schema) for alias, source in scope.sources.items()}
         for column in scope.columns:
@@ -131,13 +131,13 @@ def _resolved(tree: exp.Select, schema: Schema) -> dict[int, tuple[str, str]]:
                 if scope.parent is not None and len(owners) <= 1:  # the query around it may have it
                     continue
                 what = "could be of several tables: write table.column" if len(owners) > 1 else "is no column there"
-                raise Refused(f"{column.sql()} {what}")
+                raise RefusedSql(f"{column.sql()} {what}")
             settled.add(id(column))
             table, names, dialect = sources[owners[0]]
             name = _named(column, names, dialect)
             if name is None:
                 where = f"the table {table} has no column {column.name}" if table else ""
-                raise Refused(where or f"{column.sql()} is no column there")
+                raise RefusedSql(where or f"{column.sql()} is no column there")
             if table:
                 found[id(column)] = table, name
     return found
@@ -148,13 +148,13 @@ def _source(source: Any, schema: Schema) -> tuple[str, Sequence[str], str]:
     if not isinstance(source, exp.Table):
         return "", [str(name) for name in source.expression.named_selects], ""
     if source.args.get("db") or not isinstance(source.this, exp.Identifier):
-        raise Refused(f"{source.sql()} is no table of the schema: name tables without their schema")
+        raise RefusedSql(f"{source.sql()} is no table of the schema: name tables without their schema")
     tables = schema.by_name
     table = _named(source, list(tables), schema.dialect)
     if table is None:
         near = get_close_matches(source.name.lower(), lowered := {name.lower(): name for name in tables}, 1)
         hint = f": did you mean {lowered[near[0]]}?" if near else f": there are {', '.join(sorted(tables)[:8])}"
-        raise Refused(f"there is no table {source.name}{hint}")
+        raise RefusedSql(f"there is no table {source.name}{hint}")
     return table, [column.name for column in tables[table].columns], schema.dialect
 
 
@@ -169,16 +169,16 @@ def _named(said: exp.Column | exp.Table, names: Sequence[str], dialect: str) -> 
 def _check_functions(tree: exp.Select) -> None:
     for call in tree.find_all(exp.Func):
         if type(call).__name__ not in _PURE:
-            raise Refused(f"the function {call.sql().split('(')[0]} isn't one that only computes: leave it out")
+            raise RefusedSql(f"the function {call.sql().split('(')[0]} isn't one that only computes: leave it out")
 
 
-def _check_filters(parsed: Parsed, resolved: dict[int, tuple[str, str]]) -> None:
+def _check_filters(parsed: ParsedTemplate, resolved: dict[int, tuple[str, str]]) -> None:
     """Placeholders stand in conditions, and what they are compared with isn't selected."""
     where = parsed.tree.args.get("where")
     inside = {id(one) for one in where.find_all(exp.Placeholder)} if where else set()
     joins = {id(one) for join in parsed.tree.find_all(exp.Join, exp.Where) for one in join.find_all(exp.Placeholder)}
     if any(id(one) not in inside | joins for one in parsed.tree.find_all(exp.Placeholder)):
-        raise Refused("a placeholder stands outside of the conditions: write it behind WHERE")
+        raise RefusedSql("a placeholder stands outside of the conditions: write it behind WHERE")
     selected = parsed.tree.expressions[0].unalias()
 
     def identity(column: exp.Column) -> tuple[str, tuple[str, str]]:
@@ -187,7 +187,7 @@ def _check_filters(parsed: Parsed, resolved: dict[int, tuple[str, str]]) -> None
     wanted = {identity(column) for column in selected.find_all(exp.Column)}
     for column in _compared(parsed.tree):
         if identity(column) in wanted:
-            raise Refused(f"it selects {column.sql()}, which it filters on: the question would hold its answer")
+            raise RefusedSql(f"it selects {column.sql()}, which it filters on: the question would hold its answer")
 
 
 def _compared(tree: exp.Select) -> Iterator[exp.Column]:
@@ -200,7 +200,7 @@ def _compared(tree: exp.Select) -> Iterator[exp.Column]:
             yield from node.find_all(exp.Column)
 
 
-def _canonical(parsed: Parsed, schema: Schema) -> str:
+def _canonical(parsed: ParsedTemplate, schema: Schema) -> str:
     """The SQL in one spelling, its placeholders in brackets."""
     tree = parsed.tree.copy()
     for one in list(tree.find_all(exp.Placeholder)):

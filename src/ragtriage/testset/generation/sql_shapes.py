@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ragtriage.testset.generation.optional_packages import exp
-from ragtriage.testset.generation.query_templates import FUNCTIONS, Aggregate, Filter, Joined, Shape
+from ragtriage.testset.generation.query_templates import FUNCTIONS, Aggregate, Filter, Join, Shape
 from ragtriage.testset.generation.schema import Schema, Table
 
 _Places = Callable[["exp.Expr"], tuple[int, str] | None]
@@ -97,7 +97,7 @@ def _equal(condition: exp.Expr, place_of: _Places) -> tuple[list[tuple[int, str]
 
 def _joined(
     pairs: Sequence[Sequence[tuple[int, str]]], number: int, names: Sequence[str], tables: Mapping[str, Table]
-) -> Joined | None:
+) -> Join | None:
     """The join of an occurrence, if it follows a foreign key to or from one that stands before it."""
     plain = all(len(pair) == 2 and pair[0][0] < number == pair[1][0] for pair in pairs)
     if not plain or len({pair[0][0] for pair in pairs}) != 1:
@@ -109,7 +109,7 @@ def _joined(
             along = list(zip(fk.columns, fk.referred, strict=True))
             directed = along if outward else [(b, a) for a, b in along]
             if fk.table == target and set(directed) == columns:
-                return Joined(names[number], to, tuple(directed), outward)
+                return Join(names[number], to, tuple(directed), outward)
     return None
 
 

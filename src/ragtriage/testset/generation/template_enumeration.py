@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ragtriage.testset.generation.query_templates import (
     Aggregate,
     Filter,
-    Joined,
+    Join,
     QueryTemplate,
     Shape,
     template_of,
@@ -26,7 +26,7 @@ _UNCOUNTED = frozenset("address email mail phone telephone fax url link descript
 
 
 @dataclass(frozen=True, slots=True)
-class Enumerated:
+class TemplateEnumeration:
     """Templates, and how many were left out by the limit."""
 
     templates: tuple[QueryTemplate, ...]
@@ -34,11 +34,11 @@ class Enumerated:
 
 
 _Tables = Mapping[str, Table]
-_Way = tuple[tuple[Joined, ...], tuple[Filter, ...]]
+_Way = tuple[tuple[Join, ...], tuple[Filter, ...]]
 """How a row is found: what is joined, and the columns that say which row is meant."""
 
 
-def enumerate_templates(schema: Schema, *, aggregates: bool = False, most: int = MOST) -> Enumerated:
+def enumerate_templates(schema: Schema, *, aggregates: bool = False, most: int = MOST) -> TemplateEnumeration:
     """Templates of select, project and join whose filters name a row, so that answers are mostly single.
 
     The order is fixed: columns of a named row; of what it refers to, over one reference and over two; of rows that are
@@ -60,7 +60,7 @@ def enumerate_templates(schema: Schema, *, aggregates: bool = False, most: int =
                     template = template_of(shape, schema)
                     found.setdefault(template.id, template)
     templates = tuple(found.values())
-    return Enumerated(templates[:most], max(0, len(templates) - most))
+    return TemplateEnumeration(templates[:most], max(0, len(templates) - most))
 
 
 def _askable(table: Table) -> list[Column]:
@@ -87,14 +87,14 @@ def _names(table: Table, at: int) -> tuple[Filter, ...]:
     return tuple(Filter(at, name) for name in table.names)
 
 
-def _outward(fk: ForeignKey, at: int) -> Joined:
+def _outward(fk: ForeignKey, at: int) -> Join:
     """The row that a row at an occurrence refers to."""
-    return Joined(fk.table, at, tuple(zip(fk.columns, fk.referred, strict=True)), outward=True)
+    return Join(fk.table, at, tuple(zip(fk.columns, fk.referred, strict=True)), outward=True)
 
 
-def _inward(owner: Table, fk: ForeignKey, at: int) -> Joined:
+def _inward(owner: Table, fk: ForeignKey, at: int) -> Join:
     """The rows of a table that refer to a row at an occurrence."""
-    return Joined(owner.name, at, tuple(zip(fk.referred, fk.columns, strict=True)), outward=False)
+    return Join(owner.name, at, tuple(zip(fk.referred, fk.columns, strict=True)), outward=False)
 
 
 def _references(table: Table, tables: _Tables) -> Iterator[tuple[ForeignKey, Table]]:

@@ -12,8 +12,8 @@ from ragtriage.core.validation import STRICT
 from ragtriage.testset.generation.placeholders import placeholder_problem
 from ragtriage.testset.generation.query_templates import QueryTemplate, TextTemplate
 from ragtriage.testset.generation.schema import Schema
-from ragtriage.testset.generation.sql_checks import Refused, check_template
-from ragtriage.testset.generation.yaml_files import Entry, read_yaml, yaml_text
+from ragtriage.testset.generation.sql_checks import RefusedSql, check_template
+from ragtriage.testset.generation.yaml_files import YamlEntry, read_yaml, yaml_text
 
 TEMPLATES = """
 Query templates: SQL with placeholders [table.column], where values will stand. You may delete, edit and add some; a new
@@ -64,11 +64,11 @@ def read_templates(path: Path, schema: Schema) -> Read[QueryTemplate]:
         InputError: the file can't be read, or holds no usable template.
     """
 
-    def template(entry: Entry) -> QueryTemplate:
+    def template(entry: YamlEntry) -> QueryTemplate:
         given = entry.fitted(_Template)
         try:
             return check_template(given.sql, schema, given.made_by)
-        except Refused as why:
+        except RefusedSql as why:
             raise entry.error(f"sql: {why}") from None
 
     return _read(path, "templates", "id", template, lambda one: one.id)
@@ -82,7 +82,7 @@ def read_phrasings(path: Path, templates: Sequence[QueryTemplate]) -> Read[TextT
     """
     known = {template.id: template for template in templates}
 
-    def phrasing(entry: Entry) -> TextTemplate:
+    def phrasing(entry: YamlEntry) -> TextTemplate:
         one = entry.fitted(TextTemplate)
         if one.template not in known:
             raise entry.error(f"template is {one.template!r}, which isn't in templates.yaml")
@@ -93,7 +93,7 @@ def read_phrasings(path: Path, templates: Sequence[QueryTemplate]) -> Read[TextT
     return _read(path, "phrasings", "template", phrasing, lambda one: (one.template, one.criterion, one.text))
 
 
-def _read(path: Path, name: str, named: str, read: Callable[[Entry], T], key: Callable[[T], Hashable]) -> Read[T]:
+def _read(path: Path, name: str, named: str, read: Callable[[YamlEntry], T], key: Callable[[T], Hashable]) -> Read[T]:
     """What the entries of a file are, the first of each key, and why others can't be used."""
     found: dict[Hashable, T] = {}
     refused: list[str] = []

@@ -17,7 +17,7 @@ _DAY = re.compile(r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d)?)(?:\.0+)?)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Policies:
+class AnswerPolicies:
     """What becomes of a query that gives no single value."""
 
     none: Literal["drop", "no-answer"] = "drop"
@@ -28,7 +28,7 @@ class Policies:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class TypedAnswer:
     """A true answer."""
 
     value: Value | tuple[Value, ...]
@@ -36,16 +36,16 @@ class Answer:
     type: AnswerType
 
 
-def typed_answer(value: Any, column: ColumnType | None) -> Answer | None:
+def typed_answer(value: Any, column: ColumnType | None) -> TypedAnswer | None:
     """A driver's value as an answer; None if it is NULL, empty, or nothing that a text can say."""
     if isinstance(value, bool) or (column == "boolean" and isinstance(value, int) and value in {0, 1}):
-        return Answer(bool(value), "yes/no")
+        return TypedAnswer(bool(value), "yes/no")
     if isinstance(value, int | Decimal | float):
         return _number(value, column)
     if isinstance(value, datetime):
         return _moment(value.date().isoformat(), value.time().isoformat("seconds"))
     if isinstance(value, date | time):
-        return Answer(value.isoformat(), "date" if isinstance(value, date) else "time")
+        return TypedAnswer(value.isoformat(), "date" if isinstance(value, date) else "time")
     return _text(value, column) if isinstance(value, str) and value.strip() else None
 
 
@@ -65,24 +65,24 @@ def storable(value: Any) -> Value | None:
     return value if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)) else None
 
 
-def _number(value: Decimal | float, column: ColumnType | None) -> Answer | None:
+def _number(value: Decimal | float, column: ColumnType | None) -> TypedAnswer | None:
     if not math.isfinite(value):
         return None
     whole = isinstance(value, int) or (column == "integer" and value == int(value))
     if whole:
-        return Answer(int(value), "number" if column == "number" else "integer")
-    return Answer(float(value), "number")
+        return TypedAnswer(int(value), "number" if column == "number" else "integer")
+    return TypedAnswer(float(value), "number")
 
 
-def _text(value: str, column: ColumnType | None) -> Answer:
+def _text(value: str, column: ColumnType | None) -> TypedAnswer:
     day = _DAY.fullmatch(value.strip())
     if day:
         return _moment(day[1], day[2] or "")
-    return Answer(value, "time" if column == "time" else "text")
+    return TypedAnswer(value, "time" if column == "time" else "text")
 
 
-def _moment(day: str, clock: str) -> Answer:
+def _moment(day: str, clock: str) -> TypedAnswer:
     """A day alone where the time is midnight, since that is how databases store days."""
     if clock.removesuffix(":00") in {"", "00:00"}:
-        return Answer(day, "date")
-    return Answer(f"{day} {clock}", "datetime")
+        return TypedAnswer(day, "date")
+    return TypedAnswer(f"{day} {clock}", "datetime")

@@ -14,7 +14,7 @@ from ragtriage.testset.generation.optional_packages import exp
 from ragtriage.testset.generation.placeholders import Value
 from ragtriage.testset.generation.query_templates import SQLGLOT, QueryTemplate, digest
 from ragtriage.testset.generation.schema import Schema, Table
-from ragtriage.testset.generation.sql_checks import Parsed, parse_template
+from ragtriage.testset.generation.sql_checks import ParsedTemplate, parse_template
 from ragtriage.testset.generation.true_answers import storable
 
 LARGE = 100_000
@@ -184,7 +184,7 @@ class CombinationSampler:
         return self._is_large[name]
 
 
-def _split(parsed: Parsed) -> tuple[dict[int, exp.Column], list[exp.Expr]]:
+def _split(parsed: ParsedTemplate) -> tuple[dict[int, exp.Column], list[exp.Expr]]:
     """Parameter → the column that it is equal to, and the other conditions."""
     where = parsed.tree.args.get("where")
     every = where.this if where else None
@@ -201,7 +201,7 @@ def _split(parsed: Parsed) -> tuple[dict[int, exp.Column], list[exp.Expr]]:
     return columns, others
 
 
-def _joined_rows(parsed: Parsed, columns: dict[int, exp.Column], others: list[exp.Expr]) -> exp.Select:
+def _joined_rows(parsed: ParsedTemplate, columns: dict[int, exp.Column], others: list[exp.Expr]) -> exp.Select:
     """The joined rows of a template: the filtered columns selected, the filters gone."""
     tree = parsed.tree.copy()
     for clause in ("where", "group", "having", "order", "limit", "offset", "distinct"):

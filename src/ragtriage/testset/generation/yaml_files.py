@@ -16,7 +16,7 @@ T = TypeVar("T", bound=Any)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class YamlEntry:
     """One mapping of a file, and where it stands."""
 
     file: Path
@@ -43,7 +43,7 @@ class Entry:
         except Invalid as problem:
             raise self.error(str(problem)) from None
 
-    def entries(self, field: str, named: str = "name") -> list[Entry]:
+    def entries(self, field: str, named: str = "name") -> list[YamlEntry]:
         """The mappings of a list; none if it isn't there.
 
         Raises:
@@ -58,11 +58,11 @@ class Entry:
             if not isinstance(one, dict):
                 raise InputError(f"{self.file}: {place}: is {one!r}: write fields as `name: value`")
             name = f" ({one[named]})" if isinstance(one.get(named), str) else ""
-            found.append(Entry(self.file, place + name, one))
+            found.append(YamlEntry(self.file, place + name, one))
         return found
 
 
-def read_yaml(path: Path) -> Entry:
+def read_yaml(path: Path) -> YamlEntry:
     """The mapping that a file holds; fields without a value are left out.
 
     Raises:
@@ -82,7 +82,7 @@ def read_yaml(path: Path) -> Entry:
         raise InputError(f"{path}{line}: isn't YAML: {getattr(error, 'problem', None) or error}") from None
     if not isinstance(values, dict):
         raise InputError(f"{path}: holds no fields: it is to look as `ragtriage testset` writes it")
-    return Entry(path, "", _with_values(values))
+    return YamlEntry(path, "", _with_values(values))
 
 
 def _with_values(value: Any) -> Any:

@@ -120,7 +120,7 @@ def predictions_of(lines: Sequence[Mapping[str, Any]]) -> dict[str, Prediction]:
     return {str(line["id"]): _prediction(line) for line in lines}
 
 
-def steps_of(labelled: LabelledRows) -> int:
+def progress_steps(labelled: LabelledRows) -> int:
     """How many times `predict_rows` calls `advance`: once a row, or once an answer of a pair."""
     if labelled.task == "preference":
         return distinct_answers([preference_of(row.values) for row in labelled.rows])

@@ -156,10 +156,10 @@ def write_pairs(pairs: Iterable[Pair], path: Path) -> None:
     Raises:
         InputError: it can't be written.
     """
-    write_lines(map(as_row, pairs), path)
+    write_lines(map(pair_row, pairs), path)
 
 
-def as_row(pair: Pair) -> dict[str, Any]:
+def pair_row(pair: Pair) -> dict[str, Any]:
     """The columns of a pair."""
     row: dict[str, Any] = {"id": pair.id, "group": pair.group, "metric": pair.metric, "query": pair.better.query}
     if pair.better.history:

@@ -12,7 +12,7 @@ from ragtriage.core.validation import as_builtins
 from ragtriage.core.verdicts import Undefined
 from ragtriage.metrics import metrics_named
 from ragtriage.trust.baselines import agreement_by_length, agreement_by_overlap
-from ragtriage.trust.pairs.pair_files import Pair, as_row
+from ragtriage.trust.pairs.pair_files import Pair, pair_row
 from ragtriage.trust.pairs.pair_scoring import PairAgreement, ScoredPair, Value, pair_agreement, version_key
 from ragtriage.trust.pairs.stability import Stability
 from ragtriage.trust.perturb.paraphrase import is_copy
@@ -40,7 +40,7 @@ class MetricTest:
     def as_json(self) -> dict[str, Any]:
         """The stable form for machines."""
         failures = [
-            {"better_score": _number(one.better), "worse_score": _number(one.worse), **as_row(one.pair)}
+            {"better_score": _number(one.better), "worse_score": _number(one.worse), **pair_row(one.pair)}
             for one in self.failures
         ]
         numbers = {name: getattr(self, name) for name in ("length", "overlap", "copies", "copies_agreed", "zeros")}

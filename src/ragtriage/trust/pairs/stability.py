@@ -37,7 +37,7 @@ ORDER_UNSEEN_BY_MODELS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class ChangedVerdict:
     """One verdict that isn't the same where it should be."""
 
     id: str
@@ -53,7 +53,7 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class Moves:
+class RepeatedVerdicts:
     """Verdicts that were asked for twice."""
 
     verdicts: int
@@ -64,7 +64,7 @@ class Moves:
     """How many weren't, since the judge failed the second time."""
     unasked: str | None
     """Why nothing was asked a second time; None if it was."""
-    moved: tuple[Move, ...]
+    moved: tuple[ChangedVerdict, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +77,9 @@ class Stability:
     """Cases on which the judge failed."""
     contradictions: tuple[str, ...]
     """The ids of the cases on which the judge contradicts itself."""
-    reordered: Moves
+    reordered: RepeatedVerdicts
     """The sources in the opposite order."""
-    paraphrased: Moves
+    paraphrased: RepeatedVerdicts
     """The response's claims in other words, by rules."""
 
 
@@ -117,7 +117,7 @@ def stability_of(
             if text_before == text and {value_before, value} <= {"yes", "no"}:
                 verdicts += 1
                 if value_before != value:
-                    moves.append(Move(record.case.id, text, text, value_before, value))
+                    moves.append(ChangedVerdict(record.case.id, text, text, value_before, value))
         advance()
     order = {case.id: i for i, case in enumerate(cases)}
     moves.sort(key=lambda move: (order[move.id], move.text))
@@ -173,15 +173,15 @@ def _verdicts(record: Record) -> dict[tuple[str, int], tuple[str, str]]:
     return found
 
 
-def _paraphrased(records: Sequence[Record], judge: Judge) -> Moves:
+def _paraphrased(records: Sequence[Record], judge: Judge) -> RepeatedVerdicts:
     """Every claim that was judged and that rules have other words for, asked about once more in these."""
-    wanted: list[tuple[Move, ask.Question]] = []
+    wanted: list[tuple[ChangedVerdict, ask.Question]] = []
     for record in records:
         outcome, case = record.outcomes[groundedness.name], record.case
         for part in outcome.parts if record.language == "en" and isinstance(outcome, Score) else ():
             if isinstance(part.cell, Verdict) and part.cell.value != "unknown":
                 for text, question in reworded_questions(case, [part.component]):
-                    wanted.append((Move(case.id, text, question.subject, part.cell.value, ""), question))
+                    wanted.append((ChangedVerdict(case.id, text, question.subject, part.cell.value, ""), question))
     answers = answers_to([question for _, question in wanted], judge)
     again = [
         replace(move, after=answer.value)
@@ -191,5 +191,7 @@ def _paraphrased(records: Sequence[Record], judge: Judge) -> Moves:
     return _moves(len(again), [move for move in again if move.before != move.after], len(wanted) - len(again))
 
 
-def _moves(verdicts: int, moved: Sequence[Move], failed: int = 0, unasked: str | None = None) -> Moves:
-    return Moves(verdicts, len(moved) / verdicts if verdicts else None, failed, unasked, tuple(moved))
+def _moves(
+    verdicts: int, moved: Sequence[ChangedVerdict], failed: int = 0, unasked: str | None = None
+) -> RepeatedVerdicts:
+    return RepeatedVerdicts(verdicts, len(moved) / verdicts if verdicts else None, failed, unasked, tuple(moved))

@@ -11,11 +11,11 @@ from ragtriage.core.case import Case
 from ragtriage.core.statistics import ranked
 from ragtriage.trust.pairs.pair_files import SHORT, Pair
 from ragtriage.trust.perturb.claim_changes import claim_altered
-from ragtriage.trust.perturb.file_context import CannotPerturb, FileContext, Worsened, unusable_reason
+from ragtriage.trust.perturb.file_context import CannotPerturb, ChangedCase, FileContext, unusable_reason
 from ragtriage.trust.perturb.response_changes import answer_dropped, repeat_added, unneeded_sentence
 from ragtriage.trust.perturb.source_changes import answer_removed, irrelevant_source, stray_fact
 
-PERTURBATIONS: Mapping[str, Callable[[Case, FileContext], Worsened]] = MappingProxyType(
+PERTURBATIONS: Mapping[str, Callable[[Case, FileContext], ChangedCase]] = MappingProxyType(
     {
         "source_precision": irrelevant_source,
         "fact_precision": stray_fact,
@@ -30,7 +30,7 @@ PERTURBATIONS: Mapping[str, Callable[[Case, FileContext], Worsened]] = MappingPr
 
 
 @dataclass(frozen=True, slots=True)
-class Perturbed:
+class PerturbedPairs:
     """What was made of the cases of a file."""
 
     cases: int
@@ -39,7 +39,7 @@ class Perturbed:
     """A metric → why no pair was made → on how many cases."""
 
 
-def perturb(cases: Sequence[Case], seed: int = 0, metrics: Sequence[str] = tuple(PERTURBATIONS)) -> Perturbed:
+def perturb(cases: Sequence[Case], seed: int = 0, metrics: Sequence[str] = tuple(PERTURBATIONS)) -> PerturbedPairs:
     """Make one pair a case and metric, where it can be done safely.
 
     Args:
@@ -64,4 +64,4 @@ def perturb(cases: Sequence[Case], seed: int = 0, metrics: Sequence[str] = tuple
             else:
                 pairs.append(Pair(f"{case.id}/{short[name]}", case.id, name, case, worse, change))
     counted = {name: ranked(reasons) for name, reasons in skipped.items() if reasons}
-    return Perturbed(len(cases), tuple(pairs), counted)
+    return PerturbedPairs(len(cases), tuple(pairs), counted)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from ragtriage.text import dates, split_sentences
 from ragtriage.text.words import NEGATIONS, fold, tokens
-from ragtriage.trust.wording import content
+from ragtriage.trust.content_words import content_words
 
 MONTHS = tuple(map(str.title, dates.MONTHS))
 DAYS = tuple(map(str.title, dates.WEEKDAYS))
@@ -63,7 +63,7 @@ _GIVEN = re.compile(
 )
 
 
-def bounded(sentence: str, span: tuple[int, int]) -> bool:
+def may_be_bound(sentence: str, span: tuple[int, int]) -> bool:
     """Whether a detail is, or may be, one end of what a sentence says, or stands in a condition or a denial."""
     before, after = sentence[: span[0]], sentence[span[1] :]
     if _EDGED.search(sentence) or _BEFORE.search(before) or _AFTER.search(after):
@@ -72,15 +72,15 @@ def bounded(sentence: str, span: tuple[int, int]) -> bool:
         return True
     if re.search(r"\b(?:in)\s+$", before, re.IGNORECASE) and _UNIT_OF_TIME.search(after):
         return True  # done in 3 days, done in 5
-    return negated(re.split(r"[,;:]", before)[-1]) > 0
+    return negation_count(re.split(r"[,;:]", before)[-1]) > 0
 
 
-def only_larger(sentence: str, span: tuple[int, int]) -> bool:
+def smaller_still_follows(sentence: str, span: tuple[int, int]) -> bool:
     """Whether a smaller number may still follow: who may take two may take one, what lasts 14 days lasts 3."""
     return bool(_GIVEN.search(sentence[: span[0]]))
 
 
-def highest(sentence: str, span: tuple[int, int]) -> int | None:
+def largest_possible(sentence: str, span: tuple[int, int]) -> int | None:
     """The largest number that can stand there: a day of a month, an hour, a percentage; None if any can."""
     before, after = sentence[: span[0]], sentence[span[1] :]
     if _DAY_BEFORE.search(after) or _DAY_AFTER.search(before):
@@ -92,19 +92,19 @@ def highest(sentence: str, span: tuple[int, int]) -> int | None:
     return 100 if _PERCENT.search(after) else None
 
 
-def accounted_for(sentence: str, detail: str, sources: Sequence[str]) -> bool:
+def held_in_context(sentence: str, detail: str, sources: Sequence[str]) -> bool:
     """Whether a source holds a detail of a sentence next to the words that it stands next to there."""
-    said = content(sentence)
-    wanted = set(content(detail))
+    said = content_words(sentence)
+    wanted = set(content_words(detail))
     near = {word for around in _around(said, wanted, _NEAR) for word in around}
     if not near:
         return False
     held = (one.text for source in sources for one in split_sentences(source))
-    found = (around for text in held for around in _around(content(text), wanted, _AROUND))
+    found = (around for text in held for around in _around(content_words(text), wanted, _AROUND))
     return any(len(near & around) >= min(2, len(near)) for around in found)
 
 
-def negated(text: str) -> int:
+def negation_count(text: str) -> int:
     """How many words of a text deny something."""
     return sum(fold(token) in NEGATIONS or token.lower().endswith(("n't", "n’t")) for token in tokens(text))
 

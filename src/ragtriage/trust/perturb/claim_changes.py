@@ -11,10 +11,19 @@ from pathlib import Path
 
 from ragtriage.core.case import Case
 from ragtriage.text import split_sentences
+from ragtriage.trust.content_words import NUMBER, content_words, name_words, names, numbers
 from ragtriage.trust.pairs.pair_files import Change
-from ragtriage.trust.perturb.bounds import DAYS, LAST_DAY, MONTHS, accounted_for, bounded, highest, negated, only_larger
-from ragtriage.trust.perturb.file_context import CannotPerturb, FileContext, Worsened, coverage
-from ragtriage.trust.wording import NUMBER, content, name_words, names, numbers
+from ragtriage.trust.perturb.bounds import (
+    DAYS,
+    LAST_DAY,
+    MONTHS,
+    held_in_context,
+    largest_possible,
+    may_be_bound,
+    negation_count,
+    smaller_still_follows,
+)
+from ragtriage.trust.perturb.file_context import CannotPerturb, ChangedCase, FileContext, coverage
 
 SURE = 0.6
 """The share of a sentence's content words that one source has to hold, so that it was surely supported before."""
@@ -31,11 +40,11 @@ Alteration = tuple[str, str, str]
 """(the altered sentence, what stood there, what stands there now)."""
 
 
-def claim_altered(case: Case, context: FileContext) -> Worsened:
+def claim_altered(case: Case, context: FileContext) -> ChangedCase:
     """Change one detail of a sentence that a source surely supports, so that no source supports it any more.
 
     Tried in this order: a number, a month or day, a number in words, a name, a direction, a negation. A number, month
-    or day is only changed where a source holds it beside the same words, and where it is no bound (see `bounded`).
+    or day is only changed where a source holds it beside the same words, and where it is no bound (see `may_be_bound`).
     """
     sentences = [one for one in split_sentences(case.response or "") if not one.text.rstrip().endswith("?")]
     sure = [one for one in sentences if _supported(one.text, case)]
@@ -60,7 +69,7 @@ def _supported(sentence: str, case: Case) -> bool:
     """Whether a source covers a sentence, and all its numbers and names stand in the sources or the query."""
     if max((coverage(sentence, source.text) for source in case.sources), default=0.0) < SURE:
         return False
-    there = set(content(" ".join([*(source.text for source in case.sources), case.query])))
+    there = set(content_words(" ".join([*(source.text for source in case.sources), case.query])))
     return numbers(re.sub(r"\[[^\]]*\]", "", sentence)) | name_words(sentence) <= there
 
 
@@ -84,7 +93,7 @@ def _numbers(sentence: str, case: Case, context: FileContext) -> Iterator[Altera
 def _free(sentence: str, span: tuple[int, int], case: Case) -> bool:
     """Whether a detail may be changed: it is no bound, and a source surely says it of the same."""
     sources = [source.text for source in case.sources]
-    return not bounded(sentence, span) and accounted_for(sentence, sentence[slice(*span)], sources)
+    return not may_be_bound(sentence, span) and held_in_context(sentence, sentence[slice(*span)], sources)
 
 
 def _dated(written: str, most: int | None) -> bool:
@@ -94,7 +103,7 @@ def _dated(written: str, most: int | None) -> bool:
 
 def _other_numbers(sentence: str, span: tuple[int, int], draw: bytes) -> Iterator[str]:
     """Other numbers of the same form that surely don't follow: the leading digits changed, the first ones drawn."""
-    written, most = sentence[slice(*span)], highest(sentence, span)
+    written, most = sentence[slice(*span)], largest_possible(sentence, span)
     whole = re.split(r"\D", written, maxsplit=1)[0]
     value, rest = int(whole), written[len(whole) :]
     if ":" in rest:
@@ -105,7 +114,7 @@ def _other_numbers(sentence: str, span: tuple[int, int], draw: bytes) -> Iterato
         steps = [n for n in range(2, 60) if abs(n - value) > max(1, value // 4)]
     else:
         steps = [value + value * n // 10 for n in (3, 4, 5, 6, 7, 9, -3, -4, -5)]
-    larger = only_larger(sentence, span) and not _dated(written, most)
+    larger = smaller_still_follows(sentence, span) and not _dated(written, most)
     start = draw[0] % len(steps)
     for step in (*steps[start:], *steps[:start]):
         if not (larger and step <= value) and not (most and value <= most < step):
@@ -116,14 +125,14 @@ def _listed(
     sentence: str, case: Case, context: FileContext, lists: tuple[tuple[str, ...], ...]
 ) -> Iterator[Alteration]:
     """Words of these lists that stand in the sources, not in the query, changed into others of the same list."""
-    there, asked = _known_words(case), set(content(case.query))
+    there, asked = _known_words(case), set(content_words(case.query))
     for words, match in ((some, m) for some in lists for m in re.finditer(rf"\b({'|'.join(some)})s?\b", sentence)):
         if match[0] == "May" and not _MAY_THE_MONTH.search(sentence[: match.start()]):
             continue  # the verb at the beginning of a question or wish
-        free = [word for word in words if not set(content(word)) & there]
-        if words is _COUNTS and only_larger(sentence, match.span()):
+        free = [word for word in words if not set(content_words(word)) & there]
+        if words is _COUNTS and smaller_still_follows(sentence, match.span()):
             free = [word for word in free if words.index(word) > words.index(match[1])]
-        if free and _free(sentence, match.span(), case) and not set(content(match[0])) & asked:
+        if free and _free(sentence, match.span(), case) and not set(content_words(match[0])) & asked:
             other = free[context.order_key(case.id, sentence, match[0])[0] % len(free)]
             plural = "s" if match[0].endswith("s") and match[0] not in words else ""
             yield _put(sentence, match.span(), other + plural)
@@ -131,13 +140,13 @@ def _listed(
 
 def _names(sentence: str, case: Case, context: FileContext) -> Iterator[Alteration]:
     """Names of two words or more that stand in the sources, changed into one that a source of another case holds."""
-    known, asked = _known_words(case), set(content(case.query))
+    known, asked = _known_words(case), set(content_words(case.query))
     for name in names(sentence):
         size = len(name.split())
-        if size < 2 or set(content(name)) & asked or not any(name in source.text for source in case.sources):
+        if size < 2 or set(content_words(name)) & asked or not any(name in source.text for source in case.sources):
             continue
         for text in context.unrelated_sources(case):
-            others = [n for n in names(text) if len(n.split()) == size and not set(content(n)) & known]
+            others = [n for n in names(text) if len(n.split()) == size and not set(content_words(n)) & known]
             if others:
                 start = sentence.index(name)
                 yield _put(sentence, (start, start + len(name)), others[0])
@@ -149,7 +158,7 @@ def _directions(sentence: str, case: Case, context: FileContext) -> Iterator[Alt
 
     Not where something is denied: "nothing is paid" and "nothing is free" don't exclude each other.
     """
-    if negated(sentence):
+    if negation_count(sentence):
         return
     source = _nearest(sentence, case)
     for one, other in (*_OPPOSITES, *((b, a) for a, b in _OPPOSITES)):
@@ -161,12 +170,12 @@ def _directions(sentence: str, case: Case, context: FileContext) -> Iterator[Alt
 def _negations(sentence: str, case: Case, context: FileContext) -> Iterator[Alteration]:  # noqa: ARG001  # see `ways`
     """A negation taken out or put in, where one sentence of a source says nearly the same."""
     source = _nearest(sentence, case)
-    if not source or negated(source) != negated(sentence) or negated(sentence) > 1:
+    if not source or negation_count(source) != negation_count(sentence) or negation_count(sentence) > 1:
         return
     if denied := _NOT.search(sentence):
         if denied[2]:
             yield _put(sentence, denied.span(2), "")
-    elif not negated(sentence) and (found := _AUX.search(sentence)):
+    elif not negation_count(sentence) and (found := _AUX.search(sentence)):
         yield _put(sentence, found.span(), f"{found[0]} not")
 
 
@@ -178,7 +187,7 @@ def _nearest(sentence: str, case: Case) -> str:
 
 
 def _known_words(case: Case) -> set[str]:
-    return set(content(" ".join([*(source.text for source in case.sources), case.query, case.response or ""])))
+    return set(content_words(" ".join([*(source.text for source in case.sources), case.query, case.response or ""])))
 
 
 def _put(sentence: str, span: tuple[int, int], other: str) -> Alteration:

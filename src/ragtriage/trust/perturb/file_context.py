@@ -14,8 +14,8 @@ from ragtriage.core.case import Case
 from ragtriage.core.verdicts import Component
 from ragtriage.text import declines, split_sentences
 from ragtriage.text.language import language_of
+from ragtriage.trust.content_words import content_words, name_words, numbers
 from ragtriage.trust.pairs.pair_files import Change
-from ragtriage.trust.wording import content, name_words, numbers
 
 SUPPORTS_ANSWER = 0.6
 """The share of an answering sentence's content words from which on a source visibly supports it."""
@@ -38,7 +38,7 @@ UNSURE = "it can't be told by rules that the response answers the query from its
 _EMPTY_ROW = re.compile(r"[|\s]*\|[|\s]*")
 
 
-Worsened = tuple[Case, Change]
+ChangedCase = tuple[Case, Change]
 """The worse version of a case, and what was changed."""
 
 
@@ -53,7 +53,7 @@ class FileContext:
         self._seed = seed
         texts = dict.fromkeys(source.text for case in cases for source in case.sources)
         self._most = max(2, len(texts) // 3)
-        self._counts = Counter(word for text in texts for word in set(content(text)))
+        self._counts = Counter(word for text in texts for word in set(content_words(text)))
         # by their keys, so that neither the order of the rows nor of the sources matters
         drawn = sorted(texts, key=lambda text: self.order_key("donor", text))[:MOST_DONORS]
         self._donors = [(text, self.distinctive(text)) for text in drawn]
@@ -65,7 +65,7 @@ class FileContext:
 
     def distinctive(self, text: str) -> frozenset[str]:
         """The words of a text that say what it is about: those that at most a third of all sources hold, or two."""
-        return frozenset(word for word in content(text) if self._counts[word] <= self._most)
+        return frozenset(word for word in content_words(text) if self._counts[word] <= self._most)
 
     def unrelated_sources(self, case: Case) -> list[str]:
         """Sources of other cases that are about something else, in an order drawn for this case.
@@ -82,7 +82,7 @@ class FileContext:
             and words
             and not words & asked
             and len(words & own) <= RELATED * len(words | own)
-            and not set(content(text)) & set(content(case.query))
+            and not set(content_words(text)) & set(content_words(case.query))
         ]
         return sorted(found, key=lambda text: self.order_key(case.id, text))
 
@@ -95,7 +95,7 @@ class FileContext:
     def unrelated_sentence(self, case: Case) -> str:
         """A sentence that stands by itself, from a source that is about something else."""
         for text in self.unrelated_sources(case):
-            if sentences := standing_alone(text):
+            if sentences := self_contained_sentences(text):
                 return min(sentences, key=lambda sentence: self.order_key(case.id, sentence))
         raise CannotPerturb(NO_UNRELATED_SOURCE)
 
@@ -128,8 +128,8 @@ def answering_source(case: Case) -> int:
     if not said or coverage(case.query, case.response or "") < ADDRESSES:
         raise CannotPerturb(UNSURE)
     answering = max(said, key=lambda sentence: coverage(case.query, sentence))
-    topic = set(content(answering)) & set(content(case.query))
-    there = {word for source in case.sources for word in content(source.text)}
+    topic = set(content_words(answering)) & set(content_words(case.query))
+    there = {word for source in case.sources for word in content_words(source.text)}
     shares = [coverage(answering, source.text) for source in case.sources]
     best = max(range(len(shares)), key=lambda i: (shares[i], -i), default=None)
     if len(topic & there) < ADDRESSES * len(topic) or best is None or shares[best] < SUPPORTS_ANSWER:
@@ -137,7 +137,7 @@ def answering_source(case: Case) -> int:
     return best
 
 
-def standing_alone(text: str) -> list[str]:
+def self_contained_sentences(text: str) -> list[str]:
     """The sentences of a text that can be understood alone, of 6 to 40 words."""
     return [
         one.text
@@ -153,18 +153,18 @@ def standing_alone(text: str) -> list[str]:
 
 def coverage(sentence: str, by: str) -> float:
     """The share of a sentence's content words that another text holds, in [0, 1]."""
-    words, there = set(content(sentence)), set(content(by))
+    words, there = set(content_words(sentence)), set(content_words(by))
     return len(words & there) / max(1, len(words))
 
 
 def answer_details(case: Case) -> tuple[frozenset[str], frozenset[str]]:
     """What the response says that the query doesn't: (numbers, words of names)."""
-    response, asked = case.response or "", set(content(case.query))
+    response, asked = case.response or "", set(content_words(case.query))
     named = (word for word in name_words(response) - asked if not word[0].isdigit())
     return frozenset(numbers(response) - asked), frozenset(named)
 
 
-def without(text: str, removed: Iterable[Component]) -> str:
+def remove_sentences(text: str, removed: Iterable[Component]) -> str:
     """A text without some of its sentences, and without the rows of a table that are empty then."""
     kept = text
     for one in sorted(removed, key=lambda c: c.span or (0, 0), reverse=True):

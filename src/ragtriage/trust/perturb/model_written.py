@@ -13,10 +13,10 @@ from ragtriage.core.questions import Question
 from ragtriage.core.statistics import ranked
 from ragtriage.core.verdicts import Failure, Verdict
 from ragtriage.judges.protocol import Judge
+from ragtriage.trust.content_words import NUMBER, content_words, name_words, numbers
 from ragtriage.trust.pairs.pair_files import Change, Pair
 from ragtriage.trust.pairs.pair_scoring import CostEstimate, answers_to
-from ragtriage.trust.perturb.bounds import bounded, negated
-from ragtriage.trust.wording import NUMBER, content, name_words, numbers
+from ragtriage.trust.perturb.bounds import may_be_bound, negation_count
 
 QUESTION_FOR: Mapping[str, Callable[[str], Question]] = MappingProxyType(
     {"self_distinctness": ask.reworded, "groundedness": ask.altered}
@@ -76,9 +76,9 @@ def write_changes(pairs: Sequence[Pair], judge: Judge) -> WrittenChanges:
         if not text:
             why = "nothing was written"
         elif pairs[i].metric == "self_distinctness":
-            why = not_a_paraphrase(question.subject, text)
+            why = paraphrase_problem(question.subject, text)
         else:
-            why = not_altered(question.subject, text, pairs[i].better)
+            why = altered_claim_problem(question.subject, text, pairs[i].better)
         if why:
             rejected[why] += 1
         else:
@@ -87,33 +87,33 @@ def write_changes(pairs: Sequence[Pair], judge: Judge) -> WrittenChanges:
     return WrittenChanges(tuple(found), accepted, ranked(rejected), failed)
 
 
-def not_a_paraphrase(sentence: str, other: str) -> str:
+def paraphrase_problem(sentence: str, other: str) -> str:
     """Why a text can't be accepted as a paraphrase of a sentence; "" if it can, as far as rules see."""
-    if content(sentence) == content(other):
+    if content_words(sentence) == content_words(other):
         return "a paraphrase has the same words"
     if numbers(sentence) != numbers(other):
         return "a paraphrase has other numbers"
-    if name_words(sentence) - set(content(other)) or name_words(other) - set(content(sentence)):
+    if name_words(sentence) - set(content_words(other)) or name_words(other) - set(content_words(sentence)):
         return "a paraphrase has other names"
-    if negated(sentence) != negated(other):
+    if negation_count(sentence) != negation_count(other):
         return "a paraphrase has other negations"
     if not len(sentence) / _LONGER <= len(other) <= len(sentence) * _LONGER:
         return "a paraphrase is much longer or shorter"
     return ""
 
 
-def not_altered(sentence: str, other: str, case: Case) -> str:
+def altered_claim_problem(sentence: str, other: str, case: Case) -> str:
     """Why a text can't be accepted as an altered claim that no source supports; "" if it can, as far as rules see."""
-    before, after = set(content(sentence)), set(content(other))
+    before, after = set(content_words(sentence)), set(content_words(other))
     if len(before & after) < _KEPT * len(before):
         return "of an altered claim more than a detail is changed"
-    there = {word for source in case.sources for word in content(source.text)}
+    there = {word for source in case.sources for word in content_words(source.text)}
     details = (numbers(other) | name_words(other)) - before
-    if any(numbers(m[0]) - numbers(other) and bounded(sentence, m.span()) for m in NUMBER.finditer(sentence)):
+    if any(numbers(m[0]) - numbers(other) and may_be_bound(sentence, m.span()) for m in NUMBER.finditer(sentence)):
         return "an altered claim moves a bound, so that it may still follow"
     if details:
         return "the new detail of an altered claim stands in the sources" if details & there else ""
-    if negated(sentence) != negated(other) and len(after - before) <= 1:
+    if negation_count(sentence) != negation_count(other) and len(after - before) <= 1:
         return ""
     return "what an altered claim changes is no number, name or negation"
 

@@ -8,17 +8,17 @@ from ragtriage.core.case import Case
 from ragtriage.core.verdicts import Component
 from ragtriage.text import split_questions, split_sentences
 from ragtriage.text.question_forms import QuestionType, holds_type, question_type
+from ragtriage.trust.content_words import content_words, names, numbers
 from ragtriage.trust.pairs.pair_files import Change
 from ragtriage.trust.perturb.file_context import (
     CannotPerturb,
+    ChangedCase,
     FileContext,
-    Worsened,
     check_addresses_query,
-    standing_alone,
-    without,
+    remove_sentences,
+    self_contained_sentences,
 )
 from ragtriage.trust.perturb.paraphrase import paraphrased, reworded
-from ragtriage.trust.wording import content, names, numbers
 
 _DISTINCT = 0.2
 """The share of words in common, of all, below which a sentence surely repeats none of the others."""
@@ -26,13 +26,13 @@ _TYPED = ("who", "where", "when", "number")
 """The kinds of question whose answer has a form that distinguishes it from other sentences."""
 
 
-def unneeded_sentence(case: Case, context: FileContext) -> Worsened:
+def unneeded_sentence(case: Case, context: FileContext) -> ChangedCase:
     """Add a sentence that is about something else to the end of the response."""
     check_addresses_query(case)
     return _appended(case, context.unrelated_sentence(case), "an unneeded sentence added to the response")
 
 
-def answer_dropped(case: Case, context: FileContext) -> Worsened:  # noqa: ARG001  # all perturbations get both
+def answer_dropped(case: Case, context: FileContext) -> ChangedCase:  # noqa: ARG001  # all perturbations get both
     """Remove the sentences of the response that answer one of the query's sub-questions, where no other can.
 
     A sentence answers a sub-question if it shares a word that only this one has. What is left must share none, and,
@@ -44,7 +44,8 @@ def answer_dropped(case: Case, context: FileContext) -> Worsened:  # noqa: ARG00
         raise CannotPerturb("nothing would be left of the response")
     asked = [one.text for one in split_questions(case.query)]
     own = [
-        set(content(one)) - {word for other in asked if other is not one for word in content(other)} for one in asked
+        set(content_words(one)) - {word for other in asked if other is not one for word in content_words(other)}
+        for one in asked
     ]
     for i, question in reversed(list(enumerate(asked))):
         if len(asked) > 1:
@@ -54,7 +55,7 @@ def answer_dropped(case: Case, context: FileContext) -> Worsened:  # noqa: ARG00
             typed = _type_of(question) in _TYPED
             away = [one for one in sentences if typed and _holds(question, case.query, one.text)]
         if away and len(away) < len(sentences):
-            text = without(case.response or "", away)
+            text = remove_sentences(case.response or "", away)
             gone = "\n".join(one.text for one in away)
             return replace(case, response=text), Change(
                 "an answering sentence removed from the response", "response", gone
@@ -62,12 +63,12 @@ def answer_dropped(case: Case, context: FileContext) -> Worsened:  # noqa: ARG00
     raise CannotPerturb("it can't be told by rules which sentences alone answer a part of the query")
 
 
-def repeat_added(case: Case, context: FileContext) -> Worsened:
+def repeat_added(case: Case, context: FileContext) -> ChangedCase:
     """Add one of the response's sentences once more, in other words."""
     every = [one.text for one in split_sentences(case.response or "")]
     sentences = [
         one
-        for one in standing_alone(case.response or "")
+        for one in self_contained_sentences(case.response or "")
         if all(other == one or _common(one, other) < _DISTINCT for other in every) and every.count(one) == 1
     ]
     if not sentences:
@@ -78,21 +79,21 @@ def repeat_added(case: Case, context: FileContext) -> Worsened:
     return _appended(case, paraphrased(sentence), f"a {kind} added to the response", sentence)
 
 
-def _appended(case: Case, sentence: str, what: str, of: str = "") -> Worsened:
+def _appended(case: Case, sentence: str, what: str, of: str = "") -> ChangedCase:
     worse = replace(case, response=f"{(case.response or '').rstrip()} {sentence}")
     return worse, Change(what, "response", of, sentence)
 
 
 def _common(one: str, other: str) -> float:
     """The share of two sentences' content words that both have, of all."""
-    a, b = set(content(one)), set(content(other))
+    a, b = set(content_words(one)), set(content_words(other))
     return len(a & b) / max(1, len(a | b))
 
 
 def _holds(question: str, query: str, sentence: str) -> bool:
     """Whether a sentence holds something of the kind that a question asks for, which the query doesn't say itself."""
-    known = set(content(query))
-    named = any(not set(content(name)) <= known for name in names(sentence))
+    known = set(content_words(query))
+    named = any(not set(content_words(name)) <= known for name in names(sentence))
     counted = bool(numbers(sentence) - known)
     return holds_type(_type_of(question), sentence, names=named, numbers=counted)
 
@@ -106,10 +107,10 @@ def _answering(
     question: str, query: str, sentences: tuple[Component, ...], own: set[str], others: set[str]
 ) -> list[Component]:
     """The sentences that answer one of several questions; none where another might answer it too."""
-    away = [one for one in sentences if own & set(content(one.text))]
+    away = [one for one in sentences if own & set(content_words(one.text))]
     kept = [one for one in sentences if one not in away]
-    answered = [one for one in away if not others & set(content(one.text))]
-    loose = [one for one in kept if not others & set(content(one.text))]
+    answered = [one for one in away if not others & set(content_words(one.text))]
+    loose = [one for one in kept if not others & set(content_words(one.text))]
     if not own or len(answered) < len(away) or any(_holds(question, query, one.text) for one in loose):
         return []
     return away

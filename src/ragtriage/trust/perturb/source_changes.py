@@ -7,18 +7,18 @@ from dataclasses import replace
 from ragtriage.core.case import Case, Source
 from ragtriage.text import split_questions, split_sentences
 from ragtriage.text.question_forms import question_type
+from ragtriage.trust.content_words import content_words, name_words, numbers
 from ragtriage.trust.pairs.pair_files import Change
 from ragtriage.trust.perturb.file_context import (
     SAME_SENTENCE,
     CannotPerturb,
+    ChangedCase,
     FileContext,
-    Worsened,
     answer_details,
     answering_source,
     coverage,
-    without,
+    remove_sentences,
 )
-from ragtriage.trust.wording import content, name_words, numbers
 
 _ASKED = 0.5
 """The share of the query's distinctive words from which on a sentence of a source may answer it."""
@@ -26,7 +26,7 @@ _ANSWER = 0.6
 """The share of the answering sentence from which on a sentence of a source surely holds it."""
 
 
-def irrelevant_source(case: Case, context: FileContext) -> Worsened:
+def irrelevant_source(case: Case, context: FileContext) -> ChangedCase:
     """Add another case's source that is about something else, as the last one."""
     answering_source(case)
     unrelated = context.unrelated_source(case)
@@ -35,7 +35,7 @@ def irrelevant_source(case: Case, context: FileContext) -> Worsened:
     return worse, Change("an irrelevant source added", place, "", unrelated)
 
 
-def stray_fact(case: Case, context: FileContext) -> Worsened:
+def stray_fact(case: Case, context: FileContext) -> ChangedCase:
     """Add a sentence of another case's source to the end of the source that supports the response."""
     at = answering_source(case)
     sentence = context.unrelated_sentence(case)
@@ -45,7 +45,7 @@ def stray_fact(case: Case, context: FileContext) -> Worsened:
     return replace(case, sources=sources), change
 
 
-def answer_removed(case: Case, context: FileContext) -> Worsened:
+def answer_removed(case: Case, context: FileContext) -> ChangedCase:
     """Remove every sentence of the sources that holds what the response says, or shares much with the query.
 
     What is left holds none of the response's numbers and names, so that no other sentence can give the same answer.
@@ -56,7 +56,7 @@ def answer_removed(case: Case, context: FileContext) -> Worsened:
     said = [one.text for one in split_sentences(case.response or "")]
     answering = max(said, key=lambda sentence: coverage(case.query, sentence))
     key_numbers, key_names = answer_details(case)
-    asked = context.distinctive(case.query) or frozenset(content(case.query))
+    asked = context.distinctive(case.query) or frozenset(content_words(case.query))
     sources, removed = [], []
     for source in case.sources:
         sentences = split_sentences(source.text)
@@ -64,12 +64,12 @@ def answer_removed(case: Case, context: FileContext) -> Worsened:
             one
             for one in sentences
             if key_numbers & numbers(one.text)
-            or key_names & set(content(one.text))
+            or key_names & set(content_words(one.text))
             or any(coverage(sentence, one.text) >= SAME_SENTENCE for sentence in said)
-            or len(asked & set(content(one.text))) >= _ASKED * len(asked)
+            or len(asked & set(content_words(one.text))) >= _ASKED * len(asked)
         ]
         removed += [one.text for one in away]
-        rest = without(source.text, away)
+        rest = remove_sentences(source.text, away)
         if len(away) < len(sentences) and rest:
             sources.append(replace(source, text=rest))
     if not any(coverage(answering, text) >= _ANSWER for text in removed):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from ragtriage.testset.generation.phrasing.criteria import CRITERIA, NAMES, Criterion, criteria_named
 from ragtriage.testset.generation.phrasing.llm_phrasing import phrase_by_model
-from ragtriage.testset.generation.phrasing.phrased import Phrased, Refused, added, lacking
+from ragtriage.testset.generation.phrasing.phrasing_result import PhrasingResult, RefusedPhrasing, added, lacking
 from ragtriage.testset.generation.phrasing.rule_phrasing import phrase
 
 __all__ = [
     "CRITERIA",
     "NAMES",
     "Criterion",
-    "Phrased",
-    "Refused",
+    "PhrasingResult",
+    "RefusedPhrasing",
     "added",
     "criteria_named",
     "lacking",

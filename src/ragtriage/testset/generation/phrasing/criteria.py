@@ -99,7 +99,7 @@ class Requirements:
     """The plain questions, with question marks; typing mistakes are measured against them."""
     usual: Mapping[str, float] = field(default_factory=dict)
     """Placeholder → words of a typical value."""
-    leaks: m.Leaks | None = None
+    leaks: m.ValueLeakDetector | None = None
     allowed: frozenset[str] = frozenset()
     """Words of the schema that may stand in a phrasing though a value is called so."""
 
@@ -148,7 +148,11 @@ class Requirements:
 
 
 def requirements_of(
-    schema: Schema, template: QueryTemplate, plains: Sequence[str], values: Mapping[str, Sequence[str]], leaks: m.Leaks
+    schema: Schema,
+    template: QueryTemplate,
+    plains: Sequence[str],
+    values: Mapping[str, Sequence[str]],
+    leaks: m.ValueLeakDetector,
 ) -> Requirements:
     """What the phrasings of a template must fulfil, given its plain questions; words of the schema may stand in all."""
     usual = m.usual_words({name: values[name] for name in template.placeholders if name in values})

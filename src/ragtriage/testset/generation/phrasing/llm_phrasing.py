@@ -12,11 +12,11 @@ from ragtriage.core.verdicts import Failure
 from ragtriage.judges.llm.fencing import quoted
 from ragtriage.judges.llm.text_writer import Lists, Writer, asking_for_lists
 from ragtriage.testset.generation.phrasing.criteria import CRITERIA, Criterion, Refusal, Requirements, requirements_of
-from ragtriage.testset.generation.phrasing.phrased import Phrased, Refused
+from ragtriage.testset.generation.phrasing.phrasing_result import PhrasingResult, RefusedPhrasing
 from ragtriage.testset.generation.phrasing.questions import wordings_of
 from ragtriage.testset.generation.phrasing.row_descriptions import Unnameable
 from ragtriage.testset.generation.phrasing.styles import with_typos
-from ragtriage.testset.generation.phrasing.text_measures import Leaks
+from ragtriage.testset.generation.phrasing.text_measures import ValueLeakDetector
 from ragtriage.testset.generation.prompts import prompt_text
 from ragtriage.testset.generation.query_templates import QueryTemplate, TextTemplate
 from ragtriage.testset.generation.schema import Schema
@@ -41,7 +41,7 @@ class _Work:
     writer: Writer
     count: int
     found: dict[str, list[TextTemplate]] = field(default_factory=dict)
-    refused: list[Refused] = field(default_factory=list)
+    refused: list[RefusedPhrasing] = field(default_factory=list)
     failed: str = ""
 
     def lacking(self, criteria: Sequence[Criterion]) -> list[Criterion]:
@@ -57,7 +57,9 @@ class _Work:
             try:
                 measures = (required or self.required).verify(text, criterion)
             except Refusal as error:
-                self.refused.append(Refused(self.template.id, criterion.name, str(error), text, self.writer.name))
+                self.refused.append(
+                    RefusedPhrasing(self.template.id, criterion.name, str(error), text, self.writer.name)
+                )
             else:
                 kept.append(TextTemplate(self.template.id, criterion.name, text, self.writer.name, measures))
 
@@ -72,7 +74,7 @@ def phrase_by_model(
     seed: int = 0,
     values: Mapping[str, Sequence[str]] | None = None,
     together: int = 32,
-) -> Phrased:
+) -> PhrasingResult:
     """Phrasings of query templates that a language model writes.
 
     Typing mistakes are made by rule in the plain questions that it writes, since a model would be paid for nothing.
@@ -98,7 +100,7 @@ def phrase_by_model(
     if per_criterion < 1:
         raise ConfigError(f"--per-criterion {per_criterion}: give at least 1")
     known = dict(values or {})
-    leaks = Leaks(known)
+    leaks = ValueLeakDetector(known)
     works = []
     for template in templates:
         required = requirements_of(schema, template, _plains(schema, template), known, leaks)
@@ -184,15 +186,15 @@ def _plains(schema: Schema, template: QueryTemplate) -> list[str]:
         return []
 
 
-def _collected(works: Sequence[_Work], criteria: Sequence[Criterion], stopped: str) -> Phrased:
+def _collected(works: Sequence[_Work], criteria: Sequence[Criterion], stopped: str) -> PhrasingResult:
     wanted = [one.name for one in criteria]
     without = []
     for work in works:
         for one in work.lacking(criteria):
             has = len(work.found.get(one.name, ()))
             why = work.failed or stopped or f"the model wrote {has} of {work.count} that can be used"
-            without.append(Refused(work.template.id, one.name, why, made_by=work.writer.name))
-    return Phrased(
+            without.append(RefusedPhrasing(work.template.id, one.name, why, made_by=work.writer.name))
+    return PhrasingResult(
         tuple(text for work in works for name in wanted for text in work.found.get(name, ())),
         tuple(one for work in works for one in work.refused if one.criterion in wanted),
         tuple(without),

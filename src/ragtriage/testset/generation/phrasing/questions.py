@@ -24,7 +24,7 @@ from ragtriage.testset.generation.phrasing.nouns import (
     sort_of,
     year_noun,
 )
-from ragtriage.testset.generation.phrasing.row_descriptions import Named, Query, Unnameable, joined
+from ragtriage.testset.generation.phrasing.row_descriptions import NamedRow, Query, Unnameable, joined
 from ragtriage.testset.generation.query_templates import QueryTemplate
 from ragtriage.testset.generation.schema import Schema
 
@@ -78,7 +78,7 @@ def _selected(query: Query) -> Iterator[Wording]:
             yield _what_is(said, row, noun, "time" if type_ in TIMES else "thing")
 
 
-def _idiomatic(idiom: Idiom, words: str, said: str, row: Named) -> Iterator[Wording]:
+def _idiomatic(idiom: Idiom, words: str, said: str, row: NamedRow) -> Iterator[Wording]:
     """As people ask for what this column holds; `said` are its words as a noun."""
     found = idiom.column.fullmatch(words)
     fill = {"x": row.text, "c": words} | (found.groupdict() if found else {})
@@ -94,7 +94,7 @@ def _filtered(query: Query) -> bool:
     return any(one.occurrence == 0 for one in query.shape.filters)
 
 
-def _noun(words: str, row: Named) -> str:
+def _noun(words: str, row: NamedRow) -> str:
     counted = COUNTED.fullmatch(words)
     if counted:
         return f"the number of {counted_noun(counted)} of {row.text}"
@@ -104,7 +104,7 @@ def _noun(words: str, row: Named) -> str:
     return row.with_noun(words)
 
 
-def _what_is(words: str, row: Named, noun: str, about: About) -> Wording:
+def _what_is(words: str, row: NamedRow, noun: str, about: About) -> Wording:
     verb = "are" if is_plural(words) else "is"
     return Wording(f"What {verb} {noun}", f"what {noun} {verb}", noun, f"{row.keys} {words}", about)
 
@@ -115,7 +115,7 @@ def is_role(words: str) -> bool:
     return may_be_person(role) or role.lower() in AGENTS
 
 
-def _role(words: str, row: Named) -> Iterator[Wording]:
+def _role(words: str, row: NamedRow) -> Iterator[Wording]:
     """Somebody who did something: "Who composed …"."""
     role = words.removesuffix(" name")
     keys = f"{row.keys} {role}"
@@ -126,7 +126,7 @@ def _role(words: str, row: Named) -> Iterator[Wording]:
     yield Wording(f"Who is {named}", f"who {named} is", named, keys, "person")
 
 
-def _how_many(words: str, row: Named) -> Iterator[Wording]:
+def _how_many(words: str, row: NamedRow) -> Iterator[Wording]:
     """Things that the row has a number of."""
     counted = COUNTED.fullmatch(words)
     if not counted and (not is_plural(words) or " " in words or words == "sales"):
@@ -136,7 +136,7 @@ def _how_many(words: str, row: Named) -> Iterator[Wording]:
     yield Wording(direct, embedded, f"the number of {noun} of {row.text}", f"{row.keys} {noun} count", "amount")
 
 
-def _yes_or_no(words: str, row: Named) -> Wording:
+def _yes_or_no(words: str, row: NamedRow) -> Wording:
     """A column that is true or false."""
     state = STATE.fullmatch(words)
     verb, rest = (state["verb"].lower(), state["rest"]) if state else ("is", words)
@@ -149,7 +149,7 @@ def _yes_or_no(words: str, row: Named) -> Wording:
     return Wording(f"{capital(verb)} {row.text} {rest}", f"whether {row.text} {verb} {rest}", "", keys, "thing")
 
 
-def _which(query: Query, rows: list[Named]) -> Iterator[Wording]:
+def _which(query: Query, rows: list[NamedRow]) -> Iterator[Wording]:
     """The row's own name: "Which album is the track … on", "Who manages …"."""
     shape = query.shape
     children = [n for n, joined in enumerate(shape.joined, 1) if joined.to == 0]
@@ -177,7 +177,7 @@ def _which(query: Query, rows: list[Named]) -> Iterator[Wording]:
         yield Wording(f"What is {named}", f"what {named} is", named, f"{keys} {noun} name", "thing")
 
 
-def _which_role(query: Query, role: str, child: int, rows: list[Named]) -> Iterator[Wording]:
+def _which_role(query: Query, role: str, child: int, rows: list[NamedRow]) -> Iterator[Wording]:
     """What a row is to another: "Who manages Ann", "Which album is the track Blue on"."""
     other = query.named(child)
     sort = sort_of(query.table)

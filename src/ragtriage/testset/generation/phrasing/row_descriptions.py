@@ -22,12 +22,12 @@ from ragtriage.testset.generation.phrasing.nouns import (
     preposition,
     sort_of,
 )
-from ragtriage.testset.generation.query_templates import Joined, Shape
+from ragtriage.testset.generation.query_templates import Join, Shape
 from ragtriage.testset.generation.schema import Column, Schema, Table
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedRow:
     """A row, as a person refers to it."""
 
     text: str
@@ -57,7 +57,7 @@ class Constraint:
     keys: str
     role: str = ""
     """What `row` is to those counted ("manager"), if not what its table is called."""
-    row: Named | None = None
+    row: NamedRow | None = None
     """The row that it leads to; None for a value of the row's own."""
     through: bool = False
     """Whether the row is reached over a bridge table."""
@@ -85,7 +85,7 @@ class Query:
                 return column
         raise Unnameable(f"the table {self.tables[place].name} has no column {name}")
 
-    def rows(self) -> Iterator[Named]:
+    def rows(self) -> Iterator[NamedRow]:
         """How the row that is selected may be named, the most natural first."""
         seen = set()
         for bare in (True, False):
@@ -95,7 +95,7 @@ class Query:
                     seen.add(found.text)
                     yield found
 
-    def named(self, place: int, *, bare: bool = True, genitive: bool = True) -> Named:
+    def named(self, place: int, *, bare: bool = True, genitive: bool = True) -> NamedRow:
         """A row by its name, by what it is to another row, and by what else is known of it.
 
         `bare` leaves out the table's word before a person's name; `genitive` says "Ann's manager" rather than "the
@@ -107,7 +107,7 @@ class Query:
         sort = sort_of(table)
         if names:
             if bare and sort == "person" and not constraints:
-                return Named(names, names, sort, bare=True)
+                return NamedRow(names, names, sort, bare=True)
             text, keys = f"the {table.words} {names}", f"{table.words} {names}"
         else:
             child = next((j for j in self._children(place) if self._holds(j) and not self.over(j)), None)
@@ -125,9 +125,9 @@ class Query:
                     raise Unnameable(f"nothing names the row of {table.name}")
                 only = constraints[0].row if len(constraints) == 1 and not constraints[0].role else None
                 if only and only.bare and genitive and constraints[0].text.startswith("of "):
-                    return Named(f"{only.text}'s {table.words}", f"{only.keys} {table.words}", sort)
+                    return NamedRow(f"{only.text}'s {table.words}", f"{only.keys} {table.words}", sort)
         rest = joined(constraints)
-        return Named(f"{text} {rest}".strip(), " ".join([keys, *(one.keys for one in constraints)]), sort)
+        return NamedRow(f"{text} {rest}".strip(), " ".join([keys, *(one.keys for one in constraints)]), sort)
 
     def constraints(self, place: int, *, bare: bool = True, genitive: bool = True, but: int = 0) -> list[Constraint]:
         """All that a row must fulfil beside its name (see `named`), but for one joined occurrence."""
@@ -158,7 +158,7 @@ class Query:
                 return _IDENTIFIER.sub("", key.words)
         return self.tables[referred].words
 
-    def _relation(self, child: int, over: int, row: Named) -> Constraint:
+    def _relation(self, child: int, over: int, row: NamedRow) -> Constraint:
         """What an occurrence is to a joined one."""
         sort = sort_of(self.tables[self._join(child).to])
         if over:
@@ -214,7 +214,7 @@ class Query:
         keys = {column for key in table.foreign_keys for column in key.columns}
         return all(column.name in keys or column.surrogate for column in table.columns)
 
-    def _join(self, child: int) -> Joined:
+    def _join(self, child: int) -> Join:
         return self.shape.joined[child - 1]
 
     def over(self, child: int) -> int:

@@ -8,11 +8,11 @@ from itertools import islice
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.testset.generation.phrasing.criteria import CRITERIA, Criterion, Refusal, Requirements, requirements_of
-from ragtriage.testset.generation.phrasing.phrased import Phrased, Refused
+from ragtriage.testset.generation.phrasing.phrasing_result import PhrasingResult, RefusedPhrasing
 from ragtriage.testset.generation.phrasing.questions import wordings_of
 from ragtriage.testset.generation.phrasing.row_descriptions import Unnameable
 from ragtriage.testset.generation.phrasing.styles import STYLES
-from ragtriage.testset.generation.phrasing.text_measures import Leaks
+from ragtriage.testset.generation.phrasing.text_measures import ValueLeakDetector
 from ragtriage.testset.generation.query_templates import QueryTemplate, TextTemplate
 from ragtriage.testset.generation.schema import Schema
 
@@ -30,7 +30,7 @@ def phrase(
     per_criterion: int = 1,
     seed: int = 0,
     values: Mapping[str, Sequence[str]] | None = None,
-) -> Phrased:
+) -> PhrasingResult:
     """Phrasings by rule of every query template under every criterion.
 
     The same arguments always give the same phrasings; those of a template don't depend on the other templates.
@@ -50,21 +50,21 @@ def phrase(
     if per_criterion < 1:
         raise ConfigError(f"--per-criterion {per_criterion}: give at least 1")
     known = dict(values or {})
-    leaks = Leaks(known)
+    leaks = ValueLeakDetector(known)
     texts: list[TextTemplate] = []
-    refused: list[Refused] = []
-    without: list[Refused] = []
+    refused: list[RefusedPhrasing] = []
+    without: list[RefusedPhrasing] = []
     for template in templates:
         try:
             wordings = wordings_of(schema, template)
         except Unnameable as error:
-            without.append(Refused(template.id, "", str(error)))
+            without.append(RefusedPhrasing(template.id, "", str(error)))
             continue
         required = requirements_of(schema, template, [f"{one.direct}?" for one in wordings], known, leaks)
         used: set[str] = set()
         for criterion in criteria:
             if criterion.own:
-                without.append(Refused(template.id, criterion.name, "rules can't write it: give --judge"))
+                without.append(RefusedPhrasing(template.id, criterion.name, "rules can't write it: give --judge"))
                 continue
             chance = random.Random(f"{seed}:{template.id}:{criterion.name}")  # noqa: S311  # a choice of words
             candidates = islice(STYLES[criterion.name](wordings, chance), TRIED)
@@ -74,24 +74,24 @@ def phrase(
             used |= {one.text for one in found}
             if len(found) < per_criterion:
                 why = bad[-1].reason if bad and not found else f"rules know {len(found)} of {per_criterion}"
-                without.append(Refused(template.id, criterion.name, why))
-    return Phrased(tuple(texts), tuple(refused), tuple(without))
+                without.append(RefusedPhrasing(template.id, criterion.name, why))
+    return PhrasingResult(tuple(texts), tuple(refused), tuple(without))
 
 
 def _chosen(
     candidates: Iterable[str], required: Requirements, criterion: Criterion, count: int, used: set[str]
-) -> tuple[list[TextTemplate], list[Refused]]:
+) -> tuple[list[TextTemplate], list[RefusedPhrasing]]:
     """The first usable candidates: those that no other criterion has taken before those that one has."""
     new: dict[str, TextTemplate] = {}
     again: dict[str, TextTemplate] = {}
-    bad: dict[str, Refused] = {}
+    bad: dict[str, RefusedPhrasing] = {}
     for text in candidates:
         if text in new or text in again or text in bad:
             continue
         try:
             measures = required.verify(text, criterion)
         except Refusal as error:
-            bad[text] = Refused(required.template.id, criterion.name, str(error), text)
+            bad[text] = RefusedPhrasing(required.template.id, criterion.name, str(error), text)
             continue
         (again if text in used else new)[text] = TextTemplate(
             required.template.id, criterion.name, text, RULES, measures

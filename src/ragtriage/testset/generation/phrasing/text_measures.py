@@ -113,7 +113,7 @@ def _edits(one: Sequence[str], other: Sequence[str]) -> int:
     return above[-1]
 
 
-class Leaks:
+class ValueLeakDetector:
     """Finds values in a text that should only have placeholders.
 
     Args:

@@ -9,19 +9,19 @@ from typing import Any, Literal, get_args
 
 from ragtriage.core.record import Record
 from ragtriage.diagnosis import NONE, RULES, UNDETERMINED, Finding, Rule, headline
-from ragtriage.testset.groups import Tagged
+from ragtriage.testset.groups import TaggedRow
 
 Side = Literal["retrieval", "LM", "other", "none", "undetermined"]
 SIDES: tuple[Side, ...] = get_args(Side)
-Verdict = Literal["LM", "retrieval", "unknown", "gap", "right", "undecided"]
-VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+GrammarVerdict = Literal["LM", "retrieval", "unknown", "gap", "right", "undecided"]
+GRAMMAR_VERDICTS: tuple[GrammarVerdict, ...] = get_args(GrammarVerdict)
 """What GRAMMAR says of an answer: whom it blames, that its group is a gap, that it is right, or nothing."""
 _RETRIEVAL = frozenset({"retriever", "source text", "source chunking"})
 _LM = frozenset({"prompt", "generator"})
 
 
 @dataclass(frozen=True, slots=True)
-class Component:
+class DiagnosedComponent:
     """What THELMA finds on one answer."""
 
     name: str
@@ -33,12 +33,12 @@ class Component:
 
 
 @dataclass(frozen=True, slots=True)
-class BothBlames:
-    """How two blames of the same answers go together."""
+class BlameAgreement:
+    """How far GRAMMAR and THELMA blame the same module for the same answers."""
 
     run: str
     """The number of the run that THELMA's come from."""
-    counts: Mapping[tuple[Verdict, Side], int]
+    counts: Mapping[tuple[GrammarVerdict, Side], int]
     """Answers by what GRAMMAR says of them and what THELMA does."""
     missing: int
     """Answers that the run doesn't hold."""
@@ -46,7 +46,9 @@ class BothBlames:
     @property
     def both(self) -> int:
         """Wrong answers of non-robust groups that both blame on retrieval or on the language model."""
-        return sum(self.counts.get((ours, side), 0) for ours in ("LM", "retrieval") for side in ("LM", "retrieval"))
+        return sum(
+            self.counts.get((grammar, side), 0) for grammar in ("LM", "retrieval") for side in ("LM", "retrieval")
+        )
 
     @property
     def agreeing(self) -> int:
@@ -55,21 +57,21 @@ class BothBlames:
 
     def as_json(self) -> dict[str, Any]:
         """The whole cross table, for machines."""
-        table = {ours: {side: self.counts.get((ours, side), 0) for side in SIDES} for ours in VERDICTS}
+        table = {grammar: {side: self.counts.get((grammar, side), 0) for side in SIDES} for grammar in GRAMMAR_VERDICTS}
         numbers = {"both_blame": self.both, "agree": self.agreeing, "not_in_the_run": self.missing}
         return {"run": self.run, "table": table, **numbers}
 
 
-def components_of(
+def diagnosed_components(
     diagnosed: Iterable[tuple[Record, Sequence[Finding]]], rules: Sequence[Rule] = RULES
-) -> dict[str, Component]:
+) -> dict[str, DiagnosedComponent]:
     """Case id → what THELMA finds on it, by the findings of a run's cases and the rules that they come from."""
     found = {}
     for record, findings in diagnosed:
         name = headline(record, findings, rules)
         first = next((one for one in findings if one.component == name), None)
         reading, sure = (first.reading, first.sure) if first else ("", True)
-        found[record.case.id] = Component(name, side_of(name), reading, sure)
+        found[record.case.id] = DiagnosedComponent(name, side_of(name), reading, sure)
     return found
 
 
@@ -85,15 +87,19 @@ def side_of(component: str) -> Side:
     return "LM" if parts <= _LM else "other"
 
 
-def verdict_of(one: Tagged) -> Verdict:
+def grammar_verdict_of(one: TaggedRow) -> GrammarVerdict:
     """What GRAMMAR says of one answer."""
     if one.correct:
         return "right"
     return "gap" if one.tag == "gap" else one.blame or "undecided"
 
 
-def both_blames(tagged: Sequence[Tagged], components: Mapping[str, Component], run: str) -> BothBlames:
-    """Count the answers by both blames; what `components_of` gives is brought together with them by id."""
+def blame_agreement(
+    tagged: Sequence[TaggedRow], components: Mapping[str, DiagnosedComponent], run: str
+) -> BlameAgreement:
+    """Count the answers by both blames; what `diagnosed_components` gives is brought together with them by id."""
     known = [one for one in tagged if one.row.id in components]
-    counts: Counter[tuple[Verdict, Side]] = Counter((verdict_of(one), components[one.row.id].side) for one in known)
-    return BothBlames(run, counts, len(tagged) - len(known))
+    counts: Counter[tuple[GrammarVerdict, Side]] = Counter(
+        (grammar_verdict_of(one), components[one.row.id].side) for one in known
+    )
+    return BlameAgreement(run, counts, len(tagged) - len(known))

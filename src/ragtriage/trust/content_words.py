@@ -13,7 +13,7 @@ NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,:]\d+)*(?![\w])|(?<![\w.,])\d+(?:[.,:]
 _NAME = re.compile(r"[A-Z][\w'’-]*[^\W\d_](?:\s+(?:of\s+|de\s+|van\s+|von\s+)?[A-Z][\w'’-]*[^\W\d_])*")
 
 
-def content(text: str) -> list[str]:
+def content_words(text: str) -> list[str]:
     """The words and numbers that carry meaning, each in one form (folded, stemmed), in their order."""
     found = []
     for token in tokens(text):
@@ -30,7 +30,7 @@ def content(text: str) -> list[str]:
 
 def numbers(text: str) -> set[str]:
     """The numbers of a text, in digits or words, each in one form."""
-    return {word for word in content(text) if word[0].isdigit()}
+    return {word for word in content_words(text) if word[0].isdigit()}
 
 
 def names(text: str) -> list[str]:
@@ -47,4 +47,4 @@ def names(text: str) -> list[str]:
 
 def name_words(text: str) -> set[str]:
     """The words of a text's names, each in one form."""
-    return {word for name in names(text) for word in content(name)}
+    return {word for name in names(text) for word in content_words(name)}

@@ -6,7 +6,7 @@ import pytest
 from answered_rows import answers, decided
 
 from ragtriage.diagnosis import RULES
-from ragtriage.testset.both_blames import Component, both_blames, side_of
+from ragtriage.testset.blame_agreement import DiagnosedComponent, blame_agreement, side_of
 from ragtriage.testset.groups import tag_rows
 
 
@@ -29,9 +29,9 @@ def test_answers_are_counted_by_both_and_agreement_is_about_those_that_both_blam
     rows = answers("g long + a", "g long - a", "g short - b", "g short - c", "gap long - a", "fine long + a")
     tagged = tag_rows(*decided(rows))
     found = {"0": "none", "1": "generator", "2": "retriever", "3": "prompt", "4": "retriever or source text"}
-    components = {name: Component(one, side_of(one), "", sure=True) for name, one in found.items()}
+    components = {name: DiagnosedComponent(one, side_of(one), "", sure=True) for name, one in found.items()}
 
-    both = both_blames(tagged, components, "7")
+    both = blame_agreement(tagged, components, "7")
 
     assert both.counts == {
         ("right", "none"): 1,
@@ -49,6 +49,6 @@ def test_answers_are_counted_by_both_and_agreement_is_about_those_that_both_blam
 @pytest.mark.parametrize(("line", "verdict"), [("g a ? x", "undecided"), ("g a - x", "gap")])
 def test_what_nobody_blames_is_counted_as_what_it_is(line: str, verdict: str) -> None:
     tagged = tag_rows(*decided(answers(line)))
-    components = {"0": Component("none", "none", "", sure=True)}
+    components = {"0": DiagnosedComponent("none", "none", "", sure=True)}
 
-    assert both_blames(tagged, components, "1").counts == {(verdict, "none"): 1}
+    assert blame_agreement(tagged, components, "1").counts == {(verdict, "none"): 1}

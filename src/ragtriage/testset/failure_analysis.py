@@ -1,4 +1,4 @@
-"""What is found out about a test set's answers beyond their scores."""
+"""Why answers of a test set failed: a second run, gaps in the corpus, and agreement with THELMA's blame."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ragtriage.testset.both_blames import BothBlames, Component
-from ragtriage.testset.corpus import GapFound
+from ragtriage.testset.blame_agreement import BlameAgreement, DiagnosedComponent
+from ragtriage.testset.corpus import GapLookup
 from ragtriage.testset.sufficiency import SecondRun
 
 
 @dataclass(frozen=True, slots=True)
-class Beyond:
-    """What was found out beyond the scores; None where it wasn't asked for."""
+class FailureAnalysis:
+    """Results of the analyses beside the scores; None for one that wasn't requested."""
 
     second_run: SecondRun | None = None
     """What came of asking the application again."""
-    gaps: tuple[GapFound, ...] | None = None
+    gaps: tuple[GapLookup, ...] | None = None
     """What the corpus says of gap groups."""
     documents: int = 0
     """How many documents the corpus has."""
-    blames: BothBlames | None = None
+    blames: BlameAgreement | None = None
     """How GRAMMAR's blame and THELMA's go together."""
-    components: Mapping[str, Component] = field(default_factory=dict)
+    components: Mapping[str, DiagnosedComponent] = field(default_factory=dict)
     """Case id → what THELMA finds."""
 
     def as_json(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ WRITTEN = "written"
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedPhrasing:
     """A phrasing that can't be used, or one that couldn't be made."""
 
     template: str
@@ -27,13 +27,13 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Phrased:
+class PhrasingResult:
     """What came of phrasing: usable phrasings, and what was refused."""
 
     texts: tuple[TextTemplate, ...] = ()
     """In the order of the templates, then of the criteria."""
-    refused: tuple[Refused, ...] = ()
-    without: tuple[Refused, ...] = ()
+    refused: tuple[RefusedPhrasing, ...] = ()
+    without: tuple[RefusedPhrasing, ...] = ()
     """Where a template has fewer phrasings under a criterion than were asked for, with the reason."""
     stopped: str = ""
     """Why a model was asked no more; empty if it was asked for everything."""
