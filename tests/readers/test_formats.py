@@ -31,7 +31,7 @@ def as_csv(rows: list[dict[str, Any]], delimiter: str = ",") -> str:
 
 
 LINES = "".join(json.dumps(row) + "\n" for row in ROWS)
-PACKED = gzip.compress(LINES.encode())
+PACKED = gzip.compress(LINES.encode(), mtime=0)  # the same in every process, since it names a test
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ PACKED = gzip.compress(LINES.encode())
         ("c.csv", as_csv(ROWS, ";"), "csv"),
         ("c.tsv", as_csv(ROWS, "\t"), "csv"),
         ("c.jsonl.gz", PACKED, "jsonl"),
-        ("c.json.gz", gzip.compress(json.dumps(ROWS).encode()), "json"),
-        ("c.csv.gz", gzip.compress(as_csv(ROWS).encode()), "csv"),
+        ("c.json.gz", gzip.compress(json.dumps(ROWS).encode(), mtime=0), "json"),
+        ("c.csv.gz", gzip.compress(as_csv(ROWS).encode(), mtime=0), "csv"),
         ("c.jsonl", PACKED, "jsonl"),
     ],
 )
