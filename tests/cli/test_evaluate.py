@@ -79,7 +79,7 @@ def test_the_same_again_makes_a_new_run_and_says_how_many_rows_changed(command, 
     assert "new run 3: 2 rows changed since run 2\n" in command(*args).err
     written(rows, [row(0), row(1, answer="No."), row(2, contexts=["Else."]), row(3), row(4)])
     assert "new run 4: 1 row changed since run 3\n" in command(*args).err
-    assert [line.split()[0] for line in command("runs").out.splitlines()] == ["4", "3", "2", "1"]
+    assert [info["number"] for info in command("runs", "--json").json] == [4, 3, 2, 1]
 
 
 def test_limit_takes_the_first_rows_and_sample_the_same_random_ones_in_any_order(command, rows: Path) -> None:

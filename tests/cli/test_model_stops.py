@@ -131,7 +131,7 @@ def test_a_limit_of_requests_is_kept_and_the_same_command_goes_on(command, rows:
         some = command(*args, "--max-requests", 25)
         asked = len(server.heard)
         rest = command(*args)
-        listed = command("runs", "--store", "parts").out
+        listed = command("runs", "--json", "--store", "parts").json
 
     assert (none.code, some.code, rest.code, asked) == (3, 3, 0, 25)
     assert "stopped after 25 requests, as --max-requests says; give the same command to go on\n" in some.err
@@ -143,7 +143,7 @@ def test_a_limit_of_requests_is_kept_and_the_same_command_goes_on(command, rows:
     assert requests(server.heard) == requests(whole.heard)
     assert evaluated("parts") == evaluated("whole")
     assert rest.json["spent"]["requests"] == len(whole.heard)
-    assert len(listed.splitlines()) == 1
+    assert len(listed) == 1
 
 
 def test_a_budget_is_never_passed_and_a_larger_one_goes_on(command, rows: Path) -> None:
