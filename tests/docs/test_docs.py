@@ -34,6 +34,7 @@ from ragtriage.judges.llm.prompts import ASKED, HEAD
 from ragtriage.metrics import GROUPS, METRICS
 from ragtriage.readers.field_names import ALIASES
 from ragtriage.readers.problems import Limits
+from ragtriage.readers.shapes import SHAPES
 from ragtriage.report import run_page
 
 ROOT = Path(__file__).parents[2]
@@ -279,6 +280,12 @@ def test_every_field_and_its_names_are_listed() -> None:
     page = text("quickstart.md")
 
     assert [name for names in ALIASES.values() for name in names if f"`{name}`" not in page] == []
+
+
+def test_every_shape_of_another_tool_is_listed() -> None:
+    page = (DOCS / "input.md").read_text(encoding="utf-8")
+    assert [shape.name for shape in SHAPES if shape.refused is None and f"\n| {shape.name} |" not in page] == []
+    assert [shape.name for shape in SHAPES if shape.refused is not None and shape.name not in page] == []
 
 
 def test_words_lists_the_vocabulary_of_the_code() -> None:

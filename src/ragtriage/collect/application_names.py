@@ -13,9 +13,10 @@ from typing import Any
 from ragtriage.collect.application import Application, asked_row, source_rows
 from ragtriage.collect.callables import callable_named
 from ragtriage.collect.http import MAX_REPLY, HttpApplication, headers_from
-from ragtriage.collect.replies import ReplyPaths, path_from
+from ragtriage.collect.replies import ReplyPaths
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.readers.paths import path_from
 
 CHAT = "/chat/completions"
 CHAT_RESPONSE = "choices[0].message.content"

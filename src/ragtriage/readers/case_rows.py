@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from ragtriage.core.case import Case, Source, Turn
-from ragtriage.readers.columns import MISSING, Layout, is_missing, value_at
+from ragtriage.readers.columns import Layout
 from ragtriage.readers.field_names import field_named
 from ragtriage.readers.field_values import (
     NO_TIME,
@@ -18,7 +18,10 @@ from ragtriage.readers.field_values import (
     is_message_list,
     messages_of,
 )
+from ragtriage.readers.paths import NotThere
+from ragtriage.readers.places import Place, column_place, is_missing
 from ragtriage.readers.problems import RawRow, Rejected, RowContext, RowProblem
+from ragtriage.readers.shapes import number_of
 from ragtriage.readers.source_values import sources_of, with_ids
 from ragtriage.readers.text_values import as_json_value, clean, described, text_of
 
@@ -26,6 +29,8 @@ NO_RESPONSE = "{rows} without a response (not given, which is not the same as an
 REPLY = "{rows}: the response is the message after the user's last one"
 WHOLE_CONVERSATION = "{rows}: the history ends with the query itself, which was left out of it"
 EMPTY_CELL = "{rows}: the response cell is empty, taken as no response given (CSV can't tell it from an empty response)"
+NEEDED = {"query": "write what the user asked", "sources": "write [] if nothing was retrieved"}
+"""The fields without which a row is no case, and what to write there."""
 
 
 class RowReader:
@@ -48,7 +53,10 @@ class RowReader:
         self._empty_is_missing = empty_is_missing
         self._citation_mark = citation_mark
         self._head = frozenset(layout.columns)
-        self._whole = frozenset(layout.mapping.values())
+        self._whole = layout.left_out.union(*(place.columns for place in layout.places.values()))
+        self._unread = tuple(
+            (column_place(key), reason) for shape in layout.shapes for key, reason in shape.unread.items()
+        )
         # 16 bytes of a hash for each id, so that a million rows cost some hundred MB less than their ids
         self._first_row: dict[bytes, int] = {}
         self._remarks: Counter[str] = Counter()
@@ -76,19 +84,21 @@ class RowReader:
         ]
 
     def _case(self, values: Mapping[str, Any], context: RowContext) -> Case:
-        columns = {**self._late(values), **self._layout.mapping}
-        at = {field: self._value(values, field, column) for field, column in columns.items()}
-        query, history, reply = self._query(at.get("query", MISSING), context)
-        sources = self._sources(at.get("sources", MISSING), context)
+        self._check_read(values)
+        late = self._late(values)
+        places = {**late, **self._layout.places} if late else self._layout.places
+        at = {field: self._value(values, field, place) for field, place in places.items()}
+        query, history, reply = self._query(at["query"], context)
+        sources = self._sources(at.get("sources"), context)
         sources = with_ids(sources, PARSERS["source_ids"](at.get("source_ids"), context))
-        response = self._response(at.get("response"), reply, "response" in columns, context)
+        response = self._response(at.get("response"), reply, "response" in places, context)
         found = {field: parser(at.get(field), context) for field, parser in PARSERS.items() if field != "source_ids"}
         if at.get("history") is not None:
             history = _before(found["history"], query, response, context.remarks)
         not_taken = {"reference": SEVERAL_REFERENCES, "time": NO_TIME}
-        whole = (self._whole | set(columns.values())) - {
-            columns[field] for field, remark in not_taken.items() if remark in context.remarks
-        }
+        whole = self._whole.union(*(place.columns for place in late.values())).difference(
+            *(places[field].columns for field, remark in not_taken.items() if remark in context.remarks)
+        )
         tags = {key: value for key, value in values.items() if key not in whole}
         return Case(
             id=made_up_id(query, sources, response, history) if found["id"] is None else found["id"],
@@ -106,20 +116,37 @@ class RowReader:
             citation_mark=self._citation_mark,
         )
 
-    def _value(self, values: Mapping[str, Any], field: str, column: str) -> Any:
-        value = value_at(values, column)
-        if value is MISSING:
-            self._check_other_name(values, field, column)
-            return MISSING if field in {"query", "sources"} else None
+    def _check_read(self, values: Mapping[str, Any]) -> None:
+        """Reject a row that another tool wrote for something else than a case."""
+        for place, reason in self._unread:
+            if any(values.get(column) for column in place.columns):
+                raise RowProblem(None, reason)
+
+    def _value(self, values: Mapping[str, Any], field: str, place: Place) -> Any:
+        try:
+            value = place.text_of(values) if field == "response" else place.of(values)
+        except NotThere as problem:
+            self._check_other_name(values, field, place.text)
+            if problem.absent and field not in NEEDED:
+                return None
+            missing = f"column {place.text!r} is missing" if place.is_column else f"has no {place.text!r}: {problem}"
+            raise RowProblem(
+                field, f"{missing}: {NEEDED.get(field, 'repair the row, or name another place')}"
+            ) from None
         return None if is_missing(value) or (self._empty_is_missing and value == "") else value
 
-    def _late(self, values: Mapping[str, Any]) -> dict[str, str]:
+    def _late(self, values: Mapping[str, Any]) -> dict[str, Place]:
         """Fields that the head of the file didn't have at all, and this row has."""
-        late: dict[str, str] = {}
+        late: dict[str, Place] = {}
         for column in values:
-            field = field_named(column) if column not in self._head else None
-            if field is not None and field not in self._layout.mapping and field not in self._layout.switched_off:
-                late.setdefault(field, column)
+            if column in self._head:
+                continue
+            field = field_named(column)
+            if field is not None and field not in self._layout.places and field not in self._layout.switched_off:
+                late.setdefault(field, column_place(column))
+            if self._layout.series is not None and (number_of(column) or ("", 0))[0] == self._layout.series:
+                places = f"{self._layout.places['sources'].text},{column}"
+                raise RowProblem("sources", f"{column!r} stands in none of the first rows: --map sources={places}")
         return late
 
     def _check_other_name(self, values: Mapping[str, Any], field: str, column: str) -> None:
@@ -133,8 +160,8 @@ class RowReader:
                 raise RowProblem(field, reason)
 
     def _query(self, value: Any, context: RowContext) -> tuple[str, tuple[Turn, ...], str | None]:
-        if value is MISSING or value is None:
-            raise RowProblem("query", f"{self._nothing_in('query', value)}: write what the user asked")
+        if value is None:
+            raise RowProblem("query", self._empty("query"))
         # in a file of texts, one that happens to look like messages is a text
         if isinstance(value, list | tuple) or (self._layout.query_is_messages and is_message_list(value)):
             return messages_of(value, context)
@@ -143,13 +170,13 @@ class RowReader:
     def _sources(self, value: Any, context: RowContext) -> tuple[Source, ...]:
         if "sources" in self._layout.switched_off:
             return ()
-        if value is MISSING or value is None:
-            raise RowProblem("sources", f"{self._nothing_in('sources', value)}: write [] if nothing was retrieved")
+        if value is None:
+            raise RowProblem("sources", self._empty("sources"))
         return sources_of(value, context)
 
-    def _nothing_in(self, field: str, value: Any) -> str:
-        how = "is missing" if value is MISSING else "is null or empty"
-        return f"column {self._layout.mapping[field]!r} {how}"
+    def _empty(self, field: str) -> str:
+        place = self._layout.places[field]
+        return f"{'column ' if place.is_column else ''}{place.text!r} is null or empty: {NEEDED[field]}"
 
     def _response(self, value: Any, reply: str | None, has_column: bool, context: RowContext) -> str | None:  # noqa: FBT001
         if value is None:
@@ -160,7 +187,7 @@ class RowReader:
                 context.remarks.append(EMPTY_CELL if self._empty_is_missing else NO_RESPONSE)
             return None
         if isinstance(value, Mapping):
-            column = self._layout.mapping.get("response", "response")
+            column = self._layout.places["response"].text if "response" in self._layout.places else "response"
             key = next((key for key, inner in value.items() if isinstance(inner, str)), "KEY")
             reason = (
                 f"is {described(value)}, not a text: --map response={column}.{key} takes a part, --map response= none"
@@ -174,7 +201,7 @@ class RowReader:
         if first == row:
             return
         made_up = case.id == made_up_id(case.query, case.sources, case.response, case.history)
-        if made_up or "id" not in self._layout.mapping:
+        if made_up or "id" not in self._layout.places:
             raise RowProblem(None, f"same content as row {first}: give the rows ids if both are to count")
         reason = f"{case.id!r} is the id of row {first} too: make ids unique (--map id= makes them from the content)"
         raise RowProblem("id", reason)

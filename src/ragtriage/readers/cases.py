@@ -13,9 +13,10 @@ from typing import Any
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.readers.case_rows import RowReader
-from ragtriage.readers.columns import Layout, find_layout, value_at
+from ragtriage.readers.columns import Layout, find_layout
 from ragtriage.readers.field_names import ALIASES
 from ragtriage.readers.files import Format, can_be_read_again, detect_format, open_bytes, raw_rows
+from ragtriage.readers.paths import path_from
 from ragtriage.readers.problems import Limits, RawRow, Rejected, RowContext
 from ragtriage.readers.source_values import kind_of
 from ragtriage.readers.text_values import shortened
@@ -24,6 +25,8 @@ from ragtriage.text.citations.marks import pattern_of
 HEAD = 100
 """Rows that are looked at before the reading starts."""
 _HEAD_BYTES = 32_000_000
+ROWS = "rows"
+"""What `mapping` calls the place of the rows."""
 
 
 def open_cases(
@@ -41,8 +44,10 @@ def open_cases(
     Args:
         path: a JSONL, JSON, CSV (comma, semicolon, tab) or Parquet file; all but the last also packed by gzip;
             `"-"` is the standard input.
-        mapping: our field to the column that holds it, or to a dotted path into one (`output.text`), where it isn't
-            found by its name; `""` keeps a field from being found.
+        mapping: our field to the column that holds it, to a path into one (`output.text`, `docs[*].page_content`) or,
+            for a field that holds a list, to several (`context_1,context_2`), where it isn't found by its name; `""`
+            keeps a field from being found. `rows` is the path of the list that holds the rows, within a JSON document
+            or within every row of another file.
         split_sources: what stands between the sources where a column holds them as one text; `\n` and `\t` are
             understood.
         limits: how much a row may hold.
@@ -61,6 +66,8 @@ def open_cases(
     context = RowContext(limits, _unescaped(split_sources))
     if citation_mark is not None:
         pattern_of(citation_mark)
+    wanted = dict(mapping or {})
+    nested = path_from(rows_at, "--map rows") if (rows_at := wanted.pop(ROWS, "")) else None
     again = can_be_read_again(name)
     stream = open_bytes(name)
     try:
@@ -68,16 +75,17 @@ def open_cases(
     except BaseException:
         stream.close()
         raise
-    rest = raw_rows(name, form, limits, stream)
+    rest = raw_rows(name, form, limits, stream, nested)
     head, is_all = _read_head(rest)
     if again:
         rest.close()
-    layout = find_layout(_usable(head, name), mapping or {}, name, questions=questions)
-    if head[0].within is not None:
-        layout = replace(layout, notes=(head[0].within, *layout.notes))
-
+    usable = _usable(head, name)
+    rows_of_head = [row.values for row in usable if row.values is not None]
+    layout = find_layout(rows_of_head, wanted, name, first_row=usable[0].row, questions=questions)
+    if usable[0].within is not None:
+        layout = replace(layout, notes=(usable[0].within, *layout.notes))
     reader = partial(RowReader, layout, context, name, empty_is_missing=form == "csv", citation_mark=citation_mark)
-    rows = partial(raw_rows, name, form, limits) if again else _once(name, chain(head, rest))
+    rows = partial(raw_rows, name, form, limits, nested=nested) if again else _once(name, chain(head, rest))
     return CaseFile(name, form, layout, reader, rows, head, is_all=is_all)
 
 
@@ -113,8 +121,8 @@ def _unescaped(separator: str | None) -> str | None:
     return separator.replace("\\n", "\n").replace("\\t", "\t").replace("\\r", "\r")
 
 
-def _usable(head: Sequence[RawRow], name: str) -> list[Mapping[str, Any]]:
-    usable = [row.values for row in head if row.values is not None]
+def _usable(head: Sequence[RawRow], name: str) -> list[RawRow]:
+    usable = [row for row in head if row.values is not None]
     if usable:
         return usable
     if not head:
@@ -151,7 +159,7 @@ class CaseFile:
         """The other columns of the head; every column is kept."""
         self.first: Mapping[str, Any] | None = None
         """The first usable row's mapped values, shortened; None if the head holds none."""
-        self._layout_notes = layout.notes
+        self._layout = layout
         self._new_reader = new_reader
         self._raw = raw
         self._reader: RowReader | None = None
@@ -165,16 +173,16 @@ class CaseFile:
         rejected: list[Rejected] = []
         counts: list[int] = []
         kinds: Counter[str] = Counter()
-        column = self.mapping.get("sources")
+        place = self._layout.places.get("sources")
         for raw in head:
             row = reader.read(raw)
             if isinstance(row, Rejected):
                 rejected.append(row)
                 continue
             self.first = self.first or _shown(row, self.mapping)
-            if column is not None:
+            if place is not None:
                 counts.append(len(row.sources))
-                kinds[kind_of(value_at(raw.values or {}, column))] += bool(row.sources)
+                kinds[kind_of(place.of(raw.values or {}))] += bool(row.sources)
         self._head_notes = tuple(("" if is_all else f"in {span}, ") + note for note in reader.notes())
         self._sources = self._unusable = ""
         if counts:
@@ -189,7 +197,7 @@ class CaseFile:
     def notes(self) -> tuple[str, ...]:
         """Warnings in plain words; with the counts of the head, once rows are read with those of the rows read."""
         found = self._head_notes if self._reader is None else self._reader.notes()
-        return (*self._layout_notes, *found)
+        return (*self._layout.notes, *found)
 
     def rows(self) -> Iterator[Case | Rejected]:
         """Every row of the file, as a case or rejected with the reason, streamed from the start.
@@ -205,7 +213,8 @@ class CaseFile:
 
     def describe(self) -> list[str]:
         """What was found, in lines for people, to be shown before anything is judged."""
-        lines = [
+        lines = [f"the rows are {shape.name}" for shape in self._layout.shapes]
+        lines += [
             f"{field} ← {shortened(self.mapping[field], 60)}{self._sources if field == 'sources' else ''}"
             for field in ALIASES
             if field in self.mapping

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from difflib import get_close_matches
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.readers.field_names import ALIASES, HOLDS, NOT_SOURCES, field_named, normalized
-from ragtriage.readers.field_values import PARSERS, is_message_list
-from ragtriage.readers.problems import RowContext, RowProblem
-
-MISSING = object()
-"""What a row gives for a column that it doesn't have."""
-
-_JUDGED = ("query", "response", "sources")
+from ragtriage.readers.field_values import JUDGED, is_message_list, is_usable
+from ragtriage.readers.paths import NotThere
+from ragtriage.readers.places import Place, column_place, is_missing
+from ragtriage.readers.shapes import Rows, Shape, numbered_sources, places_of, shapes_of, spelled
+from ragtriage.readers.wanted import listed, missing_in_all, wanted_places
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Where a file holds our fields."""
 
-    mapping: Mapping[str, str]
-    """Our field to the column, or to a dotted path into one."""
+    places: Mapping[str, Place]
+    """Our field to where it stands in a row."""
     columns: tuple[str, ...]
     """Every column that the head of the file has."""
     notes: tuple[str, ...] = ()
@@ -35,92 +31,114 @@ class Layout:
     """The query is a list of messages."""
     beside: frozenset[str] = frozenset()
     """Columns that are named like a field that was taken from another one, and aren't another spelling of it."""
+    shapes: tuple[Shape, ...] = ()
+    """The shapes of other tools that the file was recognised as."""
+    series: str | None = None
+    """The name that columns with one source each have in common, apart from their numbers."""
+
+    @property
+    def mapping(self) -> dict[str, str]:
+        """Our field to its place, as it is shown."""
+        return {name: place.text for name, place in self.places.items()}
+
+    @property
+    def left_out(self) -> frozenset[str]:
+        """Columns that become neither a field nor a tag."""
+        return frozenset(spelled(name, self.columns) for shape in self.shapes for name in shape.left_out)
 
     @property
     def tags(self) -> tuple[str, ...]:
         """The columns that no field was taken from whole."""
-        taken = set(self.mapping.values())
+        taken = self.left_out.union(*(place.columns for place in self.places.values()))
         return tuple(column for column in self.columns if column not in taken)
 
 
-def value_at(values: Mapping[str, Any], column: str) -> Any:
-    """What a row holds in a column or under a dotted path (`output.text`, `messages.0.content`); else `MISSING`."""
-    if column in values:
-        return values[column]
-    found: Any = values
-    for part in column.split("."):
-        if isinstance(found, Mapping) and part in found:
-            found = found[part]
-        elif isinstance(found, list) and part.isdecimal() and int(part[:9]) < len(found):
-            found = found[int(part[:9])]
-        else:
-            return MISSING
-    return found
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a value says that there is none: null, or NaN, which tables hold in its place."""
-    return value is None or (isinstance(value, float) and math.isnan(value))
-
-
 def find_layout(
-    rows: Sequence[Mapping[str, Any]], wanted: Mapping[str, str], name: str, *, questions: bool = False
+    rows: Rows, wanted: Mapping[str, str], name: str, *, first_row: int = 1, questions: bool = False
 ) -> Layout:
     """Find our fields in the readable rows of the head of a file, of which there is one at least.
 
-    `wanted` and `questions` are the `mapping` and the `questions` of `open_cases`, which raises what this raises.
+    Args:
+        rows: those rows.
+        wanted: the `mapping` of `open_cases`, without its `rows`.
+        name: the file, for messages.
+        first_row: the number of the first of these rows.
+        questions: see `open_cases`, which raises what this raises.
     """
     columns = tuple(dict.fromkeys(column for row in rows for column in row))
-    needed = ("query",) if questions else ("query", "sources")
     if questions:
-        for field in ("sources", "response"):
-            if column := wanted.get(field):
-                raise ConfigError(f"--map {field}={column}: the {field} comes from the application that is asked")
-        wanted = {**wanted, "sources": "", "response": ""}
-    mapping = _wanted(rows, columns, wanted, name)
+        wanted = {**wanted, **_from_application(wanted)}
+    needed = ("query",) if questions else ("query", "sources")
+    places = wanted_places(rows, columns, wanted, name, first_row)
+    shapes = shapes_of(rows, columns)
+    _check_refused(shapes, wanted, needed, name)
+    certain = [shape for shape in shapes if not shape.fallback]
+    places |= places_of(certain, rows, columns, wanted, name)
+    notes = _add_named(places, rows, columns, wanted, certain)
+    series: str | None = None
+    if "sources" in places or "sources" in wanted:
+        shapes = certain
+    else:
+        places |= places_of([shape for shape in shapes if shape.fallback], rows, columns, wanted, name)
+        if "sources" not in places and (numbered := numbered_sources(columns, name)):
+            series, places["sources"] = numbered
+    if lacking := next((field for field in needed if field not in places), None):
+        raise InputError(_nothing_found(lacking, columns, rows, certain, name))
+    layout = Layout(
+        {field: places[field] for field in ALIASES if field in places},
+        columns,
+        switched_off=frozenset(field for field, column in wanted.items() if not column),
+        query_is_messages=any(is_message_list(_held(row, places["query"])) for row in rows),
+        beside=frozenset(_beside(rows, columns, places, wanted)),
+        shapes=tuple(shapes),
+        series=series,
+    )
+    return replace(layout, notes=(*notes, *([] if questions else _pitfalls(layout)), *_left_out(layout)))
+
+
+def _from_application(wanted: Mapping[str, str]) -> dict[str, str]:
+    """The fields that an application that is asked gives, as not wanted."""
+    for field in ("sources", "response"):
+        if column := wanted.get(field):
+            raise ConfigError(f"--map {field}={column}: the {field} comes from the application that is asked")
+    return {"sources": "", "response": ""}
+
+
+def _add_named(
+    places: dict[str, Place], rows: Rows, columns: Sequence[str], wanted: Mapping[str, str], shapes: Sequence[Shape]
+) -> list[str]:
+    """Add the fields that are found by the names of columns; returns what the user should know about the choice."""
     notes: list[str] = []
     for field in ALIASES:
-        if field not in wanted:
-            column = _choose(field, [one for one in columns if one not in mapping.values()], rows, notes)
+        if field not in wanted and field not in places:
+            taken = frozenset[str]().union(*(place.columns for place in places.values()))
+            guess = not any(shape.describes(field) for shape in shapes)
+            column = _choose(field, [one for one in columns if one not in taken], rows, notes, guess=guess)
             if column is not None:
-                mapping[field] = column
-    if "query" not in mapping and "query" not in wanted and "history" in mapping and "history" not in wanted:
-        mapping["query"] = mapping.pop("history")
-        notes.append(
-            f"the query is the user's last message in {mapping['query']!r}, the messages before it the history"
-        )
-    if lacking := next((field for field in needed if field not in mapping), None):
-        raise InputError(_nothing_found(lacking, columns, name))
-    notes += [] if questions else _pitfalls(columns, mapping)
-    return Layout(
-        {field: mapping[field] for field in ALIASES if field in mapping},
-        columns,
-        tuple(notes),
-        frozenset(field for field, column in wanted.items() if not column),
-        any(is_message_list(value_at(row, mapping["query"])) for row in rows),
-        frozenset(_beside(rows, columns, mapping, wanted)),
-    )
+                places[field] = column_place(column)
+    if "query" not in places and "query" not in wanted and "history" in places and "history" not in wanted:
+        place = places["query"] = places.pop("history")
+        notes.append(f"the query is the user's last message in {place.text!r}, the messages before it the history")
+    return notes
 
 
-def _wanted(
-    rows: Sequence[Mapping[str, Any]], columns: Sequence[str], wanted: Mapping[str, str], name: str
-) -> dict[str, str]:
-    for field, column in wanted.items():
-        if field not in ALIASES:
-            close = get_close_matches(field, ALIASES, 1)
-            hint = f" Did you mean {close[0]!r}?" if close else ""
-            raise ConfigError(
-                f"--map {field}={column}: there is no field {field!r}.{hint} Fields: {', '.join(ALIASES)}."
-            )
-        if column and all(value_at(row, column) is MISSING for row in rows):
-            close = get_close_matches(column, columns, 3, 0.5)
-            hint = f" Close: {', '.join(map(repr, close))}." if close else ""
-            raise InputError(f"{name}: --map {field}={column}: there is no column {column!r}.{hint} {_listed(columns)}")
-    return {field: column for field, column in wanted.items() if column}
+def _held(row: Mapping[str, Any], place: Place) -> Any:
+    """What a row holds at a place, or None."""
+    try:
+        return place.of(row)
+    except NotThere:
+        return None
 
 
-def _choose(field: str, free: Iterable[str], rows: Sequence[Mapping[str, Any]], notes: list[str]) -> str | None:
-    """The column that a field is taken from, by its name and by what it holds."""
+def _check_refused(shapes: Iterable[Shape], wanted: Mapping[str, str], needed: Iterable[str], name: str) -> None:
+    """Raise an InputError for a shape that can't be read, unless the user says where things are."""
+    for shape in shapes:
+        if shape.refused is not None and not all(field in wanted for field in needed):
+            raise InputError(f"{name}: the rows are {shape.name}: {shape.refused}")
+
+
+def _choose(field: str, free: Iterable[str], rows: Rows, notes: list[str], *, guess: bool) -> str | None:
+    """The column that a field is taken from, by its name and by what it holds; by its name alone if `guess`."""
     names = ALIASES[field]
     # among spellings of one name, the exact one first
     candidates = sorted(
@@ -131,9 +149,9 @@ def _choose(field: str, free: Iterable[str], rows: Sequence[Mapping[str, Any]], 
     notes += [
         f"{column!r} is named like the {field} but doesn't hold {HOLDS[field]}; it became a tag"
         for column in candidates
-        if column not in fitting and (fitting or field not in _JUDGED)
+        if column not in fitting and (fitting or field not in JUDGED)
     ]
-    chosen = next(iter(fitting or (candidates if field in _JUDGED else [])), None)
+    chosen = next(iter(fitting or (candidates if guess and field in JUDGED else [])), None)
     for column in fitting[1:]:
         other = f"; if it is the true answer: --map reference={column}" if field == "response" else ""
         how = f"--map {field}={column} takes it{other}"
@@ -144,56 +162,71 @@ def _choose(field: str, free: Iterable[str], rows: Sequence[Mapping[str, Any]], 
 def _fits(field: str, column: str, rows: Sequence[Mapping[str, Any]]) -> bool:
     """Whether at least one row of the head holds the kind of value that the field needs, or none holds any."""
     values = [value for row in rows if not is_missing(value := row.get(column)) and value != ""]
-    return not values or any(_is_usable(field, value) for value in values)
-
-
-def _is_usable(field: str, value: Any) -> bool:
-    if field in _JUDGED:
-        shapes = str | list | tuple | dict if field == "sources" else str
-        return isinstance(value, shapes) or (field == "query" and is_message_list(value))
-    if field == "history" and isinstance(value, str) and not is_message_list(value):
-        return False  # one text may be anything, an id for example
-    try:
-        found = PARSERS[field](value, RowContext())
-    except RowProblem:
-        return False
-    return bool(found) or field not in {"history", "time"}
+    return not values or any(is_usable(field, value) for value in values)
 
 
 def _beside(
-    rows: Sequence[Mapping[str, Any]], columns: Iterable[str], mapping: Mapping[str, str], wanted: Mapping[str, str]
+    rows: Rows, columns: Iterable[str], places: Mapping[str, Place], wanted: Mapping[str, str]
 ) -> Iterable[str]:
     for column in columns:
-        field = field_named(column)
-        taken = mapping.get(field) if field is not None else None
-        if field in wanted or (taken is not None and any(column in row and taken in row for row in rows)):
+        name = field_named(column)
+        place = places.get(name) if name is not None else None
+        if name in wanted or (
+            place is not None and any(column in row and missing_in_all(place, [row]) is None for row in rows)
+        ):
             yield column
 
 
-def _nothing_found(field: str, columns: Sequence[str], name: str) -> str:
+def _nothing_found(field: str, columns: Sequence[str], rows: Rows, shapes: Sequence[Shape], name: str) -> str:
     there = {field_named(column) or normalized(column): column for column in reversed(columns)}
-    near = (f" {hint.format(column=there[other])}" for other, hint in NOT_SOURCES.items() if other in there)
-    return (
-        f"{name}: no column holds the {field}. {_listed(columns)} Looked for: {', '.join(ALIASES[field])}."
-        f"{next(near, '') if field == 'sources' else ''} Say which one it is: --map {field}=COLUMN"
+    hints = [described for shape in shapes if (described := shape.looked_for(field, rows))]
+    if field == "sources":
+        hints += [hint.format(column=there[other]) for other, hint in NOT_SOURCES.items() if other in there][:1]
+    if within := _rows_within(rows):
+        hints.append(f"{within!r} is a list of objects; if these are the rows: --map rows={within}.")
+    looked = "" if shapes else f"Looked for: {', '.join(ALIASES[field])}."
+    told = " ".join([listed(columns), *([looked] if looked else []), *hints])
+    return f"{name}: no column holds the {field}. {told} Say which one it is: --map {field}=COLUMN"
+
+
+def _rows_within(rows: Rows) -> str | None:
+    """A column, or a key within one, that holds a list of objects, where there is one row only."""
+    if len(rows) > 1:
+        return None
+    nested = {
+        f"{column}.{key}": held
+        for column, value in rows[0].items()
+        if isinstance(value, Mapping)
+        for key, held in value.items()
+    }
+    return next(
+        (
+            place
+            for place, held in {**rows[0], **nested}.items()
+            if isinstance(held, list) and held and all(isinstance(item, Mapping) for item in held)
+        ),
+        None,
     )
 
 
-def _listed(columns: Sequence[str]) -> str:
-    more = f" and {len(columns) - 40} more" if len(columns) > 40 else ""
-    return f"Columns: {', '.join(columns[:40])}{more}."
-
-
-def _pitfalls(columns: Sequence[str], mapping: Mapping[str, str]) -> list[str]:
+def _pitfalls(layout: Layout) -> list[str]:
     notes = [
         f"{column!r} became a tag: in DeepEval's files it is the ideal context, not what was retrieved "
         f"(--map sources={column} takes it)"
-        for column in columns
-        if normalized(column) == "context" and column not in mapping.values()
+        for column in layout.tags
+        if normalized(column) == "context"
     ]
-    if "response" not in mapping:
+    if "response" not in layout.places:
         notes.append(
             "no column holds the response: only the scores of the sources can be computed, those of the response are "
             f"undefined. Looked for: {', '.join(ALIASES['response'])} (--map response=COLUMN)"
         )
     return notes
+
+
+def _left_out(layout: Layout) -> list[str]:
+    columns = [column for column in layout.columns if column in layout.left_out]
+    if not columns:
+        return []
+    many = "1 column repeats texts or holds" if len(columns) == 1 else f"{len(columns)} columns repeat texts or hold"
+    return [f"{many} the tool's own workings, and became no tag: {', '.join(columns)}"]

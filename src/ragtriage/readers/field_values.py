@@ -186,3 +186,21 @@ def _roles_and_texts(item: Any, guessed: str) -> list[tuple[str, Any]] | None:
 def _texts(parts: list[Any] | tuple[Any, ...]) -> Iterator[str]:
     texts = (part.get("text") if isinstance(part, Mapping) else part for part in parts)
     return (text for text in texts if isinstance(text, str))
+
+
+JUDGED = ("query", "response", "sources")
+"""The fields that make a case; the others may be missing without a word."""
+
+
+def is_usable(field: str, value: Any) -> bool:
+    """Whether a value, which is there, is of the kind that a field holds."""
+    if field in JUDGED:
+        shapes = str | list | tuple | dict if field == "sources" else str
+        return isinstance(value, shapes) or (field == "query" and is_message_list(value))
+    if field == "history" and isinstance(value, str) and not is_message_list(value):
+        return False  # one text may be anything, an id for example
+    try:
+        found = PARSERS[field](value, RowContext())
+    except RowProblem:
+        return False
+    return bool(found) or field not in {"history", "time"}

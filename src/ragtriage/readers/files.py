@@ -7,7 +7,7 @@ import io
 import re
 import sys
 import zlib
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import closing, nullcontext
 from difflib import get_close_matches
 from json import JSONDecodeError
@@ -15,8 +15,11 @@ from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.readers.json_files import json_document, json_lines
+from ragtriage.readers.json_documents import json_document
+from ragtriage.readers.json_lines import json_lines
 from ragtriage.readers.json_values import parse
+from ragtriage.readers.nested_rows import rows_within
+from ragtriage.readers.paths import Path as NestedPath
 from ragtriage.readers.problems import Limits, RawRow
 from ragtriage.readers.table_files import csv_table, parquet_table
 
@@ -164,6 +167,7 @@ def raw_rows(
     form: Format = "jsonl",
     limits: Limits = Limits(),  # noqa: B008  # frozen
     stream: io.BufferedReader | None = None,
+    nested: NestedPath | None = None,
 ) -> Generator[RawRow, None, None]:
     """The rows of a file as they stand there; the file is closed at the end.
 
@@ -174,6 +178,7 @@ def raw_rows(
         form: its format.
         limits: how much a row may hold.
         stream: the opened file; opened here if None.
+        nested: where the list of the rows stands, in a JSON document or in every row of another file.
 
     Raises:
         InputError: the file can't be read, the header of a table is unusable, or a Parquet file isn't one.
@@ -181,7 +186,7 @@ def raw_rows(
     """
     opened = open_bytes(path) if stream is None else stream
     row = 0
-    with nullcontext() if path == STDIN else opened, closing(_parsed(path, opened, form, limits)) as parsed:
+    with nullcontext() if path == STDIN else opened, closing(_parsed(path, opened, form, limits, nested)) as parsed:
         try:
             for found in parsed:
                 row = found.row
@@ -191,15 +196,23 @@ def raw_rows(
             yield RawRow(row + 1, problem=problem, ends=True)
 
 
-def _parsed(path: str, stream: io.BufferedReader, form: Format, limits: Limits) -> Generator[RawRow, None, None]:
+def _parsed(
+    path: str, stream: io.BufferedReader, form: Format, limits: Limits, nested: NestedPath | None
+) -> Generator[RawRow, None, None]:
+    if form == "json":
+        yield from json_document(stream, limits, nested)
+        return
+    rows = _flat(path, stream, form, limits)
+    yield from rows if nested is None else rows_within(rows, nested)
+
+
+def _flat(path: str, stream: io.BufferedReader, form: Format, limits: Limits) -> Iterator[RawRow]:
     if form == "parquet" and not can_be_read_again(path):
         raise InputError(f"{path}: Parquet can't be read from a pipe: give a file")
     match form:
-        case "jsonl":
-            yield from json_lines(stream, limits)
-        case "json":
-            yield from json_document(stream, limits)
         case "csv":
             yield from csv_table(stream, limits, path)
         case "parquet":
             yield from parquet_table(Path(path))
+        case _:
+            yield from json_lines(stream, limits)

@@ -26,6 +26,7 @@ _LONGEST_LITERAL = 8_000_000  # characters; Python's parser needs some hundred b
 _LIST_START = re.compile(r"""\s*(\[\s*(["'\]{\[]|None\b|null\b)|\{\s*["'}]|array\(\[)""")
 _ARRAY = re.compile(r"array\((?P<list>\[.*\])\s*(,\s*dtype=[^()]*)?\)", re.DOTALL)
 _SIDE_BY_SIDE = re.compile(r"""['"]\s*['"]""")
+_PRINTED_CALLS = ("np.", "numpy.", "datetime.", "Timestamp")
 _LAYOUT = frozenset({tokenize.NL, tokenize.NEWLINE, tokenize.ENDMARKER, tokenize.INDENT, tokenize.DEDENT})
 
 
@@ -98,9 +99,21 @@ def parse_literal(text: str) -> Any:
             warnings.simplefilter("ignore")
             # Python joins neighbouring strings, so that a printed array of three texts would be read as one
             printed = _printed_array(stripped) if _SIDE_BY_SIDE.search(stripped) else None
-            return ast.literal_eval(stripped) if printed is None else printed
+            return ast.literal_eval(_Plain().visit(ast.parse(stripped, mode="eval"))) if printed is None else printed
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         raise NotALiteral(first) from None
+
+
+class _Plain(ast.NodeTransformer):
+    """Makes plain values of numbers and times that numpy, pandas and datetime print as calls.
+
+    A call with one value becomes that value, `datetime.datetime(2026, 1, 2)` None.
+    """
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if not ast.unparse(node.func).startswith(_PRINTED_CALLS):
+            return node
+        return node.args[0] if len(node.args) == 1 else ast.Constant(None)
 
 
 def unpacked(value: Any) -> Any:

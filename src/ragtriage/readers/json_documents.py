@@ -1,51 +1,21 @@
-"""JSON Lines, and one JSON document with many rows; memory doesn't grow with the length of either."""
+"""One JSON document with many rows; memory doesn't grow with the length of their list."""
 
 from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Generator, Iterator
-from dataclasses import replace
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass, replace
 from json import JSONDecodeError
 from typing import Any, BinaryIO
 
-from ragtriage.readers.field_names import KEYS, field_named
-from ragtriage.readers.json_values import parse, parse_at
+from ragtriage.readers.field_names import field_named
+from ragtriage.readers.json_values import parse_at
+from ragtriage.readers.nested_rows import row_of, rows_at
+from ragtriage.readers.paths import Path
 from ragtriage.readers.problems import Limits, RawRow
-from ragtriage.readers.text_values import described, first_invalid_byte
-
-_BOM = b"\xef\xbb\xbf"
-
-
-def json_lines(stream: BinaryIO, limits: Limits) -> Iterator[RawRow]:
-    """The rows of a JSON Lines stream, where a broken line costs only itself; blank lines are skipped."""
-    row = line = 0
-    while raw := stream.readline(limits.max_row + 1):
-        line += 1
-        if line == 1:
-            raw = raw.removeprefix(_BOM)
-        if len(raw) > limits.max_row and not raw.endswith(b"\n"):
-            row += 1
-            while (chunk := stream.readline(1 << 20)) and not chunk.endswith(b"\n"):
-                pass
-            yield RawRow(row, line, problem=f"is longer than {limits.max_row:,} bytes: split it or leave it out")
-        elif raw.strip():
-            row += 1
-            yield _json_line(raw, row, line)
-
-
-def _json_line(raw: bytes, row: int, line: int) -> RawRow:
-    try:
-        value = parse(raw.decode())
-    except UnicodeDecodeError as error:
-        problem = f"byte {error.start + 1} of the line (0x{raw[error.start]:02x}) is not UTF-8: save the file as UTF-8"
-        return RawRow(row, line, problem=problem, undecodable=True)
-    except JSONDecodeError as error:
-        return RawRow(row, line, problem=f"broken JSON at line {line}, column {error.pos + 1}: {error.msg}")
-    if not isinstance(value, dict):
-        return RawRow(row, line, problem=f"is {described(value)}, not a JSON object: write one object {{…}} a line")
-    return RawRow(row, line, values=value, size=len(raw))
-
+from ragtriage.readers.shapes import ROW_LISTS
+from ragtriage.readers.text_values import first_invalid_byte
 
 _CHUNK = 1 << 16
 _LONGEST_CUT = 16  # a literal or an escape that the end of the window cut is at most this long
@@ -130,30 +100,57 @@ class _Window:
             return value, len(raw), first_invalid_byte(raw)
 
 
-def json_document(stream: BinaryIO, limits: Limits) -> Iterator[RawRow]:
+@dataclass(frozen=True, slots=True)
+class _List:
+    """A list that may hold the rows."""
+
+    text: str
+    """Its path."""
+    group: frozenset[str]
+    """The paths of the lists that belong to one file with it."""
+
+
+_Lists = Mapping[tuple[str | int | None, ...], _List]
+"""What is left of the path of each list, seen from some value of the document."""
+
+_KNOWN: _Lists = {tuple(text.split(".")): _List(text, group) for group in ROW_LISTS for text in group}
+
+_Value = tuple[Any, int, str | None]
+"""A value, how many characters it took, and the first of its bytes that isn't UTF-8."""
+
+
+def json_document(stream: BinaryIO, limits: Limits, nested: Path | None = None) -> Iterator[RawRow]:
     """The rows of a JSON document.
 
-    That is a list of objects; or an object that holds such a list under one of `KEYS["rows"]`; or an object of columns
-    (this one is held in memory); or one object or several, one behind the other, each a row. Broken JSON ends the
-    reading: what comes behind it has no known place.
+    That is a list of objects; or an object that holds such a list at one of `ROW_LISTS`; or an object of columns (this
+    one is held in memory); or one object or several, one behind the other, each a row. With `nested` it is what stands
+    at that path. Broken JSON ends the reading: what comes behind it has no known place.
     """
     window = _Window(stream, limits)
     row = 0
     try:
-        for row, found in enumerate(_rows(window), 1):
+        for row, found in enumerate(_rows(window, nested), 1):
             yield replace(found, row=row)
     except _Broken as error:
         problem = f"{error}: repair the file, nothing after this place was read"
         yield RawRow(row + 1, window.line, problem=problem, ends=True)
 
 
-def _rows(window: _Window) -> Iterator[RawRow]:
-    if window.peek() == "[":
+def _rows(window: _Window, nested: Path | None) -> Iterator[RawRow]:
+    if nested is not None:
+        own = _List(nested.text, frozenset({nested.text}))
+        line = window.line
+        whole = yield from _search(window, {nested.parts: own}, [])
+        if whole is not None:
+            yield from rows_at(whole[0], nested, line)
+    elif window.peek() == "[":
         yield from _elements(window)
     else:
-        whole = True
-        while window.peek() == "{" and whole:
-            whole = yield from _members(window)
+        is_row = True
+        while window.peek() == "{" and is_row:
+            line = window.line
+            whole = yield from _search(window, _KNOWN, [])
+            is_row = whole is not None and (yield from _one(line, *whole))
     if window.peek():
         raise window.broken("this is neither the list of rows nor an object")
 
@@ -162,58 +159,114 @@ def _row(line: int, value: Any, size: int, bad: str | None) -> RawRow:
     """The row that a value is; its number is given to it later."""
     if bad is not None:
         return RawRow(0, line, problem=f"byte {bad} in it is not UTF-8: save the file as UTF-8", undecodable=True)
-    if not isinstance(value, dict):
-        return RawRow(0, line, problem=f"is {described(value)}, not an object: the list should hold one object a row")
-    return RawRow(0, line, values=value, size=size)
+    return row_of(value, line, size)
 
 
 def _elements(window: _Window) -> Iterator[RawRow]:
+    for _ in _items(window):
+        yield _row(window.line, *window.value())
+
+
+def _items(window: _Window) -> Iterator[int]:
+    """Step to each item of a list, which the caller reads."""
     window.skip("[")
-    first = True
+    number = 0
     while window.peek() != "]":
-        if not first:
+        if number:
             window.skip(",")
             window.peek()
-        first = False
-        yield _row(window.line, *window.value())
+        yield number
+        number += 1
     window.skip("]")
 
 
-def _members(window: _Window) -> Generator[RawRow, None, bool]:
-    """The rows of one object; returns whether it was itself one row."""
+def _keys(window: _Window) -> Iterator[tuple[str, str | None]]:
+    """Step to each value of an object, which the caller reads: its key, and the key's first byte that isn't UTF-8."""
     window.skip("{")
-    line, total, bad = window.line, 0, None
-    members: dict[str, Any] = {}
-    rows_key: str | None = None
+    first = True
     while window.peek() != "}":
-        if members or rows_key is not None:
+        if not first:
             window.skip(",")
+        first = False
         if window.peek() != '"':
             raise window.broken("Expecting a key in double quotes")
-        key, _, bad_key = window.value()
+        key, _, bad = window.value()
         window.skip(":")
-        if key in KEYS["rows"] and window.peek() == "[":
-            if rows_key is not None:
-                raise window.broken(f"a second list, {key!r}, follows the rows of {rows_key!r}: which one holds them?")
-            rows_key = key
-            within = f"the rows are the list {key!r}; what stands beside it in the file was not kept"
-            for row in _elements(window):
-                yield replace(row, within=within)
-        else:
-            value, size, bad_value = window.value()
-            bad = bad or bad_key or bad_value
-            total += size
-            members[key] = value if rows_key is None else None
+        yield key, bad
     window.skip("}")
-    if rows_key is not None:
-        return False
-    columns = _columns(members) if bad is None else None
+
+
+def _search(window: _Window, lists: _Lists, found: list[_List]) -> Generator[RawRow, None, _Value | None]:
+    """The rows of the lists within the next value; returns the value if there is no such list in it.
+
+    Args:
+        window: the document.
+        lists: where to look.
+        found: the lists that were found so far; is added to.
+    """
+    kind = window.peek()
+    here = lists.get(())
+    if here is not None and kind == "[":
+        if found and found[0].group != here.group:
+            first, second = found[0].text, here.text
+            which = f"which one holds them? --map rows={first} or --map rows={second}"
+            raise window.broken(f"a second list, {second!r}, follows the rows of {first!r}: {which}")
+        found.append(here)
+        within = f"the rows are the list {here.text!r}; what stands beside it in the file was not kept"
+        for row in _elements(window):
+            yield replace(row, within=within)
+        return None
+    if kind == "{" and any(isinstance(part, str) for part, *_ in filter(None, lists)):
+        return (yield from _search_object(window, lists, found))
+    if kind == "[" and any(not isinstance(part, str) for part, *_ in filter(None, lists)):
+        return (yield from _search_list(window, lists, found))
+    return window.value()
+
+
+def _search_object(window: _Window, lists: _Lists, found: list[_List]) -> Generator[RawRow, None, _Value | None]:
+    whole: dict[str, Any] = {}
+    total, bad = 0, None
+    before = len(found)
+    for key, bad_key in _keys(window):
+        inner = yield from _search(window, _below(lists, key), found)
+        value, size, bad_value = inner or (None, 0, None)
+        bad = bad or bad_key or bad_value
+        total += size
+        whole[key] = value if len(found) == before else None  # beside the rows nothing is kept
+    return (whole, total, bad) if len(found) == before else None
+
+
+def _search_list(window: _Window, lists: _Lists, found: list[_List]) -> Generator[RawRow, None, _Value | None]:
+    whole: list[Any] = []
+    total, bad = 0, None
+    before = len(found)
+    for number in _items(window):
+        inner = yield from _search(window, _below(lists, number), found)
+        value, size, bad_value = inner or (None, 0, None)
+        bad = bad or bad_value
+        total += size
+        whole.append(value if len(found) == before else None)
+    return (whole, total, bad) if len(found) == before else None
+
+
+def _below(lists: _Lists, key: str | int) -> _Lists:
+    """The lists below a key or an index."""
+    return {
+        path[1:]: one
+        for path, one in lists.items()
+        if path and (path[0] == key or (path[0] is None and isinstance(key, int)))
+    }
+
+
+def _one(line: int, value: Any, size: int, bad: str | None) -> Generator[RawRow, None, bool]:
+    """The row that an object is, or the rows of the columns that it holds; returns whether it was itself one row."""
+    columns = _columns(value) if bad is None else None
     if columns is None:
-        yield _row(line, members, total, bad)
+        yield _row(line, value, size, bad)
         return True
     within = "the file holds columns, not rows; it was turned round, for which all of it is held in memory"
     for cells in zip(*columns, strict=True):
-        yield RawRow(0, line, values=dict(zip(members, cells, strict=True)), within=within)
+        yield RawRow(0, line, values=dict(zip(value, cells, strict=True)), within=within)
     return False
 
 
