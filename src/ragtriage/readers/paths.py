@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.readers.text_values import list_in, shortened, described, unpacked
+from ragtriage.readers.text_values import described, list_in, shortened, unpacked
 
 _PART = re.compile(r"""\.?([^.\[\]'"*]+)|\[(\d{1,9})\]|\[(\*)\]|\[(?:'([^']*)'|"([^"]*)")\]""")
 _LIKE = "answer.text, hits[0].text or hits[*].text"
