@@ -10,7 +10,7 @@ from typing import Any
 from ragtriage.collect.application import Reply, Unanswered
 from ragtriage.core.case import Source
 from ragtriage.readers.field_names import ALIASES, field_named
-from ragtriage.readers.paths import NotThere, Path, in_one_piece, keys_of
+from ragtriage.readers.paths import NotThere, ValuePath, in_one_piece, keys_of
 from ragtriage.readers.problems import Limits, RowContext, RowProblem
 from ragtriage.readers.source_values import sources_of
 from ragtriage.readers.text_values import clean, described, text_of
@@ -26,11 +26,11 @@ _IDS = ("ids", "retrieved", "source_ids", "document_ids", "doc_ids")
 class ReplyPaths:
     """Where in a reply things stand; what is None is looked for under its usual names."""
 
-    response: Path | None = None
+    response: ValuePath | None = None
     """The answer."""
-    sources: Path | None = None
+    sources: ValuePath | None = None
     """The retrieved texts, or objects with a text and an id."""
-    ids: Path | None = None
+    ids: ValuePath | None = None
     """The ids of what was retrieved, in the same order."""
 
 
@@ -56,7 +56,7 @@ def read_reply(value: Any, places: ReplyPaths = ReplyPaths()) -> Reply:
         raise Unanswered(UNREADABLE, f"the {problem.field or 'reply'} of the reply {problem.reason}") from None
 
 
-def _response(value: Any, path: Path | None) -> str:
+def _response(value: Any, path: ValuePath | None) -> str:
     if path is None and not isinstance(value, Mapping):
         names = "'response' and 'sources'"
         raise Unanswered(UNREADABLE, f"the reply is {described(value)}: give a text, or an object with {names}")
@@ -74,7 +74,7 @@ def _response(value: Any, path: Path | None) -> str:
     return text_of("response", found, RowContext(_LIMITS))
 
 
-def _value(value: Any, path: Path | None, key: str | None) -> Any:
+def _value(value: Any, path: ValuePath | None, key: str | None) -> Any:
     if path is None:
         return None if key is None else value[key]
     try:

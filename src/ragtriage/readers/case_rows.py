@@ -54,9 +54,7 @@ class RowReader:
         self._citation_mark = citation_mark
         self._head = frozenset(layout.columns)
         self._whole = layout.left_out.union(*(place.columns for place in layout.places.values()))
-        self._unread = tuple(
-            (column_place(key), reason) for shape in layout.shapes for key, reason in shape.unread.items()
-        )
+        self._unread = tuple(one for shape in layout.shapes for one in shape.unread.items())
         # 16 bytes of a hash for each id, so that a million rows cost some hundred MB less than their ids
         self._first_row: dict[bytes, int] = {}
         self._remarks: Counter[str] = Counter()
@@ -118,8 +116,8 @@ class RowReader:
 
     def _check_read(self, values: Mapping[str, Any]) -> None:
         """Reject a row that another tool wrote for something else than a case."""
-        for place, reason in self._unread:
-            if any(values.get(column) for column in place.columns):
+        for column, reason in self._unread:
+            if values.get(column):
                 raise RowProblem(None, reason)
 
     def _value(self, values: Mapping[str, Any], field: str, place: Place) -> Any:

@@ -19,7 +19,7 @@ from ragtriage.readers.json_documents import json_document
 from ragtriage.readers.json_lines import json_lines
 from ragtriage.readers.json_values import parse
 from ragtriage.readers.nested_rows import rows_within
-from ragtriage.readers.paths import Path as NestedPath
+from ragtriage.readers.paths import ValuePath
 from ragtriage.readers.problems import Limits, RawRow
 from ragtriage.readers.table_files import csv_table, parquet_table
 
@@ -167,7 +167,7 @@ def raw_rows(
     form: Format = "jsonl",
     limits: Limits = Limits(),  # noqa: B008  # frozen
     stream: io.BufferedReader | None = None,
-    nested: NestedPath | None = None,
+    nested: ValuePath | None = None,
 ) -> Generator[RawRow, None, None]:
     """The rows of a file as they stand there; the file is closed at the end.
 
@@ -197,7 +197,7 @@ def raw_rows(
 
 
 def _parsed(
-    path: str, stream: io.BufferedReader, form: Format, limits: Limits, nested: NestedPath | None
+    path: str, stream: io.BufferedReader, form: Format, limits: Limits, nested: ValuePath | None
 ) -> Generator[RawRow, None, None]:
     if form == "json":
         yield from json_document(stream, limits, nested)

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 from ragtriage.readers.field_names import field_named
 from ragtriage.readers.json_values import parse_at
 from ragtriage.readers.nested_rows import row_of, rows_at
-from ragtriage.readers.paths import Path
+from ragtriage.readers.paths import ValuePath
 from ragtriage.readers.problems import Limits, RawRow
 from ragtriage.readers.shapes import ROW_LISTS
 from ragtriage.readers.text_values import first_invalid_byte
@@ -119,7 +119,7 @@ _Value = tuple[Any, int, str | None]
 """A value, how many characters it took, and the first of its bytes that isn't UTF-8."""
 
 
-def json_document(stream: BinaryIO, limits: Limits, nested: Path | None = None) -> Iterator[RawRow]:
+def json_document(stream: BinaryIO, limits: Limits, nested: ValuePath | None = None) -> Iterator[RawRow]:
     """The rows of a JSON document.
 
     That is a list of objects; or an object that holds such a list at one of `ROW_LISTS`; or an object of columns (this
@@ -136,7 +136,7 @@ def json_document(stream: BinaryIO, limits: Limits, nested: Path | None = None) 
         yield RawRow(row + 1, window.line, problem=problem, ends=True)
 
 
-def _rows(window: _Window, nested: Path | None) -> Iterator[RawRow]:
+def _rows(window: _Window, nested: ValuePath | None) -> Iterator[RawRow]:
     if nested is not None:
         own = _List(nested.text, frozenset({nested.text}))
         line = window.line

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ragtriage.readers.paths import NotThere, Path
+from ragtriage.readers.paths import NotThere, ValuePath
 from ragtriage.readers.problems import RawRow
 from ragtriage.readers.text_values import described, unpacked
 
@@ -18,7 +18,7 @@ def row_of(value: Any, line: int | None, size: int = 0) -> RawRow:
     return RawRow(0, line, values=value, size=size)
 
 
-def rows_within(rows: Iterable[RawRow], nested: Path) -> Iterator[RawRow]:
+def rows_within(rows: Iterable[RawRow], nested: ValuePath) -> Iterator[RawRow]:
     """The rows that stand at a path in each of these, numbered through; one that can't be read stays as it is."""
     number = 0
     within = f"the rows stand at {nested.text!r} in every row of the file; what stands beside them was not kept"
@@ -28,7 +28,7 @@ def rows_within(rows: Iterable[RawRow], nested: Path) -> Iterator[RawRow]:
             yield replace(found, row=number, within=within)
 
 
-def rows_at(value: Any, nested: Path, line: int | None) -> Iterator[RawRow]:
+def rows_at(value: Any, nested: ValuePath, line: int | None) -> Iterator[RawRow]:
     """The rows that stand at a path in a value: an object, or a list of objects."""
     try:
         found = unpacked(nested.of(value))

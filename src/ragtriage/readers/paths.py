@@ -29,7 +29,7 @@ class NotThere(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class ValuePath:
     """Where in a value something stands."""
 
     text: str
@@ -91,7 +91,7 @@ def _not_there(way: str, instead: str, *, absent: bool) -> NotThere:
     return NotThere(f"{f'its {way!r}' if way else 'it'} {instead}", absent=absent)
 
 
-def in_one_piece(path: Path, found: Any) -> Any:
+def in_one_piece(path: ValuePath, found: Any) -> Any:
     """A text in pieces, as some interfaces return it, as one text; anything else as it is."""
     pieces = path.gathers and isinstance(found, list) and all(isinstance(one, str) for one in found)
     return "".join(found) if pieces else found
@@ -103,14 +103,14 @@ def keys_of(value: Mapping[Any, Any]) -> str:
     return (", ".join(names) + (" …" if len(value) > 20 else "")) or "(none)"
 
 
-def path_from(text: str, flag: str, *, lenient: bool = False) -> Path:
+def path_from(text: str, flag: str, *, lenient: bool = False) -> ValuePath:
     """Read a path.
 
     Args:
         text: names with dots between them, `[0]` for an item of a list, `[*]` for every one, `['a.b']` for a name with
             a dot in it; a leading `$` or `$.` is allowed.
         flag: which flag it was given by, for the message.
-        lenient: see `Path.lenient`.
+        lenient: see `ValuePath.lenient`.
 
     Raises:
         ConfigError: it can't be read.
@@ -127,4 +127,4 @@ def path_from(text: str, flag: str, *, lenient: bool = False) -> Path:
         at = found.end()
     if not parts:
         raise ConfigError(f"{flag} {text!r} is empty: write it like {_LIKE}")
-    return Path(text, tuple(parts), lenient)
+    return ValuePath(text, tuple(parts), lenient)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.readers.paths import NotThere, Path, in_one_piece, path_from
+from ragtriage.readers.paths import NotThere, ValuePath, in_one_piece, path_from
 from ragtriage.readers.text_values import list_in
 
 LISTS = ("sources", "source_ids", "samples", "relevant_ids")
@@ -21,7 +21,7 @@ class Place:
 
     text: str
     """As it is shown, and as the user writes it."""
-    members: tuple[Path, ...]
+    members: tuple[ValuePath, ...]
     """The columns, or paths into them, one behind the other; a column's whole name comes before a path."""
 
     @property
@@ -72,7 +72,7 @@ def is_missing(value: Any) -> bool:
 
 def column_place(column: str) -> Place:
     """The place that a column is."""
-    return Place(column, (Path(column, (column,)),))
+    return Place(column, (ValuePath(column, (column,)),))
 
 
 def place_from(text: str, field: str, columns: Collection[str], *, lenient: bool = False) -> Place:
@@ -83,7 +83,7 @@ def place_from(text: str, field: str, columns: Collection[str], *, lenient: bool
             them, for a field that holds a list.
         field: whose place it is.
         columns: those of the file; a name of one of them is never read as a path.
-        lenient: see `Path.lenient`.
+        lenient: see `ValuePath.lenient`.
 
     Raises:
         ConfigError: it can't be read, or there are several for a field that holds one value.
@@ -97,12 +97,13 @@ def place_from(text: str, field: str, columns: Collection[str], *, lenient: bool
     if not all(parts):
         raise ConfigError(f"{flag}{text}: there is nothing between two commas: write it like context_1,context_2")
     members = (
-        Path(part, (part,)) if part in columns else path_from(part, f"--map {field}", lenient=lenient) for part in parts
+        ValuePath(part, (part,)) if part in columns else path_from(part, f"--map {field}", lenient=lenient)
+        for part in parts
     )
     return Place(text, tuple(members))
 
 
-def _value(values: Mapping[str, Any], member: Path) -> Any:
+def _value(values: Mapping[str, Any], member: ValuePath) -> Any:
     return values[member.text] if member.text in values else member.of(values)
 
 
