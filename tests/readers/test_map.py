@@ -78,6 +78,16 @@ def test_paths_reach_into_every_kind_of_file(make: Any, tmp_path: Path, name: st
     assert [(source.text, source.id) for source in case.sources] == [("a", "1"), ("b", "2")]
 
 
+def test_cells_hold_what_numpy_and_pandas_print(read: Any) -> None:
+    cell = "[{'t': 'a (np.b)', 'n': np.float64(0.5), 'at': datetime.datetime(2026, 1, 2)}, {'t': 'b', 'n': nope(1)}]"
+    _, [case], _ = read(
+        f'query,docs\nq,"{cell.replace("nope", "np.float64")}"\n', "c.csv", mapping={"sources": "docs[*].t"}
+    )
+    assert [source.text for source in case.sources] == ["a (np.b)", "b"]
+    _, _, [rejected] = read(f'query,docs\nq,[]\nq2,"{cell}"\n', "c.csv", mapping={"sources": "docs"})[:3]
+    assert "can't be read as JSON or Python" in rejected.reason
+
+
 def test_a_response_in_pieces_is_put_together_as_in_collect(read: Any) -> None:
     row = {"query": "q", "sources": [], "parts": [{"text": "a "}, {"text": "b"}]}
     _, [case], _ = read([row], mapping={"response": "parts[*].text"})

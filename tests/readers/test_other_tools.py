@@ -157,6 +157,26 @@ def test_rows_that_two_shapes_fit_are_refused(make: Any) -> None:
     assert [row.sources[0].text for row in file.rows() if isinstance(row, Case)] == ["a"]
 
 
+def test_a_column_with_a_name_of_the_field_beside_a_shape_is_told(read: Any) -> None:
+    file, [case], _ = read([{"query": "q", "answer": "a", "sources": ["tool"], "source_nodes": [{"text": "got"}]}])
+    assert [source.text for source in case.sources] == ["got"]
+    assert (
+        "the sources are taken from 'source_nodes'; 'sources' became a tag (--map sources=sources takes it)"
+        in file.notes
+    )
+
+
+def test_feedback_of_trulens_with_another_name_is_named_by_the_user(make: Any) -> None:
+    lines = (FOLDER / "trulens.jsonl").read_text("utf-8").replace("Groundedness", "Mine").replace("Context Rel", "Rel")
+    with pytest.raises(
+        InputError, match="The rows are TruLens records, where it was looked for at Context Relevance_calls"
+    ):
+        open_cases(make(lines))
+    rows = open_cases(make(lines), mapping={"sources": "Mine_calls[0].args.source"}).rows()
+    known = [[source["text"] for source in case["sources"]] for case in CASES]
+    assert [[source.text for source in row.sources] for row in rows if isinstance(row, Case)] == known
+
+
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 def test_a_table_of_question_context_and_answer(read: Any, delimiter: str) -> None:
     table = "\n".join(map(delimiter.join, [("Question", "Context", "Answer"), ("q", "c", "a")]))

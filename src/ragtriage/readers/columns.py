@@ -110,12 +110,18 @@ def _add_named(
     """Add the fields that are found by the names of columns; returns what the user should know about the choice."""
     notes: list[str] = []
     for field in ALIASES:
-        if field not in wanted and field not in places:
-            taken = frozenset[str]().union(*(place.columns for place in places.values()))
-            guess = not any(shape.describes(field) for shape in shapes)
-            column = _choose(field, [one for one in columns if one not in taken], rows, notes, guess=guess)
-            if column is not None:
-                places[field] = column_place(column)
+        if field in wanted:
+            continue
+        taken = frozenset[str]().union(*(place.columns for place in places.values()))
+        free = [column for column in columns if column not in taken]
+        if (place := places.get(field)) is not None:
+            beside = [column for column in _candidates(field, free) if _fits(field, column, rows)]
+            notes += _alternatives(field, place.text, beside)
+            continue
+        guess = not any(shape.describes(field) for shape in shapes)
+        column = _choose(field, free, rows, notes, guess=guess)
+        if column is not None:
+            places[field] = column_place(column)
     if "query" not in places and "query" not in wanted and "history" in places and "history" not in wanted:
         place = places["query"] = places.pop("history")
         notes.append(f"the query is the user's last message in {place.text!r}, the messages before it the history")
@@ -139,12 +145,7 @@ def _check_refused(shapes: Iterable[Shape], wanted: Mapping[str, str], needed: I
 
 def _choose(field: str, free: Iterable[str], rows: Rows, notes: list[str], *, guess: bool) -> str | None:
     """The column that a field is taken from, by its name and by what it holds; by its name alone if `guess`."""
-    names = ALIASES[field]
-    # among spellings of one name, the exact one first
-    candidates = sorted(
-        (column for column in free if field_named(column) == field),
-        key=lambda column: (names.index(normalized(column)), column not in names),
-    )
+    candidates = _candidates(field, free)
     fitting = [column for column in candidates if _fits(field, column, rows)]
     notes += [
         f"{column!r} is named like the {field} but doesn't hold {HOLDS[field]}; it became a tag"
@@ -152,11 +153,29 @@ def _choose(field: str, free: Iterable[str], rows: Rows, notes: list[str], *, gu
         if column not in fitting and (fitting or field not in JUDGED)
     ]
     chosen = next(iter(fitting or (candidates if guess and field in JUDGED else [])), None)
-    for column in fitting[1:]:
+    if chosen is not None:
+        notes += _alternatives(field, chosen, fitting[1:])
+    return chosen
+
+
+def _candidates(field: str, free: Iterable[str]) -> list[str]:
+    """The columns that have a name of the field, the preferred one first, and its exact spelling before others."""
+    names = ALIASES[field]
+    return sorted(
+        (column for column in free if field_named(column) == field),
+        key=lambda column: (names.index(normalized(column)), column not in names),
+    )
+
+
+def _alternatives(field: str, chosen: str, others: Iterable[str]) -> list[str]:
+    """What is said of columns that might hold a field, too."""
+    notes: list[str] = []
+    for column in others:
         other = f"; if it is the true answer: --map reference={column}" if field == "response" else ""
         how = f"--map {field}={column} takes it{other}"
-        notes.append(f"the {field} is taken from {chosen!r}; {column!r} became a tag ({how})")
-    return chosen
+        verb = "are" if field.endswith("s") else "is"
+        notes.append(f"the {field} {verb} taken from {chosen!r}; {column!r} became a tag ({how})")
+    return notes
 
 
 def _fits(field: str, column: str, rows: Sequence[Mapping[str, Any]]) -> bool:

@@ -26,7 +26,7 @@ _LONGEST_LITERAL = 8_000_000  # characters; Python's parser needs some hundred b
 _LIST_START = re.compile(r"""\s*(\[\s*(["'\]{\[]|None\b|null\b)|\{\s*["'}]|array\(\[)""")
 _ARRAY = re.compile(r"array\((?P<list>\[.*\])\s*(,\s*dtype=[^()]*)?\)", re.DOTALL)
 _SIDE_BY_SIDE = re.compile(r"""['"]\s*['"]""")
-_PRINTED_CALLS = ("np.", "numpy.", "datetime.", "Timestamp")
+_PRINTED_CALL = re.compile(r"\b(?:np|numpy|datetime)\.\w+\(|\bTimestamp\(")
 _LAYOUT = frozenset({tokenize.NL, tokenize.NEWLINE, tokenize.ENDMARKER, tokenize.INDENT, tokenize.DEDENT})
 
 
@@ -99,7 +99,9 @@ def parse_literal(text: str) -> Any:
             warnings.simplefilter("ignore")
             # Python joins neighbouring strings, so that a printed array of three texts would be read as one
             printed = _printed_array(stripped) if _SIDE_BY_SIDE.search(stripped) else None
-            return ast.literal_eval(_Plain().visit(ast.parse(stripped, mode="eval"))) if printed is None else printed
+            if printed is None and _PRINTED_CALL.search(stripped):
+                return ast.literal_eval(_Plain().visit(ast.parse(stripped, mode="eval")))
+            return ast.literal_eval(stripped) if printed is None else printed
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         raise NotALiteral(first) from None
 
@@ -111,7 +113,7 @@ class _Plain(ast.NodeTransformer):
     """
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        if not ast.unparse(node.func).startswith(_PRINTED_CALLS):
+        if not _PRINTED_CALL.match(f"{ast.unparse(node.func)}("):
             return node
         return node.args[0] if len(node.args) == 1 else ast.Constant(None)
 
