@@ -14,16 +14,22 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragtriage.core.case import Case
-from ragtriage.core.errors import InputError
+from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.readers import Rejected, open_cases
 from ragtriage.readers.field_names import ALIASES
+from ragtriage.readers.paths import NotThere, path_from
+from ragtriage.readers.shapes import SHAPES
 
 RELAXED = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(exclude_categories=()))
 VALUES = st.recursive(
     LEAVES, lambda v: st.lists(v, max_size=3) | st.dictionaries(st.text(), v, max_size=3), max_leaves=8
 )
-NAMES = st.sampled_from([alias for aliases in ALIASES.values() for alias in aliases]) | st.text(max_size=5)
+NAMES = (
+    st.sampled_from([alias for aliases in ALIASES.values() for alias in aliases])
+    | st.sampled_from([name.split("[")[0].split(".")[0] for shape in SHAPES for name in shape.has])
+    | st.text(max_size=5)
+)
 TEXT = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"))
 
 
@@ -46,6 +52,27 @@ def test_any_value_in_any_field(make: Any, rows: list[dict[str, Any]], indent: i
     for row in read:
         _is_sound(row)
     "\n".join(file.describe()).encode()
+
+
+@RELAXED
+@given(rows=st.lists(st.dictionaries(NAMES, VALUES, max_size=6), min_size=1, max_size=3))
+def test_any_value_in_any_shape(make: Any, rows: list[dict[str, Any]]) -> None:
+    try:
+        file = open_cases(make("\n".join(map(json.dumps, rows))))
+    except InputError:
+        return
+    for row in file.rows():
+        _is_sound(row)
+    "\n".join(file.describe()).encode()
+
+
+@RELAXED
+@given(text=st.text(st.sampled_from("a0.[]*'\"$,é"), max_size=12), value=VALUES)
+def test_any_path_into_any_value(text: str, value: Any) -> None:
+    try:
+        path_from(text, "--map query").of(value)
+    except (ConfigError, NotThere) as error:
+        str(error).encode("utf-8", "surrogatepass")
 
 
 @RELAXED
