@@ -22,7 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "export": ("results", "Write a run as rows for other programs, one row per case."),
     "runs": ("runs", "List the stored runs, the newest first."),
     "testset": ("testset", "Test sets with known answers: what they reveal about an application."),
-    "judge": ("judge", "Ask the judge directly, to measure it from outside."),
+    "judge": ("judge", "Ask the judge single questions, for benchmarks."),
     "trust": ("trust", "Can the judge be trusted? Measure it on pairs, labels and your own cases."),
 }
 """Command → (module of this package, first line of its help); a test holds them together."""

@@ -9,7 +9,7 @@ from ragtriage.cli.help import new_typer
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.trust.prediction_files import write_components, write_predictions
 
-judge = new_typer(help="Ask the judge directly, to measure it from outside.")
+judge = new_typer(help="Ask the judge single questions, for benchmarks.")
 
 
 @judge.command("ask")

@@ -80,7 +80,7 @@ def score(  # noqa: PLR0913  # a command's flags are its arguments
     blame_flags: BlameFlags,
     app_flags: AppFlags,
 ) -> None:
-    """Tell missing knowledge from lack of robustness, and which module is at fault, cluster by cluster.
+    """Tell missing knowledge from weak robustness, cluster by cluster, and which module is at fault.
 
     Exit codes: 0; 2 usage or input; 3 incomplete (the judge failed on a row, or too many unusable rows).
     """

@@ -55,7 +55,7 @@ def label(  # noqa: PLR0913  # a command's flags are its arguments
     """Label components of a run yourself, blind: the judge's verdicts are shown at the end, next to yours.
 
     Every label is stored at once; the same command continues where you stopped. Keys, each with Enter: y, n, s (skip),
-    b (back), e (everything that the item is held against), q (quit).
+    b (back), e (show all the evidence), q (quit).
 
     Exit codes: 0 all are labelled; 2 usage or input; 3 there is more to label.
     """

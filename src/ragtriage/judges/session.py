@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.config import EMBEDDED, JudgeConfig
-from ragtriage.judges.llm.batch_api import BatchAPI
+from ragtriage.judges.llm.batch_api import check_batch_support
 from ragtriage.judges.llm.channel import Channel
 from ragtriage.judges.llm.embedding_judge import EmbeddingJudge
 from ragtriage.judges.llm.ledger import Ledger
@@ -70,7 +70,7 @@ def _connection(name: str, config: JudgeConfig, ledger: Ledger) -> ModelConnecti
     channel = Channel(config.options, ledger, price, name=name)
     _check_budget(name, price, options, "give --price IN:OUT (US dollars for a million tokens), or ")
     if config.batch_api:
-        BatchAPI(name, model_named(name, options), options, price)
+        check_batch_support(name, model_named(name, options), options)
     embeddings = None
     if options.embeddings != EMBEDDED:
         # the price that a user gives is that of the judge

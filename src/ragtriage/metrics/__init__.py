@@ -128,7 +128,7 @@ def metrics_named(names: Iterable[str]) -> tuple[Metric, ...]:
                 raise ConfigError(f"{other.origin} and {m.origin}: two metrics have one name: rename one of them")
     kept = {name: m for name, m in chosen.items() if name not in left_out}
     if not kept:
-        raise ConfigError("no metric is left: every one that was named was taken out again")
+        raise ConfigError("no metric is left: every metric that is named is also left out")
     order = {m.name: i for i, m in enumerate(METRICS)}
     return tuple(sorted(kept.values(), key=lambda m: order.get(m.name, len(order))))
 

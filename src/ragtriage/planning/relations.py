@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from ragtriage.core import questions as ask
 from ragtriage.core.case import Case
-from ragtriage.core.questions import Question
+from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.steps import (
     UNITS_OF,
     Condition,
@@ -152,6 +152,8 @@ REPLACING: Mapping[Decompose, Replace] = {
     Decompose(of, into): put for of, units in UNITS_OF.items() for into in units if (put := UNITS[into].replaces)
 }
 """The steps that replace a field, each with how its text takes the field's place."""
+REPLACING_KINDS = tuple(kind for kind in DECOMPOSITIONS for step in REPLACING if step.into == kind)
+"""The kinds of question that these steps ask a judge."""
 
 
 @dataclass(frozen=True, slots=True)

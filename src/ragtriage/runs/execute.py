@@ -16,6 +16,7 @@ from ragtriage.judges.build import build_judge
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
+from ragtriage.planning.relations import REPLACING_KINDS
 from ragtriage.readers import CaseFile
 from ragtriage.runs.config import EvaluationConfig
 from ragtriage.runs.estimate import estimate_file
@@ -116,7 +117,7 @@ def _run_trial(job: Job, trial: int, first: int | None) -> TrialResult:
     ready = prepare(job, trial, first)
     with ready.run as run:
         if trial == 0:
-            ignored = ready.built.judge.unsupported_reason("standalone", "en") is not None
+            ignored = any(ready.built.judge.unsupported_reason(kind, "en") for kind in REPLACING_KINDS)
             job.notify(RowsRead(ready.rows, ignored))
         job.notify(ready.start)
         tally = SlicedTally(job.config, job.by)

@@ -63,6 +63,20 @@ class _JobError(ExchangeError):
         self.outcome = outcome
 
 
+def check_batch_support(name: str, model: Model, options: LLMOptions) -> int:
+    """How many requests a batch of this model may hold, as its provider says.
+
+    Raises:
+        ConfigError: the model has no batch API, or an option can't be sent with a batch.
+    """
+    if model.batch_max_requests is None:
+        having = "openai (without --base-url), anthropic or google"
+        raise ConfigError(f"--batch-api: {name} has no batch API: leave it out, or choose a model of {having}")
+    if options.headers:
+        raise ConfigError("--batch-api: a batch can't be sent headers of your own: leave out --header")
+    return model.batch_max_requests
+
+
 class BatchAPI:
     """One model's batch API; enter it before use.
 
@@ -78,12 +92,7 @@ class BatchAPI:
         price: Price | None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        if model.batch_max_requests is None:
-            having = "openai (without --base-url), anthropic or google"
-            raise ConfigError(f"--batch-api: {name} has no batch API: leave it out, or choose a model of {having}")
-        if options.headers:
-            raise ConfigError("--batch-api: a batch can't be sent headers of your own: leave out --header")
-        self.most_requests = min(MOST_REQUESTS, model.batch_max_requests)
+        self.most_requests = min(MOST_REQUESTS, check_batch_support(name, model, options))
         self.most_bytes = min(MOST_BYTES, model.batch_max_bytes or MOST_BYTES)
         self._name = name
         self._model = model

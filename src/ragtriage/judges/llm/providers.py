@@ -152,7 +152,8 @@ def _provider(name: str, options: LLMOptions, http_client: httpx2.AsyncClient | 
     for variable in access.keys:
         key = key or os.environ.get(variable) or None
         if key and not is_header_value(key):
-            raise ConfigError(f"{name}: the key in {variable} holds a line break or a letter beyond ASCII: set it anew")
+            held = "a line break or a character that isn't ASCII"
+            raise ConfigError(f"{name}: the key in {variable} holds {held}: set it again")
     if kind == "openai" and address is not None:
         return make(openai_client=quick_client(address, key or NO_KEY, http_client))  # type: ignore[call-arg]
     takes = inspect.signature(make).parameters
