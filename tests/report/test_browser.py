@@ -15,7 +15,7 @@ from ragtriage.diagnosis import Finding, diagnose
 from ragtriage.diagnosis.thresholds import thresholds_with
 from ragtriage.metrics import THELMA
 from ragtriage.report.run_page import write_run_page
-from ragtriage.report.run_report import Header
+from ragtriage.report.run_report import Header, run_report
 from ragtriage.runs.summary import Tally
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def report(path: Path, cases: Callable[[], Iterator[tuple[Record, tuple[Finding,
     tally = Tally(THELMA, thresholds)
     for record, _ in cases():
         tally.add(record)
-    write_run_page(path, Header("7", "rows.jsonl", "fake", thresholds=thresholds), tally.summary(), cases)
+    write_run_page(path, run_report(Header("7", "rows.jsonl", "fake", thresholds=thresholds), tally.summary()), cases)
     return path
 
 
@@ -172,7 +172,9 @@ def test_a_score_sorts_the_worst_first_in_either_direction(tmp_path: Path, brows
     for record in records:
         tally.add(record)
     path = tmp_path / "r.html"
-    write_run_page(path, Header("1", "f", "j"), tally.summary(), lambda: ((record, ()) for record in records))
+    write_run_page(
+        path, run_report(Header("1", "f", "j"), tally.summary()), lambda: ((record, ()) for record in records)
+    )
     page, complaints = opened(browser, path)
     heads = page.locator("#rows thead button")
 

@@ -125,7 +125,7 @@ def test_the_list_of_cases_and_what_further_scores_found_show_the_direction(tmp_
     file = io.StringIO()
     print_cases(Console(file=file, width=120), [case_row(record, ())])
     print_case(Console(file=file, width=120), record, (), THRESHOLDS)
-    write_run_page(tmp_path / "r.html", HEADER, summary_of(record), lambda: iter([(record, ())]))
+    write_run_page(tmp_path / "r.html", run_report(HEADER, summary_of(record)), lambda: iter([(record, ())]))
 
     assert re.search(r"^case +finding +made up ↓ +misled i ↓", file.getvalue())
     assert "What further scores found\n  Misled by irrelevant sources ↓: " in file.getvalue()
@@ -140,7 +140,7 @@ def test_a_bar_is_as_long_as_its_place_in_the_range(tmp_path: Path) -> None:
     file = io.StringIO()
     print_summary(Console(file=file, width=140), header, tally.summary())
     print_case(Console(file=file, width=120), record, (), header.thresholds)
-    write_run_page(tmp_path / "r.html", header, tally.summary(), lambda: iter([(record, ())]))
+    write_run_page(tmp_path / "r.html", run_report(header, tally.summary()), lambda: iter([(record, ())]))
     page = (tmp_path / "r.html").read_text("utf-8")
 
     assert "██████████░░░░░░░░░░" in file.getvalue()
@@ -163,7 +163,7 @@ def test_repetitions_show_the_direction() -> None:
 def test_the_page_colours_what_is_high_where_lower_is_better(tmp_path: Path) -> None:
     record = record_of(0.6)
     summary = summary_of(record)
-    write_run_page(tmp_path / "r.html", HEADER, summary, lambda: iter([(record, ())]), {"all": summary})
+    write_run_page(tmp_path / "r.html", run_report(HEADER, summary, {"all": summary}), lambda: iter([(record, ())]))
     page = (tmp_path / "r.html").read_text("utf-8")
 
     assert '<span class="bad-mark">▲ high</span>' in page
@@ -228,7 +228,7 @@ def test_scores_that_no_rule_reads_are_said_to_be_so_and_rank_the_cases(tmp_path
     assert {row.reading for row in rows} == {"no rule reads these scores"}
 
     summary = summary_of(records[0])
-    write_run_page(tmp_path / "r.html", HEADER, summary, lambda: ((record, ()) for record in records))
+    write_run_page(tmp_path / "r.html", run_report(HEADER, summary), lambda: ((record, ()) for record in records))
     page = (tmp_path / "r.html").read_text("utf-8")
     assert "No rule reads these scores" in page
     assert '[1,"c1.0"' in page
@@ -244,7 +244,7 @@ def test_a_rule_without_advice_leaves_no_bare_arrow(tmp_path: Path) -> None:
     file = io.StringIO()
     print_summary(Console(file=file, width=120), header, tally.summary())
     print_case(Console(file=file, width=120), record, findings, THRESHOLDS)
-    write_run_page(tmp_path / "r.html", header, tally.summary(), lambda: iter([(record, findings)]))
+    write_run_page(tmp_path / "r.html", run_report(header, tally.summary()), lambda: iter([(record, findings)]))
 
     assert "it makes things up" in file.getvalue()
     assert "→" not in file.getvalue()

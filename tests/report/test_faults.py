@@ -15,7 +15,7 @@ from ragtriage.report.case_document import case_document
 from ragtriage.report.case_report import case_report
 from ragtriage.report.faults import PartReport
 from ragtriage.report.run_page import write_run_page
-from ragtriage.report.run_report import Header
+from ragtriage.report.run_report import Header, run_report
 from ragtriage.report.terminal import print_document
 
 
@@ -47,7 +47,9 @@ def test_further_scores_stand_in_both_pictures(tmp_path: Path) -> None:
     print_case(Console(file=file, width=100), record, (), {})
     tally = Tally(metrics_named(["answer_recall"]), {})
     tally.add(record)
-    write_run_page(tmp_path / "r.html", Header("1", "f", "j", "t"), tally.summary(), lambda: iter([(record, ())]))
+    write_run_page(
+        tmp_path / "r.html", run_report(Header("1", "f", "j", "t"), tally.summary()), lambda: iter([(record, ())])
+    )
     page = (tmp_path / "r.html").read_text("utf-8")
 
     assert "What further scores found\n  Says all of the reference: not in the response\n" in file.getvalue()

@@ -10,7 +10,7 @@ import pytest
 from ragtriage import METRICS, Record, Score, Tally
 from ragtriage.report.repeats_document import ALIKE, ALWAYS, repeats_report
 from ragtriage.report.run_page import write_run_page
-from ragtriage.report.run_report import Header
+from ragtriage.report.run_report import Header, RepeatsReport, run_report
 from ragtriage.runs.repeats import Repeats, RepeatSummary
 
 
@@ -31,7 +31,11 @@ def page(folder: Path, record: Record, repeats: RepeatSummary | None, judge: str
     tally = Tally(METRICS, {})
     tally.add(record)
     path = folder / "report.html"
-    write_run_page(path, Header("1", judge=judge), tally.summary(), lambda: iter([(record, ())]), repeats=repeats)
+    write_run_page(
+        path,
+        run_report(Header("1", judge=judge), tally.summary(), repeats=RepeatsReport(repeats, (1, 2))),
+        lambda: iter([(record, ())]),
+    )
     return path.read_text("utf-8")
 
 

@@ -20,7 +20,7 @@ from ragtriage.diagnosis import Finding, diagnose
 from ragtriage.metrics import THELMA
 from ragtriage.report import run_page as module
 from ragtriage.report.run_page import write_run_page
-from ragtriage.report.run_report import Header
+from ragtriage.report.run_report import Header, run_report
 from ragtriage.runs.summary import Summary, Tally
 
 Many = Callable[[int], Iterator[tuple[Record, tuple[Finding, ...]]]]
@@ -82,7 +82,7 @@ def written(
         "7", "rows.jsonl", "embedded", "2026-11-21", thresholds=thresholds, rejected=1, rejections=("row 2",)
     )
     summary = summary_of(cases, thresholds)
-    write_run_page(path, header, summary, lambda: iter(cases), {"fees": summary}, full)
+    write_run_page(path, run_report(header, summary, {"fees": summary}), lambda: iter(cases), full)
     return path.read_text("utf-8")
 
 
@@ -139,7 +139,7 @@ def test_whatever_a_user_wrote_is_shown_and_not_run(tmp_path: Path, thresholds: 
     summary = summary_of([(record, ())], thresholds)
     header = Header(evil, evil, evil, evil, evil, thresholds=thresholds, rejected=2, rejections=(evil,))
 
-    write_run_page(path, header, summary, lambda: [(record, ())], {evil: summary})
+    write_run_page(path, run_report(header, summary, {evil: summary}), lambda: [(record, ())])
 
     text = path.read_text("utf-8")
     parsed = outline(text)
@@ -208,7 +208,7 @@ def test_an_empty_and_an_unfinished_run(tmp_path: Path, thresholds: dict[str, fl
     path = tmp_path / "report.html"
     header = Header("1", "rows.jsonl", "embedded", thresholds=thresholds, state="open", of=500)
 
-    write_run_page(path, header, summary_of([], thresholds), list)
+    write_run_page(path, run_report(header, summary_of([], thresholds)), list)
 
     text = path.read_text("utf-8")
     outline(text)
@@ -226,7 +226,7 @@ def test_a_failing_report_leaves_the_old_one(tmp_path: Path, many: Many, thresho
         raise OSError("gone")
 
     with pytest.raises(OSError, match="gone"):
-        write_run_page(path, Header("1"), summary_of(cases, thresholds), breaks)
+        write_run_page(path, run_report(Header("1"), summary_of(cases, thresholds)), breaks)
 
     assert path.read_text("utf-8") == "old"
     assert list(tmp_path.iterdir()) == [path]

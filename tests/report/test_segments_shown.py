@@ -174,7 +174,9 @@ def test_the_report_shows_segments_and_leads_to_their_sources(record: Record, tm
     tally.add(record)
     path = tmp_path / "report.html"
 
-    write_run_page(path, Header("1", thresholds=THRESHOLDS), tally.summary(), lambda: iter([(record, findings)]))
+    write_run_page(
+        path, run_report(Header("1", thresholds=THRESHOLDS), tally.summary()), lambda: iter([(record, findings)])
+    )
 
     html = path.read_text(encoding="utf-8")
     for look in ("supported", "misattributed", "unsupported", "check", "dangling", "unknown", "uncited", "remark"):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +15,22 @@ from ragtriage.cli.input_files import print_counts, print_optional_metrics
 from ragtriage.cli.interrupts import graceful_ctrl_c
 from ragtriage.cli.metric_flags import RequestedMetrics
 from ragtriage.cli.progress import progress
-from ragtriage.cli.results import default_report, print_run, write_html
-from ragtriage.cli.spending import spending, spent, spent_as_json
+from ragtriage.cli.results import default_report, print_repeats, print_run, write_html
+from ragtriage.cli.spending import spending
 from ragtriage.core.display import plural
 from ragtriage.core.errors import InputError
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.session import JudgeSession
 from ragtriage.readers import CaseFile
 from ragtriage.report.plan_document import requests_and_price
-from ragtriage.report.repeats_document import repeats_document
-from ragtriage.report.terminal import print_document
+from ragtriage.report.run_report import RepeatsReport, RunReport
+from ragtriage.report.spent import spent_on
+from ragtriage.report.stored_run import stored_run_report
 from ragtriage.runs.config import EvaluationConfig
 from ragtriage.runs.events import CaseDone, Event, Listener, RowsRead, RunResumed, RunStarted
 from ragtriage.runs.execute import FileResult, TrialResult
+from ragtriage.runs.tally import diagnosed_records
+from ragtriage.store import StoredRun
 from ragtriage.store.store import Store
 
 
@@ -80,29 +83,22 @@ def print_result(
     """
     first = result.first
     path = report or (None if as_json else default_report(store, first.stored))
-    print_run(first.stored, config, first.tally, as_json=as_json, further=_repeats_as_json(result), store=store_flag)
-    written = path is None or _write_report(path, result, config)
-    if result.repeats and not as_json:
-        print_document(
-            Console(), repeats_document(result.repeats, input=first.stored.info.input, judge=first.stored.info.judge)
-        )
-        if taken := spent(result.total):
-            sys.stdout.write(f"{len(result.trials)} trials together: {taken}\n")
+    repeats = None
+    if result.repeats:
+        runs = tuple(trial.stored.number for trial in result.trials)
+        repeats = RepeatsReport(result.repeats, runs, spent_on(result.total))
+    shown = stored_run_report(first.stored, config, first.tally, repeats=repeats)
+    print_run(shown, as_json=as_json, store=store_flag)
+    written = path is None or _write_report(path, shown, first.stored, config)
+    if not as_json:
+        print_repeats(Console(), shown)
     return written
 
 
-def _repeats_as_json(result: FileResult) -> dict[str, Any]:
-    if not result.repeats:
-        return {}
-    runs = [trial.stored.number for trial in result.trials]
-    return {"repeats": {**result.repeats.as_json(), "runs": runs, **spent_as_json(result.total)}}
-
-
-def _write_report(path: Path, result: FileResult, config: EvaluationConfig) -> bool:
+def _write_report(path: Path, run: RunReport, stored: StoredRun, config: EvaluationConfig) -> bool:
     """Whether the report could be written; the run is stored all the same, and the report can be written again."""
-    stored = result.first.stored
     try:
-        write_html(path, stored, config, result.first.tally, result.repeats)
+        write_html(path, run, partial(diagnosed_records, stored, config))
     except InputError as error:
         tell(f"ragtriage: {error}; the run is stored: ragtriage report {stored.number} -o elsewhere.html")
         return False

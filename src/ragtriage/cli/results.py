@@ -5,39 +5,34 @@ from __future__ import annotations
 import shlex
 import sys
 import webbrowser
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
 from ragtriage.cli.console import print_json, tell
 from ragtriage.cli.corrections import corrections_of
 from ragtriage.cli.flags import command, parse_names, store_address
-from ragtriage.cli.spending import spent, spent_as_json
 from ragtriage.config import named_numbers
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.core.validation import as_builtins
 from ragtriage.report.case_document import case_document
 from ragtriage.report.case_report import case_report
 from ragtriage.report.case_rows import case_row
 from ragtriage.report.repeats_document import repeats_document
 from ragtriage.report.run_document import cases_document, run_document
+from ragtriage.report.run_json import run_json
 from ragtriage.report.run_page import write_run_page
-from ragtriage.report.run_report import Header, run_report
+from ragtriage.report.run_report import RepeatsReport, RunReport
+from ragtriage.report.stored_run import stored_run_report
 from ragtriage.report.terminal import print_document
-from ragtriage.report.words import shown_time
 from ragtriage.runs.config import EvaluationConfig, config_of
 from ragtriage.runs.export import ExportedFields, json_row
 from ragtriage.runs.export_files import ExportFormat, export_file, format_of, write_csv, write_jsonl
-from ragtriage.runs.repeats import RepeatSummary, repeats_of, trials_of
-from ragtriage.runs.selection import QUOTED
-from ragtriage.runs.tally import SlicedTally, diagnosed_records, tally_of
+from ragtriage.runs.repeats import repeats_of, trials_of
+from ragtriage.runs.tally import Diagnosed, diagnosed_records, tally_of
 from ragtriage.store import Store, StoredRun, open_store
-from ragtriage.trust.calibration.corrected_mean import CorrectedMean
 from ragtriage.trust.judge_card import read_card
 
 EXPORTED_PARTS = frozenset({"texts", "evidence"})
@@ -60,11 +55,15 @@ def report(
     with open_store(store_address(store), create=False) as there:
         stored, config = open_run(there, run, threshold)
         path = out or default_report(there, stored) or Path("report.html")
-        repeats = repeats_of(trials_of(there, stored), config)
-        corrections = corrections_of(stored, config, labels)
-        card = read_card(judge_card, stored.info.fingerprints) if judge_card else None
-        tally = tally_of(stored, config, by)
-        write_html(path, stored, config, tally, repeats, corrections=corrections, judge_card=card)
+        shown = stored_run_report(
+            stored,
+            config,
+            tally_of(stored, config, by),
+            repeats=repeats_report_of(there, stored, config),
+            corrections=corrections_of(stored, config, labels),
+            judge_card=read_card(judge_card, stored.info.fingerprints) if judge_card else None,
+        )
+        write_html(path, shown, partial(diagnosed_records, stored, config))
     sys.stdout.write(f"{path}\n")
     if open_it and not webbrowser.open(path.resolve().as_uri()):
         tell("no browser could be opened: open the file yourself")
@@ -96,16 +95,17 @@ def show(
                 found = case_report(record, findings, config.thresholds, config.metrics)
                 print_document(console, case_document(found, console.width))
             return
-        trials = trials_of(there, stored)
-        repeats = repeats_of(trials, config)
-        further = {"repeats": {**repeats.as_json(), "runs": [trial.number for trial in trials]}} if repeats else {}
-        corrections = corrections_of(stored, config, labels)
-        tally = tally_of(stored, config, by)
-        print_run(stored, config, tally, as_json=as_json, further=further, corrections=corrections, store=store)
-        if repeats and not as_json:
+        shown = stored_run_report(
+            stored,
+            config,
+            tally_of(stored, config, by),
+            repeats=repeats_report_of(there, stored, config),
+            corrections=corrections_of(stored, config, labels),
+        )
+        print_run(shown, as_json=as_json, store=store)
+        if shown.repeats and not as_json:
             console.print()
-            told = repeats_document(repeats, input=_header(stored, config).input, judge=stored.info.judge)
-            print_document(console, told)
+            print_repeats(console, shown)
             console.print()
         if not as_json:
             limits = config.rules, config.thresholds, config.metrics
@@ -147,35 +147,37 @@ def export(
             tell(f"{plural(count, 'row')} in {out}")
 
 
-def print_run(
-    stored: StoredRun,
-    config: EvaluationConfig,
-    tally: SlicedTally,
-    *,
-    as_json: bool,
-    further: Mapping[str, Any] | None = None,
-    corrections: Mapping[str, CorrectedMean] | None = None,
-    store: str | None = None,
-) -> None:
+def repeats_report_of(store: Store, stored: StoredRun, config: EvaluationConfig) -> RepeatsReport | None:
+    """How far the trials of a stored run agree; None if it wasn't repeated."""
+    trials = trials_of(store, stored)
+    summary = repeats_of(trials, config)
+    return RepeatsReport(summary, tuple(trial.number for trial in trials)) if summary else None
+
+
+def print_run(run: RunReport, *, as_json: bool, store: str | None = None) -> None:
     """A run's numbers: one JSON object, or tables and what to look at next, in the store that a flag named."""
-    summary = tally.summary()
     if as_json:
-        told = {"run": stored.number, **summary.as_json(), **spent_as_json(stored.info), **(further or {})}
-        for name, found in (corrections or {}).items():
-            told["metrics"][name]["corrected"] = as_builtins(found)
-        print_json(told)
+        print_json(run_json(run))
         return
     console = Console()
-    header = replace(_header(stored, config), corrections=corrections or {})
-    print_document(console, run_document(run_report(header, summary, tally.slices()), console.width))
-    worst = next((case for group in summary.groups for case in group.worst), None)
-    there = f" --store {shlex.quote(store)}" if store else ""
-    lines = [f"run {stored.number} is stored; list its cases: {program_name()} show {stored.number}{there}"]
+    print_document(console, run_document(run, console.width))
+    worst = next((case for group in run.summary.groups for case in group.worst), None)
+    number, there = run.header.run, f" --store {shlex.quote(store)}" if store else ""
+    lines = [f"run {number} is stored; list its cases: {program_name()} show {number}{there}"]
     if worst is not None:
-        lines.append(f"the worst case in full: {program_name()} show {stored.number} {shlex.quote(worst)}{there}")
+        lines.append(f"the worst case in full: {program_name()} show {number} {shlex.quote(worst)}{there}")
     console.print()
     for line in lines:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def print_repeats(console: Console, run: RunReport) -> None:
+    """How far the trials of a repeated run agree, and what they took together where that is known."""
+    if run.repeats:
+        told = repeats_document(run.repeats.summary, input=run.header.input, judge=run.header.judge)
+        print_document(console, told)
+        if run.repeats.spent.requests:
+            sys.stdout.write(f"{len(run.repeats.runs)} trials together: {run.repeats.spent}\n")
 
 
 def program_name() -> str:
@@ -191,45 +193,12 @@ def default_report(store: Store, stored: StoredRun) -> Path | None:
     return None if "://" in store.where else Path(store.where).parent / f"run-{stored.number}.html"
 
 
-def write_html(
-    path: Path,
-    stored: StoredRun,
-    config: EvaluationConfig,
-    tally: SlicedTally,
-    repeats: RepeatSummary | None,
-    *,
-    corrections: Mapping[str, CorrectedMean] | None = None,
-    judge_card: Mapping[str, Any] | None = None,
-) -> None:
-    """Write the HTML report of a run; `repeats` if it was repeated, the judge's card if it is to carry one."""
+def write_html(path: Path, run: RunReport, cases: Callable[[], Iterable[Diagnosed]]) -> None:
+    """Write the HTML report of a run; `cases` gives its cases with their findings."""
     try:
-        header = replace(_header(stored, config), corrections=corrections or {}, judge_card=judge_card)
-        cases = partial(diagnosed_records, stored, config)
-        write_run_page(path, header, tally.summary(), cases, tally.slices(), repeats=repeats)
+        write_run_page(path, run, cases)
     except OSError as error:
         raise InputError(f"{path} can't be written: {error.strerror or error}") from error
-
-
-def _header(stored: StoredRun, config: EvaluationConfig) -> Header:
-    """What stands above every picture of a stored run."""
-    info = stored.info
-    rejected = stored.rejected()
-    shown = (f"row {r.row}{f', field {r.field!r}' if r.field else ''}: {r.reason}" for r in rejected[:QUOTED])
-    return Header(
-        run=str(info.number),
-        input=info.input if not Path(info.input).is_absolute() else Path(info.input).name,
-        judge=info.judge,
-        created=shown_time(info.created),
-        state=info.state,
-        of=info.rows,
-        thresholds=config.thresholds,
-        rules=config.rules,
-        rejected=len(rejected),
-        rejections=tuple(shown),
-        spent=spent(info),
-        version=info.versions.get("ragtriage", ""),
-        metrics=config.metrics,
-    )
 
 
 def open_run(store: Store, run: str, threshold: list[str] | None = None) -> tuple[StoredRun, EvaluationConfig]:

@@ -6,8 +6,8 @@ import sys
 
 from ragtriage.cli.console import print_json
 from ragtriage.cli.flags import command, store_address
-from ragtriage.cli.spending import spent_as_json
 from ragtriage.core.display import dollars, plural
+from ragtriage.report.spent import spent_on
 from ragtriage.report.words import full_title, shown_time, two_places
 from ragtriage.store import RunInfo, open_store
 from ragtriage.text.sanitize import one_line
@@ -48,5 +48,5 @@ def _as_json(info: RunInfo, means: dict[str, float]) -> dict[str, object]:
         **{name: getattr(info, name) for name in named},
         "repeats": info.repeats,
         "means": {name: means.get(name) for name in info.metrics},
-        **spent_as_json(info),
+        **spent_on(info).as_json(),
     }

@@ -52,9 +52,9 @@ def run_document(run: RunReport, width: int = MEDIUM) -> Iterator[Block]:
         yield from _diagnosis(run)
         if run.slices:
             yield from _slices(run, width)
-    if header.spent:
+    if spent := str(header.spent):
         yield GAP
-        yield replace(note(header.spent), hang=0)
+        yield replace(note(spent), hang=0)
     if run.flagged:
         yield line(run.flagged, tone="warning", hang=0)
     if header.rejected:
@@ -144,7 +144,7 @@ def _slices(run: RunReport, width: int) -> Iterator[Block]:
     heads = [full_title(name, metrics) if width >= WIDE else head for name, head in short.items()]
     yield Heading("By slice")
     columns = (*text_columns("slice", most=30), *number_columns("cases"), *number_columns(*heads, wrap=True))
-    yield table(columns, ((one.label, f"{one.cases:,}", *_means(one)) for one in run.slices))
+    yield table(columns, ((one.label, f"{one.summary.cases:,}", *_means(one)) for one in run.slices))
     if width < WIDE:
         yield from _short_titles(run.slice_metrics, metrics)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,9 @@ from ragtriage.report.case_report import case_report, legend_of, looks_of
 from ragtriage.report.case_rows import CaseRow, Rank, case_row
 from ragtriage.report.judge_card import card_sections
 from ragtriage.report.repeats_document import repeats_report
-from ragtriage.report.run_report import MOST_REASONS, Header, MetricReport, run_report
+from ragtriage.report.run_report import MOST_REASONS, Header, MetricReport, RunReport
 from ragtriage.report.templating import environment, page_parts, pages, shares, write_page
 from ragtriage.report.words import KIND_WORDS, LEVEL_SIGNS, SIGNS
-from ragtriage.runs.repeats import RepeatSummary
-from ragtriage.runs.summary import Summary
 from ragtriage.runs.tally import Diagnosed
 from ragtriage.text.sanitize import one_line
 
@@ -46,36 +44,24 @@ Ranked = tuple[Rank, int, str, CaseRow]
 """A case's rank, its place in the input, its id and its row."""
 
 
-def write_run_page(
-    path: Path,
-    header: Header,
-    summary: Summary,
-    cases: Callable[[], Iterable[Diagnosed]],
-    slices: Mapping[str, Summary] | None = None,
-    full: int = FULL,
-    *,
-    repeats: RepeatSummary | None = None,
-) -> None:
+def write_run_page(path: Path, run: RunReport, cases: Callable[[], Iterable[Diagnosed]], full: int = FULL) -> None:
     """Write the report as one HTML file that loads nothing.
 
     Args:
         path: where to; an older file is replaced only when the new one is complete.
-        header: which run it is, and the thresholds that it was read with.
-        summary: the run in numbers.
+        run: what is shown of it as a whole.
         cases: gives the cases with their findings; called twice, in the same order each time.
-        slices: tag value → the numbers of its cases.
         full: how many of the worst cases are shown in full; the others are rows of a table.
-        repeats: how far several trials of it agree.
 
     Raises:
         OSError: the file can't be written.
     """
+    header = run.header
     kinds: Counter[str] = Counter()
     worst = heapq.nsmallest(MOST_ROWS, _ranked(cases(), header, kinds))
-    names = [m.name for m in summary.metrics]
+    names = [m.numbers.name for m in run.metrics]
     rows = sorted((place, _as_array(row, at, names)) for at, (_, place, _, row) in enumerate(worst, 1))
-    run = run_report(header, summary, slices)
-    same, tables = repeats_report(repeats, header.judge) if repeats else ("", ())
+    same, tables = repeats_report(run.repeats.summary, header.judge) if run.repeats else ("", ())
     columns = {
         "titles": [m.title for m in run.metrics],
         "thresholds": [[m.threshold, m.numbers.better == "lower"] for m in run.metrics],
@@ -93,7 +79,7 @@ def write_run_page(
         plot_of=plot_of,
         missing_scores_of=missing_scores_of,
         shares=shares(kinds, SHARES),
-        repeats=repeats,
+        repeats=run.repeats.summary if run.repeats else None,
         same=same,
         repeat_tables=tables,
         judge_sections=card_sections(header.judge_card) if header.judge_card else (),

@@ -1,4 +1,4 @@
-"""A run as it is reported: what the terminal and the HTML page show, read once from its numbers."""
+"""A run as it is reported: what the terminal, the HTML page and JSON show, read once from its numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from ragtriage.diagnosis.thresholds import BAD, is_bad
 from ragtriage.metrics import CITATIONS
 from ragtriage.planning.requirements import REASONS
 from ragtriage.report.case_rows import UNREAD
+from ragtriage.report.spent import NOTHING, Spent
 from ragtriage.report.words import DASH, bad_level, citing_of, corrected_of, flagged_of, level_sign, titled, two_places
+from ragtriage.runs.repeats import RepeatSummary
 from ragtriage.runs.summary import Group, MetricSummary, Summary
 from ragtriage.text.sanitize import one_line
 from ragtriage.trust.calibration.corrected_mean import CorrectedMean
@@ -49,8 +51,8 @@ class Header:
     """Rows of the input that couldn't be used."""
     rejections: tuple[str, ...] = ()
     """The first of them, each with its place and reason: "row 7: the query is missing"."""
-    spent: str = ""
-    """What the judge took, in words; empty for one that sends no request."""
+    spent: Spent = NOTHING
+    """What the judge took."""
     version: str = ""
     """Of ragtriage."""
     metrics: Sequence[Metric] = ()
@@ -84,10 +86,24 @@ class MetricReport:
 class SliceReport:
     """The cases with one value of a tag."""
 
+    value: str
+    """As the tag has it."""
     label: str
-    cases: int
+    """The same in one line of bounded length."""
+    summary: Summary
     metrics: tuple[MetricReport | None, ...]
     """One a metric of the table; None where the slice lacks it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatsReport:
+    """How far the trials of a repeated run agree."""
+
+    summary: RepeatSummary
+    runs: tuple[int, ...]
+    """The numbers of the runs, a trial each."""
+    spent: Spent = NOTHING
+    """What all of them took together, where that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,17 +135,24 @@ class RunReport:
     """The names of the metrics in the table of slices."""
     rejected_left_out: int
     """Rejected rows without a reason listed."""
+    repeats: RepeatsReport | None
+    """None for a run that wasn't repeated."""
 
 
-def run_report(header: Header, summary: Summary, slices: Mapping[str, Summary] | None = None) -> RunReport:
-    """A run as it is reported, with the numbers of slices of it: tag value → summary."""
+def run_report(
+    header: Header,
+    summary: Summary,
+    slices: Mapping[str, Summary] | None = None,
+    repeats: RepeatsReport | None = None,
+) -> RunReport:
+    """A run as it is reported, with the numbers of slices of it (tag value → summary) and its repetitions."""
     names = tuple(dict.fromkeys(m.name for part in (slices or {}).values() for m in part.metrics))
     healthy = summary.diagnosis.get(NONE, 0)
     are = "is" if healthy == 1 or summary.cases == 1 else "are"
     rows = []
     for label, part in (slices or {}).items():
         found = {m.name: _metric(m, header, part) for m in part.metrics}
-        rows.append(SliceReport(one_line(label, 80) or "(empty)", part.cases, tuple(map(found.get, names))))
+        rows.append(SliceReport(label, one_line(label, 80) or "(empty)", part, tuple(map(found.get, names))))
     return RunReport(
         header,
         summary,
@@ -146,6 +169,7 @@ def run_report(header: Header, summary: Summary, slices: Mapping[str, Summary] |
         tuple(rows),
         names,
         header.rejected - len(header.rejections) if header.rejections else 0,
+        repeats,
     )
 
 

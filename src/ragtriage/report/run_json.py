@@ -1,0 +1,44 @@
+"""A run as JSON: the same values that the terminal and the page show, as numbers with their names."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from ragtriage.core.validation import as_builtins
+from ragtriage.report.run_report import RunReport
+from ragtriage.runs.summary import Group
+
+
+def run_json(run: RunReport) -> dict[str, Any]:
+    """What `--json` prints: the run, its metrics, the diagnosis and its findings, slices, what it took, repetitions.
+
+    Keys without a value are left out: `slices`, `spent`, `repeats`, `flagged`, `citing`, a metric's `corrected`.
+    """
+    header = run.header
+    told: dict[str, Any] = {
+        "run": int(header.run),
+        "input": header.input,
+        "judge": header.judge,
+        "state": header.state,
+        "complete": run.complete,
+        "rejected": header.rejected,
+        **run.summary.as_json(),
+        "findings": [_group(group) for group in run.summary.groups],
+        **header.spent.as_json(),
+    }
+    for name, correction in header.corrections.items():
+        told["metrics"][name]["corrected"] = as_builtins(correction)
+    if run.slices:
+        told["slices"] = {one.value: one.summary.as_json() for one in run.slices}
+    if run.repeats:
+        repeats = run.repeats
+        told["repeats"] = {**repeats.summary.as_json(), "runs": list(repeats.runs), **repeats.spent.as_json()}
+    return told
+
+
+def _group(group: Group) -> dict[str, Any]:
+    told = asdict(group) | {"worst": list(group.worst)}
+    if group.kind != "waste":
+        del told["tokens"]
+    return told

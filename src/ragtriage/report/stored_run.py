@@ -1,0 +1,58 @@
+"""A stored run as it is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ragtriage.report.run_report import Header, RepeatsReport, RunReport, run_report
+from ragtriage.report.spent import spent_on
+from ragtriage.report.words import shown_time
+from ragtriage.runs.config import EvaluationConfig
+from ragtriage.runs.selection import QUOTED
+from ragtriage.runs.tally import SlicedTally
+from ragtriage.store import StoredRun
+from ragtriage.trust.calibration.corrected_mean import CorrectedMean
+
+
+def stored_run_report(  # the run, how it is read, its numbers, and what may be known besides
+    stored: StoredRun,
+    config: EvaluationConfig,
+    tally: SlicedTally,
+    *,
+    repeats: RepeatsReport | None = None,
+    corrections: Mapping[str, CorrectedMean] | None = None,
+    judge_card: Mapping[str, Any] | None = None,
+) -> RunReport:
+    """What the terminal, the page and JSON show of a run.
+
+    Args:
+        stored: the run.
+        config: what it was evaluated with, or is to be read with.
+        tally: its records, counted.
+        repeats: how far its trials agree, if it was repeated.
+        corrections: metric name → its mean corrected by people's labels.
+        judge_card: what is known of the judge.
+    """
+    info = stored.info
+    rejected = stored.rejected()
+    shown = (f"row {r.row}{f', field {r.field!r}' if r.field else ''}: {r.reason}" for r in rejected[:QUOTED])
+    header = Header(
+        run=str(info.number),
+        input=info.input if not Path(info.input).is_absolute() else Path(info.input).name,
+        judge=info.judge,
+        created=shown_time(info.created),
+        state=info.state,
+        of=info.rows,
+        thresholds=config.thresholds,
+        rules=config.rules,
+        rejected=len(rejected),
+        rejections=tuple(shown),
+        spent=spent_on(info),
+        version=info.versions.get("ragtriage", ""),
+        metrics=config.metrics,
+        corrections=corrections or {},
+        judge_card=judge_card,
+    )
+    return run_report(header, tally.summary(), tally.slices(), repeats)
