@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+RUN_KEYS = ["run", "cases", "metrics", "diagnosis", "findings", "input", "judge", "state", "complete", "rejected"]
+"""What `--json` always prints of a run."""
+
 
 def row(i: int, **changed: Any) -> dict[str, Any]:
     """A row with a question, an answer that one of two sources supports, and a tag."""

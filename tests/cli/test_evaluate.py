@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from cli_rows import row, written
+from cli_rows import RUN_KEYS, row, written
 
 from ragtriage.metrics import THELMA
 
@@ -39,7 +39,7 @@ def test_json_is_one_object_of_the_stable_shape_and_nothing_else(process, rows: 
     assert said.code == 0
     assert said.out.count("\n") == 1
     found = json.loads(said.out, parse_constant=pytest.fail)
-    assert list(found) == ["run", "cases", "metrics", "diagnosis"]
+    assert list(found) == RUN_KEYS
     assert (found["run"], found["cases"]) == (1, 4)
     assert list(found["metrics"]) == [m.name for m in THELMA]
     for numbers in found["metrics"].values():

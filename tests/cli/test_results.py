@@ -11,7 +11,7 @@ import webbrowser
 from pathlib import Path
 
 import pytest
-from cli_rows import row, written
+from cli_rows import RUN_KEYS, row, written
 
 from ragtriage import Case, Component, FakeJudge, Source, Verdict, open_cases, open_store, thresholds_with
 from ragtriage.core.questions import DECOMPOSITIONS, Question
@@ -200,7 +200,7 @@ def test_show_tells_a_run_and_one_case_in_full(command, stored: str) -> None:
 def test_show_as_json_is_what_evaluate_printed(command, stored: str) -> None:
     found = command("show", "--json", "--store", stored).json
 
-    assert list(found) == ["run", "cases", "metrics", "diagnosis"]
+    assert list(found) == RUN_KEYS
     assert found["metrics"]["groundedness"]["undefined"] == {"no response was given": 1}
     assert found["diagnosis"] == {"prompt or generator": 1, "undetermined": 1, "none": 2}
 

@@ -33,7 +33,9 @@ def page(folder: Path, record: Record, repeats: RepeatSummary | None, judge: str
     path = folder / "report.html"
     write_run_page(
         path,
-        run_report(Header("1", judge=judge), tally.summary(), repeats=RepeatsReport(repeats, (1, 2))),
+        run_report(
+            Header("1", judge=judge), tally.summary(), repeats=RepeatsReport(repeats, (1, 2)) if repeats else None
+        ),
         lambda: iter([(record, ())]),
     )
     return path.read_text("utf-8")

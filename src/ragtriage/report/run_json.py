@@ -11,20 +11,20 @@ from ragtriage.runs.summary import Group
 
 
 def run_json(run: RunReport) -> dict[str, Any]:
-    """What `--json` prints: the run, its metrics, the diagnosis and its findings, slices, what it took, repetitions.
+    """What `--json` prints: metrics, diagnosis, findings, what the run is and took, slices, repetitions.
 
     Keys without a value are left out: `slices`, `spent`, `repeats`, `flagged`, `citing`, a metric's `corrected`.
     """
     header = run.header
     told: dict[str, Any] = {
         "run": int(header.run),
+        **run.summary.as_json(),
+        "findings": [_group(group) for group in run.summary.groups],
         "input": header.input,
         "judge": header.judge,
         "state": header.state,
         "complete": run.complete,
         "rejected": header.rejected,
-        **run.summary.as_json(),
-        "findings": [_group(group) for group in run.summary.groups],
         **header.spent.as_json(),
     }
     for name, correction in header.corrections.items():
