@@ -12,13 +12,13 @@ import pytest
 from cli_rows import row, written
 
 from ragtriage import Component, FakeJudge, Score, Verdict, open_cases, open_store, thresholds_with
-from ragtriage.config import read_settings
 from ragtriage.core.errors import StoreError
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
 from ragtriage.metrics import metrics_named
-from ragtriage.runs.config import EvaluationConfig
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.execute import evaluate_file
+from ragtriage.settings import read_settings
 from ragtriage.store import RunIdentity
 
 CASES = 60

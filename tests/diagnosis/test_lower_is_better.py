@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ragtriage import Case, Component, Record, Rule, Score, Verdict, diagnose, thresholds_with
-from ragtriage.config import read_settings
 from ragtriage.core.verdicts import Part
+from ragtriage.settings import read_settings
 
 THRESHOLDS = thresholds_with({})
 MADE_UP = Rule(

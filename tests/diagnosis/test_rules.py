@@ -32,7 +32,6 @@ from ragtriage import (
     metrics_named,
     thresholds_with,
 )
-from ragtriage.config import read_settings
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer, Known, Outcome, Part
 from ragtriage.diagnosis import declined
@@ -41,6 +40,7 @@ from ragtriage.metrics import THELMA
 from ragtriage.metrics.citations import FALSE
 from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.metrics.response import DECLINES
+from ragtriage.settings import read_settings
 
 WORKED = Path(__file__).parent.parent / "worked" / "diagnosis.jsonl"
 ROWS = [json.loads(line) for line in WORKED.read_text(encoding="utf-8").splitlines()]

@@ -19,15 +19,14 @@ import ragtriage
 from ragtriage.cli import app
 from ragtriage.cli.app import COMMANDS
 from ragtriage.cli.console import ExitCode
-from ragtriage.config import Settings, read_settings
 from ragtriage.core.options import WINDOW
 from ragtriage.core.statistics import RESAMPLES
 from ragtriage.core.steps import Relation, Target, Unit
 from ragtriage.diagnosis import KINDS, RULES
 from ragtriage.diagnosis.thresholds import DEFAULTS, MARGIN
-from ragtriage.judges.config import BATCH_WINDOW
 from ragtriage.judges.decision_thresholds import BANDS, NEVER_NO, NEVER_YES
 from ragtriage.judges.embedded.encoder import LENGTH
+from ragtriage.judges.judge_config import BATCH_WINDOW
 from ragtriage.judges.llm import channel, concurrency, embedding_judge, prompt_rendering
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.prompts import ASKED, HEAD
@@ -36,6 +35,7 @@ from ragtriage.readers.field_names import ALIASES
 from ragtriage.readers.problems import Limits
 from ragtriage.readers.shapes import SHAPES
 from ragtriage.report import run_page
+from ragtriage.settings import Settings, read_settings
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -17,7 +17,7 @@ MODULES = {
 }
 
 ORDER = (
-    "core", "text", "metrics", "planning", "judges", "evaluation", "diagnosis", "config", "store", "readers", "runs",
+    "core", "text", "metrics", "planning", "judges", "evaluation", "diagnosis", "settings", "store", "readers", "runs",
     "collect", "testset", "trust", "report", "demo", "cli", "__main__",
 )  # fmt: skip
 """A package imports only from those before it, without exceptions, also where only a type checker looks."""

@@ -49,7 +49,7 @@ def test_line_breaks_do_not_count_and_pieces_are_filled_in(tmp_path: Path) -> No
 def test_a_list_may_hold_another_and_a_pattern_any_word_of_a_list(tmp_path: Path) -> None:
     path = tmp_path / "some.toml"
     path.write_text(
-        "pets = 'cat dog'\nanimals = 'ant {pets}\nbee'\nsaid = '(?:{pets|}|cow) {article}'\narticle = '(?:a|an)'\n"
+        "pets = 'cat dog'\nanimals = 'ant {pets} bee'\nsaid = '(?:{pets|}|cow) {article}'\narticle = '(?:a|an)'\n"
     )
     lexicon = Lexicon(path)
 

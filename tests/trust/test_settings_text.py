@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ragtriage.config import read_settings
 from ragtriage.core.errors import InputError
+from ragtriage.settings import read_settings
 from ragtriage.trust.settings_text import with_values, write_settings
 
 THRESHOLDS = {"decision_thresholds.supported": {"judge": "embedded", "yes": 0.6, "no": 0.4}}

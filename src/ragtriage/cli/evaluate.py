@@ -17,12 +17,12 @@ from ragtriage.cli.input_files import CaseFlags, print_columns, rereadable
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.metric_flags import RequestedMetrics, requested_metrics
 from ragtriage.cli.plan import answers_in, print_plan
-from ragtriage.config import Settings
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.session import JudgeSession
 from ragtriage.readers import CaseFile
 from ragtriage.runs.execute import FileResult, evaluate_file
 from ragtriage.runs.selection import ALL_ROWS, RowSelection
+from ragtriage.settings import Settings
 from ragtriage.store import open_store
 from ragtriage.store.store import Store
 

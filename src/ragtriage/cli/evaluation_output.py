@@ -25,7 +25,7 @@ from ragtriage.readers import CaseFile
 from ragtriage.report.plan_document import requests_and_price
 from ragtriage.report.repeats_document import repeats_document
 from ragtriage.report.terminal import print_document
-from ragtriage.runs.config import EvaluationConfig
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.events import CaseDone, Event, Listener, RowsRead, RunResumed, RunStarted
 from ragtriage.runs.execute import FileResult, TrialResult
 from ragtriage.store.store import Store

@@ -14,9 +14,9 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 import typer
 
 from ragtriage.cli.help import TABLES
-from ragtriage.config import Settings, find_settings
 from ragtriage.core.display import listed
 from ragtriage.core.errors import ConfigError
+from ragtriage.settings import Settings, find_settings
 from ragtriage.store.database import VARIABLE
 
 Command = Callable[..., None]

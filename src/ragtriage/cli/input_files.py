@@ -12,11 +12,11 @@ from pathlib import Path
 
 from ragtriage.cli.console import tell
 from ragtriage.cli.flags import parse_pairs
-from ragtriage.config import Settings
 from ragtriage.metrics import GROUPS
 from ragtriage.metrics.optional import suggest_metrics
 from ragtriage.readers import CaseFile, Limits, Rejected, open_cases
 from ragtriage.runs.selection import QUOTED, RowCounts, too_many_rejected
+from ragtriage.settings import Settings
 
 
 @dataclass(frozen=True)

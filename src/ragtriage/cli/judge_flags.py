@@ -11,15 +11,15 @@ from typing import Any, Literal
 from ragtriage.cli.console import tell
 from ragtriage.cli.flags import store_address
 from ragtriage.cli.spending import spending
-from ragtriage.config import Settings, find_settings, named_numbers, read_settings
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.build import build_judge
-from ragtriage.judges.config import LOCAL, JudgeConfig
+from ragtriage.judges.judge_config import LOCAL, JudgeConfig
 from ragtriage.judges.llm.model_names import takes_base_url
 from ragtriage.judges.llm.options import Price
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
 from ragtriage.metrics import custom_metrics
+from ragtriage.settings import Settings, find_settings, named_numbers, read_settings
 from ragtriage.store import open_store
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from ragtriage.config import Settings, named_numbers
 from ragtriage.core.errors import ConfigError
 from ragtriage.metrics import metrics_named
 from ragtriage.metrics.optional import default_groups
-from ragtriage.runs.config import EvaluationConfig
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.gate import Gates
+from ragtriage.settings import Settings, named_numbers
 
 Limits = list[str] | None
 

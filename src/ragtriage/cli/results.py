@@ -17,7 +17,6 @@ from ragtriage.cli.console import print_json, tell
 from ragtriage.cli.corrections import corrections_of
 from ragtriage.cli.flags import command, parse_names, store_address
 from ragtriage.cli.spending import spent, spent_as_json
-from ragtriage.config import named_numbers
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.validation import as_builtins
@@ -30,12 +29,13 @@ from ragtriage.report.run_page import write_run_page
 from ragtriage.report.run_report import Header, run_report
 from ragtriage.report.terminal import print_document
 from ragtriage.report.words import shown_time
-from ragtriage.runs.config import EvaluationConfig, config_of
+from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.runs.export import ExportedFields, json_row
 from ragtriage.runs.export_files import ExportFormat, export_file, format_of, write_csv, write_jsonl
 from ragtriage.runs.repeats import RepeatSummary, repeats_of, trials_of
 from ragtriage.runs.selection import QUOTED
 from ragtriage.runs.tally import SlicedTally, diagnosed_records, tally_of
+from ragtriage.settings import named_numbers
 from ragtriage.store import Store, StoredRun, open_store
 from ragtriage.trust.calibration.corrected_mean import CorrectedMean
 from ragtriage.trust.judge_card import read_card

@@ -13,7 +13,6 @@ from ragtriage.cli.flags import command, parse_pairs
 from ragtriage.cli.input_files import print_rejected, rereadable, too_many
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.progress import progress
-from ragtriage.config import Settings
 from ragtriage.core.errors import ConfigError
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.build import build_judge
@@ -22,6 +21,7 @@ from ragtriage.readers.json_objects import first_line, write_lines
 from ragtriage.readers.problems import Rejected
 from ragtriage.report.agreement_document import agreement_document
 from ragtriage.report.terminal import print_document
+from ragtriage.settings import Settings
 from ragtriage.trust.agreement.labelled_cases import PREFIX, compared_cases, label_columns, read_labelled_cases
 from ragtriage.trust.agreement.labelled_rows import (
     agreements,

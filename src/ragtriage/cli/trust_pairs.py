@@ -15,18 +15,18 @@ from ragtriage.cli.input_files import print_columns, print_rejected, rereadable,
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.plan import answers_in
 from ragtriage.cli.progress import progress
-from ragtriage.config import Settings
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.validation import as_builtins
 from ragtriage.judges.build import build_judge
-from ragtriage.judges.config import JudgeConfig
+from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.protocol import Judge
 from ragtriage.readers import Rejected, open_cases
 from ragtriage.report.plan_document import costs_document
 from ragtriage.report.selftest_document import selftest_document, table1_document
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.selection import RowCounts, RowSelection, SelectedCases
+from ragtriage.settings import Settings
 from ragtriage.trust.judge_card import fingerprints_of
 from ragtriage.trust.pairs.pair_files import Pair, holds_pairs, read_pairs, write_pairs
 from ragtriage.trust.pairs.pair_scoring import CostEstimate, cost_of_pairs, score_pairs, scoring_tasks
