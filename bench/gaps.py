@@ -13,9 +13,9 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+from ragtriage.testset.answered_rows import Row
 from ragtriage.testset.corpus import look_up_gaps, read_corpus
 from ragtriage.testset.example import write_example
-from ragtriage.testset.rows import Row
 
 COMPANIES = ((0, 30), (1, 60), (2, 120))
 """Seed and size."""

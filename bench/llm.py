@@ -46,7 +46,7 @@ from speed import varied
 
 from ragtriage.core.questions import supported
 from ragtriage.diagnosis.thresholds import thresholds_with
-from ragtriage.judges.config import JudgeConfig
+from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.prompt_rendering import render
 from ragtriage.judges.llm.prompts import read_prompts
@@ -54,7 +54,7 @@ from ragtriage.judges.llm.request_grouping import group_questions
 from ragtriage.judges.session import JudgeSession
 from ragtriage.metrics import metrics_named
 from ragtriage.readers import open_cases
-from ragtriage.runs.config import EvaluationConfig
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.execute import evaluate_file
 from ragtriage.store import open_store
 

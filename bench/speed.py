@@ -28,7 +28,7 @@ from ragtriage.diagnosis.thresholds import thresholds_with
 from ragtriage.judges.build import judge_named
 from ragtriage.metrics import THELMA
 from ragtriage.readers import open_cases
-from ragtriage.runs.config import EvaluationConfig
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.execute import evaluate_file
 from ragtriage.store import open_store
 

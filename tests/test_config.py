@@ -11,7 +11,7 @@ from ragtriage import RULES, ConfigError
 from ragtriage.cli.judge_flags import JudgeFlags, judge_config
 from ragtriage.cli.metric_flags import evaluation_config
 from ragtriage.config import Settings, find_settings, named_numbers, read_settings
-from ragtriage.judges.config import JudgeConfig
+from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.options import LLMOptions, Price
 
 RULE = """

@@ -67,7 +67,7 @@ class Settings:
     """`embedded`, `embedded:fast` or `provider:model`; several are a jury. In a file one needs no list."""
     jury: Literal["majority"] | None = None
     cascade: str | None = None
-    """`shipped` or `LOW:HIGH`: see `ragtriage.judges.config.JudgeConfig`."""
+    """`shipped` or `LOW:HIGH`: see `ragtriage.judges.judge_config.JudgeConfig`."""
     llm: LLMOptions = field(default_factory=LLMOptions)
     store: str | None = None
     thresholds: Mapping[str, float] = field(default_factory=lambda: thresholds_with({}))

@@ -18,7 +18,7 @@ from cli_rows import row, written
 from ragtriage import Component, FakeJudge, JudgeError, Verdict, metrics_named, open_cases, open_store, thresholds_with
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
-from ragtriage.runs.config import EvaluationConfig
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.events import CaseDone, Event, RunResumed, RunStarted
 from ragtriage.runs.execute import evaluate_file
 from ragtriage.runs.selection import ALL_ROWS, RowSelection

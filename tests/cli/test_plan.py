@@ -21,8 +21,8 @@ from ragtriage.judges.protocol import Estimate
 from ragtriage.judges.wrappers import Cached
 from ragtriage.report.plan_document import duration, money, plan_document, requests_and_price
 from ragtriage.report.terminal import print_document
-from ragtriage.runs.config import EvaluationConfig
 from ragtriage.runs.estimate import MOST_SAMPLED, estimate_file
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.execute import evaluate_file
 
 LEAN = ("--metrics", "self_distinctness")

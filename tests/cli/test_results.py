@@ -17,7 +17,7 @@ from ragtriage import Case, Component, FakeJudge, Source, Verdict, open_cases, o
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
 from ragtriage.metrics import THELMA
-from ragtriage.runs.config import EvaluationConfig
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.execute import evaluate_file
 
 NAMES = [m.name for m in THELMA]

@@ -17,7 +17,7 @@ from ragtriage.core.errors import StoreError
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
 from ragtriage.metrics import metrics_named
-from ragtriage.runs.config import EvaluationConfig
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.execute import evaluate_file
 from ragtriage.store import RunIdentity
 

@@ -10,7 +10,7 @@ from ragtriage import FakeJudge, Verdict, open_cases, open_store, thresholds_wit
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer, Component
 from ragtriage.metrics import THELMA
-from ragtriage.runs.config import EvaluationConfig
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.execute import evaluate_file
 
 DOCS = Path(__file__).parents[2] / "docs"

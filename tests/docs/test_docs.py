@@ -25,9 +25,9 @@ from ragtriage.core.statistics import RESAMPLES
 from ragtriage.core.steps import Relation, Target, Unit
 from ragtriage.diagnosis import KINDS, RULES
 from ragtriage.diagnosis.thresholds import DEFAULTS, MARGIN
-from ragtriage.judges.config import BATCH_WINDOW
 from ragtriage.judges.decision_thresholds import BANDS, NEVER_NO, NEVER_YES
 from ragtriage.judges.embedded.encoder import LENGTH
+from ragtriage.judges.judge_config import BATCH_WINDOW
 from ragtriage.judges.llm import channel, concurrency, embedding_judge, prompt_rendering
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.prompts import ASKED, HEAD

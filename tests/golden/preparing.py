@@ -13,7 +13,7 @@ from ragtriage import Component, FakeJudge, Verdict, open_cases, open_store, thr
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
 from ragtriage.metrics import metrics_named
-from ragtriage.runs.config import EvaluationConfig
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.execute import evaluate_file
 
 

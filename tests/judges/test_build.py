@@ -7,8 +7,8 @@ import pytest
 from ragtriage.core.errors import StoreError
 from ragtriage.core.options import WINDOW
 from ragtriage.judges.build import BuiltJudge, build_judge
-from ragtriage.judges.config import BATCH_WINDOW, JudgeConfig
 from ragtriage.judges.fake import FakeJudge
+from ragtriage.judges.judge_config import BATCH_WINDOW, JudgeConfig
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import InMemory

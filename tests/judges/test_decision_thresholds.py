@@ -13,9 +13,9 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import Question, essential, supported
 from ragtriage.core.verdicts import Failure, Verdict
 from ragtriage.judges.build import build_judge
-from ragtriage.judges.config import JudgeConfig
 from ragtriage.judges.decision_thresholds import BANDS, DecisionThreshold, without_threshold
 from ragtriage.judges.fake import FakeJudge
+from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import Cached, InMemory, Rethresholded
 from ragtriage.judges.wrappers.rethresholded import rethresholded

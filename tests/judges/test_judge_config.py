@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.judges import config
-from ragtriage.judges.config import JudgeConfig
+from ragtriage.judges import judge_config
+from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.model_names import options_for
 from ragtriage.judges.llm.options import LLMOptions
 
@@ -55,4 +55,4 @@ def test_what_does_not_fit_together_is_refused(given, message) -> None:
 
 
 def test_a_configuration_is_a_value_that_knows_nothing_of_what_builds() -> None:
-    assert BUILDERS.findall(Path(config.__file__).read_text(encoding="utf-8")) == []
+    assert BUILDERS.findall(Path(judge_config.__file__).read_text(encoding="utf-8")) == []

@@ -11,7 +11,7 @@ from ragtriage import Component, FakeJudge, InputError, Verdict, metrics_named, 
 from ragtriage.core.errors import Stopped
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
-from ragtriage.runs.config import EvaluationConfig
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.events import (
     INTERRUPTED,
     CaseDone,

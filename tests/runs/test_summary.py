@@ -12,7 +12,7 @@ from ragtriage import RULES, Case, Record, Score, Undefined, metrics_named, thre
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.verdicts import Outcome
 from ragtriage.metrics import THELMA
-from ragtriage.runs.config import EvaluationConfig
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.gate import Gates
 from ragtriage.runs.summary import Tally, weighted_interval
 from ragtriage.runs.tally import MAX_SLICES, OTHERS, SlicedTally

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ragtriage.testset.answered_rows import Row
 from ragtriage.testset.correctness import Decision, decide
-from ragtriage.testset.rows import Row
 from ragtriage.testset.scoring import ModularScores, ScoringOptions, score_balanced, score_decided
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ragtriage import InputError
+from ragtriage.testset.answered_rows import Row
 from ragtriage.testset.corpus import Corpus, Document, GapLookup, look_up_gaps, read_corpus
-from ragtriage.testset.rows import Row
 
 REPORT = """# Old Pier: final report
 

@@ -8,8 +8,8 @@ from ragtriage.core.errors import JudgeError
 from ragtriage.core.questions import Question, same_answer
 from ragtriage.core.verdicts import Answer, Failure, Verdict
 from ragtriage.judges.fake import FakeJudge
+from ragtriage.testset.answered_rows import Row
 from ragtriage.testset.correctness import check_matcher, decide
-from ragtriage.testset.rows import Row
 
 OPEN = Row("open", "g", query="Who?", answer="Jane Peacock", response="Ms Peacock")
 TOLD = Row("told", "g", query="How many?", answer=3, response="three")

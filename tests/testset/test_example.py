@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from ragtriage import ConfigError, InputError
+from ragtriage.testset.answered_rows import Row
 from ragtriage.testset.corpus import look_up_gaps, read_corpus
 from ragtriage.testset.example import write_example
 from ragtriage.testset.example.company import facts_of, make_company
 from ragtriage.testset.example.documents import day, documents_of, money
-from ragtriage.testset.rows import Row
 from ragtriage.text.dates import date_in
 from ragtriage.text.numbers import number_in
 from servers import Said, Server

@@ -9,9 +9,9 @@ from answered_rows import answers, decided, scored
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragtriage.testset.answered_rows import Row
 from ragtriage.testset.groups import tag_rows
 from ragtriage.testset.modular import METRICS, Metric
-from ragtriage.testset.rows import Row
 
 SMALL = answers(
     "gap short - d9", "gap long - d9", "gap long - d8",

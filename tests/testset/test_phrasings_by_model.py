@@ -13,7 +13,7 @@ from ferry_schema import SCHEMA, TEMPLATES, template
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.build import build_writer
-from ragtriage.judges.config import JudgeConfig
+from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.channel import Channel
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.messages import Prompt, Reply, RequestRejected

@@ -7,8 +7,8 @@ from answered_rows import decided
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.statistics import IntervalEstimate, wald, wilson
+from ragtriage.testset.answered_rows import Row
 from ragtriage.testset.reliability import reliability_of
-from ragtriage.testset.rows import Row
 
 
 @pytest.mark.parametrize(

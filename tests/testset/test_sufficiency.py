@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from ragtriage.testset.answered_rows import Row
 from ragtriage.testset.correctness import Decision, SecondAnswer, decide
 from ragtriage.testset.groups import TaggedRow, tag_rows
-from ragtriage.testset.rows import Row
 from ragtriage.testset.scoring import score_decided
 from ragtriage.testset.sufficiency import decide_second_answers, gold_text, second_questions, second_run_counts
 

@@ -30,7 +30,7 @@ def test_every_entry_is_used() -> None:
     data = "\n".join(path.read_text(encoding="utf-8") for path in FILES)
     by_kind = {"asks_" + kind for kind in ("number", "when", "who", "where", "why", "how", "yesno")}
 
-    unused = [name for _, name in ENTRIES if f'"{name}"' not in code and f"{{{name}}}" not in data]
+    unused = [name for _, name in ENTRIES if f'"{name}"' not in code and not re.search(rf"\{{{name}\|?\}}", data)]
 
     assert sorted(set(unused) - by_kind) == []
 
@@ -44,3 +44,15 @@ def test_line_breaks_do_not_count_and_pieces_are_filled_in(tmp_path: Path) -> No
     assert lexicon["said"] is lexicon["said"]
     assert lexicon.words("words") == {"a", "b"}
     assert lexicon.ordered("words") == ("b", "a")
+
+
+def test_a_list_may_hold_another_and_a_pattern_any_word_of_a_list(tmp_path: Path) -> None:
+    path = tmp_path / "some.toml"
+    path.write_text(
+        "pets = 'cat dog'\nanimals = 'ant {pets} bee'\nsaid = '(?:{pets|}|cow) {article}'\narticle = '(?:a|an)'\n"
+    )
+    lexicon = Lexicon(path)
+
+    assert lexicon.ordered("animals") == ("ant", "cat", "dog", "bee")
+    assert lexicon.words("animals") == {"ant", "bee", "cat", "dog"}
+    assert lexicon["said"].pattern == "(?:cat|dog|cow) (?:a|an)"

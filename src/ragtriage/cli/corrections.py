@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ragtriage.cli.console import tell
 from ragtriage.core.validation import validated
-from ragtriage.runs.config import EvaluationConfig
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.store import StoredRun
 from ragtriage.trust.calibration.corrected_mean import CorrectedMean
 from ragtriage.trust.calibration.run_labels import RunLabels, join_labels

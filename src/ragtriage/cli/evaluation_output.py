@@ -26,7 +26,7 @@ from ragtriage.report.plan_document import requests_and_price
 from ragtriage.report.run_report import RepeatsReport, RunReport
 from ragtriage.report.spent import spent_on
 from ragtriage.report.stored_run import stored_run_report
-from ragtriage.runs.config import EvaluationConfig
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.events import CaseDone, Event, Listener, RowsRead, RunResumed, RunStarted
 from ragtriage.runs.execute import FileResult, TrialResult
 from ragtriage.runs.tally import diagnosed_records

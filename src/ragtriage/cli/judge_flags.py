@@ -14,7 +14,7 @@ from ragtriage.cli.spending import spending
 from ragtriage.config import Settings, find_settings, named_numbers, read_settings
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.build import build_judge
-from ragtriage.judges.config import LOCAL, JudgeConfig
+from ragtriage.judges.judge_config import LOCAL, JudgeConfig
 from ragtriage.judges.llm.model_names import takes_base_url
 from ragtriage.judges.llm.options import Price
 from ragtriage.judges.protocol import Judge

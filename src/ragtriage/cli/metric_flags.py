@@ -9,7 +9,7 @@ from ragtriage.config import Settings, named_numbers
 from ragtriage.core.errors import ConfigError
 from ragtriage.metrics import metrics_named
 from ragtriage.metrics.optional import default_groups
-from ragtriage.runs.config import EvaluationConfig
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.gate import Gates
 
 Limits = list[str] | None

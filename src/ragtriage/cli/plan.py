@@ -22,7 +22,7 @@ from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.metric_flags import RequestedMetrics, requested_metrics
 from ragtriage.cli.progress import progress
 from ragtriage.judges.build import build_judge
-from ragtriage.judges.config import JudgeConfig
+from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import AnswerMemory, InMemory
 from ragtriage.readers import CaseFile

@@ -27,7 +27,7 @@ from ragtriage.report.run_page import write_run_page
 from ragtriage.report.run_report import RepeatsReport, RunReport
 from ragtriage.report.stored_run import stored_run_report
 from ragtriage.report.terminal import print_document
-from ragtriage.runs.config import EvaluationConfig, config_of
+from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.runs.export import ExportedFields, json_row
 from ragtriage.runs.export_files import ExportFormat, export_file, format_of, write_csv, write_jsonl
 from ragtriage.runs.repeats import repeats_of, trials_of

@@ -31,13 +31,13 @@ from ragtriage.report.testset_document import (
     scores_document,
 )
 from ragtriage.report.testset_page import write_testset_page
+from ragtriage.testset.answered_rows import RowsRead, read_rows
 from ragtriage.testset.correctness import Decision, check_matcher, decide
 from ragtriage.testset.example import write_example
 from ragtriage.testset.groups import tag_rows
 from ragtriage.testset.matching import TOLERANCE
 from ragtriage.testset.modular import Average, Policy
 from ragtriage.testset.reliability import Interval, read_scores, reliability_of
-from ragtriage.testset.rows import RowsRead, read_rows
 from ragtriage.testset.scoring import ModularScores, ScoringOptions, score_balanced, score_decided
 
 testset = new_typer(help="Test sets with known answers: what they reveal about an application.")

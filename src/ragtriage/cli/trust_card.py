@@ -15,7 +15,7 @@ from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.judges.build import build_judge
 from ragtriage.report.judge_card import card_document, card_title
 from ragtriage.report.markdown import markdown
-from ragtriage.runs.config import config_of
+from ragtriage.runs.evaluation_config import config_of
 from ragtriage.runs.repeats import RepeatSummary, repeats_of, trials_of
 from ragtriage.store import RunInfo, Store, open_store
 from ragtriage.store.database import store_address

@@ -20,7 +20,7 @@ from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.validation import as_builtins
 from ragtriage.judges.build import build_judge
-from ragtriage.judges.config import JudgeConfig
+from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.protocol import Judge
 from ragtriage.readers import Rejected, open_cases
 from ragtriage.report.plan_document import costs_document

@@ -21,7 +21,7 @@ from ragtriage.collect.application import Reply, Unanswered, asked_row, source_r
 from ragtriage.collect.replies import read_reply
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError
-from ragtriage.readers.text_values import shortened
+from ragtriage.text.sanitize import one_line
 
 _LONGEST = 300
 """Characters of an exception's text that are kept."""
@@ -189,7 +189,7 @@ async def _in_a_thread(function: Callable[..., Any], given: tuple[Any, ...]) -> 
 
 def _told(error: BaseException) -> str:
     """An exception in a line: its kind, its text and the line of code that raised it."""
-    text = shortened(str(error), _LONGEST)
+    text = one_line(str(error), _LONGEST)
     frames = traceback.extract_tb(error.__traceback__)
     last = next((f for f in reversed(frames) if "importlib" not in f.filename and f.filename != __file__), None)
     at = f" ({Path(last.filename).name}, line {last.lineno})" if last is not None else ""

@@ -16,7 +16,7 @@ from ragtriage.collect.application import Reply, Unanswered
 from ragtriage.collect.replies import UNREADABLE, ReplyPaths, read_reply
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, MissingExtraError
-from ragtriage.readers.text_values import shortened
+from ragtriage.text.sanitize import one_line
 
 if TYPE_CHECKING:
     import httpx
@@ -93,10 +93,10 @@ class HttpApplication:
             async with request as reply:
                 received, whole = await self._received(reply)
         except httpx.TransportError as error:
-            reason = self._hide(shortened(str(error), _LONGEST)) or type(error).__name__
+            reason = self._hide(one_line(str(error), _LONGEST)) or type(error).__name__
             raise Unanswered("connection", f"{self.name}: no connection: {reason}", again=True, down=True) from None
         except httpx.HTTPError as error:
-            reason = self._hide(shortened(str(error), _LONGEST))
+            reason = self._hide(one_line(str(error), _LONGEST))
             raise Unanswered(UNREADABLE, f"{self.name}: the reply can't be read: {reason}") from None
         if not reply.is_success:
             raise self._refusal(reply, received)
@@ -139,7 +139,7 @@ class HttpApplication:
         return Unanswered(f"HTTP {code}", detail + hint, down=code in REFUSES)
 
     def _shown(self, received: bytes) -> str:
-        return shortened(self._hide(received[:4000].decode("utf-8", "replace")), _LONGEST)
+        return one_line(self._hide(received[:4000].decode("utf-8", "replace")), _LONGEST)
 
 
 def seconds_to_wait(retry_after: str | None) -> float | None:

@@ -1,11 +1,18 @@
-"""How counts and amounts of money are written in messages and reports."""
+"""How counts, lists and amounts of money are written in messages and reports."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 
 def plural(count: int, one: str, many: str = "") -> str:
     """A count with its noun: `1 case`, `2,000 cases`."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def listed(parts: Sequence[str], last: str) -> str:
+    """Parts as people list them, `last` before the last one: `a`, `a or b`, `a, b or c`."""
+    return f" {last} ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def dollars(amount: float) -> str:

@@ -9,8 +9,8 @@ from functools import partial
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.options import WINDOW
 from ragtriage.core.questions import KINDS, Kind
-from ragtriage.judges.config import EMBEDDED, FAST, LOCAL, JudgeConfig
 from ragtriage.judges.embedded import EmbeddedJudge
+from ragtriage.judges.judge_config import EMBEDDED, FAST, LOCAL, JudgeConfig
 from ragtriage.judges.llm.batch_queue import BatchQueue
 from ragtriage.judges.llm.judge import AskModel, LLMJudge
 from ragtriage.judges.llm.ledger import Ledger

@@ -1,4 +1,4 @@
-"""How a judge quotes a text in an explanation."""
+"""How a judge shortens and quotes a text in an explanation or a message."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ LONGEST_QUOTE = 120
 
 def quoted(text: str) -> str:
     """A text on one line in quotes; a long one is cut at a word."""
-    text = " ".join(text.split())
-    if len(text) > LONGEST_QUOTE:
-        text = text[:LONGEST_QUOTE].rsplit(" ", 1)[0] + " …"
-    return f"“{text}”"
+    return f"“{shortened(text, LONGEST_QUOTE)}”"
+
+
+def shortened(text: str, most: int) -> str:
+    """A text on one line; one of more than `most` characters is cut at a word."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[:most].rsplit(" ", 1)[0] + " …"

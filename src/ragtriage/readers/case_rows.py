@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from ragtriage.core.case import Case, Source, Turn
+from ragtriage.core.display import plural
 from ragtriage.readers.columns import Layout
 from ragtriage.readers.field_names import field_named
 from ragtriage.readers.field_values import (
@@ -76,10 +77,7 @@ class RowReader:
 
     def notes(self) -> list[str]:
         """What was done to rows that the user should know, with their numbers, in the order in which it came up."""
-        return [
-            sentence.replace("{rows}", f"{count:,} row{'s' if count != 1 else ''}")
-            for sentence, count in self._remarks.items()
-        ]
+        return [sentence.replace("{rows}", plural(count, "row")) for sentence, count in self._remarks.items()]
 
     def _case(self, values: Mapping[str, Any], context: RowContext) -> Case:
         self._check_read(values)

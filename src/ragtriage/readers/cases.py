@@ -19,8 +19,8 @@ from ragtriage.readers.files import Format, can_be_read_again, detect_format, op
 from ragtriage.readers.paths import path_from
 from ragtriage.readers.problems import Limits, RawRow, Rejected, RowContext
 from ragtriage.readers.source_values import kind_of
-from ragtriage.readers.text_values import shortened
 from ragtriage.text.citations.marks import pattern_of
+from ragtriage.text.sanitize import one_line
 
 HEAD = 100
 """Rows that are looked at before the reading starts."""
@@ -215,11 +215,11 @@ class CaseFile:
         """What was found, in lines for people, to be shown before anything is judged."""
         lines = [f"the rows are {shape.name}" for shape in self._layout.shapes]
         lines += [
-            f"{field} ← {shortened(self.mapping[field], 60)}{self._sources if field == 'sources' else ''}"
+            f"{field} ← {one_line(self.mapping[field], 60)}{self._sources if field == 'sources' else ''}"
             for field in ALIASES
             if field in self.mapping
         ]
-        names = [shortened(tag, 60) for tag in self.tags]
+        names = [one_line(tag, 60) for tag in self.tags]
         more = f" and {len(names) - 40} more" if len(names) > 40 else ""
         lines.append(f"tags: {', '.join(names[:40])}{more}" if names else "tags: none")
         lines += [f"note: {note}" for note in self.notes]
@@ -237,18 +237,18 @@ def _shown(case: Case, mapping: Mapping[str, str]) -> dict[str, str]:
         value: Any = getattr(case, field, None)
         match field:
             case "sources":
-                texts = [f"“{shortened(source.text, 60)}”" for source in value[:2]]
+                texts = [f"“{one_line(source.text, 60)}”" for source in value[:2]]
                 more = [f"… {len(value)} in all"] if len(value) > 2 else []
                 shown[field] = ", ".join(texts + more) or "none"
             case "history":
                 shown[field] = f"{len(value)} turns"
             case "samples" | "relevant_ids" | "source_ids":
                 items = value or [source.id or "none" for source in case.sources if field == "source_ids"]
-                shown[field] = ", ".join(shortened(str(item), 40) for item in items[:3]) or "none"
+                shown[field] = ", ".join(one_line(str(item), 40) for item in items[:3]) or "none"
             case _ if value is None:
                 shown[field] = "not given"
             case "query" | "response" | "reference":
-                shown[field] = f"“{shortened(value, 100)}”"
+                shown[field] = f"“{one_line(value, 100)}”"
             case _:
-                shown[field] = shortened(str(value), 60)
+                shown[field] = one_line(str(value), 60)
     return shown

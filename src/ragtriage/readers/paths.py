@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.readers.text_values import described, list_in, shortened, unpacked
+from ragtriage.readers.text_values import described, list_in, unpacked
+from ragtriage.text.sanitize import one_line
 
 _PART = re.compile(r"""\.?([^.\[\]'"*]+)|\[(\d{1,9})\]|\[(\*)\]|\[(?:'([^']*)'|"([^"]*)")\]""")
 _LIKE = "answer.text, hits[0].text or hits[*].text"
@@ -99,7 +100,7 @@ def in_one_piece(path: ValuePath, found: Any) -> Any:
 
 def keys_of(value: Mapping[Any, Any]) -> str:
     """The keys of an object, for a message."""
-    names = [shortened(str(key), 40) for key in list(value)[:20]]
+    names = [one_line(str(key), 40) for key in list(value)[:20]]
     return (", ".join(names) + (" …" if len(value) > 20 else "")) or "(none)"
 
 

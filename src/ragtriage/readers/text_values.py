@@ -16,6 +16,7 @@ from typing import Any
 
 from ragtriage.readers.json_values import parse
 from ragtriage.readers.problems import RowContext, RowProblem
+from ragtriage.text.sanitize import one_line
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _BAD_BYTE = re.compile("[\udc80-\udcff]")  # what `surrogateescape` makes of bytes that aren't UTF-8
@@ -160,22 +161,15 @@ def described(value: Any) -> str:  # noqa: PLR0911 - one branch a kind of value
         case bool():
             return f"a truth value ({str(value).lower()})"
         case int() | float():
-            return f"a number ({shortened(repr(value), 30)})"
+            return f"a number ({one_line(repr(value), 30)})"
         case str():
-            return f"a text ({shortened(value, 40)!r})"
+            return f"a text ({one_line(value, 40)!r})"
         case list() | tuple():
             return "an empty list" if not value else f"a list of {len(value):,}"
         case dict():
-            return f"an object with {', '.join(shortened(repr(key), 30) for key in list(value)[:5]) or 'no keys'}"
+            return f"an object with {', '.join(one_line(repr(key), 30) for key in list(value)[:5]) or 'no keys'}"
         case _:
             return f"a {type(value).__name__}"
-
-
-def shortened(text: str, width: int = 100) -> str:
-    """The text on one line, at most `width` characters, without characters that a terminal would act on."""
-    line = " ".join(text[: 4 * width].split())
-    line = "".join(char if char.isprintable() else "\ufffd" for char in line)
-    return line if len(line) <= width and len(text) <= 4 * width else line[: width - 1].rstrip() + "…"
 
 
 def as_json_value(value: Any, remarks: list[str], depth: int = 0) -> Any:  # noqa: PLR0911 - one branch a kind of value

@@ -9,7 +9,7 @@ from typing import Any
 from ragtriage.report.run_report import Header, RepeatsReport, RunReport, run_report
 from ragtriage.report.spent import spent_on
 from ragtriage.report.words import shown_time
-from ragtriage.runs.config import EvaluationConfig
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.selection import QUOTED
 from ragtriage.runs.tally import SlicedTally
 from ragtriage.store import StoredRun

@@ -23,7 +23,7 @@ from ragtriage.report.document import (
 )
 from ragtriage.report.words import TABLES, two_places
 from ragtriage.testset.blame_agreement import GRAMMAR_VERDICTS, SIDES, BlameAgreement
-from ragtriage.testset.comparison import Comparison, Difference
+from ragtriage.testset.cluster_comparison import Comparison, Difference
 from ragtriage.testset.corpus import GapLookup
 from ragtriage.testset.correctness import Decision, MatcherCheck
 from ragtriage.testset.failure_analysis import FailureAnalysis

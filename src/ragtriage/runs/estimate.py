@@ -12,7 +12,7 @@ from ragtriage.evaluation.estimate import EvaluationEstimate, estimate_evaluatio
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.wrappers import AnswerMemory, Cascade
 from ragtriage.readers import CaseFile
-from ragtriage.runs.config import EvaluationConfig
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.selection import ALL_ROWS, RowCounts, RowSelection, SelectedCases, case_digest
 
 MOST_SAMPLED = 384

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ragtriage.core.display import plural
 from ragtriage.core.record import Record
 from ragtriage.diagnosis import Finding
 from ragtriage.runs.selection import RowCounts
@@ -39,8 +40,7 @@ class RunStarted:
     def __str__(self) -> str:
         if self.changed is None:
             return f"new run {self.number}"
-        rows = "1 row" if self.changed == 1 else f"{self.changed} rows"
-        return f"new run {self.number}: {rows} changed since run {self.previous}"
+        return f"new run {self.number}: {plural(self.changed, 'row')} changed since run {self.previous}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
 from ragtriage.planning.relations import REPLACING_KINDS
 from ragtriage.readers import CaseFile
-from ragtriage.runs.config import EvaluationConfig
 from ragtriage.runs.estimate import estimate_file
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.events import INTERRUPTED, CaseDone, Listener, RowsRead, RunFinished, RunResumed, RunStopped
 from ragtriage.runs.prepare import Job, PreparedRun, prepare
 from ragtriage.runs.repeats import RepeatSummary, repeats_of

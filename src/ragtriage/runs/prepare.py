@@ -13,7 +13,7 @@ from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.definitions import version_of
 from ragtriage.readers import CaseFile
-from ragtriage.runs.config import EvaluationConfig, to_stored
+from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
 from ragtriage.runs.events import Listener, RunResumed, RunStarted
 from ragtriage.runs.selection import RowCounts, RowSelection, SelectedCases
 from ragtriage.store import RunIdentity, RunWriter, Store

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ragtriage.core.record import Record
 from ragtriage.diagnosis import Finding
-from ragtriage.runs.config import EvaluationConfig
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.summary import Summary, Tally
 from ragtriage.store import StoredRun
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from ragtriage.core.errors import InputError
 from ragtriage.readers.files import raw_rows
-from ragtriage.testset.rows import Row
+from ragtriage.testset.answered_rows import Row
 from ragtriage.text.dates import date_in, moments
 from ragtriage.text.numbers import figures, number_in
 from ragtriage.text.times import clock_beside, clock_in, clocks

@@ -11,8 +11,8 @@ from typing import Literal
 from ragtriage.core.questions import same_answer
 from ragtriage.core.verdicts import Failure, Verdict
 from ragtriage.judges.protocol import Judge
+from ragtriage.testset.answered_rows import Row
 from ragtriage.testset.matching import TOLERANCE, truths_for_judge, typed_match
-from ragtriage.testset.rows import Row
 
 Source = Literal["the file", "typed match", "judge", "nobody"]
 Given = Literal["sibling", "gold"]

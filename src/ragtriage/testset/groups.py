@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, get_args
 
+from ragtriage.testset.answered_rows import Row
 from ragtriage.testset.correctness import Decision, Given
-from ragtriage.testset.rows import Row
 
 Tag = Literal["gap", "robust", "non_robust", "undecided"]
 TAGS: tuple[Tag, ...] = get_args(Tag)

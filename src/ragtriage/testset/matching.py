@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 
 from ragtriage.core.verdicts import Verdict
+from ragtriage.testset.answered_rows import AnswerType, Truth
 from ragtriage.testset.digit_codes import holds_code, is_code, may_be_code, without_code
-from ragtriage.testset.rows import Kind, Truth
 from ragtriage.text.dates import SURE_MONTHS, Moment, Span, date_in, moments
 from ragtriage.text.declines import declines
 from ragtriage.text.numbers import Figure, figures, number_in
@@ -39,7 +39,7 @@ _TAKEN_BACK = re.compile(
 
 
 def typed_match(
-    query: str, answer: Truth, response: str, tolerance: float = TOLERANCE, kind: Kind | None = None
+    query: str, answer: Truth, response: str, tolerance: float = TOLERANCE, kind: AnswerType | None = None
 ) -> Verdict:
     """Yes if a response gives the true answer, no if it doesn't, unknown where its type doesn't tell.
 
@@ -91,7 +91,7 @@ def _nothing_to_find(response: str, *, declined: bool) -> Verdict:
     return Verdict("no", explanation="There is no answer, but the response gives one.")
 
 
-def _yes_or_no(answer: Truth, kind: Kind | None) -> bool | None:
+def _yes_or_no(answer: Truth, kind: AnswerType | None) -> bool | None:
     if isinstance(answer, bool):
         return answer
     words = {"yes": True, "true": True, "no": False, "false": False}
@@ -125,7 +125,7 @@ def _echo(query: str, truth: str, response: str) -> Verdict | None:
     return Verdict("unknown", explanation="The true answer stands in the question too.")
 
 
-def _single(query: str, answer: object, response: str, tolerance: float, kind: Kind | None) -> Verdict:
+def _single(query: str, answer: object, response: str, tolerance: float, kind: AnswerType | None) -> Verdict:
     text = str(answer)
     if is_code(text, declared=kind == "text"):
         return _code(query, text, response)

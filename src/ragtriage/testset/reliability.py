@@ -14,8 +14,8 @@ from typing import Any, Literal
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.statistics import IntervalEstimate, wald, wilson
 from ragtriage.readers.json_objects import lines_by_id
+from ragtriage.testset.answered_rows import Row
 from ragtriage.testset.correctness import Decision
-from ragtriage.testset.rows import Row
 
 Interval = Literal["wilson", "wald"]
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.protocol import Judge
-from ragtriage.testset.comparison import Comparison, balanced, compare
+from ragtriage.testset.answered_rows import Row
+from ragtriage.testset.cluster_comparison import Comparison, balanced, compare
 from ragtriage.testset.correctness import Decision, decide
 from ragtriage.testset.groups import Scope, tag_rows
 from ragtriage.testset.matching import TOLERANCE
 from ragtriage.testset.modular import METRICS, Average, ClusterScores, Policy, score_cluster
-from ragtriage.testset.rows import Row
 
 
 @dataclass(frozen=True, slots=True)

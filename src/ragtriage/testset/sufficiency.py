@@ -17,9 +17,9 @@ from ragtriage.core.case import Case, Source
 from ragtriage.judges.protocol import Judge
 from ragtriage.readers.problems import Limits, RowContext, RowProblem
 from ragtriage.readers.source_values import sources_of
+from ragtriage.testset.answered_rows import Row
 from ragtriage.testset.correctness import Decision, Given, SecondAnswer, decide
 from ragtriage.testset.matching import TOLERANCE, truths_for_judge
-from ragtriage.testset.rows import Row
 
 _LIMITS = Limits(max_text=sys.maxsize, max_sources=sys.maxsize)
 """None: what was retrieved is given again as it was."""

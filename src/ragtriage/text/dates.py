@@ -30,7 +30,9 @@ Moment = tuple[Span, ...]
 
 _MONTH_NAMES = "|".join(sorted(MONTH_NUMBERS, key=len, reverse=True))
 _MONTH = rf"({_MONTH_NAMES})\.?"
-_YEAR = r"(1\d{3}|20\d\d)"
+YEAR = r"1\d{3}|20\d\d"
+"""A year in figures, as a piece of regular expressions."""
+_YEAR = rf"({YEAR})"
 _FORMS = (
     (re.compile(rf"\b(\d{{1,2}})(?: of)? {_MONTH},? {_YEAR}\b", re.IGNORECASE), "dmy"),
     (re.compile(rf"\b{_MONTH} (\d{{1,2}}),? {_YEAR}\b", re.IGNORECASE), "mdy"),
@@ -41,8 +43,8 @@ _FORMS = (
     (re.compile(rf"\b{_YEAR}\b"), "y"),
 )
 """Ways of writing a date, the most exact first, and what their groups are: day, month, year."""
-_SLASHED = re.compile(r"(?<![\d/.-])(\d{1,2})([/.-])(\d{1,2})\2(1\d{3}|20\d\d)(?![\d/])")
-_YEAR_FIRST = re.compile(r"(?<![\d/.])(1\d{3}|20\d\d)[/.](\d\d)[/.](\d\d)(?![\d/])")
+_SLASHED = re.compile(rf"(?<![\d/.-])(\d{{1,2}})([/.-])(\d{{1,2}})\2{_YEAR}(?![\d/])")
+_YEAR_FIRST = re.compile(rf"(?<![\d/.]){_YEAR}[/.](\d\d)[/.](\d\d)(?![\d/])")
 _DATE_WORD = re.compile(
     rf"\d{{1,4}}(?:st|nd|rd|th)?|of|{'|'.join(f'{month}|{month[:3]}' for month in sorted(SURE_MONTHS))}", re.IGNORECASE
 )

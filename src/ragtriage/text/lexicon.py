@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 _DATA = Path(__file__).parent / "data"
-_PIECE = re.compile(r"\{([a-z_]+)\}")
+_PIECE = re.compile(r"\{([a-z_]+)(\|?)\}")
 
 
 class Lexicon:
     """The entries of one file.
 
     A word list is a string of words. A regular expression may be broken into lines, whose breaks and indentation don't
-    count, and `{name}` in it stands for another entry of the same file or of `words.toml`.
+    count. In both, `{name}` stands for another entry of the same file or of `words.toml`; in a regular expression
+    `{name|}` stands for any word of a list.
     """
 
     def __init__(self, path: Path) -> None:
@@ -24,11 +25,12 @@ class Lexicon:
 
     def words(self, name: str) -> frozenset[str]:
         """A list of words."""
-        return frozenset(self.entries[name].split())
+        return frozenset(self.ordered(name))
 
     def ordered(self, name: str) -> tuple[str, ...]:
         """A list of words in its order."""
-        return tuple(self.entries[name].split())
+        text = _PIECE.sub(lambda piece: " ".join(self.ordered(piece[1])), self._entry(name))
+        return tuple(text.split())
 
     def lines(self, name: str) -> list[str]:
         """The lines of an entry."""
@@ -36,7 +38,7 @@ class Lexicon:
 
     def regex(self, name: str) -> str:
         """The text of a regular expression, its pieces filled in."""
-        return self.filled(self.entries[name] if name in self.entries else WORDS.entries[name])
+        return self.filled(self._entry(name))
 
     def __getitem__(self, name: str) -> re.Pattern[str]:
         """A regular expression, compiled on first use."""
@@ -48,7 +50,10 @@ class Lexicon:
     def filled(self, text: str) -> str:
         """A regular expression as it is written in the file, its pieces filled in."""
         joined = "".join(line.lstrip() for line in text.splitlines())
-        return _PIECE.sub(lambda piece: self.regex(piece[1]), joined)
+        return _PIECE.sub(lambda piece: "|".join(self.ordered(piece[1])) if piece[2] else self.regex(piece[1]), joined)
+
+    def _entry(self, name: str) -> str:
+        return str(self.entries[name] if name in self.entries else WORDS.entries[name])
 
 
 CITATIONS, CLAUSES, LANGUAGES, QUESTIONS, REMARKS, WORDS = (

@@ -23,8 +23,10 @@ NUMBER_WORDS = {
     if word not in {"one", "seventy", "eighty"}
 }
 """Numbers of one word → figures."""
-HOUR_WORDS = tuple(_UNITS)[1:13]
-"""From one to twelve."""
+ONE_TO_TWELVE = tuple(_UNITS)[1:13]
+IN_FIGURES = r"\d+(?:[.,:]\d+)*"
+"""A number, a date or a time of day in figures, as one token of a regular expression."""
+_IN_FIGURES = re.compile(IN_FIGURES)
 _ONE_WORD = NUMBER_WORDS | {word: str(value) for value, word in enumerate(WORDS.ordered("ordinals"), start=1)}
 
 
@@ -62,6 +64,11 @@ def normalize_number(token: str) -> str:
     if "." in token and token.replace(".", "", 1).isdigit():
         token = token.rstrip("0").rstrip(".")
     return token.lstrip("0") or "0"
+
+
+def numbers_in_figures(text: str) -> list[str]:
+    """The numbers that a text has in figures, each in one form."""
+    return [normalize_number(found) for found in _IN_FIGURES.findall(text)]
 
 
 def multiword_numbers_as_figures(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ragtriage.text.numbers import HOUR_WORDS
+from ragtriage.text.numbers import ONE_TO_TWELVE
 
 _HALF = r"(?P<half>[ap]\.?\s?m\b\.?|(?:in|on) the (?:early |late )?(?:morning|afternoon|evening))"
 _ZONE = r"(?P<zone>(?-i:Z|[A-Z]{2,4}T|UTC)\b)"
@@ -24,7 +24,7 @@ _FORMS = tuple(
 )
 """Ways of writing a time of day; what is read as one isn't read as another."""
 _NAMED = {"noon": 12, "midday": 12, "midnight": 0}
-_HOUR = "|".join(HOUR_WORDS)
+_HOUR = "|".join(ONE_TO_TWELVE)
 _SPOKEN = re.compile(
     rf"\b(?:half|quarter|minutes|ten|twenty|five|\d{{1,2}}) (?:past|to|after) (?:{_HOUR}|\d{{1,2}})\b"
     r"|\bo['’]?\s?clock\b|(?<![\d.,])\d{1,2}(?:\.|\s?h\s?)[0-5]\d\b(?!\.\d)"

@@ -7,6 +7,7 @@ import unicodedata
 from functools import lru_cache
 
 from ragtriage.text.lexicon import WORDS
+from ragtriage.text.numbers import IN_FIGURES, normalize_number
 
 STOP = WORDS.words("stop")
 NEGATIONS = WORDS.words("negations")
@@ -15,7 +16,9 @@ WEAK = WORDS.words("weak")
 CONDITIONS = WORDS.words("conditions")
 LINKS = WORDS.words("links")
 OPENERS = WORDS.words("openers")
-_TOKEN = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?", re.UNICODE)
+WORD = r"[^\W\d_]+(?:['’][^\W\d_]+)?"
+"""A word, as a piece of regular expressions."""
+_TOKEN = re.compile(rf"{IN_FIGURES}|{WORD}")
 _ENDINGS = (
     ("ies", "y"), ("ied", "y"), ("sses", "ss"), ("ations", "at"), ("ation", "at"), ("ing", ""), ("edly", ""),
     ("ed", ""), ("ly", ""), ("es", ""), ("s", ""),
@@ -47,3 +50,8 @@ def stem(word: str) -> str:
 def tokens(text: str) -> list[str]:
     """Words and numbers in their order, as written."""
     return _TOKEN.findall(text)
+
+
+def token_stem(token: str) -> str:
+    """A token as it is compared: a number in one form, a word folded and stemmed."""
+    return normalize_number(token) if token[0].isdigit() else stem(fold(token))

@@ -1,6 +1,6 @@
-"""What length and word overlap alone get on labelled rows and on pairs: a judge has to beat them.
+"""What length and word overlap alone say of labelled rows: a judge has to beat them.
 
-A score is the higher, the more it speaks for label 1, for answer `a`, or for the better version of a pair.
+A score is the higher, the more it speaks for label 1 or for answer `a`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,7 @@ from itertools import combinations
 from types import MappingProxyType
 from typing import Any
 
-from ragtriage.core.case import Case
 from ragtriage.text import split_sentences
-from ragtriage.trust.content_words import content_words
-from ragtriage.trust.pairs.pair_files import Pair
 
 Row = Mapping[str, Any]
 Texts = Sequence[str]
@@ -28,8 +25,6 @@ STOP = frozenset(
 _QUESTION_MARK = "Question:"
 OF_SOURCES = ("source_precision", "fact_precision", "source_query_coverage")
 """The metrics that are about the sources; the others are about the response."""
-LONGER_IS_BETTER = ("source_query_coverage", "response_query_coverage")
-"""Coverage likes more text; everything else less."""
 
 
 def words(text: str) -> list[str]:
@@ -49,6 +44,17 @@ def word_f1(a: str, b: str) -> float:
     return 2 * (left & right).total() / max(1, left.total() + right.total())
 
 
+def sentences(text: str | None) -> list[str]:
+    """The sentences of a text; none of no text."""
+    return [one.text for one in split_sentences(text or "")]
+
+
+def closest(texts: Texts, split: Callable[[str], Texts] = words) -> float:
+    """The highest Jaccard similarity of two texts: shared words over all words, in [0, 1]."""
+    bags = [set(split(one)) for one in texts]
+    return max((len(a & b) / max(1, len(a | b)) for a, b in combinations(bags, 2)), default=0.0)
+
+
 def row_scores(task: str, row: Row) -> tuple[float, float]:
     """What word overlap and length, in characters, say of a labelled row.
 
@@ -59,50 +65,14 @@ def row_scores(task: str, row: Row) -> tuple[float, float]:
     return overlapping(row), float(length(row))
 
 
-def pair_overlap(pair: Pair) -> float | None:
-    """The metric's plainest form in words, better minus worse, in [-1, 1]; None for metrics that have none."""
-    form = _CASE_OVERLAP.get(pair.metric)
-    return form(pair.better) - form(pair.worse) if form else None
-
-
-def pair_length(pair: Pair) -> float:
-    """The length that speaks for the better version, minus the same of the worse one, in characters.
-
-    Of the part that the metric is about: coverage likes more of it, every other metric less.
-    """
-    sign = 1 if pair.metric in LONGER_IS_BETTER else -1
-    return float(sign * (_case_length(pair.metric, pair.better) - _case_length(pair.metric, pair.worse)))
-
-
-def agreement_by_length(pairs: Sequence[Pair]) -> float | None:
-    """The share of pairs whose better version has the length that its metric likes; None over nothing."""
-    return sum(pair_length(pair) > 0 for pair in pairs) / len(pairs) if pairs else None
-
-
-def agreement_by_overlap(pairs: Sequence[Pair]) -> float | None:
-    """The share of pairs whose better version overlaps as its metric likes; None over nothing, or without a form."""
-    known = [value for pair in pairs if (value := pair_overlap(pair)) is not None]
-    return sum(value > 1e-9 for value in known) / len(known) if known else None
-
-
 def _all_words(text: str) -> list[str]:
     return re.findall(r"\w+", text.lower())
-
-
-def _sentences(text: str | None) -> list[str]:
-    return [one.text for one in split_sentences(text or "")]
-
-
-def _closest(texts: Texts, split: Callable[[str], Texts] = words) -> float:
-    """The highest Jaccard similarity of two texts: shared words over all words, in [0, 1]."""
-    bags = [set(split(one)) for one in texts]
-    return max((len(a & b) / max(1, len(a | b)) for a, b in combinations(bags, 2)), default=0.0)
 
 
 def _supported(row: Row) -> float:
     """Of a claim of several sentences the one that shares least with the sources, as for a judge."""
     sources = " ".join(row["sources"])
-    return min((overlap(one, sources) for one in _sentences(row["claim"]) if words(one)), default=0.0)
+    return min((overlap(one, sources) for one in sentences(row["claim"]) if words(one)), default=0.0)
 
 
 def _answered(row: Row) -> float:
@@ -134,8 +104,8 @@ def _needed(row: Row) -> float:
 
 def _similar(row: Row) -> float:
     if "response" in row:
-        return _closest([one for one in _sentences(row["response"]) if words(one)])
-    return _closest([row["a"], row["b"]])
+        return closest([one for one in sentences(row["response"]) if words(one)])
+    return closest([row["a"], row["b"]])
 
 
 _NEEDED: tuple[Callable[[Row], float], Callable[[Row], int]] = (_needed, lambda row: len(row["text"]))
@@ -165,32 +135,3 @@ def _with_texts(row: Row) -> Row:
             return {**row, "sources": [one["text"] if isinstance(one, Mapping) else str(one) for one in sources]}
         case _:
             return row
-
-
-def _case_length(metric: str, case: Case) -> int:
-    if metric in OF_SOURCES:
-        return sum(len(source.text) for source in case.sources)
-    return len(case.response or "")
-
-
-def _share(text: str, within: str | None) -> float:
-    return overlap(text, within or "", content_words)
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / max(1, len(values))
-
-
-_CASE_OVERLAP: Mapping[str, Callable[[Case], float]] = MappingProxyType(
-    {
-        "source_precision": lambda c: _mean([_share(c.query, s.text) for s in c.sources]),
-        "fact_precision": lambda c: _mean([_share(c.query, one) for s in c.sources for one in _sentences(s.text)]),
-        "source_query_coverage": lambda c: max((_share(c.query, s.text) for s in c.sources), default=0.0),
-        "response_precision": lambda c: _mean([_share(c.query, one) for one in _sentences(c.response)]),
-        "response_query_coverage": lambda c: _share(c.query, c.response),
-        "self_distinctness": lambda c: 1 - _closest(_sentences(c.response), content_words),
-        "groundedness": lambda c: _mean(
-            [_share(one, " ".join(s.text for s in c.sources)) for one in _sentences(c.response)]
-        ),
-    }
-)

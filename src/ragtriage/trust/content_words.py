@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from ragtriage.text.numbers import NUMBER_WORDS, normalize_number
+from ragtriage.text.numbers import IN_FIGURES, NUMBER_WORDS, normalize_number
 from ragtriage.text.words import STOP, fold, stem, tokens
 
 _EMPTY = frozenset("per much many please tell say get yes".split())
 """Words that say as little about a topic as stop words do."""
-NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,:]\d+)*(?![\w])|(?<![\w.,])\d+(?:[.,:]\d+)*(?=(?:st|nd|rd|th|km|m|kg|%)\b)")
+NUMBER = re.compile(rf"(?<![\w.,]){IN_FIGURES}(?![\w])|(?<![\w.,]){IN_FIGURES}(?=(?:st|nd|rd|th|km|m|kg|%)\b)")
 _NAME = re.compile(r"[A-Z][\w'’-]*[^\W\d_](?:\s+(?:of\s+|de\s+|van\s+|von\s+)?[A-Z][\w'’-]*[^\W\d_])*")
 
 

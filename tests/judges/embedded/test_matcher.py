@@ -15,7 +15,6 @@ from ragtriage.core.errors import ConfigError, JudgeError
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.build import build_judge, judge_named
-from ragtriage.judges.config import JudgeConfig
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.embedded.encoder import MODEL, Encoder, Vector
 from ragtriage.judges.embedded.evidence import CachedReader
@@ -34,6 +33,7 @@ from ragtriage.judges.embedded.matcher import (
 )
 from ragtriage.judges.embedded.scorer import _logits
 from ragtriage.judges.embedded.wordpiece import END, START, WordPieces
+from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.session import JudgeSession
 

@@ -11,7 +11,7 @@ from ragtriage.core.case import Case, Source
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Component, Failure, Undefined, Verdict
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.trust.baselines import agreement_by_length, agreement_by_overlap, pair_length, pair_overlap
+from ragtriage.trust.pairs.pair_baselines import agreement_by_length, agreement_by_overlap, pair_length, pair_overlap
 from ragtriage.trust.pairs.pair_files import Pair
 from ragtriage.trust.pairs.pair_scoring import (
     ScoredPair,

@@ -14,18 +14,19 @@ _MARKS = re.compile(r"\*\*|__|`|\\[()\[\]]|\\(?=[$%])|(?<!\S)[*_](?=\S)|(?<=\S)[
 _TIMES = re.compile(r"\\(?:times|cdot)\b")
 _DIVIDED = re.compile(r"\\div\b")
 _CURRENCY = r"(?:[€$£]\s?|\b[A-Z]{3}\s)?"
-_OPERAND = rf"{_CURRENCY}\d++(?:[.,]\d++)*+(?:\s?(?:%|[^\W\d_]+(?:[ -][^\W\d_]+){{0,2}}))?(?:\s?\([^()]{{1,40}}\))?"
-_RESULT = rf"(?:about |roughly |approximately )?{_CURRENCY}(\d+(?:[.,]\d+)*)\s?(%)?"
+_FIGURES = r"\d++(?:[.,]\d++)*+"
+_OPERAND = rf"{_CURRENCY}{_FIGURES}(?:\s?(?:%|[^\W\d_]+(?:[ -][^\W\d_]+){{0,2}}))?(?:\s?\([^()]{{1,40}}\))?"
+_RESULT = rf"(?:about |roughly |approximately )?{_CURRENCY}({_FIGURES})\s?(%)?"
 _SIGN = r"(?:\s?[×x*·÷/+−–-]\s?|\s(?:out )?of\s)"
 _EQUATION = re.compile(rf"(?<![\d.,])({_OPERAND}(?:{_SIGN}{_OPERAND}){{1,5}})\s?[=≈|]\s?{_RESULT}")
 """A calculation that is written out, with currencies, units, remarks: "352 of 640 = 55 %", "12 × £1.86 | £22.32"."""
 _REMARK = re.compile(r"\([^()]*\)")
-_TERM = re.compile(r"(\d+(?:[.,]\d+)*)(?:\s?(%))?|(?<=[\s\d)%\w])([×x*·÷/+−–-])(?=[\s\d€$£])|\s(?:out )?(of)\s")
-_AMOUNT = re.compile(r"(?<![\d.,])(\d++(?:[.,]\d++)*+)[^\w\n]*$")
+_TERM = re.compile(rf"({_FIGURES})(?:\s?(%))?|(?<=[\s\d)%\w])([×x*·÷/+−–-])(?=[\s\d€$£])|\s(?:out )?(of)\s")
+_AMOUNT = re.compile(rf"(?<![\d.,])({_FIGURES})[^\w\n]*$")
 """A number at the end of a line."""
 _TOTAL = re.compile(r"\b(?:in all|altogether|total|together|sum)\b", re.IGNORECASE)
 _HUNDREDTHS = re.compile(r"\d\s?(?:p|c|ct|cts|cents?|pence)\b|%")
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_NUMBER = re.compile(_FIGURES)
 SMALLEST = 13
 """Whole numbers below it are counted in the head: days of a range, months of a year."""
 _MOST = 60

@@ -18,8 +18,8 @@ from ragtriage.judges.embedded.denials import HIDDEN, NO_DENIAL, PART, UNPLAIN, 
 from ragtriage.judges.embedded.readings import Sentence, read_sentence
 from ragtriage.judges.embedded.rules import RULES
 from ragtriage.text import words as vocabulary
-from ragtriage.text.dates import DATE_NAMES, SURE_MONTHS
-from ragtriage.text.numbers import normalize_number, numbers_as_figures
+from ragtriage.text.dates import DATE_NAMES, SURE_MONTHS, YEAR
+from ragtriage.text.numbers import IN_FIGURES, normalize_number, numbers_as_figures
 
 _OTHERS: dict[str, frozenset[str]] = {}
 for _sides in ([frozenset(side.split()) for side in line.split("|")] for line in RULES.lines("opposites")):
@@ -42,14 +42,14 @@ _SAME = 0.8
 """The share of a claim's words from which on a sentence with another value is about the same thing."""
 _NEARER = 0.3
 """How much less of the claim's words may stand near its own value."""
-_VALUE = re.compile(r"[€$£%]|\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?")
+_VALUE = re.compile(rf"[€$£%]|{IN_FIGURES}|{vocabulary.WORD}")
 _BETWEEN = RULES.words("between_number_and_unit")
 _ROUNDED = 0.05
 """How far, of the larger, two numbers may be apart so that one is the other rounded."""
 _UNITS = (7.0, 12.0, 24.0, 30.0, 60.0, 100.0, 365.0, 1e3, 1e6, 1e9)
 """Days of a week, months of a year and so on."""
 _DAYS = frozenset(map(vocabulary.stem, DATE_NAMES))
-_YEAR = re.compile(r"1\d{3}|20\d\d")
+_YEAR = re.compile(YEAR)
 
 
 def contradicting_sentence(claim: Sentence, sentences: Sequence[Sentence]) -> str:
@@ -85,7 +85,7 @@ def _said(text: str) -> _Said:
         elif waiting and word in UNPLAIN:
             waiting = False
         elif word not in vocabulary.STOP and word != "need":
-            stem = normalize_number(word) if word[0].isdigit() else vocabulary.stem(vocabulary.fold(word))
+            stem = vocabulary.token_stem(word)
             denied = stem if waiting else denied
             waiting = False
             stems.append(stem)

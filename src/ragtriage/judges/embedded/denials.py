@@ -15,9 +15,9 @@ from functools import lru_cache
 from ragtriage.judges.embedded.readings import Sentence
 from ragtriage.judges.embedded.rules import RULES
 from ragtriage.text import words as vocabulary
-from ragtriage.text.numbers import normalize_number
+from ragtriage.text.numbers import IN_FIGURES
 
-PART = re.compile(r"[,;:.!?()\[\]\n]|\s[–—-]\s|\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?")
+PART = re.compile(rf"[,;:.!?()\[\]\n]|\s[–—-]\s|{IN_FIGURES}|{vocabulary.WORD}")
 _DENIES = re.compile(r"(?:not|never|no|cannot|\w+n['’]t)$", re.IGNORECASE)
 NO_DENIAL = RULES["no_denial"]
 _ENDS = RULES.words("ends_clause")
@@ -131,6 +131,6 @@ def _read(text: str) -> Iterator[_Clause]:
         else:
             plain = plain and word != "only" and not (reach and word in UNPLAIN)
             if word not in vocabulary.STOP and word != "need":
-                stem = normalize_number(word) if word[0].isdigit() else vocabulary.stem(vocabulary.fold(word))
+                stem = vocabulary.token_stem(word)
                 (denied if reach else said).add(stem)
             reach = max(0, reach - 1)

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ragtriage.judges.embedded.comparison import Comparison, products_with
 from ragtriage.judges.embedded.encoder import Vector
 from ragtriage.judges.embedded.evidence import Evidence
 from ragtriage.judges.embedded.readings import Sentence
+from ragtriage.judges.embedded.sentence_comparison import Comparison, products_with
 from ragtriage.text import words as vocabulary
 from ragtriage.text.dates import dates_agree
 from ragtriage.text.question_forms import QUESTION_TYPES, holds_type, question_type

@@ -12,7 +12,6 @@ import numpy as np
 from ragtriage.core.questions import Question
 from ragtriage.judges.embedded import features
 from ragtriage.judges.embedded.attribution import without_attribution
-from ragtriage.judges.embedded.comparison import Comparison, compare, pairwise_products, products_with
 from ragtriage.judges.embedded.contradictions import contradicting_sentence
 from ragtriage.judges.embedded.encoder import Encoded, Vector
 from ragtriage.judges.embedded.evidence import CachedReader, Evidence
@@ -20,6 +19,7 @@ from ragtriage.judges.embedded.matcher import Pair, passage
 from ragtriage.judges.embedded.readings import Sentence
 from ragtriage.judges.embedded.requested_items import is_item, is_open_ended, is_step
 from ragtriage.judges.embedded.rules import RULES
+from ragtriage.judges.embedded.sentence_comparison import Comparison, compare, pairwise_products, products_with
 from ragtriage.judges.embedded.short_replies import asserted_text, is_short_reply
 from ragtriage.judges.embedded.unsupported_names import unsupported_names
 from ragtriage.judges.embedded.unsupported_numbers import is_calculated, unsupported_numbers

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, TypeVar
 from ragtriage import text
 from ragtriage.core.questions import Kind, Question, essential
 from ragtriage.core.verdicts import Answer, Failure, Verdict
-from ragtriage.judges.config import EMBEDDED, FAST
 from ragtriage.judges.embedded.question_batches import QuestionBatcher
 from ragtriage.judges.embedded.verdict import questions_by_claim, verdict_of, verdict_on_refusals, weakest_answer
 from ragtriage.judges.embedded.versions import fingerprint_of
+from ragtriage.judges.judge_config import EMBEDDED, FAST
 from ragtriage.judges.protocol import Estimate
 from ragtriage.text.language import language_name
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ragtriage.judges.embedded.comparison import Comparison
 from ragtriage.judges.embedded.encoder import MODEL, Vector, open_model
 from ragtriage.judges.embedded.evidence import Evidence
+from ragtriage.judges.embedded.sentence_comparison import Comparison
 from ragtriage.judges.embedded.wordpiece import WordPieces
 from ragtriage.text import split_sentences
 

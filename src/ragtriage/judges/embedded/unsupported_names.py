@@ -17,13 +17,12 @@ from ragtriage.judges.embedded.rules import RULES
 from ragtriage.text import words as vocabulary
 from ragtriage.text.dates import DATE_NAMES, MONTHS, WEEKDAYS, names_in_ranges
 
-_WORD = r"[^\W\d_]+(?:['’][^\W\d_]+)?"
 _CAPITAL = r"[A-ZÀ-ÖØ-Þ][^\W\d_]*(?:['’][^\W\d_]+)?"
 _NAME = re.compile(
     rf"(?<![\w@#/.\\$-]){_CAPITAL}(?:[ -](?:(?:of|the|de|van|von|der|and|&) )?{_CAPITAL})*(?![\w/\\(]|\.\w)"
 )
 """Words with a capital that stand together; not those of a path, an address or a piece of code."""
-_WORDS = re.compile(_WORD)
+_WORDS = re.compile(vocabulary.WORD)
 _BEGINS = re.compile(r"(?:^\W*|[.!?:;|\n(\[\"“‘*_–—]\s*|^\W*\d+[.)]\W*)$")
 """What stands before a capital that only comes from beginning something."""
 _BACK = 40

@@ -15,9 +15,8 @@ from itertools import combinations
 from ragtriage.judges.embedded.calculated_dates import calculated_dates
 from ragtriage.judges.embedded.calculated_numbers import calculated_numbers, is_small, nearly_equal
 from ragtriage.judges.embedded.rules import RULES
-from ragtriage.text.numbers import normalize_number, numbers_as_figures
+from ragtriage.text.numbers import numbers_as_figures, numbers_in_figures
 
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _LISTED = re.compile(r"^\s*\(?\d{1,2}[.)](?=\s|$)|\n[^\S\n]*\(?\d{1,2}[.)](?=\s|$)")
 """The number of a list's item, also of the next one that was cut off behind a sentence."""
 _DECADE = re.compile(r"\b(\d{3}0)['’]?s\b")
@@ -62,7 +61,7 @@ def unsupported_numbers(
     """
     decades = _DECADE.findall(claim)
     written = _LISTED.sub(" ", RULES["pointing"].sub(" ", numbers_as_figures(RULES["counted"].sub(" ", claim))))
-    stated = dict.fromkeys(normalize_number(found) for found in _NUMBER.findall(written))
+    stated = dict.fromkeys(numbers_in_figures(written))
     left = [one for one in stated if one not in known]
     if not left:
         return ()
@@ -109,7 +108,7 @@ def is_calculated(claim: str, texts: tuple[str, ...], response: str = "") -> boo
 
 
 def _numbers(*texts: str) -> set[str]:
-    return {normalize_number(found) for text in texts for found in _NUMBER.findall(numbers_as_figures(text))}
+    return {found for text in texts for found in numbers_in_figures(numbers_as_figures(text))}
 
 
 def _told_in(units: Sequence[re.Pattern[str]], claim: str, texts: Sequence[str]) -> bool:

@@ -12,6 +12,7 @@ from ragtriage.judges.llm.messages import ExchangeError, ModelUnusable, RateLimi
 from ragtriage.judges.llm.model_names import address_of, public_address, split_name
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.providers import PROVIDERS, ProviderRequirements
+from ragtriage.judges.quotes import shortened
 
 MOST_SAID = 240
 """Characters of a server's own words."""
@@ -76,8 +77,7 @@ class Endpoint:
             for form in (secret, secret.strip(), repr(secret)[1:-1]):
                 if len(form) >= SHORTEST_SECRET:
                     text = text.replace(form, "…")
-        text = " ".join(text.split())
-        return text if len(text) <= MOST_SAID else text[:MOST_SAID].rsplit(" ", 1)[0] + " …"
+        return shortened(text, MOST_SAID)
 
     def because(self, error: Any) -> str:
         """The status of an answer, and the server's words."""

@@ -11,6 +11,7 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
 from ragtriage.core.verdicts import Answer, Answered, Failure, Verdict
 from ragtriage.judges.protocol import Estimate, Judge
+from ragtriage.judges.quotes import shortened
 from ragtriage.judges.wrappers.streams import merged
 
 RULE = "majority"
@@ -133,5 +134,5 @@ def _said(answer: Answer) -> str:
             what, why = "failed", cause
         case _:
             what, why = "failed", "it gave components"
-    why = " ".join(why.split())
-    return f"{what}, {why[:_WORDS].rsplit(' ', 1)[0]} …" if len(why) > _WORDS else f"{what}, {why}" if why else what
+    why = shortened(why, _WORDS)
+    return f"{what}, {why}" if why else what

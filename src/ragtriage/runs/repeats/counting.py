@@ -16,7 +16,7 @@ from ragtriage.core.metric import Better, Metric
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Score, Undefined
 from ragtriage.diagnosis.thresholds import thresholds_with
-from ragtriage.runs.config import EvaluationConfig
+from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.repeats.flips import OccurrenceCounts, StepFlips, component_keys
 from ragtriage.runs.repeats.statistics import Grid, rank_agreement, smallest_difference
 from ragtriage.runs.repeats.summary import CaseRepeat, KindRepeat, MetricRepeat, RepeatSummary, UnitRepeat

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Sequence
 from importlib.resources import files
 
 _WORDS = tomllib.loads(files(__package__).joinpath("english.toml").read_text("utf-8"))
@@ -61,11 +60,6 @@ def article(noun: str) -> str:
     small = noun.lower()
     vowel = small[:1] in {"a", "e", "i", "o", "u"} and not small.startswith(("uni", "use", "usa", "eu", "one", "uk"))
     return f"an {noun}" if vowel or small.startswith(("hour", "honest", "heir")) else f"a {noun}"
-
-
-def listed(parts: Sequence[str]) -> str:
-    """Parts as people list them: "a, b and c"."""
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def capital(text: str) -> str:

@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 
 from ragtriage.core.errors import InputError
 from ragtriage.core.validation import STRICT
+from ragtriage.testset.answered_rows import AnswerType
 from ragtriage.testset.generation.batched_queries import SPARE, Rows, ambiguously_named, overspecified, rows_at_once
 from ragtriage.testset.generation.database import Database, TooSlow
 from ragtriage.testset.generation.placeholders import Value, parameterized_sql, shown_value
 from ragtriage.testset.generation.query_templates import QueryTemplate, Shape, aliases_of, digest, quoted
 from ragtriage.testset.generation.schema import ColumnType, Schema, Table
-from ragtriage.testset.generation.true_answers import AnswerPolicies, AnswerType, TypedAnswer, typed_answer
+from ragtriage.testset.generation.true_answers import AnswerPolicies, TypedAnswer, typed_answer
 from ragtriage.testset.generation.value_combinations import CombinationSampler, Kind
 
 PER_TEMPLATE = 100

@@ -9,10 +9,10 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any, Literal
 
+from ragtriage.testset.answered_rows import AnswerType
 from ragtriage.testset.generation.placeholders import Value
 from ragtriage.testset.generation.schema import ColumnType
 
-AnswerType = Literal["text", "integer", "number", "date", "datetime", "time", "yes/no", "list", "none"]
 _DAY = re.compile(r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d)?)(?:\.0+)?)?")
 
 

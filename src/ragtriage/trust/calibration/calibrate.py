@@ -14,8 +14,8 @@ from ragtriage.core.questions import KINDS, Kind
 from ragtriage.core.steps import Match
 from ragtriage.core.validation import as_builtins
 from ragtriage.diagnosis.thresholds import is_bad
-from ragtriage.judges.config import EMBEDDED
 from ragtriage.judges.decision_thresholds import BANDS, WITHOUT_PROBABILITY, without_threshold
+from ragtriage.judges.judge_config import EMBEDDED
 from ragtriage.trust.calibration import fitted_thresholds
 from ragtriage.trust.calibration.corrected_mean import MIN_LABELS, NO, YES, CorrectedMean
 from ragtriage.trust.calibration.fitted_thresholds import MIN_EACH, FittedBandEnd, FittedThreshold, LabelledScores

@@ -7,6 +7,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from ragtriage.core.display import plural
 from ragtriage.core.record import Record
 from ragtriage.metrics import metric_named
 from ragtriage.text import split_sentences
@@ -105,7 +106,7 @@ def _nearest(item: Item, texts: Sequence[tuple[str, str]], lines: int) -> list[s
         shown += block[: max(_HEADER_LINES + 2, lines - 1)]
         count += 1
     if left := len(passages) - count:
-        shown.append(f"({left} more sentence{'s' if left > 1 else ''}: e shows everything)")
+        shown.append(f"({plural(left, 'more sentence')}: e shows everything)")
     return shown or ["(nothing to hold it against)"]
 
 

@@ -20,7 +20,7 @@ from ragtriage.metrics.response import response_query_coverage
 from ragtriage.metrics.source import source_query_coverage
 from ragtriage.text import split_claims
 from ragtriage.trust.pairs.pair_scoring import CostEstimate, answers_to
-from ragtriage.trust.perturb.paraphrase import reworded
+from ragtriage.trust.paraphrase import reworded
 
 METRICS = (source_query_coverage, response_query_coverage, groundedness)
 """What the rules of contradictions read."""

@@ -50,7 +50,7 @@ _CAME_FROM = re.compile(
     r"|[-–—/]\s*[^\w\s]?$",
     re.IGNORECASE,
 )
-_NAMED_MONTH = "|".join((*MONTHS, *(month[:3] for month in MONTHS)))
+_NAMED_MONTH = "|".join(map(str.title, dates.MONTH_NUMBERS))
 _DAY_BEFORE = re.compile(rf"^(?:st|nd|rd|th)?(?:\s+of)?\s+(?:{_NAMED_MONTH})\b")
 _DAY_AFTER = re.compile(rf"\b(?:{_NAMED_MONTH})\.?\s+(?:the\s+)?$")
 _CLOCK = re.compile(r"^\s*(?:[ap]\.?m\b|o['’]clock)", re.IGNORECASE)

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from ragtriage.core.case import Case
 from ragtriage.text import split_sentences
+from ragtriage.text.dates import YEAR
+from ragtriage.text.numbers import ONE_TO_TWELVE
 from ragtriage.trust.content_words import NUMBER, content_words, name_words, names, numbers
 from ragtriage.trust.pairs.pair_files import Change
 from ragtriage.trust.perturb.bounds import (
@@ -30,7 +32,7 @@ SURE = 0.6
 SURER = 0.8
 """The same where no value but a negation or a direction is changed: of one sentence of a source."""
 _WORDS = tomllib.loads(Path(__file__).with_name("changeable_words.toml").read_text(encoding="utf-8"))
-_COUNTS: tuple[str, ...] = tuple(_WORDS["counts"])
+_COUNTS = ONE_TO_TWELVE[1:]
 _OPPOSITES: list[tuple[str, str]] = _WORDS["opposites"]
 _NOT = re.compile(r"\b(is|are|was|were|does|do|did|can|may|must|should|will|has|have)( not)\b|\b(\w+)(n't)\b")
 _MAY_THE_MONTH = re.compile(r"(?:\d|in|of|since|until|mid|early|late) ?$")
@@ -98,7 +100,7 @@ def _free(sentence: str, span: tuple[int, int], case: Case) -> bool:
 
 def _dated(written: str, most: int | None) -> bool:
     """Whether a number is a time (a day, an hour, a year), which isn't more or less of anything."""
-    return most in {LAST_DAY, 12} or ":" in written or re.fullmatch(r"1\d{3}|20\d\d", written) is not None
+    return most in {LAST_DAY, 12} or ":" in written or re.fullmatch(YEAR, written) is not None
 
 
 def _other_numbers(sentence: str, span: tuple[int, int], draw: bytes) -> Iterator[str]:

@@ -10,6 +10,7 @@ from ragtriage.text import split_questions, split_sentences
 from ragtriage.text.question_forms import QuestionType, holds_type, question_type
 from ragtriage.trust.content_words import content_words, names, numbers
 from ragtriage.trust.pairs.pair_files import Change
+from ragtriage.trust.paraphrase import paraphrased, reworded
 from ragtriage.trust.perturb.file_context import (
     CannotPerturb,
     ChangedCase,
@@ -18,7 +19,6 @@ from ragtriage.trust.perturb.file_context import (
     remove_sentences,
     self_contained_sentences,
 )
-from ragtriage.trust.perturb.paraphrase import paraphrased, reworded
 
 _DISTINCT = 0.2
 """The share of words in common, of all, below which a sentence surely repeats none of the others."""

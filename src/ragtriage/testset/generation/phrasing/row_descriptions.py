@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ragtriage.testset.generation.english import listed
+from ragtriage.core.display import listed
 from ragtriage.testset.generation.phrasing.nouns import (
     KINDS,
     NOUNS,
@@ -275,5 +275,5 @@ def joined(constraints: Sequence[Constraint]) -> str:
     whose = [text for text in texts if text.startswith("whose ")]
     of = [text.removeprefix("of ") for text in texts if text.startswith("of ")]
     others = [text for text in texts if not text.startswith(("whose ", "of "))]
-    together = [f"for {listed(of)}"] if len(of) > 1 else [f"of {text}" for text in of]
+    together = [f"for {listed(of, 'and')}"] if len(of) > 1 else [f"of {text}" for text in of]
     return " ".join([*together, *others, *([" and ".join(whose)] if whose else [])])

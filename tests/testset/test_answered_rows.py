@@ -11,7 +11,7 @@ import pytest
 
 from ragtriage.core.errors import InputError
 from ragtriage.readers.problems import RowProblem
-from ragtriage.testset.rows import Row, read_rows, row_of
+from ragtriage.testset.answered_rows import Row, read_rows, row_of
 
 GOOD = {"id": "a", "group": "g", "cluster": "short", "correct": True}
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ragtriage.core.statistics import percentile_interval
+from ragtriage.testset.answered_rows import Row
 from ragtriage.testset.groups import TaggedRow
 from ragtriage.testset.modular import METRICS, Array, Average, ClusterScores, Counts, Metric, Policy, counts_of, ratios
-from ragtriage.testset.rows import Row
 
 RESAMPLES = 2000
 """Bootstrap resamples of groups behind an interval."""

@@ -8,9 +8,9 @@ import pytest
 from answered_rows import answers, scored, scored_evenly
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.testset.comparison import Difference, balanced
+from ragtriage.testset.answered_rows import Row
+from ragtriage.testset.cluster_comparison import Difference, balanced
 from ragtriage.testset.modular import METRICS, Metric
-from ragtriage.testset.rows import Row
 
 
 def of(rows: list[Row], metric: Metric = "accuracy", **terms: object) -> Difference:

@@ -16,7 +16,7 @@ from ragtriage.readers.text_values import described
 Truth = str | int | float | bool | tuple[str | int | float | bool, ...]
 """What a database says: one value, or the values of a list, which is compared as a set."""
 
-Kind = Literal["text", "integer", "number", "date", "datetime", "time", "yes/no", "list", "none"]
+AnswerType = Literal["text", "integer", "number", "date", "datetime", "time", "yes/no", "list", "none"]
 """What a true answer is, as `ragtriage testset build` writes it beside it; `boolean` is read as `yes/no`."""
 
 ALONE = "all"
@@ -45,7 +45,7 @@ class Row:
     """Ids of the documents that the answer needs, where they are known."""
     columns: Mapping[str, Any] = field(default_factory=dict)
     """The row as it stands in the file."""
-    answer_type: Kind | None = None
+    answer_type: AnswerType | None = None
     """What the true answer is, where the file says so: digits of a `text` are no number."""
 
 
@@ -162,9 +162,9 @@ def _truth(value: Any) -> Truth | None:
             )
 
 
-def _kind(value: Any) -> Kind | None:
+def _kind(value: Any) -> AnswerType | None:
     named = "yes/no" if value == "boolean" else value
-    return next((kind for kind in get_args(Kind) if kind == named), None)
+    return next((kind for kind in get_args(AnswerType) if kind == named), None)
 
 
 def _ids(field_name: str, value: Any) -> tuple[str, ...] | None:
