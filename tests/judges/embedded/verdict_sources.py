@@ -15,7 +15,8 @@ import pkgutil
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import ModuleType
@@ -96,7 +97,7 @@ def constants(module: ModuleType) -> Iterator[tuple[str, Any]]:
                     yield name, value
 
 
-def canonical(value: Any) -> str:
+def canonical(value: Any) -> str:  # noqa: PLR0911  # one a kind of value
     """A value as text, the same for equal values whatever order a set or mapping is in; code counts only by its place.
 
     Raises:
@@ -106,7 +107,7 @@ def canonical(value: Any) -> str:
         return repr(value)
     if isinstance(value, re.Pattern):
         return f"/{value.pattern}/{value.flags}"
-    if isinstance(value, Set):
+    if isinstance(value, AbstractSet):
         return f"{{{', '.join(sorted(map(canonical, value)))}}}"
     if isinstance(value, tuple | list):
         return f"({', '.join(map(canonical, value))})"

@@ -13,12 +13,11 @@ from importlib.resources import files
 from pathlib import Path
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.core.questions import KINDS, Kind
+from ragtriage.core.questions import Kind
+from ragtriage.judges.llm.kinds import ASKED_KINDS
 
 HEAD = "head"
-LOCAL: tuple[Kind, ...] = ("sentences", "similarity")
-"""The kinds that no model is asked: rules split sentences, embeddings compare."""
-ASKED: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind not in LOCAL)
+ASKED: tuple[Kind, ...] = tuple(ASKED_KINDS)
 """The kinds that have a prompt file."""
 _HEADER = re.compile(r"version: *(\d+)\r?\n\r?\n")
 
