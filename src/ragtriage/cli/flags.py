@@ -15,7 +15,7 @@ import typer
 
 from ragtriage.cli.help import TABLES
 from ragtriage.config import Settings, find_settings
-from ragtriage.core.errors import ConfigError
+from ragtriage.core.errors import ConfigError, RagtriageError
 from ragtriage.store.database import VARIABLE
 
 Command = Callable[..., None]
@@ -87,6 +87,17 @@ def _choices(hint: Any) -> tuple[str, ...]:
 def _or(names: Sequence[str]) -> str:
     """`a`, `a or b`, `a, b or c`."""
     return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+_FLAGS = {"headers": "--header"}
+"""Setting → its flag, where that has another name."""
+
+
+def flags_of(error: RagtriageError) -> str:
+    """The flags by which the settings that an error is about are given, in brackets; empty if it names none."""
+    settings = error.settings if isinstance(error, ConfigError) else ()
+    flags = [_FLAGS.get(setting, f"--{setting.replace('_', '-')}") for setting in settings]
+    return f" ({', '.join(flags)})" if flags else ""
 
 
 def store_address(store: str | None, settings: Settings | None = None) -> str | None:

@@ -1,6 +1,6 @@
 """Records golden requests and replies again: `python tests/judges/llm/record_golden_requests.py`.
 
-`golden_requests.json` holds fixed questions of every kind with the request that they become, apart from the words of the
+`golden_requests.json` holds fixed questions of every kind with the request that they become, without the words of the
 prompts, and fixed replies with the answers that are read from them. A request or an answer that changed is only written
 if the version of one of its kinds was raised in `ragtriage.judges.llm.kinds`.
 """
@@ -27,7 +27,7 @@ PROMPTS = Prompts("The head.", {kind: f"How to answer {kind}." for kind in ASKED
 """In place of the project's own, whose digests are in the fingerprint."""
 
 Row = dict[str, Any]
-"""`questions`, the `request`, the `replies` with their answers, and the `versions` of the kinds when it was recorded."""
+"""`questions`, their `requests`, `replies` with their answers, and the `versions` of the kinds of that time."""
 
 
 def rows() -> list[Row]:
@@ -43,9 +43,7 @@ def row_of_today(row: Row) -> Row:
         "questions": row["questions"],
         "versions": {question.kind: ASKED_KINDS[question.kind].version for question in questions},
         "requests": [_request(request) for request in requests],
-        "replies": [
-            {"reply": one["reply"], "answers": _answers(requests[0], one["reply"])} for one in row["replies"]
-        ],
+        "replies": [{"reply": one["reply"], "answers": _answers(requests[0], one["reply"])} for one in row["replies"]],
     }
 
 

@@ -64,20 +64,20 @@ def read_guidance(file: Path | None) -> str:
         return ""
     advice = _read(file).strip()
     if not advice:
-        raise ConfigError(f"--guidance {file} is empty: write what is essential, what abbreviations mean")
+        raise ConfigError(f"the guidance {file} is empty: write what is essential, what abbreviations mean", "guidance")
     return f"\n\nGuidance from the owner of the application:\n{advice}"
 
 
 def _own(folder: Path) -> dict[str, str]:
     if not folder.is_dir():
-        raise ConfigError(f"--prompts {folder} is no folder")
+        raise ConfigError(f"the prompts' folder {folder} is no folder", "prompts")
     found = {}
     for path in sorted(folder.glob("*.md")):
         if path.stem not in (HEAD, *ASKED):
             raise ConfigError(f"{path}: there is no such prompt; there are: {', '.join((HEAD, *ASKED))}")
         found[path.stem] = _text(_read(path), str(path))
     if not found:
-        raise ConfigError(f"--prompts {folder} holds no prompt: name files {HEAD}.md, {ASKED[0]}.md, …")
+        raise ConfigError(f"the folder {folder} holds no prompt: name files {HEAD}.md, {ASKED[0]}.md, …", "prompts")
     return found
 
 
