@@ -68,7 +68,7 @@ def _connection(name: str, config: JudgeConfig, ledger: Ledger) -> ModelConnecti
     options = options_for(name, config.options)
     transport, price = ModelTransport(name, options), price_of(name, options)
     channel = Channel(config.options, ledger, price, name=name)
-    _check_budget(name, price, options, "give its price, or ")
+    _check_budget(name, price, options, "give its price, IN:OUT (US dollars for a million tokens), or ")
     if config.batch_api:
         check_batch_support(name, model_named(name, options), options)
     embeddings = None
