@@ -151,7 +151,7 @@ def test_a_folder_that_isnt_there_is_named(command, folder: Path) -> None:
 def test_a_flag_that_has_no_effect_is_refused(command, folder: Path, openai) -> None:
     flags = ("--judge", "openai:m", "--embeddings", "openai:text-embedding-3-small")
     said = command("testset", "phrase", ".", *flags)
-    assert (said.code, "--embeddings is for verdicts" in said.err) == (2, True)
+    assert (said.code, "embeddings are for verdicts" in said.err and "(--embeddings)" in said.err) == (2, True)
 
 
 def test_a_budget_stops_it_and_the_same_command_goes_on(command, folder: Path, openai) -> None:

@@ -32,26 +32,34 @@ def test_a_model_that_speaks_the_protocol_is_asked_there(name: str) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"names": ("anthropic:m",), "options": OWN}, "--base-url is for judges and embeddings openai:NAME"),
+        ({"names": ("anthropic:m",), "options": OWN}, "an address is for judges and embeddings openai:NAME"),
         (
             {"names": ("openai:m", "anthropic:m"), "jury": "majority", "options": LLMOptions(headers={"X": "y"})},
-            "--header would go to several providers",
+            "headers would go to several providers",
         ),
         (
             {"names": ("openai:m",), "cascade": "shipped", "options": LLMOptions(embeddings="openai:e")},
-            "--embeddings has no effect here",
+            "embeddings have no effect here",
         ),
         (
             {"names": ("embedded", "openai:m"), "jury": "majority", "options": LLMOptions(embeddings="openai:e")},
-            "--embeddings has no effect here",
+            "embeddings have no effect here",
         ),
-        ({"names": ("openai:m", "openai:n")}, "several judges need --jury majority"),
-        ({"names": ("openai:m",), "wait": True}, "--wait belongs to --batch-api"),
+        ({"names": ("openai:m", "openai:n")}, "several judges need a jury: majority"),
+        ({"names": ("openai:m",), "wait": True}, "only a batch API is waited for"),
     ],
 )
 def test_what_does_not_fit_together_is_refused(given, message) -> None:
     with pytest.raises(ConfigError, match=message):
         JudgeConfig(**given)
+
+
+def test_messages_name_settings_apart_from_any_flag() -> None:
+    with pytest.raises(ConfigError) as raised:
+        JudgeConfig(("openai:m",), wait=True)
+
+    assert raised.value.settings == ("wait", "batch_api")
+    assert "--" not in str(raised.value)
 
 
 def test_a_configuration_is_a_value_that_knows_nothing_of_what_builds() -> None:

@@ -8,6 +8,7 @@ import sys
 
 from ragtriage.cli.app import app
 from ragtriage.cli.console import ExitCode, tell
+from ragtriage.cli.flags import flags_of
 from ragtriage.core.errors import ApplicationError, JudgeError, NotStoredError, RagtriageError, StoreError
 
 CTRL_C = 130
@@ -32,7 +33,7 @@ def main() -> None:
         finally:
             sys.stdout.flush()
     except RagtriageError as error:
-        tell(f"ragtriage: {error}")
+        tell(f"ragtriage: {error}{flags_of(error)}")
         later = isinstance(error, StoreError | JudgeError | ApplicationError) and not isinstance(error, NotStoredError)
         sys.exit(ExitCode.INCOMPLETE if later else ExitCode.USAGE)
     except (BrokenPipeError, SystemExit) as end:

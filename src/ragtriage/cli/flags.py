@@ -16,7 +16,7 @@ import typer
 from ragtriage.cli.help import TABLES
 from ragtriage.config import Settings, find_settings
 from ragtriage.core.display import listed
-from ragtriage.core.errors import ConfigError
+from ragtriage.core.errors import ConfigError, RagtriageError
 from ragtriage.store.database import VARIABLE
 
 Command = Callable[..., None]
@@ -83,6 +83,17 @@ def _typer_info(command: str, parameter: inspect.Parameter, hint: Any) -> Any:
 def _choices(hint: Any) -> tuple[str, ...]:
     """The values of `Literal[…]` or `Literal[…] | None`; none for any other type."""
     return next((get_args(part) for part in (hint, *get_args(hint)) if get_origin(part) is Literal), ())
+
+
+_FLAGS = {"headers": "--header"}
+"""Setting → its flag, where that has another name."""
+
+
+def flags_of(error: RagtriageError) -> str:
+    """The flags by which the settings that an error is about are given, in brackets; empty if it names none."""
+    settings = error.settings if isinstance(error, ConfigError) else ()
+    flags = [_FLAGS.get(setting, f"--{setting.replace('_', '-')}") for setting in settings]
+    return f" ({', '.join(flags)})" if flags else ""
 
 
 def store_address(store: str | None, settings: Settings | None = None) -> str | None:

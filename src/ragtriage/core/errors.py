@@ -23,7 +23,17 @@ class InputError(RagtriageError):
 
 
 class ConfigError(RagtriageError):
-    """A flag, a setting or a metric name is wrong."""
+    """A flag, a setting or a metric name is wrong.
+
+    Args:
+        message: what is wrong and what to do.
+        settings: the settings that it is about, as `ragtriage.toml` and Python call them; the command line adds their
+            flags.
+    """
+
+    def __init__(self, message: str, *settings: str) -> None:
+        super().__init__(message)
+        self.settings = settings
 
 
 class MissingExtraError(ConfigError):

@@ -107,10 +107,12 @@ def build_writer(
     """
     config, options = session.config, session.config.options
     if len(config.models) != 1 or config.models != config.names or config.cascade is not None:
-        raise ConfigError("one language model writes: name one with --judge PROVIDER:MODEL, without a cascade")
-    for flag, given in {"prompts": options.prompts, "embeddings": options.embeddings != EMBEDDED}.items():
+        raise ConfigError("one language model writes: name one, PROVIDER:MODEL, without a cascade", "judge")
+    for setting, given in {"prompts": options.prompts, "embeddings": options.embeddings != EMBEDDED}.items():
         if given:
-            raise ConfigError(f"--{flag} is for verdicts, and has no effect where a model writes: leave it out")
+            raise ConfigError(
+                f"{setting} are for verdicts, and have no effect where a model writes: leave them out", setting
+            )
     (model,) = session.models.values()
     queue = _queues(session, tickets).get(model.name)
     ask, kept = _ask(model, queue), memory or InMemory()
@@ -140,7 +142,7 @@ def _queues(session: JudgeSession, tickets: Tickets | None, trial: int = 0) -> M
     if not session.config.batch_api:
         return {}
     if tickets is None:
-        raise ConfigError("--batch-api needs a store, which keeps its tickets")
+        raise ConfigError("a batch API needs a store, which keeps its tickets", "batch_api")
     wait = session.config.wait
     return {
         name: BatchQueue(name, one.options, session.ledger, tickets, price=one.price, wait=wait, trial=trial)

@@ -79,7 +79,7 @@ class FakeJudge:
                 `facts: The text.`) where one text has different components by kind. A component that stands in the
                 text gets its span. A text that isn't there stays whole.
             verdicts: (kind, subject) → verdict; (kind, subject, evidence, …) where it depends on what the subject is
-                held against, which goes first. A bare value stands for a verdict without score and confidence.
+                held against, which goes first. A value alone stands for a verdict without score and confidence.
             default: the verdict on all others; None makes them failures.
             **given: `name`, `version`, `shuffled`, `delay` and `cannot` of the class.
         """

@@ -58,38 +58,46 @@ class JudgeConfig:
                 raise ConfigError(f"there is no judge {name!r}: use {EMBEDDED}, {FAST} or PROVIDER:MODEL{hint}")
         for name in sorted(self.names):
             if self.names.count(name) > 1:
-                raise ConfigError(f"--judge {name} is named twice: to ask a judge several times, use --repeat")
+                raise ConfigError(
+                    f"the judge {name} is named twice: to ask a judge several times, repeat the evaluation", "repeat"
+                )
         self._check_parts()
         if self.models:  # else the options are those of a file, kept for when a model judges
             self._check_options()
 
     def _check_parts(self) -> None:
         if len(self.names) > 1 and not self.jury:
-            raise ConfigError("several judges need --jury majority")
+            raise ConfigError("several judges need a jury: majority", "jury")
         if self.jury and len(self.names) < 2:
-            raise ConfigError("a jury needs several judges: give --judge more than once")
+            raise ConfigError("a jury needs several judges: name more than one", "judge")
         if self.cascade is not None:
             self.bands()
             if self.models != self.names:
-                raise ConfigError("a cascade passes on from the embedded judge to a model: name the model with --judge")
+                raise ConfigError("a cascade passes on from the embedded judge to a model: name a model", "judge")
         if (self.batch_api or self.wait) and self.models != self.names:
-            raise ConfigError("--batch-api is for language models: name one with --judge provider:model")
+            raise ConfigError("a batch API is for language models: name one, PROVIDER:MODEL", "judge")
         if self.wait and not self.batch_api:
-            raise ConfigError("--wait belongs to --batch-api")
+            raise ConfigError("only a batch API is waited for: ask for it too", "wait", "batch_api")
 
     def _check_options(self) -> None:
         options, asked = self.options, [*self.models]
         if options.embeddings != EMBEDDED:
             if self.cascade is not None or self.names[0] in LOCAL:
                 raise ConfigError(
-                    "--embeddings has no effect here, as the embedded judge compares sentences: leave it out"
+                    "embeddings have no effect here, as the embedded judge compares sentences: leave them out",
+                    "embeddings",
                 )
             asked.append(options.embeddings)
         providers = {split_name(name)[0] for name in asked}
         if options.base_url is not None and not any(takes_base_url(name) for name in asked):
-            raise ConfigError("--base-url is for judges and embeddings openai:NAME and ollama:NAME, and there is none")
+            raise ConfigError(
+                "an address is for judges and embeddings openai:NAME and ollama:NAME, and there is none", "base_url"
+            )
         if options.headers and options.base_url is None and len(providers) > 1:
-            raise ConfigError("--header would go to several providers: give --base-url too, and it goes there only")
+            raise ConfigError(
+                "headers would go to several providers: give an address too, and they go there only",
+                "headers", "base_url",
+            )  # fmt: skip
 
     @property
     def models(self) -> tuple[str, ...]:

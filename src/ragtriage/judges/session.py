@@ -68,14 +68,14 @@ def _connection(name: str, config: JudgeConfig, ledger: Ledger) -> ModelConnecti
     options = options_for(name, config.options)
     transport, price = ModelTransport(name, options), price_of(name, options)
     channel = Channel(config.options, ledger, price, name=name)
-    _check_budget(name, price, options, "give --price IN:OUT (US dollars for a million tokens), or ")
+    _check_budget(name, price, options, "give its price, IN:OUT (US dollars for a million tokens), or ")
     if config.batch_api:
         check_batch_support(name, model_named(name, options), options)
     embeddings = None
     if options.embeddings != EMBEDDED:
         # the price that a user gives is that of the judge
         theirs = replace(options_for(options.embeddings, config.options), price=None)
-        _check_budget(options.embeddings, price_of(options.embeddings, theirs), theirs, "give ")
+        _check_budget(options.embeddings, price_of(options.embeddings, theirs), theirs, "")
         embeddings = EmbeddingJudge(options.embeddings, theirs, channel)
     return ModelConnection(name, options, price, transport, channel, embeddings)
 
@@ -83,5 +83,8 @@ def _connection(name: str, config: JudgeConfig, ledger: Ledger) -> ModelConnecti
 def _check_budget(name: str, price: Price | None, options: LLMOptions, advice: str) -> None:
     if price is None and options.budget is not None:
         raise ConfigError(
-            f"the price of {name} isn't known, so a budget can't be kept: {advice}--max-requests instead of --budget"
+            f"the price of {name} isn't known, so a budget can't be kept: {advice}limit the requests instead",
+            "price",
+            "max_requests",
+            "budget",
         )

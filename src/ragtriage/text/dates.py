@@ -61,7 +61,8 @@ _PARTIAL_FORMS = (
     re.compile(rf"(?<!\d )\b()(?P<month>{_MONTH_NAMES})\b\.?,? (?P<year>(?:19|20)\d\d)\b(?P<day>)", re.IGNORECASE),
 )
 """The same with a day of the week before it, or without its year or day."""
-_CUT = "|".join(sorted({form for name in (*MONTHS, *WEEKDAYS) for form in (name, name[:3])}, key=len, reverse=True))
+_FORMS_OF_NAMES = dict.fromkeys(form for name in (*MONTHS, *WEEKDAYS) for form in (name, name[:3]))
+_CUT = "|".join(sorted(_FORMS_OF_NAMES, key=len, reverse=True))
 _RANGE = re.compile(
     rf"\b({_CUT})\.?\s*(?:to|until|till|through|–|—|-)\s*(?:the )?"
     rf"(?:(?:end|middle|beginning|mid|\d{{1,2}})[ -](?:of )?)?({_CUT})\b"

@@ -1,16 +1,22 @@
-"""Records the answers of `golden_verdicts.jsonl` again: `python tests/judges/embedded/record_golden_verdicts.py`.
+"""Records golden verdicts and their sources again: `python tests/judges/embedded/record_golden_verdicts.py`.
 
-An answer that changed is only written if the version of its kind was raised in `ragtriage.judges.embedded.versions`.
+An answer that changed is only written to `golden_verdicts.jsonl` if the version of its kind was raised in
+`ragtriage.judges.embedded.versions`. Changed tables, constants and model files are only written to
+`verdict_sources.json` if some version was raised, or with `--same-verdicts`: by it you say that no question is answered
+another way, because a pattern was rewritten to match the same, a constant was split or added, or nothing reads it.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from verdict_sources import SOURCES, changed_sources, named, recorded_sources, verdict_sources
 
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Verdict
@@ -20,6 +26,8 @@ from ragtriage.judges.embedded.versions import VERSIONS
 GOLDEN = Path(__file__).with_name("golden_verdicts.jsonl")
 TOLERANCE = 0.02
 """How far a probability may be off on another processor: without VNNI, int8 rounds another way."""
+
+RAISE = "Raise the version of the kinds that use it in VERSIONS of ragtriage/judges/embedded/versions.py"
 
 Row = dict[str, Any]
 
@@ -82,6 +90,19 @@ def recorded_again(some: Sequence[Row], answers: Sequence[Any], versions: dict[s
     ]  # fmt: skip
 
 
+def check_sources(changed: Sequence[str], some: Sequence[Row], versions: dict[str, int]) -> None:
+    """Check that a version was raised where sources changed.
+
+    Raises:
+        ValueError: none was.
+    """
+    if changed and not any(versions[row["kind"]] > row["version"] for row in some):
+        raise ValueError(
+            f"changed since the last recording: {named(changed)}. {RAISE}, then record again; with "
+            "--same-verdicts if no question is answered another way"
+        )
+
+
 def current_versions() -> dict[str, int]:
     return {kind: version.number for kind, version in VERSIONS.items()}
 
@@ -96,13 +117,21 @@ def _as_json(answer: Answer) -> Any:
 
 
 def main() -> None:
-    old = rows()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--same-verdicts", action="store_true", help="the changed sources change no verdict")
+    args = parser.parse_args()
+    old, versions, sources = rows(), current_versions(), verdict_sources()
+    changed = changed_sources(recorded_sources(), sources)
     try:
-        new = recorded_again(old, answers_to(old), current_versions())
+        if not args.same_verdicts:
+            check_sources(changed, old, versions)
+        new = recorded_again(old, answers_to(old), versions)
     except ValueError as error:
         sys.exit(str(error))
     GOLDEN.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in new), encoding="utf-8")
-    sys.stdout.write(f"{sum(a != b for a, b in zip(old, new, strict=True))} of {len(old)} answers recorded again\n")
+    SOURCES.write_text(json.dumps(sources, ensure_ascii=False, indent=0, sort_keys=True) + "\n", encoding="utf-8")
+    again = sum(a != b for a, b in zip(old, new, strict=True))
+    sys.stdout.write(f"recorded again: {again} of {len(old)} answers, {len(changed)} of {len(sources)} sources\n")
 
 
 if __name__ == "__main__":

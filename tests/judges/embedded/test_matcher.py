@@ -236,7 +236,7 @@ def test_a_cascade_begins_with_the_whole_judge() -> None:
 
 
 def test_what_is_for_models_is_refused_for_the_fast_judge() -> None:
-    with pytest.raises(ConfigError, match="--batch-api is for language models"):
+    with pytest.raises(ConfigError, match="a batch API is for language models"):
         JudgeConfig(("embedded:fast",), batch_api=True)
 
 

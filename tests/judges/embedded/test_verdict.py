@@ -9,14 +9,14 @@ import pytest
 from ragtriage.core import questions as ask
 from ragtriage.judges.embedded.verdict import FittedThresholds, Scored, verdict_of
 
-CUTS = FittedThresholds(repeats=0.8, sure=0.3, unsure=0.4)
+THRESHOLDS = FittedThresholds(repeats=0.8, sure=0.3, unsure=0.4)
 ANSWERED = ask.answered("When does it open?", ["It opens at nine."])
 SUPPORTED = ask.supported("It opens at nine.", ["It opens at ten."])
 
 
 @pytest.mark.parametrize(("probability", "value"), [(0.75, "yes"), (0.5, "yes"), (0.49, "no"), (0.1, "no")])
 def test_the_lean_decides_the_verdict_and_leaves_the_confidence(probability: float, value: str) -> None:
-    leaning = verdict_of(ANSWERED, Scored(probability, lean=math.log(3)), CUTS)
+    leaning = verdict_of(ANSWERED, Scored(probability, lean=math.log(3)), THRESHOLDS)
     assert leaning.value == value
     odds = probability / (1 - probability) / 3
     believed = odds / (1 + odds)
@@ -25,7 +25,7 @@ def test_the_lean_decides_the_verdict_and_leaves_the_confidence(probability: flo
 
 
 def test_without_a_lean_a_verdict_is_as_likely_as_its_probability() -> None:
-    verdict = verdict_of(ANSWERED, Scored(0.8), CUTS)
+    verdict = verdict_of(ANSWERED, Scored(0.8), THRESHOLDS)
     assert (verdict.value, verdict.score, verdict.confidence) == ("yes", 0.8, 0.8)
 
 
@@ -40,7 +40,7 @@ def test_without_a_lean_a_verdict_is_as_likely_as_its_probability() -> None:
     ],
 )
 def test_red_is_only_what_is_surely_unsupported(probability: float, table: bool, value: str, sure: bool) -> None:
-    verdict = verdict_of(SUPPORTED, Scored(probability, table=table), CUTS)
+    verdict = verdict_of(SUPPORTED, Scored(probability, table=table), THRESHOLDS)
     assert (verdict.value, verdict.sure) == (value, sure)
     assert verdict.confidence == max(probability, 1 - probability)
 
@@ -52,12 +52,12 @@ def test_red_is_only_what_is_surely_unsupported(probability: float, table: bool,
 def test_an_unsupported_number_leaves_no_yes(
     probability: float, table: bool, value: str, score: float, sure: bool
 ) -> None:
-    verdict = verdict_of(SUPPORTED, Scored(probability, "It is 12.", table=table, unsupported=("15",)), CUTS)
+    verdict = verdict_of(SUPPORTED, Scored(probability, "It is 12.", table=table, unsupported=("15",)), THRESHOLDS)
     assert (verdict.value, verdict.score, verdict.sure) == (value, score, sure)
     assert verdict.explanation == "closest passage: “It is 12.”; nothing there accounts for 15"
 
 
 def test_what_is_worked_out_is_never_called_unsupported() -> None:
-    verdict = verdict_of(SUPPORTED, Scored(0.1, calculated=True), CUTS)
+    verdict = verdict_of(SUPPORTED, Scored(0.1, calculated=True), THRESHOLDS)
     assert (verdict.value, verdict.score, verdict.confidence) == ("unknown", 0.4, 0.6)
-    assert verdict_of(SUPPORTED, Scored(0.7, calculated=True), CUTS).value == "yes"
+    assert verdict_of(SUPPORTED, Scored(0.7, calculated=True), THRESHOLDS).value == "yes"

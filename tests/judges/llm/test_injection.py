@@ -25,11 +25,13 @@ from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.llm.fencing import fence
 from ragtriage.judges.llm.messages import Prompt, Reply
 from ragtriage.judges.llm.prompt_rendering import render, reply_names
-from ragtriage.judges.llm.prompts import ASKED, LOCAL
+from ragtriage.judges.llm.prompts import ASKED
 from ragtriage.judges.llm.request_grouping import group_questions
 from ragtriage.judges.wrappers import Routed
 from ragtriage.metrics import METRICS
 
+LOCAL = ("sentences", "similarity")
+"""The kinds that no model is asked."""
 QUERY = "How tall is the tower, and when was it built?"
 SUB_QUESTION = "How tall is the tower?"
 OTHER_SOURCE = "The tower on the northern cliff is 38 metres tall."

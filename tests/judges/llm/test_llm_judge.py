@@ -19,11 +19,13 @@ from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.llm.judge import LLMJudge
 from ragtriage.judges.llm.messages import ModelUnusable, Reply
 from ragtriage.judges.llm.options import Price
-from ragtriage.judges.llm.prompts import ASKED, LOCAL
+from ragtriage.judges.llm.prompts import ASKED
 from ragtriage.judges.protocol import REQUEST, Estimate
 from ragtriage.judges.wrappers import Routed
 from ragtriage.metrics import CITATIONS, GROUPS, METRICS, THELMA, metrics_named
 
+LOCAL = ("sentences", "similarity")
+"""The kinds that no model is asked."""
 BROKEN = ask.declines("Broken?", "Broken.")
 WITHOUT_FACTS = tuple(metric for metric in THELMA if metric.name != "fact_precision")
 

@@ -13,7 +13,8 @@ from ragtriage.core import questions as ask
 from ragtriage.judges.llm.fencing import fence, quoted
 from ragtriage.judges.llm.prompt_rendering import expected_reply_tokens, render, reply_names
 from ragtriage.judges.llm.prompts import ASKED
-from ragtriage.judges.llm.request_grouping import group_questions, in_order
+from ragtriage.judges.llm.request_evidence import in_order
+from ragtriage.judges.llm.request_grouping import group_questions
 
 EVERYTHING = [*POOL, *(question for question in QUESTIONS if question.kind in ASKED)]
 several = st.lists(st.sampled_from(EVERYTHING), min_size=1, max_size=40)

@@ -8,7 +8,7 @@ import pytest
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import KINDS
 from ragtriage.judges.llm.messages import tokens_of
-from ragtriage.judges.llm.prompts import ASKED, HEAD, LOCAL, read_prompts
+from ragtriage.judges.llm.prompts import ASKED, HEAD, read_prompts
 
 OWN = "version: 3\n\nIs it so?\n"
 
@@ -16,7 +16,7 @@ OWN = "version: 3\n\nIs it so?\n"
 def test_every_kind_that_a_model_is_asked_has_a_file_and_no_other():
     folder = files("ragtriage.judges.llm.prompts")
     assert {path.name for path in folder.iterdir() if path.name.endswith(".md")} == {f"{n}.md" for n in (HEAD, *ASKED)}
-    assert {*ASKED, *LOCAL} == set(KINDS)
+    assert set(KINDS) - set(ASKED) == {"sentences", "similarity"}
     assert set(read_prompts().kinds) == set(ASKED)
 
 

@@ -12,9 +12,11 @@ from fake_models import PROMPTS, reply_to
 from ragtriage.core import questions as ask
 from ragtriage.core.questions import DECOMPOSITIONS
 from ragtriage.core.verdicts import Component, Verdict
+from ragtriage.judges.llm.kinds import ASKED_KINDS
 from ragtriage.judges.llm.messages import MalformedReply, Reply
-from ragtriage.judges.llm.prompt_rendering import LISTS, QUOTING, render, reply_names
-from ragtriage.judges.llm.reply_parsing import parse_reply, quote_occurs
+from ragtriage.judges.llm.prompt_rendering import render, reply_names
+from ragtriage.judges.llm.reply_forms import quote_occurs
+from ragtriage.judges.llm.reply_parsing import parse_reply
 from ragtriage.judges.llm.request_grouping import group_questions
 
 CLAIM = ask.supported("The tower is tall.", (SHORT,))
@@ -60,7 +62,8 @@ def test_whatever_fits_the_schema_is_read_as_it_was_meant(questions, batch_size,
             elif question.kind == "standalone":
                 assert [component.text for component in answers[question]] == [said[name].strip()]
             else:
-                wanted = [text.strip() for member in LISTS[question.kind] for text in said[member] if text.strip()]
+                members = ("claims", "remarks") if name == "claims" else (name,)
+                wanted = [text.strip() for member in members for text in said[member] if text.strip()]
                 assert {component.text for component in answers[question]} <= set(wanted)
                 assert len(answers[question]) == len(answers[question][: question.at])
                 assert wanted[0] == answers[question][0].text
@@ -302,7 +305,7 @@ def test_whatever_is_copied_from_a_text_is_found(text, data):
 
 @pytest.mark.parametrize("question", [CLAIM, ask.answered("How tall?", (SHORT,))], ids=lambda q: q.kind)
 def test_a_yes_with_a_quote_that_is_not_there_is_kept_and_flagged(question):
-    assert question.kind in QUOTING
+    assert "Q" in ASKED_KINDS[question.kind].reply.definitions
     said = FITS | {"quote": f"the source says so {'and so on ' * 20}"}
     verdict = reading({"q1": said}, question)[question]
     assert verdict.value == "yes"

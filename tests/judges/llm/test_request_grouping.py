@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from fake_models import PROMPTS
 from ragtriage.core import questions as ask
 from ragtriage.judges.llm.prompt_rendering import render
-from ragtriage.judges.llm.request_grouping import LONG, Evidence, group_questions, in_order
+from ragtriage.judges.llm.request_evidence import LONG, Evidence, in_order
+from ragtriage.judges.llm.request_grouping import group_questions
 
 QUERY = "How tall is the tower, and when was it built?"
 SUB_QUESTIONS = ("How tall is the tower?", "When was the tower built?", "Who built the tower?")

@@ -459,7 +459,7 @@ def test_a_model_without_a_schema_mode_is_asked_by_text_or_not_at_all() -> None:
     with Server(chat("{}")) as server:
         sent(transport_to(server, "ollama:qwen3-cloud"))
 
-        with pytest.raises(ConfigError, match="no schema mode: leave out --reply schema"):
+        with pytest.raises(ConfigError, match="no schema mode: let the reply be auto or text"):
             transport_to(server, "ollama:qwen3-cloud", reply="schema")
 
     assert "response_format" not in server.heard[0].body

@@ -1,4 +1,4 @@
-"""Cuts and bands: found where the labels put them, and not where there is nothing to find."""
+"""Thresholds and bands: found where the labels put them, and not where there is nothing to find."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def calculated_numbers(response: str, values: frozenset[float]) -> frozenset[flo
     out: their sum, how far one is from another, its share of another.
     """
     text = _MARKS.sub("", _DIVIDED.sub("÷", _TIMES.sub("×", response)))
-    results = list(_listed(text, values))
+    results = list(_column_sums(text, values))
     known = {round(one, 6) for one in (*values, *results)}
     found: set[float] = set(results)
     for equation in islice(_EQUATION.finditer(text), _EQUATIONS):
@@ -68,7 +68,7 @@ def calculated_numbers(response: str, values: frozenset[float]) -> frozenset[flo
     return frozenset(found)
 
 
-def _listed(text: str, values: Collection[float]) -> Iterator[float]:
+def _column_sums(text: str, values: Collection[float]) -> Iterator[float]:
     """The sums of three or more amounts at the ends of lines that follow each other, each known or some times known."""
     there = {round(one, 6) for one in values}
     run: list[float] = []

@@ -2,7 +2,7 @@
 
 The models weigh what two texts share, so one differing detail hardly counts for them. A sentence with (nearly) all
 words of a claim is therefore checked for what differs: a "not" (see also `denials`), an opposite ("open", "closed"),
-or another value of the same thing ("30 days", "14 days"). Only plain cases count, and only if no other sentence with
+or another value of the same thing ("30 days", "14 days"). Only clear cases count, and only if no other sentence with
 many of the claim's words agrees with the claim.
 """
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
 
-from ragtriage.judges.embedded.denials import HIDDEN, NO_DENIAL, PART, UNPLAIN, denying_sentence, is_negation
+from ragtriage.judges.embedded.denials import HIDDEN, NO_DENIAL, PART, QUALIFIERS, denying_sentence, is_negation
 from ragtriage.judges.embedded.readings import Sentence, read_sentence
 from ragtriage.judges.embedded.rules import RULES
 from ragtriage.text import words as vocabulary
@@ -82,7 +82,7 @@ def _said(text: str) -> _Said:
             waiting = waiting and word[0] not in _BREAKS
         elif is_negation(word):
             denials, waiting = denials + 1, True
-        elif waiting and word in UNPLAIN:
+        elif waiting and word in QUALIFIERS:
             waiting = False
         elif word not in vocabulary.STOP and word != "need":
             stem = vocabulary.token_stem(word)

@@ -1,7 +1,7 @@
 """Claims that a sentence of the evidence negates in the same words, or the other way round.
 
 "Pets are allowed" and "Pets are not allowed" share all words but one, and the models go by shared words. So a
-sentence with all of a claim's words is checked for what its "not" applies to. Only plain cases count: nothing is
+sentence with all of a claim's words is checked for what its "not" applies to. Only clear cases count: nothing is
 concluded from a question, a myth, a plan, a condition, "not only", or evidence that says both.
 """
 
@@ -21,7 +21,7 @@ PART = re.compile(rf"[,;:.!?()\[\]\n]|\s[–—-]\s|{IN_FIGURES}|{vocabulary.WOR
 _DENIES = re.compile(r"(?:not|never|no|cannot|\w+n['’]t)$", re.IGNORECASE)
 NO_DENIAL = RULES["no_denial"]
 _ENDS = RULES.words("ends_clause")
-UNPLAIN = RULES.words("unplain")
+QUALIFIERS = RULES.words("qualifiers")
 _CONDITIONS = RULES.words("claim_conditions")
 HIDDEN = RULES["hidden"]
 _OPENING = re.compile(r"\W*(yes|no)\s*[,.:;!—–]\s*", re.IGNORECASE)
@@ -39,7 +39,8 @@ class _Clause:
     """The stems that are said outright."""
     denied: frozenset[str]
     """The stems that are only said behind a negation."""
-    plain: bool
+    unqualified: bool
+    """Whether the negation, if there is one, denies the whole."""
 
     @property
     def stems(self) -> frozenset[str]:
@@ -76,7 +77,7 @@ def _reads(own: _Clause, claim: str, sentence: str) -> str:
     for clause in _clauses(said):
         if not own.stems <= clause.stems:
             continue
-        if not clause.plain:
+        if not clause.unqualified:
             return "unclear"
         if bool(own.denied) == bool(clause.denied & own.stems):
             return "agrees"
@@ -102,10 +103,10 @@ def _as_one(claim: str) -> _Clause | None:
     if HIDDEN.search(claim) or _CONDITIONS & {word.lower() for word in vocabulary.tokens(claim)}:
         return None
     parts = _clauses(claim)
-    if not parts or not all(clause.plain for clause in parts):
+    if not parts or not all(clause.unqualified for clause in parts):
         return None
     said, denied = (frozenset[str]().union(*some) for some in zip(*((c.said, c.denied) for c in parts), strict=True))
-    whole = _Clause(said, denied - said, plain=True)
+    whole = _Clause(said, denied - said, unqualified=True)
     alone = not denied or (len(parts) == 1 and bool(parts[0].denied))
     return whole if alone and len(whole.stems) >= _FEWEST else None
 
@@ -119,17 +120,17 @@ def _clauses(text: str) -> tuple[_Clause, ...]:
 def _read(text: str) -> Iterator[_Clause]:
     said: set[str] = set()
     denied: set[str] = set()
-    reach, plain = 0, True
+    reach, unqualified = 0, True
     for part in [*PART.findall(text), "."]:
         word = part.lower()
         if not word[0].isalnum() or word in _ENDS:
             if said or denied:
-                yield _Clause(frozenset(said), frozenset(denied - said), plain)
-            said, denied, reach, plain = set(), set(), 0, True
+                yield _Clause(frozenset(said), frozenset(denied - said), unqualified)
+            said, denied, reach, unqualified = set(), set(), 0, True
         elif is_negation(word):
             reach = _REACH
         else:
-            plain = plain and word != "only" and not (reach and word in UNPLAIN)
+            unqualified = unqualified and word != "only" and not (reach and word in QUALIFIERS)
             if word not in vocabulary.STOP and word != "need":
                 stem = vocabulary.token_stem(word)
                 (denied if reach else said).add(stem)

@@ -54,7 +54,7 @@ REPLIED = 0.9
 STEP = 0.8
 """The probability that a step or an item of what was asked for is needed; set by hand."""
 UNTOLD = 0.45
-"""The probability that a bare "no" is supported: what it denies isn't said, so there is no verdict."""
+"""The probability that a "no" alone is supported: what it denies isn't said, so there is no verdict."""
 
 
 class Featurizer:
@@ -242,7 +242,7 @@ _CODE = re.compile(r"\S\s*\n\s*\S|^\s*[{\[]\s*\"")
 def _subject(question: Question) -> str:
     """What is looked for: a claim without what it says about its sources; a sub-question that can be understood.
 
-    Of a bare "yes" it is what was asked, of a bare "no" nothing. A pronoun that nobody could resolve takes the query.
+    Of a "yes" alone it is what was asked, of a "no" alone nothing. A pronoun that nobody could resolve takes the query.
     """
     if question.kind == "supported":
         return asserted_text(question.query, without_attribution(question.subject))

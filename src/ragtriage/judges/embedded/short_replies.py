@@ -58,11 +58,11 @@ def is_short_reply(query: str, question: str, claims: str) -> bool:
 
 
 def asserted_text(query: str, claim: str) -> str:
-    """What a claim says: of a bare yes what was asked, nothing if that is several things, nor of a bare no."""
-    bare = _YES_NO.match(claim)
-    if bare is None or read_sentence(claim[bare.end() :]).stems:
+    """What a claim says: of a yes alone what was asked, nothing if that is several things, nor of a no alone."""
+    yes_no = _YES_NO.match(claim)
+    if yes_no is None or read_sentence(claim[yes_no.end() :]).stems:
         return claim
-    return query if bare[1] and len(split_questions(query)) == 1 else ""
+    return query if yes_no[1] and len(split_questions(query)) == 1 else ""
 
 
 def _elliptic(question: str, said: str, words: int) -> bool:

@@ -38,7 +38,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class FittedThresholds:
-    """Where verdicts are cut; the numbers belong to the fitted models and lie beside their coefficients."""
+    """Where verdicts change; the numbers belong to the fitted models and lie beside their coefficients."""
 
     repeats: float
     """Two sentences with at least this cosine may say the same."""

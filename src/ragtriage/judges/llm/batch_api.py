@@ -70,10 +70,10 @@ def check_batch_support(name: str, model: Model, options: LLMOptions) -> int:
         ConfigError: the model has no batch API, or an option can't be sent with a batch.
     """
     if model.batch_max_requests is None:
-        having = "openai (without --base-url), anthropic or google"
-        raise ConfigError(f"--batch-api: {name} has no batch API: leave it out, or choose a model of {having}")
+        having = "openai (not at an address of your own), anthropic or google"
+        raise ConfigError(f"{name} has no batch API: leave it out, or choose a model of {having}", "batch_api")
     if options.headers:
-        raise ConfigError("--batch-api: a batch can't be sent headers of your own: leave out --header")
+        raise ConfigError("a batch can't be sent headers of your own: leave them out", "headers", "batch_api")
     return model.batch_max_requests
 
 

@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 from ragtriage.core.questions import Kind, Question
 from ragtriage.core.verdicts import Answer, Failure
 from ragtriage.judges.llm.channel import RetriesExhausted
+from ragtriage.judges.llm.kinds import ASKED_KINDS
 from ragtriage.judges.llm.messages import Prompt, Reply
 from ragtriage.judges.llm.options import Price
 from ragtriage.judges.llm.prompt_rendering import expected_reply_tokens, render
@@ -28,6 +29,14 @@ class AskModel(Protocol):
     async def __call__(self, prompt: Prompt, read: Callable[[Reply], T], /) -> T:
         """See `ragtriage.judges.llm.channel.Channel.ask`."""
         ...
+
+
+def fingerprint_of(name: str, method: str, words: str, version: int) -> str:
+    """What identifies the answers of a model, asked with these parameters, words, and version of the kind.
+
+    The first version isn't written: answers that were stored before there were versions are of the first.
+    """
+    return f"llm:{name[:80]}:{method}:{words}" + (f".{version}" if version > 1 else "")
 
 
 class LLMJudge:
@@ -66,9 +75,10 @@ class LLMJudge:
         return self._name
 
     def fingerprint(self, kind: Kind) -> str:
-        """Model, parameters and server, the head with the user's guidance, and this kind's prompt."""
-        words = self._prompts.digest(kind) if kind in ASKED else "-"
-        return f"llm:{self._name[:80]}:{self._method}:{words}"
+        """Model, parameters and server, the head with the user's guidance, and this kind's prompt and version."""
+        if kind not in ASKED:
+            return f"llm:{self._name[:80]}:{self._method}:-"
+        return fingerprint_of(self._name, self._method, self._prompts.digest(kind), ASKED_KINDS[kind].version)
 
     def unsupported_reason(self, kind: Kind, language: str) -> str | None:  # noqa: ARG002  # models know most languages
         """Everything but the kinds that no model is asked."""

@@ -46,7 +46,8 @@ def unknown_provider(name: str, providers: Iterable[str]) -> ConfigError:
         return ConfigError(f"{name}: there is no provider {provider!r}: did you mean {near[0]}:{model}?")
     return ConfigError(
         f"{name}: there is no provider {provider!r}: there are {', '.join(named)} and the others that pydantic-ai "
-        "knows; for a server of your own write openai:MODEL and --base-url"
+        "knows; for a server of your own write openai:MODEL and give its address",
+        "base_url",
     )
 
 
@@ -83,10 +84,11 @@ def address_of(name: str, options: LLMOptions) -> str | None:
         return None
     parts = urlsplit(address)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ConfigError(f"--base-url {public_address(address)!r} is no address: write http://HOST:PORT/v1")
+        raise ConfigError(f"{public_address(address)!r} is no address: write http://HOST:PORT/v1", "base_url")
     if "@" in parts.netloc:
         raise ConfigError(
-            f"--base-url {public_address(address)} holds a password: give it with --header 'Authorization=Basic …'"
+            f"the address {public_address(address)} holds a password: give it as the header Authorization, Basic …",
+            "headers",
         )
     return address.rstrip("/") + "/v1" if kind == "ollama" and parts.path in {"", "/"} else address
 

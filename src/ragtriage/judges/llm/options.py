@@ -95,23 +95,23 @@ class LLMOptions:
 
     def __post_init__(self) -> None:
         least: dict[str, tuple[float | None, float]] = {
-            "batch-size": (self.batch_size, 1),
+            "batch_size": (self.batch_size, 1),
             "concurrency": (self.concurrency, 1),
             "timeout": (self.timeout, 0.01),
             "rpm": (self.rpm, 1),
             "tpm": (self.tpm, 1),
             "budget": (self.budget, 0),
-            "max-requests": (self.max_requests, 0),
+            "max_requests": (self.max_requests, 0),
             "temperature": (self.temperature, 0),
         }
-        for flag, (value, low) in least.items():
+        for setting, (value, low) in least.items():
             if value is not None and not value >= low:
-                raise ConfigError(f"--{flag} is {value}: give at least {low:g}")
+                raise ConfigError(f"{setting} is {value}: give at least {low:g}", setting)
         for name, text in self.headers.items():
             if not _HEADER_NAME.fullmatch(name):
-                raise ConfigError(f"--header {name!r} is no name of a header: use letters, digits and hyphens")
+                raise ConfigError(f"{name!r} is no name of a header: use letters, digits and hyphens", "headers")
             if not is_header_value(text):
-                raise ConfigError(f"--header {name}: its value holds a line break or a letter beyond ASCII")
+                raise ConfigError(f"the header {name} holds a line break or a letter beyond ASCII", "headers")
 
 
 def is_header_value(value: str) -> bool:

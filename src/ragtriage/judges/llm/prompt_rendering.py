@@ -5,20 +5,14 @@ The evidence stands first and is the same bytes in every request about it, so a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
-from ragtriage.judges.llm.fencing import fence, quoted
+from ragtriage.core.questions import DECOMPOSITIONS, Question
+from ragtriage.judges.llm.fencing import fence
+from ragtriage.judges.llm.kinds import ASKED_KINDS
 from ragtriage.judges.llm.messages import Prompt, tokens_of
 from ragtriage.judges.llm.prompts import Prompts
-from ragtriage.judges.llm.request_grouping import Evidence, Request
-
-QUOTING: tuple[Kind, ...] = ("supported", "answered")
-"""The kinds whose verdict comes with the words that decide it, which are looked up."""
-
-LISTS: Mapping[Kind, tuple[str, ...]] = {kind: (kind,) for kind in DECOMPOSITIONS} | {"claims": ("claims", "remarks")}
-"""Decomposition → the members of the reply that hold its texts."""
+from ragtriage.judges.llm.reply_forms import Schema, object_schema
+from ragtriage.judges.llm.request_evidence import Evidence
+from ragtriage.judges.llm.request_grouping import Request
 
 VERDICT_TOKENS = 60
 """About what a verdict takes: an explanation of one sentence, a quote, the form around them."""
@@ -33,8 +27,8 @@ def render(request: Request, prompts: Prompts) -> Prompt:
     kinds = list(dict.fromkeys(question.kind for question in request.questions))
     evidence = "\n".join(_fences(request.evidence))
     instructions = "\n".join(f"{kind}: {prompts.kinds[kind]}" for kind in kinds)
-    listed = "\n".join(_item(name, question, request.evidence) for name, question in _listed(request).items())
-    user = f"{evidence}\n\n{instructions}\n\nQuestions:\n{listed}"
+    items = "\n".join(_item(name, question, request.evidence) for name, question in _questions_by_name(request).items())
+    user = f"{evidence}\n\n{instructions}\n\nQuestions:\n{items}"
     return Prompt(prompts.head, user, _schema(request), THOUGHT + int(LONGEST * expected_reply_tokens(request)))
 
 
@@ -68,57 +62,26 @@ def _fences(about: Evidence) -> list[str]:
     return [query, *evidence] if about.label == "response" else [*evidence, query]
 
 
-def _listed(request: Request) -> dict[str, Question]:
-    """One line a name: where questions are to be written for several purposes, the longest list serves all."""
-    listed: dict[str, Question] = {}
+def _questions_by_name(request: Request) -> dict[str, Question]:
+    """One question a name: where questions are to be written for several purposes, the longest list serves all."""
+    found: dict[str, Question] = {}
     for name, question in reply_names(request):
-        if name not in listed or (question.at or 0) > (listed[name].at or 0):
-            listed[name] = question
-    return listed
+        if name not in found or (question.at or 0) > (found[name].at or 0):
+            found[name] = question
+    return found
 
 
 def _item(name: str, question: Question, about: Evidence) -> str:
-    kind = question.kind
-    if kind == "questions_answered_by":
-        return f"{kind}: {question.at} questions"
-    if kind in DECOMPOSITIONS:
-        return kind
-    if kind == "declines":
-        return f"{name} declines"
-    if kind in {"essential", "relevant"} and about.label == "source":
-        return f"{name} {kind}: the source as a whole"
-    if kind == "same_answer":
-        listed = "same_answer" if question.at is None else "same_answer, further responses"
-        return f"{name} {listed}: {', '.join(quoted(truth) for truth in question.evidence)}"
-    return f"{name} {kind}: {quoted(question.subject)}"
+    what = ASKED_KINDS[question.kind].item(question, about)
+    return f"{name}{what}" if name == question.kind else f"{name} {question.kind}{what}"
 
 
-def _schema(request: Request) -> dict[str, Any]:
-    properties: dict[str, Any] = {}
-    used: dict[str, Any] = {}
+def _schema(request: Request) -> Schema:
+    properties: Schema = {}
+    definitions: Schema = {}
     for name, question in reply_names(request):
-        if question.kind == "standalone":
-            properties[name] = {"type": "string"}
-        elif question.kind in DECOMPOSITIONS:
-            properties |= {member: {"type": "array", "items": {"type": "string"}} for member in LISTS[question.kind]}
-        else:
-            form = "Q" if question.kind in QUOTING else "V"
-            used[form] = _verdict("why", "quote") if form == "Q" else _verdict("why")
-            properties[name] = {"$ref": f"#/$defs/{form}"}
-    found = _object(properties)
-    return found | {"$defs": used} if used else found
-
-
-def _verdict(*words: str) -> dict[str, Any]:
-    """The explanation comes before the verdict: a model writes in this order."""
-    texts: dict[str, Any] = {word: {"type": "string"} for word in words}
-    return _object(texts | {"verdict": {"type": "string", "enum": ["yes", "no", "unknown"]}})
-
-
-def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+        form = ASKED_KINDS[question.kind].reply
+        properties |= form.properties(name)
+        definitions |= form.definitions
+    found = object_schema(properties)
+    return found | {"$defs": definitions} if definitions else found

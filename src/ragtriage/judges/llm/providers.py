@@ -90,7 +90,7 @@ def model_named(name: str, options: LLMOptions, http_client: httpx2.AsyncClient 
 
     made = _explaining(name, make)
     if options.headers and "extra_headers" in made.unsupported_settings:
-        raise ConfigError(f"{name}: {kind} models can't be sent headers of your own: leave out --header")
+        raise ConfigError(f"{name}: {kind} models can't be sent headers of your own: leave them out", "headers")
     return made
 
 
@@ -113,7 +113,7 @@ def embedder_named(
 
     made, provider = _explaining(name, make)
     if options.headers and not any(one.__name__ == "OpenAIEmbeddingModel" for one in type(made).__mro__):
-        raise ConfigError(f"{name}: {kind} embeddings can't be sent headers of your own: leave out --header")
+        raise ConfigError(f"{name}: {kind} embeddings can't be sent headers of your own: leave them out", "headers")
     return made, provider
 
 
@@ -179,7 +179,9 @@ def _addressed(name: str, address: str, key: str | None, takes: Container[str]) 
     """What a provider at an address of the user's is given."""
     place = next((one for one in _ADDRESSES if one in takes), None)
     if place is None:
-        raise ConfigError(f"{name} can't be asked at --base-url: for an OpenAI-compatible server write openai:MODEL")
+        raise ConfigError(
+            f"{name} can't be asked at an address: for an OpenAI-compatible server write openai:MODEL", "base_url"
+        )
     return {place: address} | ({"api_key": key or NO_KEY} if "api_key" in takes else {})
 
 

@@ -79,7 +79,7 @@ def initial_format(name: str, model: Model, options: LLMOptions) -> RequestForma
     """
     schema = options.reply != "text" and bool(model.profile.get("supports_json_schema_output", False))
     if options.reply == "schema" and not schema:
-        raise ConfigError(f"{name} has no schema mode: leave out --reply schema")
+        raise ConfigError(f"{name} has no schema mode: let the reply be auto or text", "reply")
     form = RequestFormat.MAX_TOKENS
     if schema:
         form |= RequestFormat.SCHEMA

@@ -6,36 +6,13 @@ fails or arrives first.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from math import ceil
-from typing import Literal, NamedTuple
 
-from ragtriage.core.questions import Kind, Question
-
-LONG = 800
-"""Characters from which on a text that is asked about by itself is evidence of its own, not an item in a list."""
-
-Label = Literal["source", "query", "response", "conversation"]
-
-LEADING: Mapping[Label, tuple[Kind, ...]] = {"source": ("essential",), "response": ("questions",)}
-"""The kinds that are asked about this evidence only if others are; they stand before those, so that wherever a group is
-cut, they and one of the others are in the same request."""
-
-ABOUT_THE_QUERY: tuple[Kind, ...] = ("essential", "relevant", "needed_sentences")
-"""The kinds that need the query beside a source."""
-
-
-class Evidence(NamedTuple):
-    """The evidence that a question is asked about; questions with the same share a request."""
-
-    label: Label
-    texts: tuple[str, ...]
-    """The evidence. Sources stand in an order that doesn't depend on the retriever's."""
-    query: str = ""
-    """The user's words, where a question needs them beside the evidence."""
+from ragtriage.core.questions import Question
+from ragtriage.judges.llm.kinds import ASKED_KINDS
+from ragtriage.judges.llm.request_evidence import Evidence, Label, the_source_and_query
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +21,7 @@ class Request:
 
     evidence: Evidence
     questions: tuple[Question, ...]
-    """Distinct; those of `LEADING` first, else in the order in which they came."""
+    """Distinct; those of kinds that only join others first, else in the order in which they came."""
 
 
 def group_questions(questions: Sequence[Question], batch_size: int) -> list[Request]:
@@ -62,15 +39,9 @@ def group_questions(questions: Sequence[Question], batch_size: int) -> list[Requ
         groups.setdefault(evidence, []).append(question)
     requests = []
     for evidence, asked in groups.items():
-        asked.sort(key=lambda question: question.kind not in LEADING.get(evidence.label, ()))
+        asked.sort(key=lambda question: ASKED_KINDS[question.kind].joins != evidence.label)
         requests += [Request(_shown(evidence, part), part) for part in _parts(asked, batch_size)]
     return requests
-
-
-@lru_cache(8)
-def in_order(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """Distinct texts in an order of their own, so that a verdict can't depend on how they were retrieved."""
-    return tuple(sorted(set(texts), key=lambda text: hashlib.blake2b(text.encode("utf-8", "surrogatepass")).digest()))
 
 
 def _parts(asked: Sequence[Question], batch_size: int) -> Iterator[tuple[Question, ...]]:
@@ -85,32 +56,17 @@ def _parts(asked: Sequence[Question], batch_size: int) -> Iterator[tuple[Questio
 
 def _shown(evidence: Evidence, part: Sequence[Question]) -> Evidence:
     """The evidence as these questions need it: a source without the query, if none of them is about the query."""
-    about_query = evidence.label != "source" or any(question.kind in ABOUT_THE_QUERY for question in part)
+    about_query = evidence.label != "source" or any(ASKED_KINDS[question.kind].about_query for question in part)
     return evidence if about_query else Evidence(evidence.label, evidence.texts)
-
-
-def _given(question: Question) -> Evidence | None:
-    """The sources that a question names as its evidence; None if it names none."""
-    match question.kind:
-        case "facts":
-            return Evidence("source", (question.subject,))
-        case "needed_sentences":
-            return Evidence("source", (question.subject,), question.query)
-        case "supported":
-            return Evidence("source", in_order(question.evidence))
-        case "answered" | "holds" if not question.query:
-            return Evidence("source", in_order(question.evidence))
-        case _:
-            return None
 
 
 def _evidence_of_all(questions: Sequence[Question], *, alone: bool) -> list[Evidence]:
     """What each question is asked about, beside the others: some join others whose evidence shows more."""
-    given = () if alone else filter(None, map(_given, questions))
-    sources = {evidence.texts[0] for evidence in given if len(evidence.texts) == 1}
-    placed = [_evidence_of(question, sources) for question in questions]
+    placed = [ASKED_KINDS[question.kind].evidence(question) for question in questions]
     if alone:
         return placed
+    shown = {evidence.texts[0] for evidence in placed if evidence.label == "source" and len(evidence.texts) == 1}
+    placed = [_joined(*pair, shown) for pair in zip(questions, placed, strict=True)]
     with_query: dict[tuple[Label, tuple[str, ...]], Evidence] = {}
     for evidence in placed:
         if evidence.query and evidence.label == "source":
@@ -119,31 +75,13 @@ def _evidence_of_all(questions: Sequence[Question], *, alone: bool) -> list[Evid
             with_query.setdefault(("query", (evidence.query,)), evidence)
     return [
         # what else is about the query alone stays there: a response beside it could only mislead
-        evidence if evidence.query or (evidence.label == "query" and question.kind != "questions")
+        evidence if evidence.query or (evidence.label == "query" and ASKED_KINDS[question.kind].joins != "response")
         else with_query.get((evidence.label, evidence.texts), evidence)
         for question, evidence in zip(questions, placed, strict=True)
     ]  # fmt: skip
 
 
-def _evidence_of(question: Question, sources: Collection[str]) -> Evidence:  # noqa: PLR0911  # one a kind of evidence
-    """What a question is asked about; `sources` are those that others are asked about alone."""
-    given = _given(question)
-    if given:
-        return given
-    match question.kind:
-        case "essential" | "relevant":
-            if question.context:
-                return Evidence("response", (question.context,), question.query)
-            if len(question.subject) >= LONG or (question.kind == "essential" and question.subject in sources):
-                return Evidence("source", (question.subject,), question.query)
-            return Evidence("query", (question.query,))
-        case "claims" | "declines" | "same_answer":
-            return Evidence("response", (question.subject,), question.query)
-        case "answered" | "holds":
-            return Evidence("response", question.evidence, question.query)
-        case "questions_answered_by" | "reworded" | "altered":
-            return Evidence("response", (question.subject,))
-        case "standalone":
-            return Evidence("conversation", question.evidence, question.subject)
-        case _:
-            return Evidence("query", (question.subject,))
+def _joined(question: Question, evidence: Evidence, shown: Collection[str]) -> Evidence:
+    """A source in place of the query, where others are asked about the question's subject as a source."""
+    joins = ASKED_KINDS[question.kind].joins == "source" and evidence.label == "query" and question.subject in shown
+    return the_source_and_query(question) if joins else evidence

@@ -13,7 +13,8 @@ from ragtriage.judges.llm.batch_queue import BatchQueue
 from ragtriage.judges.llm.channel import RetriesExhausted
 from ragtriage.judges.llm.judge import AskModel
 from ragtriage.judges.llm.messages import Prompt, Reply
-from ragtriage.judges.llm.reply_parsing import json_object, texts_in
+from ragtriage.judges.llm.reply_forms import object_schema, texts_in
+from ragtriage.judges.llm.reply_parsing import json_object
 from ragtriage.judges.wrappers.memory import KEY_SIZE, AnswerMemory, CachedAnswer
 
 Lists = Mapping[str, tuple[str, ...]]
@@ -81,13 +82,7 @@ class Writer:
 def asking_for_lists(system: str, user: str, members: tuple[str, ...], largest_reply: int) -> Prompt:
     """A prompt whose reply is an object of lists of texts."""
     properties: dict[str, Any] = {member: {"type": "array", "items": {"type": "string"}} for member in members}
-    schema = {
-        "type": "object",
-        "properties": properties,
-        "required": list(members),
-        "additionalProperties": False,
-    }
-    return Prompt(system, user, schema, largest_reply)
+    return Prompt(system, user, object_schema(properties), largest_reply)
 
 
 def _read(text: str, members: tuple[str, ...]) -> Lists:

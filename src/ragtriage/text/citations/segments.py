@@ -76,7 +76,7 @@ def _of(case: Case) -> _Cut:
     return _cut(case.response or "", tuple(source.id for source in case.sources), case.citation_mark)
 
 
-@lru_cache(256)  # a case is read by the evaluation, and again where it is rehearsed
+@lru_cache(256)  # a case is read by the evaluation, and again by its estimate
 def _cut(text: str, ids: tuple[str | None, ...], own: str | None) -> _Cut:
     marks = find_marks(text, ids, own)
     references = find_references(text, marks)

@@ -13,12 +13,11 @@ from importlib.resources import files
 from pathlib import Path
 
 from ragtriage.core.errors import ConfigError
-from ragtriage.core.questions import KINDS, Kind
+from ragtriage.core.questions import Kind
+from ragtriage.judges.llm.kinds import ASKED_KINDS
 
 HEAD = "head"
-LOCAL: tuple[Kind, ...] = ("sentences", "similarity")
-"""The kinds that no model is asked: rules split sentences, embeddings compare."""
-ASKED: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind not in LOCAL)
+ASKED: tuple[Kind, ...] = tuple(ASKED_KINDS)
 """The kinds that have a prompt file."""
 _HEADER = re.compile(r"version: *(\d+)\r?\n\r?\n")
 
@@ -65,20 +64,20 @@ def read_guidance(file: Path | None) -> str:
         return ""
     advice = _read(file).strip()
     if not advice:
-        raise ConfigError(f"--guidance {file} is empty: write what is essential, what abbreviations mean")
+        raise ConfigError(f"the guidance {file} is empty: write what is essential, what abbreviations mean", "guidance")
     return f"\n\nGuidance from the owner of the application:\n{advice}"
 
 
 def _own(folder: Path) -> dict[str, str]:
     if not folder.is_dir():
-        raise ConfigError(f"--prompts {folder} is no folder")
+        raise ConfigError(f"the prompts' folder {folder} is no folder", "prompts")
     found = {}
     for path in sorted(folder.glob("*.md")):
         if path.stem not in (HEAD, *ASKED):
             raise ConfigError(f"{path}: there is no such prompt; there are: {', '.join((HEAD, *ASKED))}")
         found[path.stem] = _text(_read(path), str(path))
     if not found:
-        raise ConfigError(f"--prompts {folder} holds no prompt: name files {HEAD}.md, {ASKED[0]}.md, …")
+        raise ConfigError(f"the folder {folder} holds no prompt: name files {HEAD}.md, {ASKED[0]}.md, …", "prompts")
     return found
 
 

@@ -1,0 +1,109 @@
+"""Records golden requests and replies again: `python tests/judges/llm/record_golden_requests.py`.
+
+`golden_requests.json` holds fixed questions of every kind with the request that they become, without the words of the
+prompts, and fixed replies with the answers that are read from them. A request or an answer that changed is only written
+if the version of one of its kinds was raised in `ragtriage.judges.llm.kinds`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ragtriage.core.questions import Question
+from ragtriage.core.verdicts import Answer, Failure, Verdict
+from ragtriage.judges.llm.kinds import ASKED_KINDS
+from ragtriage.judges.llm.messages import MalformedReply, Reply
+from ragtriage.judges.llm.prompt_rendering import render
+from ragtriage.judges.llm.prompts import Prompts
+from ragtriage.judges.llm.reply_parsing import parse_reply
+from ragtriage.judges.llm.request_grouping import Request, group_questions
+
+GOLDEN = Path(__file__).with_name("golden_requests.json")
+PROMPTS = Prompts("The head.", {kind: f"How to answer {kind}." for kind in ASKED_KINDS})
+"""In place of the project's own, whose digests are in the fingerprint."""
+
+Row = dict[str, Any]
+"""`questions`, their `requests`, `replies` with their answers, and the `versions` of the kinds of that time."""
+
+
+def rows() -> list[Row]:
+    found: list[Row] = json.loads(GOLDEN.read_text(encoding="utf-8"))
+    return found
+
+
+def row_of_today(row: Row) -> Row:
+    """The row with the request, the answers and the versions of today."""
+    questions = [_question(fields) for fields in row["questions"]]
+    requests = group_questions(questions, 32)
+    return {
+        "questions": row["questions"],
+        "versions": {question.kind: ASKED_KINDS[question.kind].version for question in questions},
+        "requests": [_request(request) for request in requests],
+        "replies": [{"reply": one["reply"], "answers": _answers(requests[0], one["reply"])} for one in row["replies"]],
+    }
+
+
+def forgotten(recorded: Row, today: Row) -> list[str]:
+    """The kinds of a row that says something else, though the version of none of them was raised; else none."""
+    said, says = ({name: row[name] for name in ("requests", "replies")} for row in (recorded, today))
+    raised = any(version > recorded["versions"].get(kind, 0) for kind, version in today["versions"].items())
+    return [] if said == says or raised else sorted(today["versions"])
+
+
+def recorded_again(some: Sequence[Row], today: Sequence[Row]) -> list[Row]:
+    """The rows of today.
+
+    Raises:
+        ValueError: one changed, and the version of none of its kinds was raised.
+    """
+    for old, new in zip(some, today, strict=True):
+        if kinds := forgotten(old, new):
+            raise ValueError(
+                f"the request or answers of {', '.join(kinds)} changed: raise the version in ASKED_KINDS of "
+                "ragtriage/judges/llm/kinds.py, then record again"
+            )
+    return list(today)
+
+
+def _question(fields: Row) -> Question:
+    return Question(**{name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()})
+
+
+def _request(request: Request) -> Row:
+    prompt = render(request, PROMPTS)
+    return {"user": prompt.user.split("\n"), "schema": json.dumps(prompt.schema)}
+
+
+def _answers(request: Request, reply: str) -> Any:
+    try:
+        return [_as_json(answer) for answer in parse_reply(request, Reply(reply)).values()]
+    except MalformedReply as error:
+        return type(error).__name__
+
+
+def _as_json(answer: Answer) -> Any:
+    """What a reply decides of an answer, without what it left out."""
+    assert not isinstance(answer, Failure), answer
+    if isinstance(answer, Verdict):
+        found = {"value": answer.value, "explanation": answer.explanation, "flag": answer.flag}
+        return {name: text for name, text in found.items() if text}
+    marks = {True: " (remark)", False: ""}
+    return [f"{component.span} {component.text}{marks[component.remark]}" for component in answer]
+
+
+def main() -> None:
+    old = rows()
+    try:
+        new = recorded_again(old, [row_of_today(row) for row in old])
+    except ValueError as error:
+        sys.exit(str(error))
+    GOLDEN.write_text(json.dumps(new, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    sys.stdout.write(f"{sum(a != b for a, b in zip(old, new, strict=True))} of {len(old)} rows recorded again\n")
+
+
+if __name__ == "__main__":
+    main()
