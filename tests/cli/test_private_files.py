@@ -44,6 +44,7 @@ def given(tmp_path: Path) -> Iterator[set[Path]]:
 
 
 EVALUATE = ("evaluate", "rows.jsonl", "--metrics", "groundedness,self_distinctness")
+COLLECT = ("collect", "rows.jsonl", "--app", "app.py:answer", "--app-max-attempts", "1")
 COMMANDS: dict[str, list[tuple[object, ...]]] = {
     "evaluate": [EVALUATE],
     "a new folder": [(*EVALUATE, "--store", "new/store/runs.db", "--report", "new/pages/deep/page.html")],
@@ -51,18 +52,9 @@ COMMANDS: dict[str, list[tuple[object, ...]]] = {
     "export": [EVALUATE, *(("export", "-o", f"out/rows.{kind}", "--with", "texts") for kind in ("jsonl", "csv"))],
     "parquet": [EVALUATE, ("export", "-o", "out/rows.parquet")],
     "repeat": [(*EVALUATE, "--repeat", "2", "--json"), ("report",)],
-    "collect": [
-        ("collect", "rows.jsonl", "--app", "app.py:answer", "-o", "new/answers.jsonl", "--app-max-attempts", "1")
-    ]
-    * 2,
-    "collect again": [
-        ("collect", "rows.jsonl", "--app", "app.py:answer", "-o", "answers.jsonl", "--retry-failed")
-        + ("--app-max-attempts", "1")
-    ]
-    * 2,
-    "evaluate --app": [
-        ("evaluate", "rows.jsonl", "--app", "app.py:answer", "--limit", "2", "--metrics", "groundedness")
-    ],
+    "collect": [(*COLLECT, "-o", "new/answers.jsonl")] * 2,
+    "collect again": [(*COLLECT, "-o", "answers.jsonl", "--retry-failed")] * 2,
+    "evaluate --app": [(*EVALUATE, "--app", "app.py:answer", "--limit", "2")],
     "demo": [("demo",)],
     "judge": [
         ("judge", "ask", "supported", "claims.jsonl", "-o", "new/said.jsonl"),
@@ -115,8 +107,8 @@ def test_what_the_user_made_keeps_its_mode(command, given: set[Path], tmp_path: 
 
     assert command(*EVALUATE, "--report", "page.html").code == 0
     assert command("export", "-o", "rows.csv").code == 0
-    command("collect", "rows.jsonl", "--app", "app.py:answer", "-o", "answers.jsonl", "--app-max-attempts", "1")
-    again = command("collect", "rows.jsonl", "--app", "app.py:answer", "-o", "answers.jsonl", "--retry-failed")
+    command(*COLLECT, "-o", "answers.jsonl")
+    again = command(*COLLECT, "-o", "answers.jsonl", "--retry-failed")
 
     assert again.code == 3
     assert (tmp_path / "rows.csv").read_text(encoding="utf-8").startswith("id,")
