@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import TracebackType
@@ -15,7 +15,7 @@ from ragtriage.core.errors import StoreError
 from ragtriage.core.steps import Step
 from ragtriage.store.answers import StoredAnswers, StoredTickets
 from ragtriage.store.database import Database, open_database, store_address
-from ragtriage.store.forgetting import forget_texts
+from ragtriage.store.forgetting import cases_with_texts, forget_texts, held_elsewhere
 from ragtriage.store.identity import InputScan, RunIdentity
 from ragtriage.store.lease import Lease
 from ragtriage.store.run_reader import RunInfo, StoredRun, read_means, read_run, read_runs
@@ -165,19 +165,33 @@ class Store:
         """The tickets of requests that a provider answers later; the judge's fingerprint is written beside each."""
         return StoredTickets(self._database, fingerprint)
 
-    def forget_texts(self, run: int | str, case_ids: Iterable[str], *, also: Sequence[Step] = ()) -> int:
+    def cases_with_texts(self, run: int) -> list[str]:
+        """The ids of a run's cases whose texts weren't deleted, in the order of the input."""
+        return cases_with_texts(self._database, run)
+
+    def held_elsewhere(self, chosen: Mapping[int, Iterable[str]]) -> dict[int, int]:
+        """Cases beside the chosen ones (run → ids) that say some of the same, sources apart: run → how many."""
+        return held_elsewhere(self._database, chosen)
+
+    def forget_texts(
+        self, run: int | str | Sequence[int], case_ids: Collection[str] | None = None, *, also: Sequence[Step] = ()
+    ) -> int:
         """Delete what cases say, while their scores stay; see `ragtriage.store.forgetting.forget_texts`.
 
         Args:
-            run: which run, as in `run`.
-            case_ids: which of its cases.
+            run: which run, as in `run`, or several runs.
+            case_ids: which cases of these runs; all, and what was quoted of rows that couldn't be used, if None.
             also: steps that were taken besides those of the metrics, so that their remembered answers are found too.
 
         Returns:
             How many cases were forgotten.
+
+        Raises:
+            NotStoredError: there is no such run, or no such case in any of them; nothing is deleted then.
         """
         self._answers.flush()
-        return forget_texts(self._database, self.run(run), case_ids, also)
+        numbers = [run] if isinstance(run, int | str) else run
+        return forget_texts(self._database, [self.run(number) for number in numbers], case_ids, also)
 
     def close(self) -> None:
         """Commit what waits, mark runs that weren't finished as interrupted, and let the database go in any case."""
