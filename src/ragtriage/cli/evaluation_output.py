@@ -15,7 +15,7 @@ from ragtriage.cli.input_files import print_counts, print_optional_metrics
 from ragtriage.cli.interrupts import graceful_ctrl_c
 from ragtriage.cli.metric_flags import RequestedMetrics
 from ragtriage.cli.progress import progress
-from ragtriage.cli.results import default_report, print_run, write_html
+from ragtriage.cli.results import default_report, print_run, remember_file, write_html
 from ragtriage.cli.spending import spending, spent, spent_as_json
 from ragtriage.core.display import plural
 from ragtriage.core.errors import InputError
@@ -82,6 +82,8 @@ def print_result(
     path = report or (None if as_json else default_report(store, first.stored))
     print_run(first.stored, config, first.tally, as_json=as_json, further=_repeats_as_json(result), store=store_flag)
     written = path is None or _write_report(path, result, config)
+    if path is not None and written:
+        remember_file(store, first.stored, path)
     if result.repeats and not as_json:
         print_document(
             Console(), repeats_document(result.repeats, input=first.stored.info.input, judge=first.stored.info.judge)

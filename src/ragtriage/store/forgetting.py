@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, delete, or_, select, update
+from sqlalchemy import Connection, Insert, delete, or_, select, update
 
 from ragtriage.core.errors import NotStoredError, StoreError
 from ragtriage.core.questions import Question
@@ -83,13 +83,11 @@ def forget_texts(
     chosen = {run.number: _chosen(database, run, case_ids) for run in runs}
     if missing := set(case_ids or ()).difference(*chosen.values()):
         which = " and ".join(f"run {run.number}" for run in runs)
-        raise NotStoredError(f"{which} holds no case {sorted(missing)[0]!r}")
+        raise NotStoredError(f"{which} holds no case {min(missing)!r}")
     for run in runs:
         with _held(database, run.number) as lease:
             if case_ids is None:
-                with database.writing() as connection:
-                    own = rejected.c.run == run.number
-                    connection.execute(update(rejected).where(own).values(reason=DELETED))
+                _forget_rejected(database, run.number)
             _forget(database, lease, run, chosen[run.number], also)
     _clean(database)
     return sum(map(len, chosen.values()))
@@ -132,10 +130,22 @@ def _forget(database: Database, lease: Lease, run: StoredRun, case_ids: Sequence
         questions = [question for one in some for question in _questions(run.record(one), steps)]
         with database.writing() as connection:
             lease.renew(connection)
-            connection.execute(database.insert_or_ignore(meta), {"key": UNCLEAN_KEY, "value": "yes"})
+            connection.execute(_marked_unclean(database))
             for one in some:
                 _forget_case(connection, run.number, one, [metric.name for metric in builtin])
             _forget_answers(connection, questions, remembered)
+
+
+def _marked_unclean(database: Database) -> Insert:
+    return database.insert_or_ignore(meta).values(key=UNCLEAN_KEY, value="yes")
+
+
+def _forget_rejected(database: Database, run: int) -> None:
+    """Delete why rows couldn't be used, which quotes them."""
+    quoting = (rejected.c.run == run) & (rejected.c.reason != DELETED)
+    with database.writing() as connection:
+        if connection.execute(update(rejected).where(quoting).values(reason=DELETED)).rowcount:
+            connection.execute(_marked_unclean(database))
 
 
 def _forget_case(connection: Connection, run: int, case_id: str, builtin: Sequence[str]) -> None:

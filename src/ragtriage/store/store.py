@@ -21,6 +21,7 @@ from ragtriage.store.lease import Lease
 from ragtriage.store.run_reader import RunInfo, StoredRun, read_means, read_run, read_runs
 from ragtriage.store.run_writer import RunWriter, now
 from ragtriage.store.schema import FINISHED, RUNNING, runs
+from ragtriage.store.written_files import files_with_texts, note_file
 
 
 def open_store(where: str | Path | None = None, *, create: bool = True) -> Store:
@@ -164,6 +165,25 @@ class Store:
     def tickets(self, fingerprint: str = "") -> StoredTickets:
         """The tickets of requests that a provider answers later; the judge's fingerprint is written beside each."""
         return StoredTickets(self._database, fingerprint)
+
+    def note_file(self, path: Path, run: StoredRun, *, added: bool = False) -> None:
+        """Note that a file was written with the texts that a run has now, if any; see `files_with_texts`.
+
+        Args:
+            path: the file.
+            run: whose texts.
+            added: the file goes on holding what it held of other runs.
+        """
+        note_file(self._database, path, [run.number] if self.cases_with_texts(run.number) else [], added=added)
+
+    def files_with_texts(self, runs: Collection[int], unnoted: Iterable[Path] = ()) -> list[Path]:
+        """The files, as far as they are still there, that hold texts of any of these runs by what was noted.
+
+        Args:
+            runs: their numbers.
+            unnoted: files that count too if nothing was noted about them.
+        """
+        return files_with_texts(self._database, runs, unnoted)
 
     def cases_with_texts(self, run: int) -> list[str]:
         """The ids of a run's cases whose texts weren't deleted, in the order of the input."""
