@@ -26,8 +26,8 @@ def stored(command, tmp_path: Path) -> Path:
         "contexts": ["The number of Zebulon is 12."],
         "answer": "The number of Zebulon is 12. Zebulon likes horses.",
     }
-    written(tmp_path / "rows.jsonl", [row(0), row(1, **secret), row(2), {"id": "r3", "question": ["Zebulon"]}])
-    assert command(*EVALUATE).code == 3
+    written(tmp_path / "rows.jsonl", [row(0), row(1, **secret), row(2)])
+    assert command(*EVALUATE).code == 0
     return tmp_path / ".ragtriage"
 
 
@@ -45,7 +45,7 @@ def test_one_case_loses_its_texts_and_keeps_its_scores(command, stored: Path) ->
     assert (said.code, said.err) == (0, "")
     assert "the texts of 1 case\n" in said.out
     assert "deleted the texts of 1 case; scores and verdicts stay" in said.out
-    assert held(stored) == {"runs.sqlite"}  # why a row was rejected stays: it isn't the case's
+    assert held(stored) == set()
     assert command("show", "1", "--json").json["metrics"] == before
     assert "Ticket 2" in command("show", "1", "r2").out
     with open_store(stored) as store:
@@ -71,7 +71,7 @@ def test_what_is_shown_afterwards_says_so(command, stored: Path) -> None:
     assert note in command("report").err
     page = (stored / "run-1.html").read_text(encoding="utf-8")
     assert "The texts of 2 cases were deleted from the store; the scores stayed." in page
-    assert "Zebulon" not in page.replace("[&#39;Zebulon&#39;]", "")
+    assert "Zebulon" not in page
     command("forget", 1, "--yes")
     assert "note: run 1: the texts of its cases were deleted" in command("show").err
 
@@ -140,7 +140,7 @@ def test_a_dry_run_deletes_nothing(command, stored: Path) -> None:
 
 
 def test_old_runs_are_forgotten_by_their_age(command, stored: Path) -> None:
-    assert command(*EVALUATE).code == 3
+    assert command(*EVALUATE).code == 0
     with closing(sqlite3.connect(stored / "runs.sqlite")) as there, there:
         there.execute("UPDATE runs SET finished = '2020-01-01T00:00:00+00:00' WHERE number = 1")
 
