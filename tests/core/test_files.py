@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from ragtriage.core.files import atomic_write
+from modes import mode_of, wide
+from ragtriage.core.files import ORDINARY_FILE, atomic_write, open_private, private_file, private_folder
 
 
 def test_what_stood_there_stays_until_all_is_written(tmp_path: Path) -> None:
@@ -43,3 +45,53 @@ def test_folders_are_made(tmp_path: Path) -> None:
         file.write("\ud800\n")
 
     assert (tmp_path / "a" / "b.txt").read_text("utf-8") == "\\ud800\n"
+
+
+@pytest.fixture
+def open_umask() -> Iterator[None]:
+    """Every permission is given to what is made without one."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("open_umask")
+@pytest.mark.skipif(os.name == "nt", reason="Windows knows no modes")
+def test_a_new_file_is_private_from_the_first_moment_on(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "deep" / "file.txt"
+    (tmp_path / "file.bin").touch()
+
+    with atomic_write(path) as file:
+        assert mode_of(Path(file.name)) == 0o600
+
+    private_file(tmp_path / "empty")
+    open_private(tmp_path / "bytes", "wb").close()
+    private_folder(tmp_path / "a" / "b")
+    private_folder(tmp_path / "a" / "b")
+    assert wide(tmp_path, [tmp_path / "file.bin"]) == []
+    assert [mode_of(folder) for folder in (path.parent, path.parent.parent, tmp_path / "a")] == [0o700] * 3
+
+
+@pytest.mark.usefixtures("open_umask")
+@pytest.mark.skipif(os.name == "nt", reason="Windows knows no modes")
+def test_a_file_that_is_replaced_hands_on_its_mode_and_is_private_until_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "file.txt"
+    path.touch()
+    path.chmod(0o440)
+    (tmp_path / "file.txt.new").write_text("left by a kill", "utf-8")
+
+    with atomic_write(path) as file:
+        assert mode_of(Path(file.name)) == 0o600
+        file.write("new")
+
+    assert (path.read_text("utf-8"), mode_of(path)) == ("new", 0o440)
+    with atomic_write(tmp_path / "ordinary.toml", mode=ORDINARY_FILE):
+        pass
+    assert mode_of(tmp_path / "ordinary.toml") == 0o666
+
+
+def test_what_lies_in_the_place_of_a_folder_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(FileExistsError):
+        private_folder(tmp_path / "file")

@@ -29,6 +29,7 @@ from cli_models import KEY  # noqa: E402  # it lies beside the tests of the comm
 from preparing import PREPARED  # noqa: E402  # see above
 from scripted import answers  # noqa: E402  # see above
 
+from modes import wide  # noqa: E402  # see above
 from ragtriage.cli import main  # noqa: E402  # see above
 from servers import Server  # noqa: E402  # see above
 
@@ -110,6 +111,8 @@ class Outcome:
     """Normalised texts; JSON and its like parsed and written again."""
     told: Sequence[str]
     """Standard error of each step, as it came."""
+    wide: Sequence[str]
+    """Files and folders that the commands made and that others than their owner may read."""
 
 
 def outcome_of(row: Row) -> Outcome:
@@ -123,6 +126,7 @@ def outcome_of(row: Row) -> Outcome:
             _place(Path(name), given)
         if row.prepared:
             PREPARED[row.prepared]()
+        given_files = set(folder.rglob("*"))
         codes, told, outputs = [], [], {}
         hide = _hider(folder)
         for number, step in enumerate(row.steps, 1):
@@ -135,7 +139,7 @@ def outcome_of(row: Row) -> Outcome:
             for name in step.files:
                 kept = f"{number}.{name.replace('/', '-')}"
                 outputs |= _kept(kept, Path(name).read_text(encoding="utf-8"), hide)
-        return Outcome(codes, outputs, told)
+        return Outcome(codes, outputs, told, wide(folder, given_files))
 
 
 def said_by(command: Sequence[str], typed: str = "") -> tuple[int, str, str]:

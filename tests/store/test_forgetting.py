@@ -1,5 +1,6 @@
 """A text can be deleted, everywhere, and its scores kept."""
 
+import contextlib
 import sqlite3
 from dataclasses import replace
 
@@ -8,13 +9,14 @@ from stored_cases import NAMES, answer, case, identity_of
 
 from ragtriage.core.case import Source, Turn
 from ragtriage.core.errors import StoreError
-from ragtriage.core.verdicts import Component, Failure, Score, Verdict, Verdicts
+from ragtriage.core.verdicts import Component, Failure, Score, Undefined, Verdict, Verdicts
 from ragtriage.diagnosis import RULES, needs_of
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics import THELMA
-from ragtriage.store import DELETED, open_store
+from ragtriage.store import DELETED, RejectedRow, Store, open_store
+from ragtriage.store.database import open_database
 
 SHARED = Source("All of the trains have a place for a bicycle.", "bikes")
 SECRET = case(
@@ -97,6 +99,87 @@ def test_forgetting_twice_is_harmless(folder):
         once = list(store.run().records())
         store.forget_texts(1, ["case 1"])
         assert list(store.run().records()) == once
+
+
+def test_what_lies_in_free_parts_of_the_file_goes_too(folder):
+    with contextlib.closing(sqlite3.connect(folder / "runs.sqlite", isolation_level=None)) as there:
+        there.execute("PRAGMA secure_delete=OFF")
+        there.execute("INSERT INTO texts VALUES (x'00', 'a copy about Zoroaster')")
+        there.execute("DELETE FROM texts WHERE hash = x'00'")
+        there.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert b"Zoroaster" in (folder / "runs.sqlite").read_bytes()
+
+    with open_store(folder) as store:
+        store.forget_texts(1, ["case 1"])
+
+    assert b"Zoroaster" not in (folder / "runs.sqlite").read_bytes()
+
+
+def test_what_is_said_of_rows_and_failures_quotes_nothing_afterwards(tmp_path):
+    def failing(question):
+        return Failure(f"too long: {question.subject}")
+
+    with open_store(tmp_path) as store, store.begin(identity_of([SECRET]), input="a", rows=1, judge="f") as run:
+        for _ in evaluate_sync(run.todo([SECRET]), FakeJudge(failing), metrics=THELMA, sink=run):
+            pass
+        run.reject(RejectedRow(7, "query", "is a list (['Zebulon'])"))
+        run.finish()
+        before = store.run().record("case 1")
+        assert "Zebulon" in repr(before.outcomes)
+        assert "Zebulon" in repr(before.steps)
+
+        assert store.forget_texts(1) == 1
+
+        after = store.run().record("case 1")
+        assert "Zebulon" not in repr(after)
+        assert [outcome.failed for outcome in after.outcomes.values() if isinstance(outcome, Undefined)] == [
+            outcome.failed for outcome in before.outcomes.values() if isinstance(outcome, Undefined)
+        ]
+        assert store.run().rejected() == [RejectedRow(7, "query", DELETED)]
+    assert not any(b"Zebulon" in path.read_bytes() for path in tmp_path.iterdir())
+
+
+def test_several_runs_lose_the_cases_that_they_have(folder):
+    with open_store(folder) as store:
+        with store.begin(identity_of([OTHER]), input="b", rows=1, judge="f") as run:
+            for _ in evaluate_sync(run.todo([OTHER]), FakeJudge(answer), metrics=THELMA, sink=run):
+                pass
+            run.finish()
+        assert store.held_elsewhere({1: ["case 2"]}) == {2: 1}
+        assert store.held_elsewhere({1: ["case 1", "case 2"], 2: ["case 2"]}) == {}
+
+        with pytest.raises(StoreError, match="run 1 and run 2 holds no case 'x'"):
+            store.forget_texts([1, 2], ["case 2", "x"])
+        assert store.forget_texts([1, 2], ["case 1"]) == 1
+        assert store.cases_with_texts(1) == store.cases_with_texts(2) == ["case 2"]
+        assert store.forget_texts([1, 2]) == 3
+        assert store.cases_with_texts(1) == store.cases_with_texts(2) == []
+
+
+def test_a_run_that_is_being_written_is_refused(tmp_path):
+    with open_store(tmp_path) as store, store.begin(identity_of([SECRET]), input="a", rows=1, judge="f") as run:
+        for _ in evaluate_sync(run.todo([SECRET]), FakeJudge(answer), metrics=THELMA, sink=run):
+            pass
+        run.flush()
+        with pytest.raises(StoreError, match="run 1 is being written by process"):
+            store.forget_texts(1)
+        run.finish()
+        assert store.forget_texts(1) == 1
+
+
+def test_a_reader_that_keeps_the_log_full_is_told_and_the_same_call_ends_it_later(folder):
+    with contextlib.closing(sqlite3.connect(folder / "runs.sqlite", isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM texts").fetchall()
+        database = open_database(str(folder / "runs.sqlite"), create=False, timeout=0.1)
+        with pytest.raises(StoreError, match="end that program"):
+            Store(database).forget_texts(1, ["case 1"])
+        database.engine.dispose()
+        reader.execute("COMMIT")
+    with open_store(folder) as store:
+        assert store.cases_with_texts(1) == ["case 2"]
+        assert store.forget_texts(1, []) == 0
+    assert not any(b"Zebulon" in path.read_bytes() for path in folder.iterdir())
 
 
 def test_an_unknown_case_is_named(folder):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from pathlib import Path
 
 import pytest
 
+from modes import mode_of
 from ragtriage.config import read_settings
 from ragtriage.core.errors import InputError
 from ragtriage.trust.settings_text import with_values, write_settings
@@ -123,3 +125,17 @@ def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
 
     with pytest.raises(InputError, match="can't be written"):
         write_settings(tmp_path / "file" / "ragtriage.toml", THRESHOLDS)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows knows no modes")
+def test_a_new_file_is_an_ordinary_one_and_another_keeps_its_mode(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").touch()
+    (tmp_path / "mine.toml").chmod(0o640)
+    before = os.umask(0o022)
+    try:
+        for name in ("new.toml", "mine.toml"):
+            write_settings(tmp_path / name, THRESHOLDS)
+    finally:
+        os.umask(before)
+
+    assert (mode_of(tmp_path / "new.toml"), mode_of(tmp_path / "mine.toml")) == (0o644, 0o640)

@@ -21,6 +21,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("results", "Show a run in the terminal: its numbers and worst cases, or one case in full."),
     "export": ("results", "Write a run as rows for other programs, one row per case."),
     "runs": ("runs", "List the stored runs, the newest first."),
+    "forget": (
+        "forget",
+        "Delete the texts of a run, of some of its cases, or of old runs; scores and verdicts stay.",
+    ),
     "testset": ("testset", "Test sets with known answers: what they reveal about an application."),
     "judge": ("judge", "Ask the judge single questions, for benchmarks."),
     "trust": ("trust", "Can the judge be trusted? Measure it on pairs, labels and your own cases."),

@@ -22,6 +22,7 @@ from ragtriage.collect.asking import RequestPolicy, ask_all
 from ragtriage.core.case import Case
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ApplicationError, ConfigError, InputError
+from ragtriage.core.files import private_file
 from ragtriage.readers import CaseFile
 from ragtriage.runs.events import INTERRUPTED
 from ragtriage.runs.selection import RowCounts, RowSelection, SelectedCases
@@ -113,7 +114,7 @@ def default_answers_file(flags: AppFlags, file: str, selection: RowSelection, st
 
 def mark_evaluated(path: Path) -> None:
     """Remember that the answers in a default place were evaluated completely."""
-    _mark(path).touch()
+    private_file(_mark(path))
 
 
 def _mark(path: Path) -> Path:

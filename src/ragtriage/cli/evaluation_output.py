@@ -15,7 +15,7 @@ from ragtriage.cli.input_files import print_counts, print_optional_metrics
 from ragtriage.cli.interrupts import graceful_ctrl_c
 from ragtriage.cli.metric_flags import RequestedMetrics
 from ragtriage.cli.progress import progress
-from ragtriage.cli.results import default_report, print_repeats, print_run, write_html
+from ragtriage.cli.results import default_report, print_repeats, print_run, remember_file, write_html
 from ragtriage.cli.spending import spending
 from ragtriage.core.display import plural
 from ragtriage.core.errors import InputError
@@ -90,6 +90,8 @@ def print_result(
     shown = stored_run_report(first.stored, config, first.tally, repeats=repeats)
     print_run(shown, as_json=as_json, store=store_flag)
     written = path is None or _write_report(path, shown, first.stored, config)
+    if path is not None and written:
+        remember_file(store, first.stored, path)
     if not as_json:
         print_repeats(Console(), shown)
     return written

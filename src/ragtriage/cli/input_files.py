@@ -13,6 +13,7 @@ from pathlib import Path
 from ragtriage.cli.console import tell
 from ragtriage.cli.flags import parse_pairs
 from ragtriage.config import Settings
+from ragtriage.core.files import open_private
 from ragtriage.metrics import GROUPS
 from ragtriage.metrics.optional import suggest_metrics
 from ragtriage.readers import CaseFile, Limits, Rejected, open_cases
@@ -67,7 +68,10 @@ def rereadable(file: str) -> Iterator[str]:
         return
     with tempfile.TemporaryDirectory(prefix="ragtriage-") as folder:
         path = Path(folder) / "stdin.jsonl"
-        with path.open("wb") as copy, sys.stdin.buffer if file == "-" else Path(file).open("rb") as stream:
+        with (
+            open_private(path, "wb") as copy,
+            sys.stdin.buffer if file == "-" else Path(file).open("rb") as stream,
+        ):
             shutil.copyfileobj(stream, copy)
         yield str(path)
 

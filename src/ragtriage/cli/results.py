@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 import sys
 import webbrowser
@@ -16,7 +17,7 @@ from ragtriage.cli.corrections import corrections_of
 from ragtriage.cli.flags import command, parse_names, store_address
 from ragtriage.config import named_numbers
 from ragtriage.core.display import plural
-from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.core.errors import ConfigError, InputError, StoreError
 from ragtriage.report.case_document import case_document
 from ragtriage.report.case_report import case_report
 from ragtriage.report.case_rows import case_row
@@ -64,6 +65,7 @@ def report(
             judge_card=read_card(judge_card, stored.info.fingerprints) if judge_card else None,
         )
         write_html(path, shown, partial(diagnosed_records, stored, config))
+        remember_file(there, stored, path)
     sys.stdout.write(f"{path}\n")
     if open_it and not webbrowser.open(path.resolve().as_uri()):
         tell("no browser could be opened: open the file yourself")
@@ -144,6 +146,8 @@ def export(
                 write_csv(sys.stdout, cases, fields, raw=raw)
         else:
             count = export_file(out, kind, cases, fields, raw=raw)
+            if parts or kind == "jsonl":  # else it holds ids, tags and numbers
+                remember_file(there, stored, out)
             tell(f"{plural(count, 'row')} in {out}")
 
 
@@ -201,7 +205,29 @@ def write_html(path: Path, run: RunReport, cases: Callable[[], Iterable[Diagnose
         raise InputError(f"{path} can't be written: {error.strerror or error}") from error
 
 
+def remember_file(store: Store, stored: StoredRun, path: Path, *, added: bool = False) -> None:
+    """Note in the store that a file holds texts of a run, so that `forget` can name it.
+
+    Args:
+        store: the run's store; one that can't be written, which nothing can be deleted from either, is left as it is.
+        stored: the run.
+        path: the file.
+        added: the file goes on holding what it held of other runs.
+    """
+    with contextlib.suppress(StoreError):
+        store.note_file(path, stored, added=added)
+
+
+def tell_deleted(stored: StoredRun) -> None:
+    """Say on standard error that a run has lost texts, if it has."""
+    if deleted := stored.texts_deleted():
+        whole = stored.info.done + stored.info.failed
+        of = "its cases" if deleted == whole else f"{deleted:,} of its {plural(whole, 'case')}"
+        tell(f"note: run {stored.number}: the texts of {of} were deleted (ragtriage forget); their scores stay")
+
+
 def open_run(store: Store, run: str, threshold: list[str] | None = None) -> tuple[StoredRun, EvaluationConfig]:
     """A stored run, and the configuration by which it is shown."""
     stored = store.run(run)
+    tell_deleted(stored)
     return stored, config_of(stored.info, named_numbers(threshold or (), "--threshold", stored.info.metrics))

@@ -12,6 +12,7 @@ from ragtriage.cli.console import print_json, tell
 from ragtriage.cli.flags import command
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.core.files import atomic_write
 from ragtriage.judges.build import build_judge
 from ragtriage.report.judge_card import card_document, card_title
 from ragtriage.report.markdown import markdown
@@ -56,11 +57,10 @@ def card(
     indent = None if out is None else 2
     if out is not None:
         try:
-            out.parent.mkdir(parents=True, exist_ok=True)
-            out.write_text(markdown(card_document(found), card_title(found)), encoding="utf-8")
-            out.with_suffix(".json").write_text(
-                json.dumps(found, ensure_ascii=False, indent=indent) + "\n", encoding="utf-8"
-            )
+            with atomic_write(out) as page:
+                page.write(markdown(card_document(found), card_title(found)))
+            with atomic_write(out.with_suffix(".json")) as figures:
+                figures.write(json.dumps(found, ensure_ascii=False, indent=indent) + "\n")
         except OSError as error:
             raise InputError(f"{out} can't be written: {error.strerror or error}") from error
         tell(f"{out} and {out.with_suffix('.json').name}")

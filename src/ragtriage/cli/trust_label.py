@@ -16,6 +16,7 @@ from rich.console import Console
 from ragtriage.cli.console import ExitCode, print_json
 from ragtriage.cli.flags import command, store_address
 from ragtriage.cli.input_files import print_rejected
+from ragtriage.cli.results import remember_file, tell_deleted
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.record import Record
 from ragtriage.report.agreement_document import PICKED, labels_document
@@ -64,6 +65,7 @@ def label(  # noqa: PLR0913  # a command's flags are its arguments
     shown = sys.stderr if as_json else sys.stdout
     with open_store(store_address(store), create=False) as there, LabelFile(out) as file:
         stored = there.run(run)
+        tell_deleted(stored)
         print_rejected(file.rejected, len(file.rejected) + len(file.labels))
         metrics = metrics_to_label(metric or ["groundedness"], stored.info.metrics)
         items = _items(stored, metrics)
@@ -75,6 +77,7 @@ def label(  # noqa: PLR0913  # a command's flags are its arguments
             other = [] if against is None else _items(there.run(against), metrics)
             sample, drawn = likely_errors(items, n, seed, other), ""
             shown.write(f"{textwrap.fill(PICKED, WIDTH)}\n")
+        remember_file(there, stored, out, added=True)
         session = LabellingSession(file, str(stored.number), sample, by, drawn)
         before = len(session.labels)
         if len(sample) < n:

@@ -18,6 +18,7 @@ import numpy as np
 from ragtriage.collect.application import TIMED_OUT
 from ragtriage.core.case import Case
 from ragtriage.core.errors import InputError
+from ragtriage.core.files import atomic_path
 from ragtriage.readers.json_objects import append, open_to_append
 
 
@@ -87,7 +88,6 @@ class CollectedLines:
 
     def _take_up(self, *, retry_failed: bool) -> None:
         """Read what is there, mend its end, and leave out what is to be asked again."""
-        kept = self.path.with_name(self.path.name + ".rest")
         failed = False
         for row in self._rows():
             if retry_failed and row["response"] is None:
@@ -96,12 +96,12 @@ class CollectedLines:
                 self._note(row)
         if not failed:
             return
-        with kept.open("wb", buffering=0) as file:
-            for row in self._rows():
-                if row["response"] is not None:
-                    append(file.fileno(), row)
-        os.close(self._file)
-        kept.replace(self.path)  # at once, so that a kill leaves the one file or the other
+        with atomic_path(self.path) as kept:  # at once, so that a kill leaves the one file or the other
+            with kept.open("wb", buffering=0) as file:
+                for row in self._rows():
+                    if row["response"] is not None:
+                        append(file.fileno(), row)
+            os.close(self._file)
         self._file = os.open(self.path, os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0))
 
     def _rows(self) -> Iterator[dict[str, Any]]:

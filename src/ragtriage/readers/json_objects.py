@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.core.files import atomic_write
+from ragtriage.core.files import PRIVATE_FILE, atomic_write, private_folder
 from ragtriage.core.validation import Invalid, validated
 from ragtriage.readers.files import STDIN, raw_rows
 from ragtriage.readers.problems import Rejected, RowProblem
@@ -116,8 +116,8 @@ def open_to_append(path: Path, what: str) -> int:
     if path.suffix.lower() not in _SUFFIXES:
         raise ConfigError(f"{path}: {what} are JSON Lines: give the file a name that ends in .jsonl")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o644)
+        private_folder(path.parent)
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), PRIVATE_FILE)
         _mend_end(file)
     except OSError as error:
         raise InputError(f"{path}: can't be written: {error.strerror or error}") from None

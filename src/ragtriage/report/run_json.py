@@ -13,7 +13,8 @@ from ragtriage.runs.summary import Group
 def run_json(run: RunReport) -> dict[str, Any]:
     """What `--json` prints: metrics, diagnosis, findings, what the run is and took, slices, repetitions.
 
-    Keys without a value are left out: `slices`, `spent`, `repeats`, `flagged`, `citing`, a metric's `corrected`.
+    Keys without a value are left out: `texts_deleted`, `slices`, `spent`, `repeats`, `flagged`, `citing`,
+    a metric's `corrected`.
     """
     header = run.header
     told: dict[str, Any] = {
@@ -29,6 +30,8 @@ def run_json(run: RunReport) -> dict[str, Any]:
     }
     for name, correction in header.corrections.items():
         told["metrics"][name]["corrected"] = as_builtins(correction)
+    if header.texts_deleted:
+        told["texts_deleted"] = header.texts_deleted
     if run.slices:
         told["slices"] = {one.value: one.summary.as_json() for one in run.slices}
     if run.repeats:

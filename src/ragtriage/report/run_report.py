@@ -61,6 +61,8 @@ class Header:
     """Metric name → its mean corrected for the judge's errors, where people labelled some of its components."""
     judge_card: Mapping[str, Any] | None = None
     """What is known of the judge: see `ragtriage.trust.judge_card`."""
+    texts_deleted: int = 0
+    """Cases whose texts were deleted from the store."""
 
 
 @dataclass(frozen=True, slots=True)

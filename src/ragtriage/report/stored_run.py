@@ -54,5 +54,6 @@ def stored_run_report(  # the run, how it is read, its numbers, and what may be 
         metrics=config.metrics,
         corrections=corrections or {},
         judge_card=judge_card,
+        texts_deleted=stored.texts_deleted(),
     )
     return run_report(header, tally.summary(), tally.slices(), repeats)

@@ -77,7 +77,10 @@ def without_texts(blob: bytes) -> bytes:
         for citation in component[5] if len(component) > 5 else ():
             citation[0] = DELETED
     for known in steps.values():
-        if isinstance(known, dict) and "verdicts" in known:
+        if isinstance(known, dict) and "missing" in known:
+            reason, field, failed = known["missing"]
+            known["missing"] = [DELETED if failed else reason, field, failed]
+        elif isinstance(known, dict):
             known["why"] = {}
             for told in ("causes", "flags"):
                 known[told] = dict.fromkeys(known[told], DELETED)

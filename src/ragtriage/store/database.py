@@ -17,6 +17,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from ragtriage.core.errors import NotStoredError, StoreError
+from ragtriage.core.files import open_private, private_file, private_folder
 from ragtriage.store.schema import SCHEMA_VERSION, VERSION_KEY, meta, metadata
 
 FOLDER = ".ragtriage"
@@ -135,11 +136,13 @@ def open_database(address: str, *, create: bool, timeout: float = TIMEOUT, read_
             if not create:
                 raise NotStoredError(f"there is no store at {path}: evaluate a file first, or {_ELSEWHERE}")
             made = not path.parent.is_dir()
-            path.parent.mkdir(parents=True, exist_ok=True)
+            private_folder(path.parent)
             ignore = path.parent / ".gitignore"
             # a user's own folder is left as it is, but one of our name is ours also where it stood empty
             if (made or path.parent.name == FOLDER) and not ignore.exists():
-                ignore.write_text("*\n", encoding="utf-8")
+                with open_private(ignore, "wb") as file:
+                    file.write(b"*\n")
+            private_file(path)  # SQLite gives the files beside it the same mode
         if read_only is None:
             read_only = path.exists() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
         return Database(_embedded(path, timeout, read_only=read_only), address)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, Insert, delete, or_, select, update
 
+from ragtriage.core.errors import NotStoredError, StoreError
 from ragtriage.core.questions import Question
 from ragtriage.core.record import Record
 from ragtriage.core.steps import Step
@@ -14,49 +18,146 @@ from ragtriage.metrics import METRICS, metric_named
 from ragtriage.metrics.definitions import needs_in
 from ragtriage.planning.levels import plan
 from ragtriage.planning.questions import StepQuestions, questions_for
-from ragtriage.store.codec import without_texts
-from ragtriage.store.database import Database, in_chunks
+from ragtriage.store.codec import DELETED, without_texts
+from ragtriage.store.database import Database, in_chunks, store_errors
 from ragtriage.store.identity import digest
+from ragtriage.store.lease import Lease
 from ragtriage.store.run_reader import StoredRun
-from ragtriage.store.schema import answers, case_texts, cases, texts
+from ragtriage.store.schema import answers, case_texts, cases, meta, rejected, scores, texts
+
+PORTION = 50
+"""Cases that are forgotten in one transaction."""
+
+UNCLEAN_KEY = "unclean"
+"""Where `meta` holds that texts were deleted, until nothing of them is left in the file."""
+
+IN_EVERY_CASE = frozenset({"source", "citation mark"})
+"""Roles of texts that cases have in common though they are different cases."""
 
 
-def forget_texts(database: Database, run: StoredRun, case_ids: Iterable[str], also: Sequence[Step] = ()) -> int:
-    """Delete what these cases say; their ids, tags, verdicts and scores stay.
+def cases_with_texts(database: Database, run: int) -> list[str]:
+    """The ids of a run's cases whose texts weren't deleted, in the order of the input."""
+    queries = (case_texts.c.run == cases.c.run) & (case_texts.c.position == cases.c.position)
+    queries &= (case_texts.c.role == "query") & case_texts.c.hash.is_not(None)
+    wanted = select(cases.c.id).join(case_texts, queries).where(cases.c.run == run).order_by(cases.c.position)
+    with database.reading() as connection:
+        return list(connection.execute(wanted).scalars())
+
+
+def held_elsewhere(database: Database, chosen: Mapping[int, Iterable[str]]) -> dict[int, int]:
+    """Cases beside the chosen ones that say some of the same, sources apart: run → how many.
+
+    Args:
+        database: the store.
+        chosen: run → the ids of its chosen cases.
+    """
+    places: set[tuple[int, int]] = set()
+    with database.reading() as connection:
+        for run, ids in chosen.items():
+            for some in in_chunks(map(digest, ids)):
+                here = (cases.c.run == run) & cases.c.id_digest.in_(some)
+                places |= {(run, at) for at in connection.execute(select(cases.c.position).where(here)).scalars()}
+        said = case_texts.c.hash.is_not(None) & case_texts.c.role.not_in(IN_EVERY_CASE)
+        columns = (case_texts.c.run, case_texts.c.position, case_texts.c.hash)
+        mine = connection.execute(select(*columns).where(said, case_texts.c.run.in_(list(chosen))))
+        hashes = {row.hash for row in mine if (row.run, row.position) in places}
+        others = connection.execute(select(*columns).where(said))
+        found = {(row.run, row.position) for row in others if row.hash in hashes} - places
+    counted: dict[int, int] = {}
+    for run, _ in sorted(found):
+        counted[run] = counted.get(run, 0) + 1
+    return counted
+
+
+def forget_texts(
+    database: Database, runs: Sequence[StoredRun], case_ids: Collection[str] | None, also: Sequence[Step] = ()
+) -> int:
+    """Delete what cases say; their ids, tags, verdicts and scores stay.
 
     A text that another case holds too (a document that was retrieved for both, the same case in another run) is kept
-    for that one. Components, explanations and the remembered answers to the cases' questions are deleted.
+    for that one. Components, explanations and the remembered answers to the cases' questions are deleted. In the end
+    the store's file is written anew, so that no byte of a deleted text is left in it.
 
     See `Store.forget_texts` for the rest.
     """
-    chosen = filter(None, map(metric_named, run.info.metrics))
-    own = [step for known in run.info.configuration.get("metrics", ()) for step in needs_in(known).values()]
-    steps = plan((*METRICS, *chosen), (*also, *own)).steps
-    count = 0
-    for case_id in case_ids:
-        questions = list(_questions(run.record(case_id), steps))
+    chosen = {run.number: _chosen(database, run, case_ids) for run in runs}
+    if missing := set(case_ids or ()).difference(*chosen.values()):
+        which = " and ".join(f"run {run.number}" for run in runs)
+        raise NotStoredError(f"{which} holds no case {min(missing)!r}")
+    for run in runs:
+        with _held(database, run.number) as lease:
+            if case_ids is None:
+                _forget_rejected(database, run.number)
+            _forget(database, lease, run, chosen[run.number], also)
+    _clean(database)
+    return sum(map(len, chosen.values()))
+
+
+def _chosen(database: Database, run: StoredRun, case_ids: Collection[str] | None) -> list[str]:
+    """Those of these cases that a run has; all of them, if None."""
+    mine = cases.c.run == run.number
+    found: list[str] = []
+    with database.reading() as connection:
+        if case_ids is None:
+            return list(connection.execute(select(cases.c.id).where(mine).order_by(cases.c.position)).scalars())
+        for some in in_chunks(map(digest, dict.fromkeys(case_ids))):
+            found += connection.execute(select(cases.c.id).where(mine, cases.c.id_digest.in_(some))).scalars()
+    return found
+
+
+@contextmanager
+def _held(database: Database, run: int) -> Iterator[Lease]:
+    """Nobody else may write the run meanwhile."""
+    lease = Lease(run)
+    with database.writing() as connection:
+        lease.take(connection)
+    try:
+        yield lease
+    finally:
         with database.writing() as connection:
-            _forget_case(connection, run.number, case_id)
-            _forget_answers(connection, questions)
-        count += 1
-    if database.is_sqlite:
-        with database.engine.connect() as connection:
-            raw = connection.connection.driver_connection
-            if raw is not None:
-                raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # else the log would go on holding the texts
-    return count
+            lease.release(connection)
 
 
-def _forget_case(connection: Connection, run: int, case_id: str) -> None:
+def _forget(database: Database, lease: Lease, run: StoredRun, case_ids: Sequence[str], also: Sequence[Step]) -> None:
+    builtin = [metric for metric in map(metric_named, run.info.metrics) if metric]
+    own = [step for known in run.info.configuration.get("metrics", ()) for step in needs_in(known).values()]
+    steps = plan((*METRICS, *builtin), (*also, *own)).steps
+    columns = (answers.c.kind, answers.c.fingerprint, answers.c.trial)
+    with database.reading() as connection:
+        remembered = [tuple(row) for row in connection.execute(select(*columns).distinct())]
+    for start in range(0, len(case_ids), PORTION):
+        some = case_ids[start : start + PORTION]
+        questions = [question for one in some for question in _questions(run.record(one), steps)]
+        with database.writing() as connection:
+            lease.renew(connection)
+            connection.execute(_marked_unclean(database))
+            for one in some:
+                _forget_case(connection, run.number, one, [metric.name for metric in builtin])
+            _forget_answers(connection, questions, remembered)
+
+
+def _marked_unclean(database: Database) -> Insert:
+    return database.insert_or_ignore(meta).values(key=UNCLEAN_KEY, value="yes")
+
+
+def _forget_rejected(database: Database, run: int) -> None:
+    """Delete why rows couldn't be used, which quotes them."""
+    quoting = (rejected.c.run == run) & (rejected.c.reason != DELETED)
+    with database.writing() as connection:
+        if connection.execute(update(rejected).where(quoting).values(reason=DELETED)).rowcount:
+            connection.execute(_marked_unclean(database))
+
+
+def _forget_case(connection: Connection, run: int, case_id: str, builtin: Sequence[str]) -> None:
     here = (cases.c.run == run) & (cases.c.id_digest == digest(case_id))
     position, blob = connection.execute(select(cases.c.position, cases.c.steps).where(here)).one()
     connection.execute(update(cases).where(here).values(steps=without_texts(blob)))
     mine = (case_texts.c.run == run) & (case_texts.c.position == position)
-    hashes = set(connection.execute(select(case_texts.c.hash).where(mine)).scalars()) - {None}
     connection.execute(update(case_texts).where(mine).values(hash=None))
-    for some in in_chunks(hashes):
-        held = connection.execute(select(case_texts.c.hash).where(case_texts.c.hash.in_(some)).distinct()).scalars()
-        connection.execute(delete(texts).where(texts.c.hash.in_(set(some) - set(held))))
+    # what a judge or a metric of the user's own says may quote the case
+    quoting = scores.c.reason.is_not(None) & or_(scores.c.failed, scores.c.metric.not_in(builtin))
+    mine = (scores.c.run == run) & (scores.c.position == position) & quoting
+    connection.execute(update(scores).where(mine).values(reason=DELETED))
 
 
 def _questions(record: Record, steps: Iterable[Step]) -> Iterator[Question]:
@@ -71,9 +172,40 @@ def _questions(record: Record, steps: Iterable[Step]) -> Iterator[Question]:
                 yield from found.questions
 
 
-def _forget_answers(connection: Connection, questions: Sequence[Question]) -> None:
-    columns = (answers.c.kind, answers.c.fingerprint, answers.c.trial)
-    for kind, fingerprint, trial in connection.execute(select(*columns).distinct()).all():
+def _forget_answers(connection: Connection, questions: Sequence[Question], remembered: Iterable[Any]) -> None:
+    for kind, fingerprint, trial in remembered:
         keys = AnswerKeys(lambda _, own=fingerprint: own, trial)  # type: ignore[misc]  # bound now, not when it is called
         for some in in_chunks(keys.key(question) for question in questions if question.kind == kind):
             connection.execute(delete(answers).where(answers.c.key.in_(some)))
+
+
+def _clean(database: Database) -> None:
+    """Take out what no case holds any more, and every byte of it; also what an earlier call that was killed left."""
+    held = select(case_texts.c.hash).where(case_texts.c.hash.is_not(None))
+    unclean = meta.c.key == UNCLEAN_KEY
+    with database.reading() as connection:
+        if connection.execute(select(meta.c.key).where(unclean)).first() is None:
+            return
+    with database.writing() as connection:
+        connection.execute(delete(texts).where(texts.c.hash.not_in(held)))
+    if database.is_sqlite:
+        with store_errors(database.where), database.engine.connect() as connection:
+            raw: Any = connection.connection.driver_connection
+            _write_anew(raw, database.where)
+    with database.writing() as connection:
+        connection.execute(delete(meta).where(unclean))
+
+
+def _write_anew(connection: sqlite3.Connection, where: str) -> None:
+    """Write a SQLite file anew from what it holds.
+
+    `secure_delete` isn't enough: where SQLite moved a row to another page, a copy may lie in the free part of the old
+    one. The log goes on holding texts until it is emptied.
+    """
+    connection.execute("VACUUM")
+    (busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    if busy:
+        raise StoreError(
+            f"the texts are deleted, but the log beside the store {where} still holds them while another program reads "
+            "it: end that program, then give the same command again"
+        )

@@ -199,6 +199,12 @@ class StoredRun:
                 raise NotStoredError(f"run {self.number} holds no case {case_id!r}")
             return _records(connection, self.info, rows)[0]
 
+    def texts_deleted(self) -> int:
+        """How many of its cases have lost their texts."""
+        lost = (case_texts.c.run == self.number) & (case_texts.c.role == "query") & case_texts.c.hash.is_(None)
+        with self._database.reading() as connection:
+            return connection.execute(select(func.count()).select_from(case_texts).where(lost)).scalar_one()
+
     def rows(self) -> Iterator[StoredRow]:
         """All cases with their scores, without texts and verdicts, in the order of the input."""
         columns = (cases.c.position, cases.c.id, cases.c.tags, cases.c.weight, cases.c.language)

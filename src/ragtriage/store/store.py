@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import TracebackType
@@ -15,12 +15,13 @@ from ragtriage.core.errors import StoreError
 from ragtriage.core.steps import Step
 from ragtriage.store.answers import StoredAnswers, StoredTickets
 from ragtriage.store.database import Database, open_database, store_address
-from ragtriage.store.forgetting import forget_texts
+from ragtriage.store.forgetting import cases_with_texts, forget_texts, held_elsewhere
 from ragtriage.store.identity import InputScan, RunIdentity
 from ragtriage.store.lease import Lease
 from ragtriage.store.run_reader import RunInfo, StoredRun, read_means, read_run, read_runs
 from ragtriage.store.run_writer import RunWriter, now
 from ragtriage.store.schema import FINISHED, RUNNING, runs
+from ragtriage.store.written_files import files_with_texts, note_file
 
 
 def open_store(where: str | Path | None = None, *, create: bool = True) -> Store:
@@ -165,19 +166,52 @@ class Store:
         """The tickets of requests that a provider answers later; the judge's fingerprint is written beside each."""
         return StoredTickets(self._database, fingerprint)
 
-    def forget_texts(self, run: int | str, case_ids: Iterable[str], *, also: Sequence[Step] = ()) -> int:
+    def note_file(self, path: Path, run: StoredRun, *, added: bool = False) -> None:
+        """Note that a file was written with the texts that a run has now, if any; see `files_with_texts`.
+
+        Args:
+            path: the file.
+            run: whose texts.
+            added: the file goes on holding what it held of other runs.
+        """
+        note_file(self._database, path, [run.number] if self.cases_with_texts(run.number) else [], added=added)
+
+    def files_with_texts(self, runs: Collection[int], unnoted: Iterable[Path] = ()) -> list[Path]:
+        """The files, as far as they are still there, that hold texts of any of these runs by what was noted.
+
+        Args:
+            runs: their numbers.
+            unnoted: files that count too if nothing was noted about them.
+        """
+        return files_with_texts(self._database, runs, unnoted)
+
+    def cases_with_texts(self, run: int) -> list[str]:
+        """The ids of a run's cases whose texts weren't deleted, in the order of the input."""
+        return cases_with_texts(self._database, run)
+
+    def held_elsewhere(self, chosen: Mapping[int, Iterable[str]]) -> dict[int, int]:
+        """Cases beside the chosen ones (run → ids) that say some of the same, sources apart: run → how many."""
+        return held_elsewhere(self._database, chosen)
+
+    def forget_texts(
+        self, run: int | str | Sequence[int], case_ids: Collection[str] | None = None, *, also: Sequence[Step] = ()
+    ) -> int:
         """Delete what cases say, while their scores stay; see `ragtriage.store.forgetting.forget_texts`.
 
         Args:
-            run: which run, as in `run`.
-            case_ids: which of its cases.
+            run: which run, as in `run`, or several runs.
+            case_ids: which cases of these runs; all, and what was quoted of rows that couldn't be used, if None.
             also: steps that were taken besides those of the metrics, so that their remembered answers are found too.
 
         Returns:
             How many cases were forgotten.
+
+        Raises:
+            NotStoredError: there is no such run, or no such case in any of them; nothing is deleted then.
         """
         self._answers.flush()
-        return forget_texts(self._database, self.run(run), case_ids, also)
+        numbers = [run] if isinstance(run, int | str) else run
+        return forget_texts(self._database, [self.run(number) for number in numbers], case_ids, also)
 
     def close(self) -> None:
         """Commit what waits, mark runs that weren't finished as interrupted, and let the database go in any case."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import tomllib
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
@@ -14,7 +13,7 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Table
 
 from ragtriage.core.errors import InputError
-from ragtriage.core.files import atomic_write
+from ragtriage.core.files import ORDINARY_FILE, atomic_write
 
 Tables = Mapping[str, Mapping[str, float | str]]
 """Name of a table, its parts by dots → key → value."""
@@ -34,9 +33,7 @@ def write_settings(path: Path, tables: Tables) -> None:
     try:
         before = place.read_bytes().decode("utf-8") if place.exists() else ""
         after = with_values(before, wanted)
-        with atomic_write(place, newline="") as out:
-            if place.exists():
-                shutil.copymode(place, out.name)
+        with atomic_write(place, newline="", mode=ORDINARY_FILE) as out:
             out.write(after)
     except OSError as error:
         said = f"can't be written: {error.strerror or error}; it was to hold"

@@ -8,6 +8,7 @@ from contextlib import closing
 from datetime import date
 from pathlib import Path
 
+from ragtriage.core.files import private_file
 from ragtriage.testset.example.company import Company
 
 SCHEMA = """
@@ -74,6 +75,7 @@ def write_database(company: Company, path: Path) -> None:
         "project": projects,
         "assignment": [(at, people[n], role) for at, p in enumerate(company.projects, 1) for role, n in p.roles],
     }
+    private_file(path)
     with closing(sqlite3.connect(path)) as there, there:
         there.executescript(SCHEMA)
         for table, values in rows.items():

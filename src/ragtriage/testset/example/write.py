@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ragtriage.core.errors import InputError
+from ragtriage.core.files import atomic_write, private_folder
 from ragtriage.testset.example.company import facts_of, make_company
 from ragtriage.testset.example.database import write_database
 from ragtriage.testset.example.documents import documents_of
@@ -86,12 +87,12 @@ def write_example(folder: Path, seed: int = 0, size: int = 30) -> Example:
 
 def _clear(folder: Path) -> None:
     """Make the folder; take away an older example's documents, and refuse a folder of something else."""
-    folder.mkdir(parents=True, exist_ok=True)
+    private_folder(folder)
     there = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
     # a writing that was cut off left some of our names, and nothing else
     if not (there >= {DOCUMENTS, GAPS, STATED} or there <= {DATABASE, DOCUMENTS, GAPS, STATED, APPLICATION}):
         raise InputError(f"{folder}: isn't empty and holds no example: name a new folder")
-    (folder / DOCUMENTS).mkdir(exist_ok=True)
+    private_folder(folder / DOCUMENTS)
     for path in (folder / DOCUMENTS).glob("*.md"):
         path.unlink()
 
@@ -101,4 +102,5 @@ def _lines(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8", newline="\n")
+    with atomic_write(path, newline="\n") as file:
+        file.write(text)

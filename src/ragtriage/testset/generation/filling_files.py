@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ragtriage.core.errors import InputError
+from ragtriage.core.files import open_private, private_folder
 from ragtriage.core.validation import Invalid, validated
 from ragtriage.testset.generation.fillings import FilledTemplate, Filling
 from ragtriage.testset.generation.query_templates import QueryTemplate
@@ -80,7 +81,7 @@ def partly_filled(
     head = _encoded({"inputs": inputs})
     whole = 0
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(path.parent)
         lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
         if lines[:1] == [head]:
             whole = len(head)
@@ -90,7 +91,7 @@ def partly_filled(
                     break
                 whole += len(line)
                 done[one.template] = one
-        file = path.open("ab")
+        file = open_private(path, "ab")
         file.truncate(whole)
     except OSError as error:
         raise InputError(f"{path}: can't be written: {error.strerror or error}") from None
