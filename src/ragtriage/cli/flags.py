@@ -6,7 +6,7 @@ import functools
 import inspect
 import math
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -16,6 +16,7 @@ import typer
 from ragtriage.cli.help import TABLES
 from ragtriage.config import Settings, find_settings
 from ragtriage.core.errors import ConfigError
+from ragtriage.core.suggestions import either
 from ragtriage.store.database import VARIABLE
 
 Command = Callable[..., None]
@@ -56,7 +57,7 @@ def _command(name: str, function: Command) -> Command:
     def run(*args: Any, **kwargs: Any) -> None:
         for key, known in choices.items():
             if known and kwargs.get(key) not in {None, *known}:
-                raise ConfigError(f"--{key.replace('_', '-')} {kwargs[key]}: use {_or(known)}")
+                raise ConfigError(f"--{key.replace('_', '-')} {kwargs[key]}: use {either(known)}")
         given = {
             key: group(**{f.name: kwargs.pop(f.name) for f in fields(group) if f.name in kwargs})
             for key, group in groups.items()
@@ -82,11 +83,6 @@ def _typer_info(command: str, parameter: inspect.Parameter, hint: Any) -> Any:
 def _choices(hint: Any) -> tuple[str, ...]:
     """The values of `Literal[…]` or `Literal[…] | None`; none for any other type."""
     return next((get_args(part) for part in (hint, *get_args(hint)) if get_origin(part) is Literal), ())
-
-
-def _or(names: Sequence[str]) -> str:
-    """`a`, `a or b`, `a, b or c`."""
-    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def store_address(store: str | None, settings: Settings | None = None) -> str | None:

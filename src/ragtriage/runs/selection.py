@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from ragtriage.core.case import Case
-from ragtriage.core.errors import InputError
+from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.metrics.optional import optional_data_of
 from ragtriage.readers import CaseFile, Rejected
 
@@ -19,13 +19,21 @@ QUOTED = 10
 
 @dataclass(frozen=True, slots=True)
 class RowSelection:
-    """Which of a file's usable rows are evaluated; all by default."""
+    """Which of a file's usable rows are evaluated; all by default.
+
+    Raises:
+        ConfigError: it is both the first rows and a random sample.
+    """
 
     limit: int | None = None
     """Only the first N."""
     sample: int | None = None
     """N at random; the same seed draws the same ones."""
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.limit is not None and self.sample is not None:
+            raise ConfigError("--limit takes the first rows and --sample random ones: give one of them")
 
 
 ALL_ROWS = RowSelection()

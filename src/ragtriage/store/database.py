@@ -16,7 +16,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-from ragtriage.core.errors import NotStoredError, StoreError
+from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
 from ragtriage.store.schema import SCHEMA_VERSION, VERSION_KEY, meta, metadata
 
 FOLDER = ".ragtriage"
@@ -27,6 +27,9 @@ TIMEOUT = 10.0
 
 IN_ONE_STATEMENT = 400
 """Keys that are looked up or deleted together."""
+
+SQLITE = "sqlite:///"
+KINDS_OF_STORES = "a folder, a file that ends in .sqlite or .db, sqlite:///FILE, or postgresql://USER@HOST/NAME"
 
 _ELSEWHERE = f"choose another place with --store or {VARIABLE}"
 
@@ -102,11 +105,20 @@ def in_chunks(items: Iterable[T]) -> Iterator[list[T]]:
 
 
 def store_address(where: str | Path | None) -> str:
-    """The URL or the path of the SQLite file that was given, else that of the environment, else a folder here."""
+    """The URL or the path of the SQLite file that was given, else that of the environment, else a folder here.
+
+    Raises:
+        ConfigError: it is the address of another kind of database, or empty.
+    """
     given = str(where if where is not None else os.environ.get(VARIABLE) or FOLDER)
-    if given.startswith("sqlite:///"):
-        return given.removeprefix("sqlite:///")
+    if not given.removeprefix(SQLITE).strip():
+        raise ConfigError(f"the store {given!r} names no place: give {KINDS_OF_STORES}")
+    if given.startswith(SQLITE):
+        return given.removeprefix(SQLITE)
     if "://" in given:
+        if not given.startswith(("postgresql://", "postgresql+")):
+            kind = given.partition("://")[0]
+            raise ConfigError(f"the store {_without_password(given)}: {kind} is no kind of store: give {KINDS_OF_STORES}")
         return given.replace("postgresql://", "postgresql+psycopg://", 1)
     path = Path(given)
     return str(path if path.is_file() or path.suffix in {".sqlite", ".db"} else path / FILE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Iterable
@@ -11,6 +10,7 @@ from importlib.util import find_spec
 from urllib.parse import urlsplit, urlunsplit
 
 from ragtriage.core.errors import ConfigError
+from ragtriage.core.suggestions import near_names
 from ragtriage.judges.llm.options import LLMOptions
 
 OLLAMA = "http://localhost:11434/v1"
@@ -41,7 +41,7 @@ def unknown_provider(name: str, providers: Iterable[str]) -> ConfigError:
     provider, _, model = name.partition(":")
     named = list(providers)
     known = sorted({*named, *(one.partition(":")[0] for one in _known())})
-    near = difflib.get_close_matches(provider, known, n=1, cutoff=0.7)
+    near = near_names(provider, known)
     if near:
         return ConfigError(f"{name}: there is no provider {provider!r}: did you mean {near[0]}:{model}?")
     return ConfigError(

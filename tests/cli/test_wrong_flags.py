@@ -1,0 +1,113 @@
+r"""Flags, names and addresses that can't be meant: told in one sentence with exit code 2, before anything is judged."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cli_rows import row, written
+
+LEAN = ("--json", "--metrics", "self_distinctness")
+
+
+def refused(said, told: str) -> None:
+    """Exit code 2, and one message on standard error that says so."""
+    assert said.code == 2, said.err
+    assert told in said.err
+    assert "Traceback" not in said.err
+    assert said.out == ""
+
+
+@pytest.fixture
+def stored(command, tmp_path: Path) -> Path:
+    """A store with one run, and the file of its rows."""
+    path = written(tmp_path / "rows.jsonl", [row(i) for i in range(4)])
+    assert command("evaluate", path.name, *LEAN).code == 0
+    return path
+
+
+RUNS = ["0", "99999999999999999999", "1000000000000000000000000000000", "9" * 5000]
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: run[:24])
+def test_a_run_that_is_not_there_is_told_with_those_that_are(command, stored: Path, run: str) -> None:
+    written(stored.with_name("labels.jsonl"), [LABEL])
+    for given in (
+        ("show", run),
+        ("report", run),
+        ("export", run),
+        ("trust", "label", run, "-o", "new.jsonl"),
+        ("trust", "label", "last", "-o", "new.jsonl", "--pick", "disagreements", "--against", run),
+        ("trust", "calibrate", "labels.jsonl", "--run", run),
+        ("testset", "score", "answered.jsonl", "--run", run),
+    ):
+        said = command(*given)
+        refused(said, f"there is no run {run[:40]}; the newest are 1")
+        assert len(said.err) < 200
+
+
+LABEL = {
+    "run": "1",
+    "case": "r0",
+    "metric": "self_distinctness",
+    "component": "c",
+    "label": True,
+    "judge": True,
+    "by": "",
+    "text": "x",
+}
+
+
+@pytest.mark.parametrize("run", ["-1", "x", "1.0", ""])
+def test_what_is_no_number_of_a_run_is_told(command, stored: Path, run: str) -> None:
+    said = command("show", "--", run)
+
+    refused(said, "is empty" if run == "" else f"{run!r} is no run: give its number, or last; the newest are 1")
+
+
+def test_a_misspelt_case_is_told_with_the_nearest(command, tmp_path: Path) -> None:
+    written(tmp_path / "rows.jsonl", [row(i, id=f"ticket-{i}") for i in range(3)])
+    assert command("evaluate", "rows.jsonl", *LEAN).code == 0
+
+    refused(command("show", "last", "tikcet-2"), "run 1 holds no case 'tikcet-2': did you mean ticket-2")
+    refused(command("show", "last", "another"), "run 1 holds no case 'another': `ragtriage show 1` lists its cases")
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--limit", "3", "--sample", "2"], "--limit takes the first rows and --sample random ones: give one of them"),
+        (["--citation-mark", r"\[\d+\]"], r"has no group: put parentheses around what names the source, for example"),
+        (["--store", "mysql://me:secret@host/db"], "mysql is no kind of store: give a folder, a file that ends in"),
+        (["--store", "mongodb://host/db"], "or postgresql://USER@HOST/NAME"),
+        (["--store", "sqlite:///"], "names no place"),
+        (["--store", ""], "--store is empty: give it a value, or leave it out"),
+        (["--map", "query=question", "--map", "query=answer"], "--map names query twice, as question and as answer"),
+        (["--threshold", "groundedness=0.5", "--threshold", "groundedness=0.6"], "--threshold names groundedness twice"),
+        (["--fail-below", "groundedness=0.5", "--fail-below", "faithfulness=0.6"], "names groundedness twice"),
+        (["--map", "query=question", "--map", "qury=x"], "Did you mean 'query'?"),
+        (["--by", "topik"], "--by topik: no row has this tag: did you mean topic?"),
+        (["--by", "colour"], "--by colour: no row has this tag: there is topic"),
+        (["--by", "topik", "--dry-run"], "--by topik: no row has this tag: did you mean topic?"),
+        (["--seed", "-1"], "--seed"),
+        (["--judge", "openai:m", "--base-url", "http://[::1"], "--base-url 'http://[::1' is no address"),
+        (["--judge", "openai:m", "--base-url", "http://h:x/v1"], "--base-url 'http://h:x/v1' is no address"),
+        (["--judge", "openai:m", "--header", "A=1", "--header", "a=2"], "--header names a twice"),
+    ],
+    ids=lambda given: " ".join(given) if isinstance(given, list) else "",
+)
+def test_a_flag_that_cannot_be_meant_is_told_before_anything_is_judged(
+    command, tmp_path: Path, openai: None, flags: list[str], told: str
+) -> None:
+    written(tmp_path / "rows.jsonl", [row(i) for i in range(4)])
+
+    refused(command("evaluate", "rows.jsonl", *LEAN, *flags), told)
+    assert not (tmp_path / ".ragtriage" / "run-1.html").exists()
+
+
+def test_no_password_is_repeated(command, tmp_path: Path) -> None:
+    said = command("runs", "--store", "mysql://me:secret@host/db")
+
+    refused(said, "mysql://me:***@host/db")
+    assert "secret" not in said.err
