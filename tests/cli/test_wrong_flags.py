@@ -2,7 +2,6 @@ r"""Flags, names and addresses that can't be meant: told in one sentence with ex
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -33,12 +32,13 @@ RUNS = ["0", "99999999999999999999", "1000000000000000000000000000000", "9" * 50
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run[:24])
 def test_a_run_that_is_not_there_is_told_with_those_that_are(command, stored: Path, run: str) -> None:
     written(stored.with_name("labels.jsonl"), [LABEL])
+    written(stored.with_name("answered.jsonl"), [{"group": "g", "correct": True}])
     for given in (
         ("show", run),
         ("report", run),
         ("export", run),
         ("trust", "label", run, "-o", "new.jsonl"),
-        ("trust", "label", "last", "-o", "new.jsonl", "--pick", "disagreements", "--against", run),
+        ("trust", "label", "-o", "new.jsonl", "--metric", "all", "--pick", "disagreements", "--against", run),
         ("trust", "calibrate", "labels.jsonl", "--run", run),
         ("testset", "score", "answered.jsonl", "--run", run),
     ):
@@ -51,11 +51,10 @@ LABEL = {
     "run": "1",
     "case": "r0",
     "metric": "self_distinctness",
-    "component": "c",
+    "component": 0,
+    "text": "Ticket 0 costs 3 euros.",
     "label": True,
-    "judge": True,
-    "by": "",
-    "text": "x",
+    "verdict": "yes",
 }
 
 
@@ -111,3 +110,61 @@ def test_no_password_is_repeated(command, tmp_path: Path) -> None:
 
     refused(said, "mysql://me:***@host/db")
     assert "secret" not in said.err
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["evalaute", "rows.jsonl"], "there is no command 'evalaute': did you mean evaluate?"),
+        (["trust", "calibarte"], "there is no command 'calibarte': did you mean calibrate?"),
+        (["testset", "xyz"], "there is no command 'xyz': there are schema, templates, write"),
+        (["show", "--most", "-1"], "--most"),
+        (["show", "--most", "0"], "--most"),
+        (["runs", "--most", "0"], "--most"),
+        (["trust", "test", "rows.jsonl", "--seed", "-1"], "--seed"),
+        (["testset", "example", "new", "--size", "-1"], "--size"),
+        (["export", "--format", ""], "--format is empty"),
+        (["evaluate", ""], "FILE is empty"),
+        (["show", "last", "--by", "topik"], "--by topik: no row has this tag: did you mean topic?"),
+        (["report", "--by", "topik"], "--by topik: no row has this tag: did you mean topic?"),
+        (["evaluate", "nothere.jsonl"], "nothere.jsonl: there is no such file.\n"),
+        (["evaluate", "row.jsonl"], "Did you mean rows.jsonl?"),
+        (["evaluate", "rows.jsonl", "--metrics", "groundednes"], "did you mean groundedness or citation_groundedness?"),
+        (["collect", "rows.jsonl", "-o", "c.jsonl", "--app", "http://[::1"], "is no address: Invalid port"),
+        (["runs", "--store", "postgresql://[::1"], "the store's address can't be read"),
+    ],
+    ids=lambda given: " ".join(given) if isinstance(given, list) else "",
+)
+def test_a_name_that_is_none_is_told_with_the_nearest(command, stored: Path, given: list[str], told: str) -> None:
+    refused(command(*given), told)
+
+
+def test_settings_that_cannot_be_meant_are_told(command, tmp_path: Path) -> None:
+    written(tmp_path / "rows.jsonl", [row(0)])
+    for settings, told in (
+        ('store = ""', "store is empty"),
+        ('citation_mark = "x"', "has no group"),
+        ("[thresholds]\ngroundedness = 0.5\nfaithfulness = 0.6", "names groundedness twice"),
+    ):
+        (tmp_path / "ragtriage.toml").write_text(settings, encoding="utf-8")
+        refused(command("evaluate", "rows.jsonl", *LEAN), told)
+
+
+def test_the_application_is_not_asked_where_no_row_has_the_tag(command, tmp_path: Path) -> None:
+    written(tmp_path / "rows.jsonl", [row(0)])
+    (tmp_path / "own.py").write_text('from pathlib import Path\n\ndef answer(query):\n    Path("asked").touch()', encoding="utf-8")
+
+    said = command("evaluate", "rows.jsonl", *LEAN, "--app", "own.py:answer", "--by", "topik")
+
+    refused(said, "--by topik: no row has this tag: did you mean topic?")
+    assert not (tmp_path / "asked").exists()
+
+
+def test_the_columns_by_which_agreement_is_measured_are_checked_before_anyone_is_asked(command, tmp_path: Path) -> None:
+    one = {"id": 1, "claim": "It costs 3.", "sources": ["It costs 3."], "label": 1, "domain": "fares"}
+    written(tmp_path / "labelled.jsonl", [one, one | {"id": 2, "label": 0}])
+
+    said = command("trust", "agreement", "labelled.jsonl", "--by", "domian", "-o", "said.jsonl")
+
+    refused(said, "--by domian: no row has this column: did you mean domain?")
+    assert not (tmp_path / "said.jsonl").exists()

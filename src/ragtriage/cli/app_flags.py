@@ -16,7 +16,7 @@ from ragtriage.cli.console import ExitCode, tell
 from ragtriage.cli.input_files import print_counts
 from ragtriage.cli.progress import progress
 from ragtriage.collect.answers_file import CollectedLines
-from ragtriage.collect.application import ASKED, Application, replaced
+from ragtriage.collect.application import ANSWERED, ASKED, Application, replaced
 from ragtriage.collect.application_names import ApplicationSpec, open_application
 from ragtriage.collect.asking import RequestPolicy, ask_all
 from ragtriage.core.case import Case
@@ -24,7 +24,7 @@ from ragtriage.core.display import plural
 from ragtriage.core.errors import ApplicationError, ConfigError, InputError
 from ragtriage.readers import CaseFile
 from ragtriage.runs.events import INTERRUPTED
-from ragtriage.runs.selection import RowCounts, RowSelection, SelectedCases
+from ragtriage.runs.selection import RowCounts, RowSelection, SelectedCases, require_tag
 from ragtriage.store import open_store
 from ragtriage.store.database import store_address
 
@@ -121,9 +121,16 @@ def _mark(path: Path) -> Path:
 
 
 def collect_answers(
-    cases: CaseFile, flags: AppFlags, selection: RowSelection, path: Path
+    cases: CaseFile, flags: AppFlags, selection: RowSelection, path: Path, by: str | None = None
 ) -> tuple[CollectedLines, str | None, bool]:
     """Ask the application and keep what it answers, with progress on standard error.
+
+    Args:
+        cases: the questions.
+        flags: which application, and how it is asked.
+        selection: which questions.
+        path: where the answers go.
+        by: a tag that the answers are to have, for an evaluation that follows; one that they can't is an error.
 
     Returns:
         (What was collected, why it stopped early or None, whether an answer, or too many rows, are missing.)
@@ -140,6 +147,8 @@ def collect_answers(
         asked = sum(lines.has(case) for case in rows.counted(counts))
         print_counts(counts)
         counts.require_some(cases.path)
+        if by not in ANSWERED:
+            require_tag(by, counts.tags)
         continuing = f"continuing {path}: {asked} of {counts.selected} were asked before" if asked else f"into {path}"
         tell(f"asking {application.name}, {continuing}")
         stopped = ask(rows.read(lambda _: None), counts.selected, asked, application, policy, lines)
@@ -168,13 +177,15 @@ def ask(
     return None
 
 
-def collect_first(cases: CaseFile, flags: AppFlags, selection: RowSelection, path: Path) -> bool:
-    """Ask before an evaluation.
+def collect_first(
+    cases: CaseFile, flags: AppFlags, selection: RowSelection, path: Path, by: str | None
+) -> bool:
+    """Ask before an evaluation, by whose tag it may be sliced.
 
     Returns:
         Whether an answer, or too many rows, are missing.
     """
-    lines, stopped, incomplete = collect_answers(cases, flags, selection, path)
+    lines, stopped, incomplete = collect_answers(cases, flags, selection, path, by)
     tell(*lines.tally.lines())
     if stopped:
         tell(stopped)

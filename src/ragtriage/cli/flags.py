@@ -55,9 +55,12 @@ def _command(name: str, function: Command) -> Command:
 
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> None:
+        for key, parameter in shown.items():
+            if kwargs.get(key) == "" != parameter.default:
+                raise ConfigError(f"{_shown_name(name, parameter)} is empty: give it a value, or leave it out")
         for key, known in choices.items():
             if known and kwargs.get(key) not in {None, *known}:
-                raise ConfigError(f"--{key.replace('_', '-')} {kwargs[key]}: use {either(known)}")
+                raise ConfigError(f"{_shown_name(name, shown[key])} {kwargs[key]}: use {either(known)}")
         given = {
             key: group(**{f.name: kwargs.pop(f.name) for f in fields(group) if f.name in kwargs})
             for key, group in groups.items()
@@ -69,15 +72,27 @@ def _command(name: str, function: Command) -> Command:
     return run
 
 
-def _typer_info(command: str, parameter: inspect.Parameter, hint: Any) -> Any:
-    """What typer is to know of a parameter beside its type: the nearest entry of flags.toml."""
+def _entry(command: str, parameter: inspect.Parameter) -> dict[str, Any]:
+    """The nearest entry of flags.toml about a parameter."""
     tables = (TABLES.get(place, {}) for place in (command, command.partition(" ")[0], "shared"))
     found = next(table[parameter.name] for table in tables if parameter.name in table)
-    entry: dict[str, Any] = {"help": found} if isinstance(found, str) else dict(found)
+    return {"help": found} if isinstance(found, str) else dict(found)
+
+
+def _typer_info(command: str, parameter: inspect.Parameter, hint: Any) -> Any:
+    """What typer is to know of a parameter beside its type."""
+    entry = _entry(command, parameter)
     if parameter.kind is not parameter.KEYWORD_ONLY:
         return typer.Argument(**entry)
     names = entry.pop("names", ["--" + parameter.name.replace("_", "-")] if hint is bool else [])
     return typer.Option(*names, **entry)
+
+
+def _shown_name(command: str, parameter: inspect.Parameter) -> str:
+    """What a message calls a parameter: `--format`, `FILE`."""
+    if parameter.kind is not parameter.KEYWORD_ONLY:
+        return parameter.name.upper()
+    return str(_entry(command, parameter).get("names", ["--" + parameter.name.replace("_", "-")])[-1])
 
 
 def _choices(hint: Any) -> tuple[str, ...]:
@@ -103,7 +118,13 @@ def parse_pairs(items: Collection[str] | None, flag: str) -> dict[str, str]:
     for item, name, sign, _ in split:
         if not sign or not name.strip():
             raise ConfigError(f"{flag} {item!r}: write it as field=column, for example query=question")
-    return {name.strip(): value.strip() for _, name, _, value in split}
+    found: dict[str, str] = {}
+    for _, name, _, value in split:
+        if name.strip() in found:
+            first, second = found[name.strip()] or "nothing", value.strip() or "nothing"
+            raise ConfigError(f"{flag} names {name.strip()} twice, as {first} and as {second}: give one of them")
+        found[name.strip()] = value.strip()
+    return found
 
 
 def parse_numbers(items: Collection[str] | None, flag: str, example: str, read: Callable[[str], N]) -> dict[str, N]:
@@ -111,6 +132,8 @@ def parse_numbers(items: Collection[str] | None, flag: str, example: str, read: 
     found: dict[str, N] = {}
     for item in items or ():
         name, _, value = item.rpartition("=")
+        if name.strip() in found:
+            raise ConfigError(f"{flag} names {name.strip()} twice: give one number")
         try:
             found[name.strip()] = read(value)
         except ValueError:

@@ -139,5 +139,7 @@ def _headers(items: list[str]) -> dict[str, str]:
         name, sign, value = item.partition("=")
         if not sign or not name.strip():
             raise ConfigError("--header: write it as NAME=VALUE, for example X-Team=search")
+        if name.strip().lower() in map(str.lower, found):
+            raise ConfigError(f"--header names {name.strip()} twice: give one value")
         found[name.strip()] = value
     return found

@@ -34,7 +34,7 @@ from ragtriage.runs.config import EvaluationConfig, config_of
 from ragtriage.runs.export import ExportedFields, json_row
 from ragtriage.runs.export_files import ExportFormat, export_file, format_of, write_csv, write_jsonl
 from ragtriage.runs.repeats import RepeatSummary, repeats_of, trials_of
-from ragtriage.runs.selection import QUOTED
+from ragtriage.runs.selection import QUOTED, require_tag
 from ragtriage.runs.tally import SlicedTally, diagnosed_records, tally_of
 from ragtriage.store import Store, StoredRun, open_store
 from ragtriage.trust.calibration.corrected_mean import CorrectedMean
@@ -64,6 +64,7 @@ def report(
         corrections = corrections_of(stored, config, labels)
         card = read_card(judge_card, stored.info.fingerprints) if judge_card else None
         tally = tally_of(stored, config, by)
+        require_tag(by, tally.tags)
         write_html(path, stored, config, tally, repeats, corrections=corrections, judge_card=card)
     sys.stdout.write(f"{path}\n")
     if open_it and not webbrowser.open(path.resolve().as_uri()):
@@ -101,6 +102,7 @@ def show(
         further = {"repeats": {**repeats.as_json(), "runs": [trial.number for trial in trials]}} if repeats else {}
         corrections = corrections_of(stored, config, labels)
         tally = tally_of(stored, config, by)
+        require_tag(by, tally.tags)
         print_run(stored, config, tally, as_json=as_json, further=further, corrections=corrections, store=store)
         if repeats and not as_json:
             console.print()

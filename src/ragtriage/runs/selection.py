@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.core.suggestions import near_names
 from ragtriage.metrics.optional import optional_data_of
 from ragtriage.readers import CaseFile, Rejected
 
@@ -57,6 +58,8 @@ class RowCounts:
     """Selected rows with a conversation before the query."""
     optional: Counter[str] = field(default_factory=Counter)
     """Optional content, which only some metrics need → selected rows that have it; see `ragtriage.metrics.optional`."""
+    tags: dict[str, None] = field(default_factory=dict)
+    """The names of all tags that a selected row has, in their order."""
     cut_off: bool = False
     """Whether the file couldn't be read to its end."""
 
@@ -70,6 +73,8 @@ class RowCounts:
         self.selected += 1
         self.conversations += bool(case.history)
         self.optional.update(optional_data_of(case))
+        if not case.tags.keys() <= self.tags.keys():
+            self.tags.update(dict.fromkeys(case.tags))
 
     def reject(self, row: Rejected) -> None:
         """Count an unusable row."""
@@ -87,6 +92,24 @@ class RowCounts:
         if not self.selected:
             first = f"; the first: {self.first_rejected[0]}" if self.first_rejected else ""
             raise InputError(f"{name}: none of its {self.rejected} rows can be used{first}")
+
+
+def require_tag(by: str | None, tags: Collection[str], called: str = "tag") -> None:
+    """Refuse to slice by a tag that no row has.
+
+    Args:
+        by: the tag, None for none.
+        tags: those that the rows have.
+        called: what they are called in the message.
+
+    Raises:
+        ConfigError: there is no such tag; says which one is near, or which there are.
+    """
+    if by is None or by in tags:
+        return
+    near = near_names(by, tags)
+    there = f"there is {', '.join(list(tags)[:QUOTED])}{' …' if len(tags) > QUOTED else ''}" if tags else "they have none"
+    raise ConfigError(f"--by {by}: no row has this {called}: {f'did you mean {near[0]}?' if near else there}")
 
 
 class SelectedCases:

@@ -31,8 +31,30 @@ UNITS: dict[str, tuple[str, Callable[[str], Question]]] = {
 """What can be split → the field that is read where there is no `text`, and how to ask."""
 
 
-def write_predictions(task: str, rows: Path, out: Path, judge: Judge) -> None:
+@dataclass
+class RowErrors:
+    """The rows of a file that got an error in place of a prediction."""
+
+    rows: int = 0
+    """All rows of the file."""
+    rejected: int = 0
+    """Rows that can't be read, or lack a field."""
+    failed: int = 0
+    """Rows on which the judge failed."""
+    first: str = ""
+    """The first error."""
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether the judge failed, or so many rows can't be used that the predictions don't stand for the file."""
+        return self.failed > 0 or too_many_rejected(self.rejected, self.rows)
+
+
+def write_predictions(task: str, rows: Path, out: Path, judge: Judge) -> RowErrors:
     """Write one prediction for every row.
+
+    Returns:
+        Which rows have none.
 
     Raises:
         ConfigError: the task isn't known.

@@ -81,8 +81,12 @@ def address_of(name: str, options: LLMOptions) -> str | None:
         address = os.environ.get("OLLAMA_BASE_URL") or OLLAMA
     if address is None:
         return None
-    parts = urlsplit(address)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
+    try:
+        parts = urlsplit(address)
+        is_address = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:  # brackets that aren't those of an IPv6 address, or a port that is no number
+        is_address = False
+    if not is_address:
         raise ConfigError(f"--base-url {public_address(address)!r} is no address: write http://HOST:PORT/v1")
     if "@" in parts.netloc:
         raise ConfigError(
@@ -93,7 +97,10 @@ def address_of(name: str, options: LLMOptions) -> str | None:
 
 def public_address(address: str) -> str:
     """An address without what may be secret in it: user, password and query."""
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return address.rpartition("@")[2].partition("?")[0]
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
 
 
