@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from ragtriage.core.case import Case, Source, Turn
+from ragtriage.core.display import plural
 from ragtriage.readers.columns import Layout
 from ragtriage.readers.field_names import field_named
 from ragtriage.readers.field_values import (
@@ -23,7 +24,7 @@ from ragtriage.readers.places import Place, column_place, is_missing
 from ragtriage.readers.problems import RawRow, Rejected, RowContext, RowProblem
 from ragtriage.readers.shapes import number_of
 from ragtriage.readers.source_values import sources_of, with_ids
-from ragtriage.readers.text_values import as_json_value, clean, described, text_of
+from ragtriage.readers.text_values import as_json_value, clean, described, shortened, text_of
 
 NO_RESPONSE = "{rows} without a response (not given, which is not the same as an empty one)"
 REPLY = "{rows}: the response is the message after the user's last one"
@@ -58,9 +59,14 @@ class RowReader:
         # 16 bytes of a hash for each id, so that a million rows cost some hundred MB less than their ids
         self._first_row: dict[bytes, int] = {}
         self._remarks: Counter[str] = Counter()
+        self._repeated = 0
+        self._first_repeated = ""
 
     def read(self, row: RawRow) -> Case | Rejected:
         """The row's case; never raises for what a file can hold."""
+        if row.repeated is not None:
+            self._repeated += 1
+            self._first_repeated = self._first_repeated or f"row {row.row}, key {shortened(row.repeated, 40)!r}"
         context = RowContext(self._context.limits, self._context.split)
         if row.values is None:
             return row.rejected(None, row.problem or "unreadable", self._name)
@@ -76,10 +82,11 @@ class RowReader:
 
     def notes(self) -> list[str]:
         """What was done to rows that the user should know, with their numbers, in the order in which it came up."""
-        return [
-            sentence.replace("{rows}", f"{count:,} row{'s' if count != 1 else ''}")
-            for sentence, count in self._remarks.items()
-        ]
+        found = [sentence.replace("{rows}", plural(count, "row")) for sentence, count in self._remarks.items()]
+        if self._repeated:
+            rows = plural(self._repeated, "row")
+            found.append(f"{rows} with a key twice in one object (the first: {self._first_repeated}): the last value counts")
+        return found
 
     def _case(self, values: Mapping[str, Any], context: RowContext) -> Case:
         self._check_read(values)
