@@ -94,7 +94,8 @@ def print_rejected(rejected: Sequence[object], total: int, *, count: int | None 
 
 
 def print_counts(counts: RowCounts) -> None:
-    """The rows that can't be used, after a first pass."""
+    """The rows that can't be used, and what else is to be known of the rows, after a first pass."""
+    tell(*(f"note: {note}" for note in counts.notes))
     print_rejected(counts.first_rejected, counts.selected + counts.rejected, count=counts.rejected)
 
 

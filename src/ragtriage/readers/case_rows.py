@@ -83,10 +83,14 @@ class RowReader:
     def notes(self) -> list[str]:
         """What was done to rows that the user should know, with their numbers, in the order in which it came up."""
         found = [sentence.replace("{rows}", plural(count, "row")) for sentence, count in self._remarks.items()]
-        if self._repeated:
-            rows = plural(self._repeated, "row")
-            found.append(f"{rows} with a key twice in one object (the first: {self._first_repeated}): the last value counts")
-        return found
+        return [*found, *self.repeated_keys()]
+
+    def repeated_keys(self) -> list[str]:
+        """How many rows have a key twice in one object, in a sentence; none if there is no such row."""
+        if not self._repeated:
+            return []
+        rows, first = plural(self._repeated, "row"), self._first_repeated
+        return [f"{rows} with a key twice in one JSON object, of which the last value counts; the first: {first}"]
 
     def _case(self, values: Mapping[str, Any], context: RowContext) -> Case:
         self._check_read(values)

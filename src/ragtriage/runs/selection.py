@@ -60,6 +60,8 @@ class RowCounts:
     """Optional content, which only some metrics need → selected rows that have it; see `ragtriage.metrics.optional`."""
     tags: dict[str, None] = field(default_factory=dict)
     """The names of all tags that a selected row has, in their order."""
+    notes: tuple[str, ...] = ()
+    """What the user should know of rows behind the head of the file."""
     cut_off: bool = False
     """Whether the file couldn't be read to its end."""
 
@@ -140,6 +142,7 @@ class SelectedCases:
         for case in self.read(counts.reject):
             counts.select(case)
             yield case
+        counts.notes = self._file.later_notes
 
 
 def case_digest(case: Case, seed: int = 0) -> bytes:
