@@ -186,9 +186,11 @@ def named_numbers(items: Collection[str], flag: str, also: Collection[str] = ())
 
 def _load(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path} can't be read: {error}") from error
+    except RecursionError:
+        raise ConfigError(f"{path} can't be read: it is nested too deeply") from None
 
 
 def _tools(project: Path) -> Mapping[str, Any]:

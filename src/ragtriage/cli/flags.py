@@ -56,8 +56,7 @@ def _command(name: str, function: Command) -> Command:
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> None:
         for key, parameter in shown.items():
-            if kwargs.get(key) == "" != parameter.default:
-                raise ConfigError(f"{_shown_name(name, parameter)} is empty: give it a value, or leave it out")
+            _check_text(kwargs.get(key), name, parameter)
         for key, known in choices.items():
             if known and kwargs.get(key) not in {None, *known}:
                 raise ConfigError(f"{_shown_name(name, shown[key])} {kwargs[key]}: use {either(known)}")
@@ -86,6 +85,14 @@ def _typer_info(command: str, parameter: inspect.Parameter, hint: Any) -> Any:
         return typer.Argument(**entry)
     names = entry.pop("names", ["--" + parameter.name.replace("_", "-")] if hint is bool else [])
     return typer.Option(*names, **entry)
+
+
+def _check_text(value: Any, command: str, parameter: inspect.Parameter) -> None:
+    """Refuse an empty text, and a NUL, which no path, name or address can hold."""
+    if value == "" != parameter.default:
+        raise ConfigError(f"{_shown_name(command, parameter)} is empty: give it a value, or leave it out")
+    if any(isinstance(text, str) and "\0" in text for text in (value if isinstance(value, list) else [value])):
+        raise ConfigError(f"{_shown_name(command, parameter)} holds a NUL character: take it out")
 
 
 def _shown_name(command: str, parameter: inspect.Parameter) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from errno import EISDIR
 from pathlib import Path
 from typing import TextIO
 
@@ -19,6 +20,8 @@ def atomic_path(path: Path) -> Iterator[Path]:
     Raises:
         OSError: it can't be written.
     """
+    if not path.name or path.is_dir():
+        raise IsADirectoryError(EISDIR, "it is a folder", str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(path.name + ".new")
     try:
