@@ -165,7 +165,11 @@ INSIDE = '{"question": "What?", "contexts": [{"text": "no", "text": "It is."}], 
     [
         ("r.jsonl", [TWICE % "a", json.dumps(row(1)), TWICE % "b"], "2 rows with a key twice in one JSON object, of "),
         ("r.jsonl", [json.dumps(row(1)), INSIDE], "the last value counts; the first: row 2, key 'text'"),
-        ("r.json", [f"[{json.dumps(row(1))},", f"{TWICE % 'a'}]"], "the last value counts; the first: row 2, key 'question'"),
+        (
+            "r.json",
+            [f"[{json.dumps(row(1))},", f"{TWICE % 'a'}]"],
+            "the last value counts; the first: row 2, key 'question'",
+        ),
         ("r.json", ['{"rows":[', INSIDE, "]}"], "the last value counts; the first: row 1, key 'text'"),
         ("r.json", [TWICE % "a"], "the last value counts; the first: row 1, key 'question'"),
         ("r.jsonl", [*(json.dumps(row(i)) for i in range(105)), INSIDE], "the first: row 106, key 'text'"),

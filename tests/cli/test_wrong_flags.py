@@ -83,7 +83,10 @@ def test_a_misspelt_case_is_told_with_the_nearest(command, tmp_path: Path) -> No
         (["--store", "sqlite:///"], "names no place"),
         (["--store", ""], "--store is empty: give it a value, or leave it out"),
         (["--map", "query=question", "--map", "query=answer"], "--map names query twice, as question and as answer"),
-        (["--threshold", "groundedness=0.5", "--threshold", "groundedness=0.6"], "--threshold names groundedness twice"),
+        (
+            ["--threshold", "groundedness=0.5", "--threshold", "groundedness=0.6"],
+            "--threshold names groundedness twice",
+        ),
         (["--fail-below", "groundedness=0.5", "--fail-below", "faithfulness=0.6"], "names groundedness twice"),
         (["--map", "query=question", "--map", "qury=x"], "Did you mean 'query'?"),
         (["--by", "topik"], "--by topik: no row has this tag: did you mean topic?"),
@@ -152,7 +155,9 @@ def test_settings_that_cannot_be_meant_are_told(command, tmp_path: Path) -> None
 
 def test_the_application_is_not_asked_where_no_row_has_the_tag(command, tmp_path: Path) -> None:
     written(tmp_path / "rows.jsonl", [row(0)])
-    (tmp_path / "own.py").write_text('from pathlib import Path\n\ndef answer(query):\n    Path("asked").touch()', encoding="utf-8")
+    (tmp_path / "own.py").write_text(
+        'from pathlib import Path\n\ndef answer(query):\n    Path("asked").touch()', encoding="utf-8"
+    )
 
     said = command("evaluate", "rows.jsonl", *LEAN, "--app", "own.py:answer", "--by", "topik")
 
@@ -168,3 +173,58 @@ def test_the_columns_by_which_agreement_is_measured_are_checked_before_anyone_is
 
     refused(said, "--by domian: no row has this column: did you mean domain?")
     assert not (tmp_path / "said.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["evaluate", "rows.jsonl", "--report"],
+        ["trust", "test", "rows.jsonl", "-o"],
+        ["trust", "agreement", "rows.jsonl", "-o"],
+        ["testset", "score", "rows.jsonl", "--report"],
+    ],
+    ids=" ".join,
+)
+def test_the_file_that_is_read_is_never_overwritten_and_a_folder_is_no_file(
+    command, tmp_path: Path, given: list[str]
+) -> None:
+    path = written(tmp_path / "rows.jsonl", [row(0)])
+    before = path.read_bytes()
+
+    refused(command(*given, "rows.jsonl"), "rows.jsonl: is the file that is read: name another one")
+    refused(command(*given, "."), " .: is a folder: name a file in it")
+    assert path.read_bytes() == before
+    assert not (tmp_path / ".ragtriage").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["report", "-o", "."], ". can't be written: it is a folder"),
+        (["report", "--labels", "broken.jsonl"], "broken.jsonl holds no label: the first line is wrong"),
+        (["report", "--labels", "other.jsonl"], "none of its 1 labels can be used for run 1: 1 about another run"),
+        (["export", "--with", ","], "--with ,: use texts or evidence, or both with a comma"),
+        (["runs", "--store", "a\0b"], "--store holds a NUL character"),
+        (["evaluate", "a\0b"], "FILE holds a NUL character"),
+        (["evaluate", "rows.jsonl", "--map", "query=a\0b"], "--map holds a NUL character"),
+        (["evaluate", "rows.jsonl", "--config", "deep.toml"], "deep.toml can't be read: it is nested too deeply"),
+        (["testset", "schema", "postgresql://[::1"], "the database's URL can't be read: write it as"),
+        (["trust", "test", "pairs.jsonl", "--sample", "1"], "--sample is for cases, and this file holds pairs"),
+        (["evaluate", "rows.jsonl", "--judge", "openai:m", "--timeout", "inf"], "--timeout is inf: give a number"),
+    ],
+    ids=lambda given: repr(" ".join(given)) if isinstance(given, list) else "",
+)
+def test_a_file_or_a_value_that_cannot_be_used_is_told(command, stored: Path, given: list[str], told: str) -> None:
+    written(stored.with_name("broken.jsonl"), ["{"])
+    written(stored.with_name("other.jsonl"), [LABEL | {"run": "7", "metric": "self_distinctness"}])
+    stored.with_name("deep.toml").write_text("a = " + "[" * 100_000, encoding="utf-8")
+    assert command("trust", "test", "rows.jsonl", "--dry-run", "-o", "pairs.jsonl").code == 0
+
+    refused(command(*given), told)
+
+
+def test_settings_with_a_byte_order_mark_are_read(command, tmp_path: Path) -> None:
+    written(tmp_path / "rows.jsonl", [row(0)])
+    (tmp_path / "ragtriage.toml").write_text("\ufeffmetrics = ['self_distinctness']", encoding="utf-8")
+
+    assert list(command("evaluate", "rows.jsonl", "--json").json["metrics"]) == ["self_distinctness"]

@@ -177,9 +177,7 @@ def ask(
     return None
 
 
-def collect_first(
-    cases: CaseFile, flags: AppFlags, selection: RowSelection, path: Path, by: str | None
-) -> bool:
+def collect_first(cases: CaseFile, flags: AppFlags, selection: RowSelection, path: Path, by: str | None) -> bool:
     """Ask before an evaluation, by whose tag it may be sliced.
 
     Returns:

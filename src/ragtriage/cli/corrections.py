@@ -27,6 +27,9 @@ def corrections_of(stored: StoredRun, config: EvaluationConfig, labels: Path | N
         first = f": the first line is wrong: {rejected[0]}" if rejected else ": make some with `ragtriage trust label`"
         raise InputError(f"{labels} holds no label{first}")
     joined = joined_with(stored, config, usable)
+    if not joined.metrics:
+        reasons = "; ".join(f"{count} {reason}" for reason, count in joined.unused.items())
+        raise InputError(f"{labels}: none of its {len(usable)} labels can be used for run {stored.number}: {reasons}")
     if rejected:
         tell(f"{len(rejected)} lines of {labels} can't be used; the first: {rejected[0]}")
     for reason, count in joined.unused.items():

@@ -13,7 +13,7 @@ from ragtriage.cli.app_flags import COLLECTED_COLUMNS, AppFlags, collect_first, 
 from ragtriage.cli.console import ExitCode, tell
 from ragtriage.cli.evaluation_output import event_printer, print_result, sent_again, trial_remarks
 from ragtriage.cli.flags import command
-from ragtriage.cli.input_files import CaseFlags, print_columns, rereadable
+from ragtriage.cli.input_files import CaseFlags, check_output, print_columns, rereadable
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.metric_flags import RequestedMetrics, requested_metrics
 from ragtriage.cli.plan import answers_in, print_plan
@@ -50,6 +50,7 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
 
     Exit codes: 0; 1 a gate failed; 2 usage or input; 3 incomplete (failures, too many unusable rows, interrupted).
     """
+    check_output(report, file, "--report")
     settings = judge_flags.settings(threshold, metrics)
     session = judge_flags.session(settings)
     store_address = judge_flags.store_address(settings)

@@ -30,9 +30,7 @@ from ragtriage.runs.execute import FileResult, TrialResult
 from ragtriage.store.store import Store
 
 
-def event_printer(
-    stack: ExitStack, session: JudgeSession, requested: RequestedMetrics, trials: int
-) -> Listener:
+def event_printer(stack: ExitStack, session: JudgeSession, requested: RequestedMetrics, trials: int) -> Listener:
     """Prints the events of an evaluation on standard error; `stack` ends what is still shown if it fails."""
     running = stack.enter_context(ExitStack())
     advance: Any = None

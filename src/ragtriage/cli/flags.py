@@ -90,7 +90,9 @@ def _typer_info(command: str, parameter: inspect.Parameter, hint: Any) -> Any:
 def _check_text(value: Any, command: str, parameter: inspect.Parameter) -> None:
     """Refuse an empty text, and a NUL, which no path, name or address can hold."""
     if value == "" != parameter.default:
-        raise ConfigError(f"{_shown_name(command, parameter)} is empty: give it a value, or leave it out")
+        needed = parameter.default is parameter.empty
+        advice = "give it a value" + ("" if needed else ", or leave it out")
+        raise ConfigError(f"{_shown_name(command, parameter)} is empty: {advice}")
     if any(isinstance(text, str) and "\0" in text for text in (value if isinstance(value, list) else [value])):
         raise ConfigError(f"{_shown_name(command, parameter)} holds a NUL character: take it out")
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from ragtriage.cli.console import tell
 from ragtriage.cli.flags import parse_pairs
 from ragtriage.config import Settings
+from ragtriage.core.errors import InputError
 from ragtriage.metrics import GROUPS
 from ragtriage.metrics.optional import suggest_metrics
 from ragtriage.readers import CaseFile, Limits, Rejected, open_cases
@@ -70,6 +71,25 @@ def rereadable(file: str) -> Iterator[str]:
         with path.open("wb") as copy, sys.stdin.buffer if file == "-" else Path(file).open("rb") as stream:
             shutil.copyfileobj(stream, copy)
         yield str(path)
+
+
+def check_output(out: Path | None, file: str | Path, flag: str) -> None:
+    """Refuse a place that can't be written, or that holds what is read, before anything is asked.
+
+    Args:
+        out: where the output is to go; None for nowhere.
+        file: what is read; `-` is standard input.
+        flag: what names the place.
+
+    Raises:
+        InputError: it is a folder, or the file that is read.
+    """
+    if out is None or str(out) == "-":
+        return
+    if not out.name or out.is_dir():
+        raise InputError(f"{flag} {out}: is a folder: name a file in it")
+    if out.exists() and Path(file).exists() and out.samefile(file):
+        raise InputError(f"{flag} {out}: is the file that is read: name another one")
 
 
 def print_columns(file: str, cases: CaseFile) -> None:

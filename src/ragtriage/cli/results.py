@@ -128,8 +128,11 @@ def export(
 ) -> None:
     """Write a run as rows for other programs, one row per case."""
     parts = set(parse_names(further))
-    if unknown := parts - EXPORTED_PARTS:
-        raise ConfigError(f"--with {', '.join(sorted(unknown))}: use texts or evidence, or both with a comma")
+    unknown = parts - EXPORTED_PARTS
+    if unknown or (further is not None and not parts):
+        raise ConfigError(
+            f"--with {', '.join(sorted(unknown)) or further}: use texts or evidence, or both with a comma"
+        )
     to_stdout = out is None or str(out) == "-"
     kind = export_format or ("jsonl" if out is None or to_stdout else format_of(out))
     if to_stdout and kind == "parquet":

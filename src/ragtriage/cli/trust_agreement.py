@@ -10,7 +10,7 @@ from rich.console import Console
 
 from ragtriage.cli.console import ExitCode, print_json
 from ragtriage.cli.flags import command, parse_pairs
-from ragtriage.cli.input_files import print_rejected, rereadable, too_many
+from ragtriage.cli.input_files import check_output, print_rejected, rereadable, too_many
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.progress import progress
 from ragtriage.config import Settings
@@ -61,6 +61,7 @@ def agreement(  # noqa: PLR0913  # a command's flags are its arguments
 
     Exit codes: 0; 2 usage or input; 3 incomplete (the judge failed on a row, or too many unusable rows).
     """
+    check_output(out, file, "-o")
     kind = task_named(task)
     given = parse_pairs(label, "--label")
     if predictions is not None and (judge_flags.judge or out):

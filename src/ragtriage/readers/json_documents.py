@@ -130,6 +130,7 @@ _NOTHING = _Value(None, 0, None, None)
 
 _KNOWN: _Lists = {tuple(text.split(".")): _List(text, group) for group in ROW_LISTS for text in group}
 
+
 def json_document(stream: BinaryIO, limits: Limits, nested: ValuePath | None = None) -> Iterator[RawRow]:
     """The rows of a JSON document.
 

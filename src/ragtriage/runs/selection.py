@@ -110,7 +110,9 @@ def require_tag(by: str | None, tags: Collection[str], called: str = "tag") -> N
     if by is None or by in tags:
         return
     near = near_names(by, tags)
-    there = f"there is {', '.join(list(tags)[:QUOTED])}{' …' if len(tags) > QUOTED else ''}" if tags else "they have none"
+    there = (
+        f"there is {', '.join(list(tags)[:QUOTED])}{' …' if len(tags) > QUOTED else ''}" if tags else "they have none"
+    )
     raise ConfigError(f"--by {by}: no row has this {called}: {f'did you mean {near[0]}?' if near else there}")
 
 

@@ -118,7 +118,9 @@ def store_address(where: str | Path | None) -> str:
     if "://" in given:
         if not given.startswith(("postgresql://", "postgresql+")):
             kind = given.partition("://")[0]
-            raise ConfigError(f"the store {_without_password(given)}: {kind} is no kind of store: give {KINDS_OF_STORES}")
+            raise ConfigError(
+                f"the store {_without_password(given)}: {kind} is no kind of store: give {KINDS_OF_STORES}"
+            )
         return given.replace("postgresql://", "postgresql+psycopg://", 1)
     path = Path(given)
     return str(path if path.is_file() or path.suffix in {".sqlite", ".db"} else path / FILE)

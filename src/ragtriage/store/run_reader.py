@@ -209,7 +209,9 @@ class StoredRun:
             here = (cases.c.run == self.number) & (cases.c.id_digest == digest(case_id))
             rows = connection.execute(select(cases).where(here)).all()
             if not rows:
-                raise NotStoredError(f"run {self.number} holds no case {case_id!r}{self._near_case(connection, case_id)}")
+                raise NotStoredError(
+                    f"run {self.number} holds no case {case_id!r}{self._near_case(connection, case_id)}"
+                )
             return _records(connection, self.info, rows)[0]
 
     def _near_case(self, connection: Connection, case_id: str) -> str:

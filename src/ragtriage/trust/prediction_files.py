@@ -65,9 +65,7 @@ def write_predictions(task: str, rows: Path, out: Path, judge: Judge) -> RowErro
     if known is None:
         raise ConfigError(f"there is no task {task!r}: use one of {', '.join(TASKS)}")
     unreadable = {"verdict": None, "confidence": None, "score": None}
-    return _write_batches(
-        rows, out, lambda batch: predict(judge, known, batch), partial(problem_of, known), unreadable
-    )
+    return _write_batches(rows, out, lambda batch: predict(judge, known, batch), partial(problem_of, known), unreadable)
 
 
 def write_components(unit: str, rows: Path, out: Path, judge: Judge) -> RowErrors:
@@ -93,7 +91,11 @@ def _text_to_split(unit: str, row: Row) -> object:
 
 def _lacking_text(unit: str, row: Row) -> str | None:
     """Why a row can't be split; None if it can."""
-    return None if isinstance(_text_to_split(unit, row), str) else f"the row has no text under 'text' or {UNITS[unit][0]!r}"
+    return (
+        None
+        if isinstance(_text_to_split(unit, row), str)
+        else f"the row has no text under 'text' or {UNITS[unit][0]!r}"
+    )
 
 
 async def _split(judge: Judge, unit: str, rows: list[Row]) -> list[Row]:
