@@ -165,6 +165,13 @@ def test_the_application_is_not_asked_where_no_row_has_the_tag(command, tmp_path
     assert not (tmp_path / "asked").exists()
 
 
+def test_a_tag_that_only_failed_answers_have_is_no_mistake(command, tmp_path: Path) -> None:
+    written(tmp_path / "rows.jsonl", [row(0)])
+    (tmp_path / "own.py").write_text("def answer(query):\n    return 'It costs 3.'", encoding="utf-8")
+
+    assert command("evaluate", "rows.jsonl", *LEAN, "--app", "own.py:answer", "--by", "failure").code == 0
+
+
 def test_the_columns_by_which_agreement_is_measured_are_checked_before_anyone_is_asked(command, tmp_path: Path) -> None:
     one = {"id": 1, "claim": "It costs 3.", "sources": ["It costs 3."], "label": 1, "domain": "fares"}
     written(tmp_path / "labelled.jsonl", [one, one | {"id": 2, "label": 0}])

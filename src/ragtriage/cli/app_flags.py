@@ -16,7 +16,7 @@ from ragtriage.cli.console import ExitCode, tell
 from ragtriage.cli.input_files import print_counts
 from ragtriage.cli.progress import progress
 from ragtriage.collect.answers_file import CollectedLines
-from ragtriage.collect.application import ANSWERED, ASKED, Application, replaced
+from ragtriage.collect.application import ASKED, Application, replaced
 from ragtriage.collect.application_names import ApplicationSpec, open_application
 from ragtriage.collect.asking import RequestPolicy, ask_all
 from ragtriage.core.case import Case
@@ -147,8 +147,7 @@ def collect_answers(
         asked = sum(lines.has(case) for case in rows.counted(counts))
         print_counts(counts)
         counts.require_some(cases.path)
-        if by not in ANSWERED:
-            require_tag(by, counts.tags)
+        require_tag(by, counts.tags)
         continuing = f"continuing {path}: {asked} of {counts.selected} were asked before" if asked else f"into {path}"
         tell(f"asking {application.name}, {continuing}")
         stopped = ask(rows.read(lambda _: None), counts.selected, asked, application, policy, lines)

@@ -18,6 +18,10 @@ QUOTED = 10
 """Rejected rows that are quoted; all are counted."""
 
 
+OPTIONAL_TAGS = frozenset({"seconds", "retrieved", "failure", "failure_detail"})
+"""Tags that collected cases have where there is something to tell: that none has one is no mistake."""
+
+
 @dataclass(frozen=True, slots=True)
 class RowSelection:
     """Which of a file's usable rows are evaluated; all by default.
@@ -107,7 +111,7 @@ def require_tag(by: str | None, tags: Collection[str], called: str = "tag") -> N
     Raises:
         ConfigError: there is no such tag; says which one is near, or which there are.
     """
-    if by is None or by in tags:
+    if by is None or by in tags or by in OPTIONAL_TAGS:
         return
     near = near_names(by, tags)
     there = (
