@@ -134,7 +134,7 @@ def judge_config(flags: JudgeFlags, settings: Settings) -> JudgeConfig:
 
 def _headers(items: list[str]) -> dict[str, str]:
     """`NAME=VALUE` → name and value; a value is never repeated in a message."""
-    found = {}
+    found: dict[str, str] = {}
     for item in items:
         name, sign, value = item.partition("=")
         if not sign or not name.strip():
