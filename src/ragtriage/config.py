@@ -140,6 +140,8 @@ def read_settings(path: Path) -> Settings:
     found, rules = _checked(table, where)
     if found.citation_mark is not None:
         pattern_of(found.citation_mark)
+    if found.store is not None and not found.store.strip():
+        raise ConfigError(f"{where}: store is empty: name a folder or the address of a database, or leave it out")
     check_thresholds(found.decision_thresholds, where)
     check_kinds(found.bands, f"{where}: [bands]")
     metrics = tuple(custom_metrics.resolved_in(name, folder) for name in found.metrics)
@@ -173,6 +175,8 @@ def named_numbers(items: Collection[str], flag: str, also: Collection[str] = ())
     table: dict[str, float] = {}
     for item in items:
         name, _, value = item.rpartition("=")
+        if name.strip() in table:
+            raise ConfigError(f"{flag} names {name.strip()} twice: give one number")
         try:
             table[name.strip()] = float(value)
         except ValueError:
@@ -182,9 +186,11 @@ def named_numbers(items: Collection[str], flag: str, also: Collection[str] = ())
 
 def _load(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path} can't be read: {error}") from error
+    except RecursionError:
+        raise ConfigError(f"{path} can't be read: it is nested too deeply") from None
 
 
 def _tools(project: Path) -> Mapping[str, Any]:
@@ -230,6 +236,9 @@ def _numbers(table: Mapping[str, float], key: str, where: str, also: Collection[
         low, high = built_in.range if built_in else (-1.0, 1.0)
         if not low <= value <= high:
             raise ConfigError(f"{where}: {key}: {given} is {value:g}: give a number between {low:g} and {high:g}")
+        if name in found:
+            other = next(one for one in table if _metric(one, also) == name)
+            raise ConfigError(f"{where}: {key} names {name} twice, as {other} and as {given}: give one number")
         found[name] = value
     return found
 

@@ -47,7 +47,8 @@ def test_every_row_gets_one_prediction_in_order_and_a_row_that_lacks_a_field_an_
     said = command("judge", "ask", task, packed("rows.jsonl.gz", given), "-o", "out/p.jsonl")
 
     found = predictions("out/p.jsonl")
-    assert said.code == 0
+    assert said.code == 3
+    assert f"2 of {len(given)} rows can't be used:\n  row 1: " in said.err
     assert [p["id"] for p in found] == [row["id"] for row in given]
     for p in found[1:-1]:
         assert list(p) == ["id", "verdict", "confidence", "score", "sure"]
@@ -113,7 +114,8 @@ def test_rows_that_cannot_be_read_get_an_error_and_the_others_go_on(command, tmp
     said = command("judge", "ask", "essential", "rows.jsonl", "-o", "p.jsonl")
 
     found = predictions("p.jsonl")
-    assert said.code == 0
+    assert said.code == 3
+    assert "6 of 8 rows can't be used:\n  row 2: broken JSON at line 2, column 2" in said.err
     assert "error" not in found[0]
     assert found[-1] == found[0]
     told = [
@@ -129,6 +131,31 @@ def test_rows_that_cannot_be_read_get_an_error_and_the_others_go_on(command, tmp
         assert p["score"] is None
         assert part in p["error"]
     assert found[-2]["id"] == "\ud800"
+
+
+@pytest.mark.parametrize(("good", "code"), [(8, 3), (9, 0)])
+def test_more_than_a_tenth_of_unusable_rows_is_incomplete_as_for_evaluate(command, good: int, code: int) -> None:
+    rows = [*(TASKS["essential"][0] for _ in range(good)), "{broken"]
+
+    said = command("judge", "ask", "essential", packed("rows.jsonl.gz", rows), "-o", "p.jsonl")
+
+    assert said.code == code
+    assert f"1 of {good + 1} rows can't be used:\n  row {good + 1}: broken JSON" in said.err
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        (["{broken", LACKING], "rows.jsonl.gz: none of its 2 rows can be used; the first: row 1: broken JSON"),
+        ([], "rows.jsonl.gz: holds no rows"),
+    ],
+)
+def test_a_file_without_a_usable_row_is_refused_as_by_evaluate(command, rows: list[Any], told: str) -> None:
+    for task in (("ask", "supported"), ("split", "claims")):
+        said = command("judge", *task, packed("rows.jsonl.gz", rows), "-o", "p.jsonl")
+
+        assert said.code == 2
+        assert told in said.err
 
 
 def test_predictions_go_to_standard_output_as_utf8_if_no_file_is_named(process) -> None:
@@ -157,7 +184,8 @@ def test_texts_are_split_with_their_places(command, unit: str, row: dict[str, st
 
     found, lacking = predictions("s.jsonl")
     whole = next(iter(row.values()))
-    assert said.code == 0
+    assert said.code == 3
+    assert "1 of 2 rows can't be used:\n  row 2: the row has no text" in said.err
     assert found["id"] == "a"
     assert len(found["components"]) == texts
     for component in found["components"]:

@@ -6,11 +6,10 @@ from importlib import import_module
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
 from typer.main import get_command
 
 from ragtriage import __version__
-from ragtriage.cli.help import new_typer
+from ragtriage.cli.help import Group, new_typer
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "evaluate": ("evaluate", "Evaluate the answers in FILE, tell which component to repair, and store the run."),
@@ -32,11 +31,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
 """Command → (module of this package, first line of its help); a test holds them together."""
 
 
-class Commands(TyperGroup):
-    """Commands that are imported when they are called.
-
-    Types of click are written as Any: some versions of typer carry their own copy of it, others need the package.
-    """
+class Commands(Group):
+    """Commands that are imported when they are called."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002  # click's signature
         """Their names, in the order of the help."""

@@ -25,7 +25,7 @@ from ragtriage.core.errors import ApplicationError, ConfigError, InputError
 from ragtriage.core.files import private_file
 from ragtriage.readers import CaseFile
 from ragtriage.runs.events import INTERRUPTED
-from ragtriage.runs.selection import RowCounts, RowSelection, SelectedCases
+from ragtriage.runs.selection import RowCounts, RowSelection, SelectedCases, require_tag
 from ragtriage.store import open_store
 from ragtriage.store.database import store_address
 
@@ -122,9 +122,16 @@ def _mark(path: Path) -> Path:
 
 
 def collect_answers(
-    cases: CaseFile, flags: AppFlags, selection: RowSelection, path: Path
+    cases: CaseFile, flags: AppFlags, selection: RowSelection, path: Path, by: str | None = None
 ) -> tuple[CollectedLines, str | None, bool]:
     """Ask the application and keep what it answers, with progress on standard error.
+
+    Args:
+        cases: the questions.
+        flags: which application, and how it is asked.
+        selection: which questions.
+        path: where the answers go.
+        by: a tag that the answers are to have, for an evaluation that follows; one that they can't is an error.
 
     Returns:
         (What was collected, why it stopped early or None, whether an answer, or too many rows, are missing.)
@@ -141,6 +148,7 @@ def collect_answers(
         asked = sum(lines.has(case) for case in rows.counted(counts))
         print_counts(counts)
         counts.require_some(cases.path)
+        require_tag(by, counts.tags)
         continuing = f"continuing {path}: {asked} of {counts.selected} were asked before" if asked else f"into {path}"
         tell(f"asking {application.name}, {continuing}")
         stopped = ask(rows.read(lambda _: None), counts.selected, asked, application, policy, lines)
@@ -169,13 +177,13 @@ def ask(
     return None
 
 
-def collect_first(cases: CaseFile, flags: AppFlags, selection: RowSelection, path: Path) -> bool:
-    """Ask before an evaluation.
+def collect_first(cases: CaseFile, flags: AppFlags, selection: RowSelection, path: Path, by: str | None) -> bool:
+    """Ask before an evaluation, by whose tag it may be sliced.
 
     Returns:
         Whether an answer, or too many rows, are missing.
     """
-    lines, stopped, incomplete = collect_answers(cases, flags, selection, path)
+    lines, stopped, incomplete = collect_answers(cases, flags, selection, path, by)
     tell(*lines.tally.lines())
     if stopped:
         tell(stopped)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ragtriage.cli.console import tell
+from ragtriage.core.errors import InputError
 from ragtriage.core.validation import validated
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.store import StoredRun
@@ -22,7 +23,13 @@ def corrections_of(stored: StoredRun, config: EvaluationConfig, labels: Path | N
         kept = stored.info.configuration.get(KEPT, {})
         return {name: validated(CorrectedMean, found) for name, found in kept.items()}
     usable, rejected = read_labels(labels)
+    if not usable:
+        first = f": the first line is wrong: {rejected[0]}" if rejected else ": make some with `ragtriage trust label`"
+        raise InputError(f"{labels} holds no label{first}")
     joined = joined_with(stored, config, usable)
+    if not joined.metrics:
+        reasons = "; ".join(f"{count} {reason}" for reason, count in joined.unused.items())
+        raise InputError(f"{labels}: none of its {len(usable)} labels can be used for run {stored.number}: {reasons}")
     if rejected:
         tell(f"{len(rejected)} lines of {labels} can't be used; the first: {rejected[0]}")
     for reason, count in joined.unused.items():

@@ -13,7 +13,7 @@ from ragtriage.cli.app_flags import COLLECTED_COLUMNS, AppFlags, collect_first, 
 from ragtriage.cli.console import ExitCode, tell
 from ragtriage.cli.evaluation_output import event_printer, print_result, sent_again, trial_remarks
 from ragtriage.cli.flags import command
-from ragtriage.cli.input_files import CaseFlags, print_columns, rereadable
+from ragtriage.cli.input_files import CaseFlags, check_output, print_columns, rereadable
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.metric_flags import RequestedMetrics, requested_metrics
 from ragtriage.cli.plan import answers_in, print_plan
@@ -50,6 +50,7 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
 
     Exit codes: 0; 1 a gate failed; 2 usage or input; 3 incomplete (failures, too many unusable rows, interrupted).
     """
+    check_output(report, file, "--report")
     settings = judge_flags.settings(threshold, metrics)
     session = judge_flags.session(settings)
     store_address = judge_flags.store_address(settings)
@@ -69,13 +70,21 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
             questions = case_flags.open_questions(path, settings)
             print_columns(file, questions)
             requested_of(questions.mapping)  # what is wrong with a flag must be said before anything is asked
-            given = _collect(questions, case_flags, settings, app_flags, selection, answers)
+            given = _collect(questions, case_flags, settings, app_flags, selection, answers, by)
         requested = requested_of(given.cases.mapping)
         print_columns(given.name, given.cases)
         if dry_run:
             with answers_in(store_address) as memory:
                 print_plan(
-                    given.name, given.cases, session, memory, requested, given.selection, trials=repeat, as_json=as_json
+                    given.name,
+                    given.cases,
+                    session,
+                    memory,
+                    requested,
+                    given.selection,
+                    trials=repeat,
+                    as_json=as_json,
+                    by=by,
                 )
             return
         with open_store(store_address) as store:
@@ -118,9 +127,10 @@ def _collect(
     app_flags: AppFlags,
     selection: RowSelection,
     answers: Path,
+    by: str | None,
 ) -> _Input:
     """Ask the application the selected questions; what is evaluated are all cases of the file of its answers."""
-    incomplete = collect_first(questions, app_flags, selection, answers)
+    incomplete = collect_first(questions, app_flags, selection, answers, by)
     cases = case_flags.open_collected(str(answers), settings, COLLECTED_COLUMNS)
     return _Input(str(answers), cases, ALL_ROWS, incomplete)
 
@@ -139,5 +149,5 @@ def _evaluate(
             name=given.name,
             by=by,
             trials=trials,
-            notify=event_printer(stack, session, given.cases, requested, by, trials),
+            notify=event_printer(stack, session, requested, trials),
         )

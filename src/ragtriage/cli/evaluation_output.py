@@ -21,7 +21,6 @@ from ragtriage.core.display import plural
 from ragtriage.core.errors import InputError
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.session import JudgeSession
-from ragtriage.readers import CaseFile
 from ragtriage.report.plan_document import requests_and_price
 from ragtriage.report.run_report import RepeatsReport, RunReport
 from ragtriage.report.spent import spent_on
@@ -34,9 +33,7 @@ from ragtriage.store import StoredRun
 from ragtriage.store.store import Store
 
 
-def event_printer(
-    stack: ExitStack, session: JudgeSession, cases: CaseFile, requested: RequestedMetrics, by: str | None, trials: int
-) -> Listener:
+def event_printer(stack: ExitStack, session: JudgeSession, requested: RequestedMetrics, trials: int) -> Listener:
     """Prints the events of an evaluation on standard error; `stack` ends what is still shown if it fails."""
     running = stack.enter_context(ExitStack())
     advance: Any = None
@@ -48,8 +45,6 @@ def event_printer(
         nonlocal advance
         match event:
             case RowsRead(rows, history_ignored):
-                if by is not None and by not in cases.tags:
-                    tell(f"note: --by {by}: none of the first rows has this tag")
                 if rows.conversations and history_ignored:
                     tell(f"note: {rows.conversations} rows have a conversation; their query is read without it")
                 print_counts(rows)

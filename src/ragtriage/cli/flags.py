@@ -55,9 +55,11 @@ def _command(name: str, function: Command) -> Command:
 
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> None:
+        for key, parameter in shown.items():
+            _check_text(kwargs.get(key), name, parameter)
         for key, known in choices.items():
             if known and kwargs.get(key) not in {None, *known}:
-                raise ConfigError(f"--{key.replace('_', '-')} {kwargs[key]}: use {listed(known, 'or')}")
+                raise ConfigError(f"{_shown_name(name, shown[key])} {kwargs[key]}: use {listed(known, 'or')}")
         given = {
             key: group(**{f.name: kwargs.pop(f.name) for f in fields(group) if f.name in kwargs})
             for key, group in groups.items()
@@ -69,15 +71,37 @@ def _command(name: str, function: Command) -> Command:
     return run
 
 
-def _typer_info(command: str, parameter: inspect.Parameter, hint: Any) -> Any:
-    """What typer is to know of a parameter beside its type: the nearest entry of flags.toml."""
+def _entry(command: str, parameter: inspect.Parameter) -> dict[str, Any]:
+    """The nearest entry of flags.toml about a parameter."""
     tables = (TABLES.get(place, {}) for place in (command, command.partition(" ")[0], "shared"))
     found = next(table[parameter.name] for table in tables if parameter.name in table)
-    entry: dict[str, Any] = {"help": found} if isinstance(found, str) else dict(found)
+    return {"help": found} if isinstance(found, str) else dict(found)
+
+
+def _typer_info(command: str, parameter: inspect.Parameter, hint: Any) -> Any:
+    """What typer is to know of a parameter beside its type."""
+    entry = _entry(command, parameter)
     if parameter.kind is not parameter.KEYWORD_ONLY:
         return typer.Argument(**entry)
     names = entry.pop("names", ["--" + parameter.name.replace("_", "-")] if hint is bool else [])
     return typer.Option(*names, **entry)
+
+
+def _check_text(value: Any, command: str, parameter: inspect.Parameter) -> None:
+    """Refuse an empty text, and a NUL, which no path, name or address can hold."""
+    if value == "" != parameter.default:
+        needed = parameter.default is parameter.empty
+        advice = "give it a value" + ("" if needed else ", or leave it out")
+        raise ConfigError(f"{_shown_name(command, parameter)} is empty: {advice}")
+    if any(isinstance(text, str) and "\0" in text for text in (value if isinstance(value, list) else [value])):
+        raise ConfigError(f"{_shown_name(command, parameter)} holds a NUL character: take it out")
+
+
+def _shown_name(command: str, parameter: inspect.Parameter) -> str:
+    """What a message calls a parameter: `--format`, `FILE`."""
+    if parameter.kind is not parameter.KEYWORD_ONLY:
+        return parameter.name.upper()
+    return str(_entry(command, parameter).get("names", ["--" + parameter.name.replace("_", "-")])[-1])
 
 
 def _choices(hint: Any) -> tuple[str, ...]:
@@ -114,7 +138,13 @@ def parse_pairs(items: Collection[str] | None, flag: str) -> dict[str, str]:
     for item, name, sign, _ in split:
         if not sign or not name.strip():
             raise ConfigError(f"{flag} {item!r}: write it as field=column, for example query=question")
-    return {name.strip(): value.strip() for _, name, _, value in split}
+    found: dict[str, str] = {}
+    for _, name, _, value in split:
+        if name.strip() in found:
+            first, second = found[name.strip()] or "nothing", value.strip() or "nothing"
+            raise ConfigError(f"{flag} names {name.strip()} twice, as {first} and as {second}: give one of them")
+        found[name.strip()] = value.strip()
+    return found
 
 
 def parse_numbers(items: Collection[str] | None, flag: str, example: str, read: Callable[[str], N]) -> dict[str, N]:
@@ -122,6 +152,8 @@ def parse_numbers(items: Collection[str] | None, flag: str, example: str, read: 
     found: dict[str, N] = {}
     for item in items or ():
         name, _, value = item.rpartition("=")
+        if name.strip() in found:
+            raise ConfigError(f"{flag} names {name.strip()} twice: give one number")
         try:
             found[name.strip()] = read(value)
         except ValueError:

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
+
+from ragtriage.core.suggestions import near_names
 
 TABLES = tomllib.loads(Path(__file__).with_name("flags.toml").read_text(encoding="utf-8"))
 """A command, a group of commands or `shared` → name of a parameter → help text, or a table with it."""
@@ -38,6 +40,22 @@ def help_sections(params: Sequence[Any]) -> dict[str, list[Any]]:
     return {title: inside for title, inside in found.items() if inside}
 
 
+class Group(TyperGroup):
+    """A group of commands that suggests one for a misspelt name.
+
+    Types of click are written as Any: some versions of typer carry their own copy of it, others need the package.
+    """
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that the first argument names."""
+        names = self.list_commands(ctx)
+        if args and args[0] not in names and not args[0].startswith("-"):
+            near = near_names(args[0], names)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+            ctx.fail(f"there is no command {args[0]!r}: {hint}")
+        return super().resolve_command(ctx, args)
+
+
 class _Typer(typer.Typer):
     def command(self, name: str | None = None, **settings: Any) -> Any:
         return super().command(name, cls=GroupedHelp, **settings)
@@ -46,6 +64,7 @@ class _Typer(typer.Typer):
 def new_typer(*, no_args_is_help: bool = True, **settings: Any) -> typer.Typer:
     """A command or group with the settings that all of ours share."""
     return _Typer(
+        cls=settings.pop("cls", Group),
         no_args_is_help=no_args_is_help,
         add_completion=False,
         rich_markup_mode=None,

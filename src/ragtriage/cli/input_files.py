@@ -13,6 +13,7 @@ from pathlib import Path
 from ragtriage.cli.console import tell
 from ragtriage.cli.flags import parse_pairs
 from ragtriage.config import Settings
+from ragtriage.core.errors import InputError
 from ragtriage.core.files import open_private
 from ragtriage.metrics import GROUPS
 from ragtriage.metrics.optional import suggest_metrics
@@ -76,6 +77,25 @@ def rereadable(file: str) -> Iterator[str]:
         yield str(path)
 
 
+def check_output(out: Path | None, file: str | Path, flag: str) -> None:
+    """Refuse a place that can't be written, or that holds what is read, before anything is asked.
+
+    Args:
+        out: where the output is to go; None for nowhere.
+        file: what is read; `-` is standard input.
+        flag: what names the place.
+
+    Raises:
+        InputError: it is a folder, or the file that is read.
+    """
+    if out is None or str(out) == "-":
+        return
+    if not out.name or out.is_dir():
+        raise InputError(f"{flag} {out}: is a folder: name a file in it")
+    if out.exists() and Path(file).exists() and out.samefile(file):
+        raise InputError(f"{flag} {out}: is the file that is read: name another one")
+
+
 def print_columns(file: str, cases: CaseFile) -> None:
     """What was found in the file."""
     tell(f"{file} ({cases.format})", *(f"  {line}" for line in cases.describe()))
@@ -98,7 +118,8 @@ def print_rejected(rejected: Sequence[object], total: int, *, count: int | None 
 
 
 def print_counts(counts: RowCounts) -> None:
-    """The rows that can't be used, after a first pass."""
+    """The rows that can't be used, and what else is to be known of the rows, after a first pass."""
+    tell(*(f"note: {note}" for note in counts.notes))
     print_rejected(counts.first_rejected, counts.selected + counts.rejected, count=counts.rejected)
 
 

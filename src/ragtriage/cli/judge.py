@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import typer
+
+from ragtriage.cli.console import ExitCode, tell
 from ragtriage.cli.flags import command
 from ragtriage.cli.help import new_typer
+from ragtriage.cli.input_files import print_rejected
 from ragtriage.cli.judge_flags import JudgeFlags
-from ragtriage.trust.prediction_files import write_components, write_predictions
+from ragtriage.core.display import plural
+from ragtriage.trust.prediction_files import RowErrors, write_components, write_predictions
 
 judge = new_typer(help="Ask the judge single questions, for benchmarks.")
 
@@ -17,10 +22,12 @@ judge = new_typer(help="Ask the judge single questions, for benchmarks.")
 def ask(task: str, rows: Path, *, out: Path = Path("-"), judge_flags: JudgeFlags) -> None:
     """Verdicts for rows of one task: {id, verdict, confidence, score, sure}, or an error with a null score.
 
-    Uses the question's fields only (claim, sources, query, text, question, a, b, truth, response).
+    Uses the question's fields only (claim, sources, query, text, question, a, b, truth, response). Exit codes: 0; 2
+    usage or input; 3 incomplete (the judge failed on a row, or too many unusable rows).
     """
     with judge_flags.opened() as asked:
-        write_predictions(task, rows, out, asked)
+        errors = write_predictions(task, rows, out, asked)
+    _exit(errors)
 
 
 @judge.command("split")
@@ -28,7 +35,18 @@ def ask(task: str, rows: Path, *, out: Path = Path("-"), judge_flags: JudgeFlags
 def split(unit: str, rows: Path, *, out: Path = Path("-"), judge_flags: JudgeFlags) -> None:
     """Components of the rows' texts: {id, components: [{text, start, end}]}.
 
-    Reads `text`, else `query` (questions) or `response` (claims, sentences).
+    Reads `text`, else `query` (questions) or `response` (claims, sentences). Exit codes: 0; 2 usage or input; 3
+    incomplete (the judge failed on a row, or too many unusable rows).
     """
     with judge_flags.opened() as asked:
-        write_components(unit, rows, out, asked)
+        errors = write_components(unit, rows, out, asked)
+    _exit(errors)
+
+
+def _exit(errors: RowErrors) -> None:
+    """Say which rows have no result; exit with 3 if they are too many, or if the judge failed."""
+    print_rejected(errors.rejected, errors.rows)
+    if errors.failed:
+        tell(f"the judge failed on {plural(errors.failed, 'row')}: their errors stand in the output")
+    if errors.incomplete:
+        raise typer.Exit(ExitCode.INCOMPLETE)

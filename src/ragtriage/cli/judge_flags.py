@@ -134,10 +134,12 @@ def judge_config(flags: JudgeFlags, settings: Settings) -> JudgeConfig:
 
 def _headers(items: list[str]) -> dict[str, str]:
     """`NAME=VALUE` → name and value; a value is never repeated in a message."""
-    found = {}
+    found: dict[str, str] = {}
     for item in items:
         name, sign, value = item.partition("=")
         if not sign or not name.strip():
             raise ConfigError("--header: write it as NAME=VALUE, for example X-Team=search")
+        if name.strip().lower() in map(str.lower, found):
+            raise ConfigError(f"--header names {name.strip()} twice: give one value")
         found[name.strip()] = value
     return found

@@ -29,7 +29,7 @@ from ragtriage.readers import CaseFile
 from ragtriage.report.plan_document import plan_document
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.estimate import estimate_file
-from ragtriage.runs.selection import RowSelection
+from ragtriage.runs.selection import RowSelection, require_tag
 from ragtriage.store import open_store
 from ragtriage.store.database import store_address
 
@@ -72,6 +72,7 @@ def print_plan(  # noqa: PLR0913  # what would be evaluated, by which judge, and
     trials: int,
     as_json: bool,
     exact: bool = False,
+    by: str | None = None,
 ) -> None:
     """Print what evaluating the selected rows of a file would take: one JSON object, or a table.
 
@@ -85,6 +86,7 @@ def print_plan(  # noqa: PLR0913  # what would be evaluated, by which judge, and
         trials: how many repetitions.
         as_json: whether to print JSON.
         exact: whether to look at every row of a large file; else at a sample.
+        by: the tag by which the evaluation would be sliced; one that no row has is an error.
     """
     config, notes = session.config, _notes(session.config)
     if config.batch_api:  # it takes the same requests, but wants a place for its tickets
@@ -102,6 +104,7 @@ def print_plan(  # noqa: PLR0913  # what would be evaluated, by which judge, and
             advance=advance,
         )
     counts.require_some(file)
+    require_tag(by, counts.tags)
     print_counts(counts)
     print_optional_metrics(counts, requested.default_groups)
     name = judges[0].name()

@@ -32,6 +32,7 @@ from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.runs.export import ExportedFields, json_row
 from ragtriage.runs.export_files import ExportFormat, export_file, format_of, write_csv, write_jsonl
 from ragtriage.runs.repeats import repeats_of, trials_of
+from ragtriage.runs.selection import require_tag
 from ragtriage.runs.tally import Diagnosed, diagnosed_records, tally_of
 from ragtriage.store import Store, StoredRun, open_store
 from ragtriage.trust.judge_card import read_card
@@ -56,10 +57,12 @@ def report(
     with open_store(store_address(store), create=False) as there:
         stored, config = open_run(there, run, threshold)
         path = out or default_report(there, stored) or Path("report.html")
+        tally = tally_of(stored, config, by)
+        require_tag(by, tally.tags)
         shown = stored_run_report(
             stored,
             config,
-            tally_of(stored, config, by),
+            tally,
             repeats=repeats_report_of(there, stored, config),
             corrections=corrections_of(stored, config, labels),
             judge_card=read_card(judge_card, stored.info.fingerprints) if judge_card else None,
@@ -97,10 +100,12 @@ def show(
                 found = case_report(record, findings, config.thresholds, config.metrics)
                 print_document(console, case_document(found, console.width))
             return
+        tally = tally_of(stored, config, by)
+        require_tag(by, tally.tags)
         shown = stored_run_report(
             stored,
             config,
-            tally_of(stored, config, by),
+            tally,
             repeats=repeats_report_of(there, stored, config),
             corrections=corrections_of(stored, config, labels),
         )
@@ -128,8 +133,11 @@ def export(
 ) -> None:
     """Write a run as rows for other programs, one row per case."""
     parts = set(parse_names(further))
-    if unknown := parts - EXPORTED_PARTS:
-        raise ConfigError(f"--with {', '.join(sorted(unknown))}: use texts or evidence, or both with a comma")
+    unknown = parts - EXPORTED_PARTS
+    if unknown or (further is not None and not parts):
+        raise ConfigError(
+            f"--with {', '.join(sorted(unknown)) or further}: use texts or evidence, or both with a comma"
+        )
     to_stdout = out is None or str(out) == "-"
     kind = export_format or ("jsonl" if out is None or to_stdout else format_of(out))
     if to_stdout and kind == "parquet":

@@ -15,7 +15,7 @@ from ragtriage.cli.app_flags import AppFlags
 from ragtriage.cli.console import ExitCode, print_json, tell
 from ragtriage.cli.flags import command, parse_names, parse_numbers
 from ragtriage.cli.help import new_typer
-from ragtriage.cli.input_files import print_rejected, too_many
+from ragtriage.cli.input_files import check_output, print_rejected, too_many
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.testset_blame import BlameFlags, ask_again, further_findings, prepare
 from ragtriage.cli.testset_generation import COMMANDS
@@ -84,6 +84,7 @@ def score(  # noqa: PLR0913  # a command's flags are its arguments
 
     Exit codes: 0; 2 usage or input; 3 incomplete (the judge failed on a row, or too many unusable rows).
     """
+    check_output(blame_flags.report, rows, "--report")
     names = parse_names(clusters)
     if clusters is not None and len(names) != 2:
         raise ConfigError(f"--clusters {clusters}: name two, as in --clusters short,long")

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from ragtriage.cli.console import ExitCode, print_json
 from ragtriage.cli.flags import command, parse_pairs
-from ragtriage.cli.input_files import print_rejected, rereadable, too_many
+from ragtriage.cli.input_files import check_output, print_rejected, rereadable, too_many
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.progress import progress
 from ragtriage.config import Settings
@@ -22,6 +22,7 @@ from ragtriage.readers.json_objects import first_line, write_lines
 from ragtriage.readers.problems import Rejected
 from ragtriage.report.agreement_document import agreement_document
 from ragtriage.report.terminal import print_document
+from ragtriage.runs.selection import require_tag
 from ragtriage.trust.agreement.labelled_cases import PREFIX, compared_cases, label_columns, read_labelled_cases
 from ragtriage.trust.agreement.labelled_rows import (
     agreements,
@@ -60,6 +61,7 @@ def agreement(  # noqa: PLR0913  # a command's flags are its arguments
 
     Exit codes: 0; 2 usage or input; 3 incomplete (the judge failed on a row, or too many unusable rows).
     """
+    check_output(out, file, "-o")
     kind = task_named(task)
     given = parse_pairs(label, "--label")
     if predictions is not None and (judge_flags.judge or out):
@@ -71,9 +73,12 @@ def agreement(  # noqa: PLR0913  # a command's flags are its arguments
         if given or (kind is None and labels_metrics):
             if predictions is not None or out is not None:
                 raise ConfigError("--predictions and -o go with rows of a task, not with cases that label a metric")
+            if by is not None:
+                raise ConfigError("--by goes with rows of a task, not with cases that label a metric")
             found, rejected, usable = _of_cases(path, given, group, seed, judge_flags, settings)
         else:
             labelled = read_labelled_rows(path, kind)
+            require_tag(by, dict.fromkeys(column for row in labelled.rows for column in row.values), "column")
             if predictions is not None:
                 known = read_predictions(predictions)
             else:

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from ragtriage.cli.console import ExitCode, print_json, tell
 from ragtriage.cli.flags import command, parse_pairs
-from ragtriage.cli.input_files import print_columns, print_rejected, rereadable, too_many
+from ragtriage.cli.input_files import check_output, print_columns, print_rejected, rereadable, too_many
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.plan import answers_in
 from ragtriage.cli.progress import progress
@@ -66,6 +66,7 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
     Every case is made worse in up to seven ways, one per metric, where that can be done safely. Exit codes: 0; 2 usage
     or input; 3 incomplete (the judge failed on a pair, or too many unusable rows).
     """
+    check_output(out, file, "-o")
     settings = judge_flags.settings()
     session = judge_flags.session(settings)
     columns = {**settings.map, **parse_pairs(mapping, "--map")}
@@ -183,6 +184,8 @@ def _print_written(written: WrittenChanges) -> None:
 
 def _pairs_of(path: str, selection: RowSelection) -> Given:
     """A file of pairs; of the selection only the first rows count, as pairs are drawn already."""
+    if selection.sample is not None:
+        raise ConfigError("--sample is for cases, and this file holds pairs: take the first ones with --limit")
     usable, rejected = read_pairs(path)
     kept = tuple(usable[: selection.limit])
     return (base_cases(kept), PerturbedPairs(len(base_cases(kept)), kept, {}), list(rejected))

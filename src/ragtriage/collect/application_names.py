@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from ragtriage.collect.http import MAX_REPLY, HttpApplication, headers_from
 from ragtriage.collect.replies import ReplyPaths
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.core.suggestions import near_names
 from ragtriage.readers.paths import path_from
 
 CHAT = "/chat/completions"
@@ -146,7 +146,7 @@ def _check(names: Iterable[str], columns: tuple[str, ...]) -> None:
     """Hold the names of placeholders against the columns that the rows have."""
     for name in names:
         if name not in columns:
-            close = get_close_matches(name, columns, 1)
+            close = near_names(name, columns)
             hint = f" Did you mean {{{{{close[0]}}}}}?" if close else ""
             raise ConfigError(
                 f"--template: no row has a column for {{{{{name}}}}}.{hint} There are {', '.join(columns[:40])}."

@@ -11,7 +11,6 @@ import threading
 import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +20,7 @@ from ragtriage.collect.application import Reply, Unanswered, asked_row, source_r
 from ragtriage.collect.replies import read_reply
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError
+from ragtriage.core.suggestions import near_names
 from ragtriage.text.sanitize import one_line
 
 _LONGEST = 300
@@ -84,7 +84,7 @@ def callable_named(spec: str, *, give_sources: bool = False) -> CallableApplicat
     found: Any = module
     for part in name.split("."):
         if not hasattr(found, part):
-            close = get_close_matches(part, _callables(found), 3) or _callables(found, own=module.__name__)[:10]
+            close = near_names(part, _callables(found), 3) or _callables(found, own=module.__name__)[:10]
             hint = f" It has {', '.join(close)}." if close else " It has no function of its own."
             raise ConfigError(f"--app {spec}: {where} has no {part!r}.{hint}")
         found = getattr(found, part)

@@ -173,6 +173,8 @@ def headers_from(items: Iterable[str]) -> tuple[dict[str, str], Callable[[str], 
         name, sign, value = item.partition("=")
         if not sign or not re.fullmatch(r"[!#$%&'*+.^`|~\w-]+", name.strip(), re.ASCII):
             raise ConfigError("--app-header: write it as NAME=VALUE, for example 'Authorization=Bearer ${MY_KEY}'")
+        if name.strip().lower() in map(str.lower, headers):
+            raise ConfigError(f"--app-header names {name.strip()} twice: give one value")
         for variable in _VARIABLE.findall(value):
             if not os.environ.get(variable):
                 raise ConfigError(f"--app-header {name.strip()}: the variable {variable} is not set in the environment")

@@ -11,6 +11,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from errno import EISDIR
 from pathlib import Path
 from typing import BinaryIO, Literal, TextIO
 
@@ -64,6 +65,8 @@ def atomic_path(path: Path, mode: int = PRIVATE_FILE) -> Iterator[Path]:
     Raises:
         OSError: it can't be written.
     """
+    if not path.name or path.is_dir():
+        raise IsADirectoryError(EISDIR, "it is a folder", str(path))
     private_folder(path.parent)
     beside = path.with_name(path.name + ".new")
     beside.unlink(missing_ok=True)  # a killed process left it, perhaps with another mode

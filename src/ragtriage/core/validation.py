@@ -7,10 +7,11 @@ and says what to write instead. Numbers, texts and booleans are never turned int
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections.abc import Hashable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_type_hints
+
+from ragtriage.core.suggestions import near_names
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -113,7 +114,7 @@ def _problem(shape: Any, detail: ErrorDetails, called: str) -> str:
 def _unknown(shape: Any, place: Sequence[int | str], called: str) -> str:
     known = list(_fields_at(shape, place[:-1]))
     holder, name = _path(place[:-1]), str(place[-1])
-    near = difflib.get_close_matches(name, known, n=1)
+    near = near_names(name, known)
     hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known)}"
     return f"{holder}{': ' if holder else ''}no {called} is called {name!r}: {hint}"
 

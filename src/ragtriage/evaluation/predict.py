@@ -109,6 +109,16 @@ def _supported(row: Row, parts: Sequence[Sequence[Component]]) -> tuple[Question
     return tuple(ask.supported(one.text, sources, query, claim) for one in claims if not one.remark)
 
 
+def problem_of(task: Task, row: Row) -> str | None:
+    """Why a row can't be asked about, whoever judges: a field that is missing or wrong. None if it can."""
+    try:
+        decompositions_of(task, row)
+        questions_of(task, row, ((), ()))
+    except InputError as error:
+        return str(error)
+    return None
+
+
 def prediction_of(task: Task, answers: Sequence[Answer]) -> dict[str, Any]:
     """The prediction for one row: `verdict`, `confidence`, `score`, the probability of yes, and whether it is `sure`.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import Literal
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.options import WINDOW
 from ragtriage.core.questions import Kind
+from ragtriage.core.suggestions import near_names
 from ragtriage.judges.decision_thresholds import BANDS, Band, DecisionThreshold
 from ragtriage.judges.llm.model_names import split_name, suggested_name, takes_base_url
 from ragtriage.judges.llm.options import LLMOptions
@@ -53,7 +53,7 @@ class JudgeConfig:
     def __post_init__(self) -> None:
         for name in self.models:
             if ":" not in name or name.startswith(f"{EMBEDDED}:"):
-                near = next(iter(get_close_matches(name, LOCAL)), "") or suggested_name(name)
+                near = next(iter(near_names(name, LOCAL)), "") or suggested_name(name)
                 hint = f"; did you mean {near}?" if near else ", for example openai:gpt-5-mini"
                 raise ConfigError(f"there is no judge {name!r}: use {EMBEDDED}, {FAST} or PROVIDER:MODEL{hint}")
         for name in sorted(self.names):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from ragtriage.core.display import listed
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Metric
+from ragtriage.core.suggestions import near_names
 from ragtriage.metrics import custom_metrics
 from ragtriage.metrics.citations import citation_groundedness, citation_precision, citation_recall
 from ragtriage.metrics.generator import claim_relevancy, hallucination, query_similarity
@@ -138,8 +139,8 @@ def unknown_metric(name: str, known: Collection[str]) -> str:
     elsewhere = named_elsewhere(name, known)
     if elsewhere:
         return f"no metric is called {name!r}. {elsewhere}"
-    near = difflib.get_close_matches(name.lower(), sorted(known), n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(known)}"
+    near = near_names(name, sorted(known), 3)
+    hint = f"did you mean {listed(near, 'or')}?" if near else f"there are: {', '.join(known)}"
     return f"no metric is called {name!r}: {hint}"
 
 

@@ -25,6 +25,7 @@ from ragtriage.readers.problems import RawRow, Rejected, RowContext, RowProblem
 from ragtriage.readers.shapes import number_of
 from ragtriage.readers.source_values import sources_of, with_ids
 from ragtriage.readers.text_values import as_json_value, clean, described, text_of
+from ragtriage.text.sanitize import one_line
 
 NO_RESPONSE = "{rows} without a response (not given, which is not the same as an empty one)"
 REPLY = "{rows}: the response is the message after the user's last one"
@@ -59,9 +60,14 @@ class RowReader:
         # 16 bytes of a hash for each id, so that a million rows cost some hundred MB less than their ids
         self._first_row: dict[bytes, int] = {}
         self._remarks: Counter[str] = Counter()
+        self._repeated = 0
+        self._first_repeated = ""
 
     def read(self, row: RawRow) -> Case | Rejected:
         """The row's case; never raises for what a file can hold."""
+        if row.repeated is not None:
+            self._repeated += 1
+            self._first_repeated = self._first_repeated or f"row {row.row}, key {one_line(row.repeated, 40)!r}"
         context = RowContext(self._context.limits, self._context.split)
         if row.values is None:
             return row.rejected(None, row.problem or "unreadable", self._name)
@@ -77,7 +83,15 @@ class RowReader:
 
     def notes(self) -> list[str]:
         """What was done to rows that the user should know, with their numbers, in the order in which it came up."""
-        return [sentence.replace("{rows}", plural(count, "row")) for sentence, count in self._remarks.items()]
+        found = [sentence.replace("{rows}", plural(count, "row")) for sentence, count in self._remarks.items()]
+        return [*found, *self.repeated_keys()]
+
+    def repeated_keys(self) -> list[str]:
+        """How many rows have a key twice in one object, in a sentence; none if there is no such row."""
+        if not self._repeated:
+            return []
+        rows, first = plural(self._repeated, "row"), self._first_repeated
+        return [f"{rows} with a key twice in one JSON object, of which the last value counts; the first: {first}"]
 
     def _case(self, values: Mapping[str, Any], context: RowContext) -> Case:
         self._check_read(values)

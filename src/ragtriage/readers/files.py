@@ -9,12 +9,13 @@ import sys
 import zlib
 from collections.abc import Generator, Iterator
 from contextlib import closing, nullcontext
-from difflib import get_close_matches
 from json import JSONDecodeError
 from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
+from ragtriage.core.display import listed
 from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.core.suggestions import near_files
 from ragtriage.readers.json_documents import json_document
 from ragtriage.readers.json_lines import json_lines
 from ragtriage.readers.json_values import parse
@@ -92,8 +93,8 @@ def _near(path: Path) -> str:
         names = [entry.name for entry in folder.iterdir() if entry.is_file()]
     except OSError:
         return ""
-    close = get_close_matches(path.name, sorted(names), 3, 0.6)
-    return f" Did you mean {' or '.join(str(folder / name) for name in close)}?" if close else ""
+    close = near_files(path.name, sorted(names))
+    return f" Did you mean {listed([str(folder / name) for name in close], 'or')}?" if close else ""
 
 
 def _inside(path: Path) -> str:

@@ -7,10 +7,10 @@ import re
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from json import JSONDecodeError
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from ragtriage.readers.field_names import field_named
-from ragtriage.readers.json_values import parse_at
+from ragtriage.readers.json_values import JsonReader
 from ragtriage.readers.nested_rows import row_of, rows_at
 from ragtriage.readers.paths import ValuePath
 from ragtriage.readers.problems import Limits, RawRow
@@ -26,12 +26,25 @@ class _Broken(Exception):
     """The document is broken; says where, and nothing behind that can be read."""
 
 
+class _Value(NamedTuple):
+    """A value of the document."""
+
+    value: Any
+    size: int
+    """How many characters it took."""
+    bad: str | None
+    """The first of its bytes that isn't UTF-8."""
+    repeated: str | None
+    """A key that comes twice in one of its objects."""
+
+
 class _Window:
     """The part of the document that is being looked at; it moves on and never back."""
 
     def __init__(self, stream: BinaryIO, limits: Limits) -> None:
         self._stream = stream
         self._limits = limits
+        self._reader = JsonReader()
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")("surrogateescape")
         self._text = ""
         self._at = 0
@@ -80,12 +93,12 @@ class _Window:
         line, start = self._line_at(at)
         return _Broken(f"broken JSON at line {line}, column {at - start + 1}: {reason}")
 
-    def value(self) -> tuple[Any, int, str | None]:
-        """The next value, how many characters it took, and the first of its bytes that isn't UTF-8, if there is one."""
+    def value(self) -> _Value:
+        """The next value."""
         self.peek()
         while True:
             try:
-                value, end = parse_at(self._text, self._at)
+                value, end = self._reader.value_at(self._text, self._at)
             except JSONDecodeError as error:
                 cut = error.msg.startswith("Unterminated") or error.pos >= len(self._text) - _LONGEST_CUT
                 fits = len(self._text) - self._at <= self._limits.max_row
@@ -97,7 +110,7 @@ class _Window:
                 continue
             raw = self._text[self._at : end]
             self._move(end)
-            return value, len(raw), first_invalid_byte(raw)
+            return _Value(value, len(raw), first_invalid_byte(raw), self._reader.repeated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +126,9 @@ class _List:
 _Lists = Mapping[tuple[str | int | None, ...], _List]
 """What is left of the path of each list, seen from some value of the document."""
 
-_KNOWN: _Lists = {tuple(text.split(".")): _List(text, group) for group in ROW_LISTS for text in group}
+_NOTHING = _Value(None, 0, None, None)
 
-_Value = tuple[Any, int, str | None]
-"""A value, how many characters it took, and the first of its bytes that isn't UTF-8."""
+_KNOWN: _Lists = {tuple(text.split(".")): _List(text, group) for group in ROW_LISTS for text in group}
 
 
 def json_document(stream: BinaryIO, limits: Limits, nested: ValuePath | None = None) -> Iterator[RawRow]:
@@ -142,7 +154,8 @@ def _rows(window: _Window, nested: ValuePath | None) -> Iterator[RawRow]:
         line = window.line
         whole = yield from _search(window, {nested.parts: own}, [])
         if whole is not None:
-            yield from rows_at(whole[0], nested, line)
+            for row in rows_at(whole.value, nested, line):
+                yield replace(row, repeated=whole.repeated)
     elif window.peek() == "[":
         yield from _elements(window)
     else:
@@ -150,21 +163,21 @@ def _rows(window: _Window, nested: ValuePath | None) -> Iterator[RawRow]:
         while window.peek() == "{" and is_row:
             line = window.line
             whole = yield from _search(window, _KNOWN, [])
-            is_row = whole is not None and (yield from _one(line, *whole))
+            is_row = whole is not None and (yield from _one(line, whole))
     if window.peek():
         raise window.broken("this is neither the list of rows nor an object")
 
 
-def _row(line: int, value: Any, size: int, bad: str | None) -> RawRow:
+def _row(line: int, one: _Value) -> RawRow:
     """The row that a value is; its number is given to it later."""
-    if bad is not None:
-        return RawRow(0, line, problem=f"byte {bad} in it is not UTF-8: save the file as UTF-8", undecodable=True)
-    return row_of(value, line, size)
+    if one.bad is not None:
+        return RawRow(0, line, problem=f"byte {one.bad} in it is not UTF-8: save the file as UTF-8", undecodable=True)
+    return row_of(one.value, line, one.size, one.repeated)
 
 
 def _elements(window: _Window) -> Iterator[RawRow]:
     for _ in _items(window):
-        yield _row(window.line, *window.value())
+        yield _row(window.line, window.value())
 
 
 def _items(window: _Window) -> Iterator[int]:
@@ -190,7 +203,7 @@ def _keys(window: _Window) -> Iterator[tuple[str, str | None]]:
         first = False
         if window.peek() != '"':
             raise window.broken("Expecting a key in double quotes")
-        key, _, bad = window.value()
+        key, _, bad, _ = window.value()
         window.skip(":")
         yield key, bad
     window.skip("}")
@@ -225,28 +238,30 @@ def _search(window: _Window, lists: _Lists, found: list[_List]) -> Generator[Raw
 
 def _search_object(window: _Window, lists: _Lists, found: list[_List]) -> Generator[RawRow, None, _Value | None]:
     whole: dict[str, Any] = {}
-    total, bad = 0, None
+    total, bad, repeated = 0, None, None
     before = len(found)
     for key, bad_key in _keys(window):
         inner = yield from _search(window, _below(lists, key), found)
-        value, size, bad_value = inner or (None, 0, None)
+        value, size, bad_value, repeated_inside = inner or _NOTHING
         bad = bad or bad_key or bad_value
+        repeated = repeated or (key if key in whole else repeated_inside)
         total += size
         whole[key] = value if len(found) == before else None  # beside the rows nothing is kept
-    return (whole, total, bad) if len(found) == before else None
+    return _Value(whole, total, bad, repeated) if len(found) == before else None
 
 
 def _search_list(window: _Window, lists: _Lists, found: list[_List]) -> Generator[RawRow, None, _Value | None]:
     whole: list[Any] = []
-    total, bad = 0, None
+    total, bad, repeated = 0, None, None
     before = len(found)
     for number in _items(window):
         inner = yield from _search(window, _below(lists, number), found)
-        value, size, bad_value = inner or (None, 0, None)
+        value, size, bad_value, repeated_inside = inner or _NOTHING
         bad = bad or bad_value
+        repeated = repeated or repeated_inside
         total += size
         whole.append(value if len(found) == before else None)
-    return (whole, total, bad) if len(found) == before else None
+    return _Value(whole, total, bad, repeated) if len(found) == before else None
 
 
 def _below(lists: _Lists, key: str | int) -> _Lists:
@@ -258,15 +273,15 @@ def _below(lists: _Lists, key: str | int) -> _Lists:
     }
 
 
-def _one(line: int, value: Any, size: int, bad: str | None) -> Generator[RawRow, None, bool]:
+def _one(line: int, one: _Value) -> Generator[RawRow, None, bool]:
     """The row that an object is, or the rows of the columns that it holds; returns whether it was itself one row."""
-    columns = _columns(value) if bad is None else None
+    columns = _columns(one.value) if one.bad is None else None
     if columns is None:
-        yield _row(line, value, size, bad)
+        yield _row(line, one)
         return True
     within = "the file holds columns, not rows; it was turned round, for which all of it is held in memory"
     for cells in zip(*columns, strict=True):
-        yield RawRow(0, line, values=dict(zip(value, cells, strict=True)), within=within)
+        yield RawRow(0, line, values=dict(zip(one.value, cells, strict=True)), within=within, repeated=one.repeated)
     return False
 
 

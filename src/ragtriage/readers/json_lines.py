@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from json import JSONDecodeError
 from typing import BinaryIO
 
-from ragtriage.readers.json_values import parse
+from ragtriage.readers.json_values import JsonReader
 from ragtriage.readers.problems import Limits, RawRow
 from ragtriage.readers.text_values import described
 
@@ -16,6 +16,7 @@ _BOM = b"\xef\xbb\xbf"
 def json_lines(stream: BinaryIO, limits: Limits) -> Iterator[RawRow]:
     """The rows of a JSON Lines stream, where a broken line costs only itself; blank lines are skipped."""
     row = line = 0
+    reader = JsonReader()
     while raw := stream.readline(limits.max_row + 1):
         line += 1
         if line == 1:
@@ -27,12 +28,12 @@ def json_lines(stream: BinaryIO, limits: Limits) -> Iterator[RawRow]:
             yield RawRow(row, line, problem=f"is longer than {limits.max_row:,} bytes: split it or leave it out")
         elif raw.strip():
             row += 1
-            yield _json_line(raw, row, line)
+            yield _json_line(reader, raw, row, line)
 
 
-def _json_line(raw: bytes, row: int, line: int) -> RawRow:
+def _json_line(reader: JsonReader, raw: bytes, row: int, line: int) -> RawRow:
     try:
-        value = parse(raw.decode())
+        value = reader.value(raw.decode())
     except UnicodeDecodeError as error:
         problem = f"byte {error.start + 1} of the line (0x{raw[error.start]:02x}) is not UTF-8: save the file as UTF-8"
         return RawRow(row, line, problem=problem, undecodable=True)
@@ -40,4 +41,4 @@ def _json_line(raw: bytes, row: int, line: int) -> RawRow:
         return RawRow(row, line, problem=f"broken JSON at line {line}, column {error.pos + 1}: {error.msg}")
     if not isinstance(value, dict):
         return RawRow(row, line, problem=f"is {described(value)}, not a JSON object: write one object {{…}} a line")
-    return RawRow(row, line, values=value, size=len(raw))
+    return RawRow(row, line, values=value, size=len(raw), repeated=reader.repeated)

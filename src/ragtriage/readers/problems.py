@@ -39,6 +39,8 @@ class RawRow:
     """Which part of the document the rows are, in words, where they aren't the whole."""
     ends: bool = False
     """Nothing after this row could be read."""
+    repeated: str | None = None
+    """A key that comes twice in one of its JSON objects, of which the last value was taken."""
 
     def rejected(self, field: str | None, reason: str, file: str) -> Rejected:
         """This row as one that can't be used."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 
 from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.core.suggestions import near_names
 from ragtriage.readers.field_names import ALIASES
 from ragtriage.readers.paths import NotThere
 from ragtriage.readers.places import Place, place_from
@@ -31,7 +31,7 @@ def wanted_places(
     places: dict[str, Place] = {}
     for field, text in wanted.items():
         if field not in ALIASES:
-            close = get_close_matches(field, ALIASES, 1)
+            close = near_names(field, ALIASES)
             hint = f" Did you mean {close[0]!r}?" if close else ""
             raise ConfigError(f"--map {field}={text}: there is no field {field!r}.{hint} Fields: {', '.join(ALIASES)}.")
         if text:
@@ -48,7 +48,7 @@ def _check_there(place: Place, field: str, rows: Rows, columns: Sequence[str], f
         if problem is None:
             continue
         if only.is_column:
-            close = get_close_matches(member.text, columns, 3, 0.5)
+            close = near_names(member.text, columns, 3)
             hint = f" Close: {', '.join(map(repr, close))}." if close else ""
             raise InputError(f"{flag}: there is no column {member.text!r}.{hint} {listed(columns)}")
         every = "" if len(rows) == 1 else f", as none of the first {len(rows)} rows has"

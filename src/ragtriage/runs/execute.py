@@ -102,6 +102,7 @@ def evaluate_file(  # noqa: PLR0913  # what is evaluated, by which judge, where 
 
     Raises:
         InputError: no row can be used.
+        ConfigError: no row has the tag.
         JudgeError: the judge can't work at all. What was kept before stays; so with a StoreError.
         StoreError: the store can't be written.
     """

@@ -15,7 +15,7 @@ from ragtriage.metrics.definitions import version_of
 from ragtriage.readers import CaseFile
 from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
 from ragtriage.runs.events import Listener, RunResumed, RunStarted
-from ragtriage.runs.selection import RowCounts, RowSelection, SelectedCases
+from ragtriage.runs.selection import RowCounts, RowSelection, SelectedCases, require_tag
 from ragtriage.store import RunIdentity, RunWriter, Store
 
 UNKNOWN_LANGUAGE = "und"
@@ -63,6 +63,7 @@ def prepare(job: Job, trial: int, first: int | None) -> PreparedRun:
     for case in cases.counted(counts):
         hashed.add(case)
     counts.require_some(job.name)
+    require_tag(job.by, counts.tags)
     identity = RunIdentity(
         hashed.hexdigest(), tuple(m.name for m in job.config.metrics), _fingerprints(job.config, built.judge), trial
     )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 
 from ragtriage.core.case import Case
-from ragtriage.core.errors import InputError
+from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.core.suggestions import near_names
 from ragtriage.metrics.optional import optional_data_of
 from ragtriage.readers import CaseFile, Rejected
 
@@ -17,15 +18,27 @@ QUOTED = 10
 """Rejected rows that are quoted; all are counted."""
 
 
+OPTIONAL_TAGS = frozenset({"seconds", "retrieved", "failure", "failure_detail"})
+"""Tags that collected cases have where there is something to tell: that none has one is no mistake."""
+
+
 @dataclass(frozen=True, slots=True)
 class RowSelection:
-    """Which of a file's usable rows are evaluated; all by default."""
+    """Which of a file's usable rows are evaluated; all by default.
+
+    Raises:
+        ConfigError: it is both the first rows and a random sample.
+    """
 
     limit: int | None = None
     """Only the first N."""
     sample: int | None = None
     """N at random; the same seed draws the same ones."""
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.limit is not None and self.sample is not None:
+            raise ConfigError("--limit takes the first rows and --sample random ones: give one of them")
 
 
 ALL_ROWS = RowSelection()
@@ -49,6 +62,10 @@ class RowCounts:
     """Selected rows with a conversation before the query."""
     optional: Counter[str] = field(default_factory=Counter)
     """Optional content, which only some metrics need → selected rows that have it; see `ragtriage.metrics.optional`."""
+    tags: dict[str, None] = field(default_factory=dict)
+    """The names of all tags that a selected row has, in their order."""
+    notes: tuple[str, ...] = ()
+    """What the user should know of rows behind the head of the file."""
     cut_off: bool = False
     """Whether the file couldn't be read to its end."""
 
@@ -62,6 +79,8 @@ class RowCounts:
         self.selected += 1
         self.conversations += bool(case.history)
         self.optional.update(optional_data_of(case))
+        if not case.tags.keys() <= self.tags.keys():
+            self.tags.update(dict.fromkeys(case.tags))
 
     def reject(self, row: Rejected) -> None:
         """Count an unusable row."""
@@ -79,6 +98,26 @@ class RowCounts:
         if not self.selected:
             first = f"; the first: {self.first_rejected[0]}" if self.first_rejected else ""
             raise InputError(f"{name}: none of its {self.rejected} rows can be used{first}")
+
+
+def require_tag(by: str | None, tags: Collection[str], called: str = "tag") -> None:
+    """Refuse to slice by a tag that no row has.
+
+    Args:
+        by: the tag, None for none.
+        tags: those that the rows have.
+        called: what they are called in the message.
+
+    Raises:
+        ConfigError: there is no such tag; says which one is near, or which there are.
+    """
+    if by is None or by in tags or by in OPTIONAL_TAGS:
+        return
+    near = near_names(by, tags)
+    there = (
+        f"there is {', '.join(list(tags)[:QUOTED])}{' …' if len(tags) > QUOTED else ''}" if tags else "they have none"
+    )
+    raise ConfigError(f"--by {by}: no row has this {called}: {f'did you mean {near[0]}?' if near else there}")
 
 
 class SelectedCases:
@@ -109,6 +148,7 @@ class SelectedCases:
         for case in self.read(counts.reject):
             counts.select(case)
             yield case
+        counts.notes = self._file.later_notes
 
 
 def case_digest(case: Case, seed: int = 0) -> bytes:

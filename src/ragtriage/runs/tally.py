@@ -23,6 +23,9 @@ class SlicedTally:
     Args:
         config: the metrics, thresholds and rules.
         by: the tag; None for the whole only.
+
+    Attributes:
+        tags: the names of all tags that a record has, in their order.
     """
 
     def __init__(self, config: EvaluationConfig, by: str | None = None) -> None:
@@ -30,10 +33,12 @@ class SlicedTally:
         self._by = by
         self._whole = self._tally()
         self._slices: dict[str, Tally] = {}
+        self.tags: dict[str, None] = {}
 
     def add(self, record: Record) -> tuple[Finding, ...]:
         """Count one record and return its findings."""
         if self._by is not None:
+            self.tags.update(dict.fromkeys(record.case.tags))
             value = record.case.tags.get(self._by)
             label = "(none)" if value is None or value == "" else str(value)
             if label not in self._slices and len(self._slices) >= MAX_SLICES:

@@ -16,7 +16,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-from ragtriage.core.errors import NotStoredError, StoreError
+from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
 from ragtriage.core.files import open_private, private_file, private_folder
 from ragtriage.store.schema import SCHEMA_VERSION, VERSION_KEY, meta, metadata
 
@@ -28,6 +28,9 @@ TIMEOUT = 10.0
 
 IN_ONE_STATEMENT = 400
 """Keys that are looked up or deleted together."""
+
+SQLITE = "sqlite:///"
+KINDS_OF_STORES = "a folder, a file that ends in .sqlite or .db, sqlite:///FILE, or postgresql://USER@HOST/NAME"
 
 _ELSEWHERE = f"choose another place with --store or {VARIABLE}"
 
@@ -103,11 +106,22 @@ def in_chunks(items: Iterable[T]) -> Iterator[list[T]]:
 
 
 def store_address(where: str | Path | None) -> str:
-    """The URL or the path of the SQLite file that was given, else that of the environment, else a folder here."""
+    """The URL or the path of the SQLite file that was given, else that of the environment, else a folder here.
+
+    Raises:
+        ConfigError: it is the address of another kind of database, or empty.
+    """
     given = str(where if where is not None else os.environ.get(VARIABLE) or FOLDER)
-    if given.startswith("sqlite:///"):
-        return given.removeprefix("sqlite:///")
+    if not given.removeprefix(SQLITE).strip():
+        raise ConfigError(f"the store {given!r} names no place: give {KINDS_OF_STORES}")
+    if given.startswith(SQLITE):
+        return given.removeprefix(SQLITE)
     if "://" in given:
+        if not given.startswith(("postgresql://", "postgresql+")):
+            kind = given.partition("://")[0]
+            raise ConfigError(
+                f"the store {_without_password(given)}: {kind} is no kind of store: give {KINDS_OF_STORES}"
+            )
         return given.replace("postgresql://", "postgresql+psycopg://", 1)
     path = Path(given)
     return str(path if path.is_file() or path.suffix in {".sqlite", ".db"} else path / FILE)
@@ -151,7 +165,7 @@ def open_database(address: str, *, create: bool, timeout: float = TIMEOUT, read_
 def _without_password(address: str) -> str:
     try:
         return make_url(address).render_as_string(hide_password=True)
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # the latter where a port is no number
         return "(an address that can't be read)"
 
 
@@ -161,8 +175,10 @@ def _server(address: str, where: str) -> Engine:
     except ModuleNotFoundError as error:
         extra = "'ragtriage[postgresql]'" if "psycopg" in str(error.name) else str(error.name)
         raise StoreError(f"the store {where} needs a package: pip install {extra}") from error
-    except ArgumentError as error:
-        raise StoreError(f"this store's address can't be read: {where}") from error
+    except (ArgumentError, ValueError) as error:
+        raise ConfigError(
+            f"the store's address can't be read: {where}: write it like postgresql://USER@HOST/NAME"
+        ) from error
 
 
 def _embedded(path: Path, timeout: float, *, read_only: bool) -> Engine:

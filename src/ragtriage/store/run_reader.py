@@ -9,8 +9,10 @@ from typing import Any, Protocol, TypeVar
 from sqlalchemy import Connection, Label, Row, Select, Table, and_, func, select
 
 from ragtriage.core.case import Case, Source, Turn
+from ragtriage.core.display import listed
 from ragtriage.core.errors import NotStoredError
 from ragtriage.core.record import Record
+from ragtriage.core.suggestions import near_names
 from ragtriage.core.verdicts import Known, Outcome, Score, Undefined
 from ragtriage.metrics import metric_named
 from ragtriage.store.codec import DELETED, decode_steps, with_custom_parts
@@ -23,6 +25,15 @@ CHUNK = 64
 
 LIGHT_CHUNK = 1000
 """Rows without their texts that are read together."""
+
+MOST_DIGITS = 18
+"""Of a run's number: more than fit into a database's whole numbers."""
+
+LONGEST_SHOWN = 40
+"""Characters of what a user gave that a message repeats."""
+
+MOST_COMPARED = 10_000
+"""Ids of cases that a misspelt one is held against."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,15 +150,18 @@ def read_run(connection: Connection, which: int | str) -> RunInfo:
         NotStoredError: there is no such run; says which there are.
     """
     text = str(which).strip()
-    if text != "last" and not text.isdecimal():
-        raise NotStoredError(f"{text!r} is no run: give its number, or last")
     newest = connection.execute(select(runs.c.number, runs.c.repeats).order_by(runs.c.number.desc()).limit(10)).all()
     if not newest:
         raise NotStoredError("the store holds no run yet: evaluate a file first")
-    number = newest[0].repeats or newest[0].number if text == "last" else int(text)
-    if found := read_runs(connection, number):
-        return found[0]
-    raise NotStoredError(f"there is no run {text}; the newest are {', '.join(str(row.number) for row in newest)}")
+    there = f"the newest are {', '.join(str(row.number) for row in newest)}"
+    if text != "last" and not text.isdecimal():
+        raise NotStoredError(f"{text[:LONGEST_SHOWN]!r} is no run: give its number, or last; {there}")
+    if text == "last":
+        return read_runs(connection, newest[0].repeats or newest[0].number)[0]
+    found = read_runs(connection, int(text)) if len(text) <= MOST_DIGITS else []
+    if not found:
+        raise NotStoredError(f"there is no run {text[:LONGEST_SHOWN]}; {there}")
+    return found[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +210,9 @@ class StoredRun:
             here = (cases.c.run == self.number) & (cases.c.id_digest == digest(case_id))
             rows = connection.execute(select(cases).where(here)).all()
             if not rows:
-                raise NotStoredError(f"run {self.number} holds no case {case_id!r}")
+                raise NotStoredError(
+                    f"run {self.number} holds no case {case_id!r}{self._near_case(connection, case_id)}"
+                )
             return _records(connection, self.info, rows)[0]
 
     def texts_deleted(self) -> int:
@@ -204,6 +220,12 @@ class StoredRun:
         lost = (case_texts.c.run == self.number) & (case_texts.c.role == "query") & case_texts.c.hash.is_(None)
         with self._database.reading() as connection:
             return connection.execute(select(func.count()).select_from(case_texts).where(lost)).scalar_one()
+
+    def _near_case(self, connection: Connection, case_id: str) -> str:
+        """Which case may have been meant, for a message."""
+        ids = select(cases.c.id).where(cases.c.run == self.number).order_by(cases.c.position).limit(MOST_COMPARED)
+        near = near_names(case_id, connection.execute(ids).scalars(), 3)
+        return f": did you mean {listed(near, 'or')}?" if near else f": `ragtriage show {self.number}` lists its cases"
 
     def rows(self) -> Iterator[StoredRow]:
         """All cases with their scores, without texts and verdicts, in the order of the input."""

@@ -8,6 +8,8 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
@@ -17,9 +19,10 @@ from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.files import atomic_write
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Failure
-from ragtriage.evaluation.predict import BATCH, TASKS, predict
+from ragtriage.evaluation.predict import BATCH, TASKS, predict, problem_of
 from ragtriage.judges.protocol import Judge
-from ragtriage.readers.files import raw_rows
+from ragtriage.readers.files import STDIN, raw_rows
+from ragtriage.runs.selection import too_many_rejected
 
 Row = dict[str, Any]
 
@@ -31,43 +34,80 @@ UNITS: dict[str, tuple[str, Callable[[str], Question]]] = {
 """What can be split → the field that is read where there is no `text`, and how to ask."""
 
 
-def write_predictions(task: str, rows: Path, out: Path, judge: Judge) -> None:
+@dataclass(slots=True)
+class RowErrors:
+    """The rows of a file that got an error in place of a prediction."""
+
+    rows: int = 0
+    """All rows of the file."""
+    rejected: list[str] = field(default_factory=list)
+    """Why rows can't be used: broken, or without a field."""
+    failed: int = 0
+    """Rows on which the judge failed."""
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether the judge failed, or so many rows can't be used that the predictions don't stand for the file."""
+        return self.failed > 0 or too_many_rejected(len(self.rejected), self.rows)
+
+
+def write_predictions(task: str, rows: Path, out: Path, judge: Judge) -> RowErrors:
     """Write one prediction for every row.
+
+    Returns:
+        Which rows have none.
 
     Raises:
         ConfigError: the task isn't known.
-        InputError: the rows can't be read, or the predictions can't be written.
+        InputError: the rows can't be read, none can be used, or the predictions can't be written.
     """
     known = next((name for name in TASKS if name == task), None)
     if known is None:
         raise ConfigError(f"there is no task {task!r}: use one of {', '.join(TASKS)}")
-    _write_batches(
-        rows, out, lambda batch: predict(judge, known, batch), {"verdict": None, "confidence": None, "score": None}
-    )
+    unreadable = {"verdict": None, "confidence": None, "score": None}
+    return _write_batches(rows, out, lambda batch: predict(judge, known, batch), partial(problem_of, known), unreadable)
 
 
-def write_components(unit: str, rows: Path, out: Path, judge: Judge) -> None:
+def write_components(unit: str, rows: Path, out: Path, judge: Judge) -> RowErrors:
     """Write the components of every row's text.
+
+    Returns:
+        Which rows have none.
 
     Raises:
         ConfigError: the unit isn't known.
-        InputError: the rows can't be read, or the components can't be written.
+        InputError: the rows can't be read, none can be used, or the components can't be written.
     """
     if unit not in UNITS:
         raise ConfigError(f"nothing is split into {unit!r}: use one of {', '.join(UNITS)}")
-    _write_batches(rows, out, lambda batch: _split(judge, unit, batch), {"components": None})
+    return _write_batches(
+        rows, out, lambda batch: _split(judge, unit, batch), partial(_lacking_text, unit), {"components": None}
+    )
+
+
+def _text_to_split(unit: str, row: Row) -> object:
+    return row.get("text", row.get(UNITS[unit][0]))
+
+
+def _lacking_text(unit: str, row: Row) -> str | None:
+    """Why a row can't be split; None if it can."""
+    return (
+        None
+        if isinstance(_text_to_split(unit, row), str)
+        else f"the row has no text under 'text' or {UNITS[unit][0]!r}"
+    )
 
 
 async def _split(judge: Judge, unit: str, rows: list[Row]) -> list[Row]:
-    field, write = UNITS[unit]
+    write = UNITS[unit][1]
     out: list[Row] = [{"id": row.get("id")} for row in rows]
     texts: dict[int, str] = {}
     for i, row in enumerate(rows):
-        text = row.get("text", row.get(field))
+        text = _text_to_split(unit, row)
         if isinstance(text, str):
             texts[i] = text
         else:
-            out[i] |= {"components": None, "error": f"the row has no text under 'text' or {field!r}"}
+            out[i] |= {"components": None, "error": _lacking_text(unit, row)}
     places = list(texts)
     async for position, answer in judge.ask([write(texts[i]) for i in places]):
         if isinstance(answer, tuple):
@@ -82,8 +122,11 @@ async def _split(judge: Judge, unit: str, rows: list[Row]) -> list[Row]:
     return out
 
 
-def _write_batches(rows: Path, out: Path, work: Callable[[list[Row]], Any], unreadable: Row) -> None:
+def _write_batches(
+    rows: Path, out: Path, work: Callable[[list[Row]], Any], problem: Callable[[Row], str | None], unreadable: Row
+) -> RowErrors:
     """Read rows, work on batches of them and write the results in order; `unreadable` is written for a broken row."""
+    errors = RowErrors()
     with _open_output(out, rows) as target, asyncio.Runner() as runner:
         reading = _read_rows(rows)
         while batch := list(islice(reading, BATCH)):
@@ -91,6 +134,19 @@ def _write_batches(rows: Path, out: Path, work: Callable[[list[Row]], Any], unre
             for row in batch:
                 line = {"id": None, **unreadable, "error": row} if isinstance(row, str) else next(done)
                 target.write(json.dumps(line, ensure_ascii=False) + "\n")
+                errors.rows += 1
+                if isinstance(row, str):
+                    errors.rejected.append(row)
+                elif reason := problem(row):
+                    errors.rejected.append(f"row {errors.rows}: {reason}")
+                else:
+                    errors.failed += "error" in line
+    name = "standard input" if str(rows) == STDIN else rows
+    if not errors.rows:
+        raise InputError(f"{name}: holds no rows")
+    if len(errors.rejected) == errors.rows:
+        raise InputError(f"{name}: none of its {errors.rows:,} rows can be used; the first: {errors.rejected[0]}")
+    return errors
 
 
 @contextmanager

@@ -94,13 +94,13 @@ def test_all_but_headings_and_marks_stands_in_exactly_one_segment(made: list[Any
     assert not any(f"Heading{i}x" in span for span in spans for i in range(1, headings + 1))
 
 
-@given(text=TEXTS, own=st.sampled_from([r"\((\d+)\)", r"\[(?P<name>[^\]]+)\]", "red"]))
+@given(text=TEXTS, own=st.sampled_from([r"\((\d+)\)", r"\[(?P<name>[^\]]+)\]", "(red)"]))
 def test_no_text_and_no_pattern_breaks_it(text: str, own: str) -> None:
     segments_of(case_of(text, ["doc-1", "doc-2", "1"], own))
 
 
-@pytest.mark.parametrize("own", ["(", "x*"])
-def test_a_pattern_that_is_none_or_matches_nothing_is_refused(own: str) -> None:
+@pytest.mark.parametrize("own", ["(", "x*", "red"])
+def test_a_pattern_that_is_none_or_matches_nothing_or_has_no_group_is_refused(own: str) -> None:
     with pytest.raises(ConfigError, match="the citation mark"):
         segments_of(case_of("Apples are red [1].", own=own))
 

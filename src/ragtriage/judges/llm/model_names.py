@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Iterable
@@ -11,6 +10,7 @@ from importlib.util import find_spec
 from urllib.parse import urlsplit, urlunsplit
 
 from ragtriage.core.errors import ConfigError
+from ragtriage.core.suggestions import near_names
 from ragtriage.judges.llm.options import LLMOptions
 
 OLLAMA = "http://localhost:11434/v1"
@@ -41,7 +41,7 @@ def unknown_provider(name: str, providers: Iterable[str]) -> ConfigError:
     provider, _, model = name.partition(":")
     named = list(providers)
     known = sorted({*named, *(one.partition(":")[0] for one in _known())})
-    near = difflib.get_close_matches(provider, known, n=1, cutoff=0.7)
+    near = near_names(provider, known)
     if near:
         return ConfigError(f"{name}: there is no provider {provider!r}: did you mean {near[0]}:{model}?")
     return ConfigError(
@@ -82,8 +82,12 @@ def address_of(name: str, options: LLMOptions) -> str | None:
         address = os.environ.get("OLLAMA_BASE_URL") or OLLAMA
     if address is None:
         return None
-    parts = urlsplit(address)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
+    try:
+        parts = urlsplit(address)
+        is_address = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:  # brackets that aren't those of an IPv6 address, or a port that is no number
+        is_address = False
+    if not is_address:
         raise ConfigError(f"{public_address(address)!r} is no address: write http://HOST:PORT/v1", "base_url")
     if "@" in parts.netloc:
         raise ConfigError(
@@ -95,7 +99,10 @@ def address_of(name: str, options: LLMOptions) -> str | None:
 
 def public_address(address: str) -> str:
     """An address without what may be secret in it: user, password and query."""
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return address.rpartition("@")[2].partition("?")[0]
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
 
 

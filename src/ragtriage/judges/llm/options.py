@@ -107,6 +107,8 @@ class LLMOptions:
         for setting, (value, low) in least.items():
             if value is not None and not value >= low:
                 raise ConfigError(f"{setting} is {value}: give at least {low:g}", setting)
+        if self.timeout == math.inf:
+            raise ConfigError("timeout is inf: give a number of seconds", "timeout")
         for name, text in self.headers.items():
             if not _HEADER_NAME.fullmatch(name):
                 raise ConfigError(f"{name!r} is no name of a header: use letters, digits and hyphens", "headers")

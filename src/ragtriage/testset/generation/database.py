@@ -55,7 +55,7 @@ def address_of(url: str) -> URL:
         return URL.create(kind, database=str(path))
     try:
         found = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # the latter where a port is no number
         raise ConfigError("the database's URL can't be read: write it as postgresql://user@host/name") from None
     kind = found.get_backend_name()
     if kind == "postgres":

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 from ragtriage.core.errors import InputError
+from ragtriage.core.suggestions import near_names
 from ragtriage.testset.generation.optional_packages import SqlglotError, exp, scopes, sqlglot
 from ragtriage.testset.generation.query_templates import SQLGLOT, QueryTemplate, digest, template_of
 from ragtriage.testset.generation.schema import Schema
@@ -77,8 +77,8 @@ def parse_template(sql: str, schema: Schema) -> ParsedTemplate:
     def parameter(match: re.Match[str]) -> str:
         name = match[1] or match[2]
         if name.lower() not in known:
-            near = get_close_matches(name.lower(), known, 1)
-            hint = f": did you mean [{known[near[0]]}]?" if near else ""
+            near = near_names(name, known.values())
+            hint = f": did you mean [{near[0]}]?" if near else ""
             raise RefusedSql(f"the placeholder [{name}] is no column of the schema{hint}")
         found.append(known[name.lower()])
         return f":p{len(found) - 1}"
@@ -152,8 +152,8 @@ def _source(source: Any, schema: Schema) -> tuple[str, Sequence[str], str]:
     tables = schema.by_name
     table = _named(source, list(tables), schema.dialect)
     if table is None:
-        near = get_close_matches(source.name.lower(), lowered := {name.lower(): name for name in tables}, 1)
-        hint = f": did you mean {lowered[near[0]]}?" if near else f": there are {', '.join(sorted(tables)[:8])}"
+        near = near_names(source.name, tables)
+        hint = f": did you mean {near[0]}?" if near else f": there are {', '.join(sorted(tables)[:8])}"
         raise RefusedSql(f"there is no table {source.name}{hint}")
     return table, [column.name for column in tables[table].columns], schema.dialect
 

@@ -144,7 +144,7 @@ def pattern_of(own: str) -> re.Pattern[str]:
     """A user's own pattern, compiled.
 
     Raises:
-        ConfigError: it is no regular expression, or it matches nothing at all.
+        ConfigError: it is no regular expression, it matches the empty text, or it has no group.
     """
     try:
         found = re.compile(own)
@@ -152,6 +152,11 @@ def pattern_of(own: str) -> re.Pattern[str]:
         raise ConfigError(f"the citation mark {own!r} is no regular expression: {error}") from error
     if found.search(""):
         raise ConfigError(f"the citation mark {own!r} matches the empty text: say what a mark looks like")
+    if not found.groups:
+        raise ConfigError(
+            f"the citation mark {own!r} has no group: put parentheses around what names the source, for example "
+            r"'\(source (\d+)\)' for (source 2)"
+        )
     return found
 
 
@@ -234,7 +239,7 @@ def _lenticulars(text: str, ids: SourceIds) -> Iterator[Mark]:
 
 
 def _own(text: str, pattern: re.Pattern[str], ids: SourceIds) -> Iterator[Mark]:
-    group: str | int = "name" if "name" in pattern.groupindex else min(1, pattern.groups)
+    group: str | int = "name" if "name" in pattern.groupindex else 1
     for m in pattern.finditer(text):
         said = (m[group] or "").strip()
         if said and m.end() > m.start():

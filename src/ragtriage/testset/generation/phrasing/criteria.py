@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 
 from ragtriage.core.errors import ConfigError
+from ragtriage.core.suggestions import near_names
 from ragtriage.testset.generation.phrasing import text_measures as m
 from ragtriage.testset.generation.query_templates import QueryTemplate
 from ragtriage.testset.generation.schema import Schema
@@ -68,7 +68,7 @@ def criteria_named(names: Sequence[str] = (), own: Sequence[str] = ()) -> tuple[
     by_name = {criterion.name: criterion for criterion in CRITERIA}
     for name in names:
         if name not in by_name:
-            near = next(iter(get_close_matches(name, NAMES)), "")
+            near = next(iter(near_names(name, NAMES)), "")
             hint = f"did you mean {near}? " if near else ""
             raise ConfigError(
                 f"there is no criterion {name!r}: {hint}there are {', '.join(NAMES)}; "
