@@ -110,7 +110,7 @@ def show(
         if not as_json:
             limits = config.rules, config.thresholds, config.metrics
             rows = (case_row(record, findings, *limits) for record, findings in diagnosed_records(stored, config))
-            print_document(console, cases_document(rows, most, config.metrics, console.width))
+            print_document(console, cases_document(rows, most, config.metrics, console.width, config.rules))
 
 
 @command("export")

@@ -10,7 +10,7 @@ from ragtriage.diagnosis.findings import (
     diagnose,
     headline,
 )
-from ragtriage.diagnosis.rules import KINDS, RULES, Rule, needs_of
+from ragtriage.diagnosis.rules import KINDS, RULES, Rule, most_telling, needs_of
 
 __all__ = [
     "KINDS",
@@ -24,5 +24,6 @@ __all__ = [
     "declined",
     "diagnose",
     "headline",
+    "most_telling",
     "needs_of",
 ]
