@@ -67,7 +67,7 @@ def test_a_summary_without_colour(rich_record: Record, thresholds: dict[str, flo
     assert text.startswith("Run 7 · rows.jsonl · judged by embedded · 2026-11-21 · 1 case\n")
     assert "Grounded                     0.50  ▼ low  0.50–0.50      ██████████░░░░░░░░░░      1" in text
     assert "Failed: Sources answer the question 1 case: the judge failed on" in text
-    assert "0 of 1 case is healthy" in text
+    assert "0 of 1 case: no fault found" in text
     assert "Diagnosis\n" in text
     assert "→ " in text
     assert "worst: case/1" in text
@@ -173,7 +173,7 @@ def test_the_component_to_repair_is_shown_whole_and_scores_give_way(width: int, 
     shown, file = console(width)
     rows = [case_row(*each) for each in many(20)]
     whole = next(row for row in rows if row.component == "prompt or generator")
-    longest = replace(whole, component="prompt or source chunking", kind="quality", sure=False)
+    longest = replace(whole, about="prompt or source chunking", kind="quality", sure=False)
 
     print_cases(shown, [longest, *rows])
 
@@ -192,9 +192,7 @@ def test_a_component_that_no_line_holds_is_wrapped(many: Many) -> None:
     shown, file = console(60)
     (row,) = (case_row(*each) for each in many(1))
 
-    print_cases(
-        shown, [replace(row, kind="failure", component="the second index of the retriever of the archive " * 2)]
-    )
+    print_cases(shown, [replace(row, kind="failure", about="the second index of the retriever of the archive " * 2)])
 
     assert " ".join(file.getvalue().split()).count("the second index of the retriever of the archive") == 2
     assert max(len(line) for line in lines(file)) <= 60

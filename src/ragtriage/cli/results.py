@@ -90,10 +90,10 @@ def show(
             record = stored.record(case)
             findings = config.diagnose(record)
             if as_json:
-                fields = ExportedFields([m.name for m in config.metrics], config.rules)
+                fields = ExportedFields(config.metrics, config.thresholds, config.rules)
                 sys.stdout.write(json_row(record, findings, fields) + "\n")
             else:
-                found = case_report(record, findings, config.thresholds, config.metrics)
+                found = case_report(record, findings, config.thresholds, config.metrics, config.rules)
                 print_document(console, case_document(found, console.width))
             return
         trials = trials_of(there, stored)
@@ -134,8 +134,8 @@ def export(
         raise ConfigError("Parquet can't be written to standard output: name a file with -o")
     with open_store(store_address(store), create=False) as there:
         stored, config = open_run(there, run, threshold)
-        names = [m.name for m in config.metrics]
-        fields = ExportedFields(names, config.rules, texts="texts" in parts, evidence="evidence" in parts)
+        limits = config.metrics, config.thresholds, config.rules
+        fields = ExportedFields(*limits, texts="texts" in parts, evidence="evidence" in parts)
         cases = partial(diagnosed_records, stored, config)
         if out is None or to_stdout:
             if kind == "jsonl":

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from ragtriage.core.display import plural
 from ragtriage.core.metric import Metric
-from ragtriage.diagnosis import RULES, UNDETERMINED, Rule, most_telling
-from ragtriage.report.case_rows import HEALTHY, CaseRow, worst_first
+from ragtriage.diagnosis import KIND_WORDS, RULES, UNDETERMINED, Rule, most_telling
+from ragtriage.report.case_rows import CaseRow, worst_first
 from ragtriage.report.document import (
     GAP,
     Bar,
@@ -26,7 +26,7 @@ from ragtriage.report.document import (
     title_line,
 )
 from ragtriage.report.run_report import MetricReport, RunReport, SliceReport
-from ragtriage.report.words import DASH, KIND_WORDS, SIGNS, better_of, full_title, short_title, titled, two_places
+from ragtriage.report.words import DASH, SIGNS, better_of, full_title, short_title, titled, two_places
 from ragtriage.runs.summary import Group
 from ragtriage.text.sanitize import one_line
 
@@ -107,7 +107,7 @@ def _metric(m: MetricReport) -> tuple[Cell, ...]:
 
 def _diagnosis(run: RunReport) -> Iterator[Block]:
     yield Heading("Diagnosis")
-    said: list[str | tuple[str, str]] = [f"{run.healthy:,} {run.are_healthy}"]
+    said: list[str | tuple[str, str]] = [f"{run.no_fault:,} {run.no_fault_found}"]
     if run.unread:
         said = [f"{run.unread}: what to repair can't be told."]
         said.append((" Cases are listed by how far bad scores lie beyond their thresholds.", "quiet"))
@@ -193,8 +193,10 @@ def cases_document(
         *score_columns(names, metrics, rules),
     )
     yield replace(table(columns, (_case(row, names, width) for row in shown), gap=1), explained=True)
-    if any(not row.sure and row.kind not in (HEALTHY, "undetermined") for row in shown):
+    if any(not row.sure and row.kind != "undetermined" for row in shown):
         yield _remark("?: not sure, a score lies near its threshold or on unsure verdicts")
+    if any(row.kind == "low-score" for row in shown):
+        yield _remark("low score: no fault found, but a score lies on the wrong side of its threshold")
     if len(ordered) > len(shown):
         yield _remark(f"{plural(len(ordered) - len(shown), 'more case')} not listed")
 
@@ -202,8 +204,8 @@ def cases_document(
 def _finding(row: CaseRow) -> tuple[Span, ...]:
     """What is found on a case, with the component to repair."""
     said = [Span(f"{SIGNS[row.kind]} {KIND_WORDS[row.kind]}{'' if row.sure else '?'}", row.kind)]
-    if row.kind not in (HEALTHY, "undetermined"):
-        said.append(Span(f" · {row.component}", row.kind))
+    if row.about:
+        said.append(Span(f" · {row.about}", row.kind))
     return tuple(said)
 
 

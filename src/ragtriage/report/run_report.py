@@ -8,11 +8,10 @@ from typing import Any
 
 from ragtriage.core.display import plural
 from ragtriage.core.metric import Metric
-from ragtriage.diagnosis import NONE, RULES, Rule, any_applicable
+from ragtriage.diagnosis import NONE, RULES, UNREAD, Rule, any_applicable
 from ragtriage.diagnosis.thresholds import BAD, is_bad
 from ragtriage.metrics import CITATIONS
 from ragtriage.planning.requirements import REASONS
-from ragtriage.report.case_rows import UNREAD
 from ragtriage.report.words import DASH, bad_level, citing_of, corrected_of, flagged_of, level_sign, titled, two_places
 from ragtriage.runs.summary import Group, MetricSummary, Summary
 from ragtriage.text.sanitize import one_line
@@ -105,10 +104,10 @@ class RunReport:
     """Which scores failed and why."""
     unread: str
     """That no rule reads these scores, so that nothing can be diagnosed; empty if one does."""
-    healthy: int
-    """Cases that need nothing."""
-    are_healthy: str
-    """The same as the end of a sentence: `of 3 cases are healthy`."""
+    no_fault: int
+    """Cases on which no fault was found."""
+    no_fault_found: str
+    """The same as the end of a sentence: `of 3 cases: no fault found`."""
     flagged: str
     """How many verdicts a check speaks against, in words; empty if none."""
     repair: tuple[Group, ...]
@@ -124,8 +123,6 @@ class RunReport:
 def run_report(header: Header, summary: Summary, slices: Mapping[str, Summary] | None = None) -> RunReport:
     """A run as it is reported, with the numbers of slices of it: tag value → summary."""
     names = tuple(dict.fromkeys(m.name for part in (slices or {}).values() for m in part.metrics))
-    healthy = summary.diagnosis.get(NONE, 0)
-    are = "is" if healthy == 1 or summary.cases == 1 else "are"
     rows = []
     for label, part in (slices or {}).items():
         found = {m.name: _metric(m, header, part) for m in part.metrics}
@@ -138,8 +135,8 @@ def run_report(header: Header, summary: Summary, slices: Mapping[str, Summary] |
         (*_levels(summary, header), *_gaps(summary)),
         _failures(summary),
         "" if any_applicable(header.rules, [m.name for m in summary.metrics]) else UNREAD.capitalize(),
-        healthy,
-        f"of {plural(summary.cases, 'case')} {are} healthy",
+        summary.diagnosis.get(NONE, 0),
+        _no_fault_found(summary),
         flagged_of(summary) if summary.flagged else "",
         tuple(group for group in summary.groups if group.kind != "waste"),
         tuple(group for group in summary.groups if group.kind == "waste"),
@@ -147,6 +144,11 @@ def run_report(header: Header, summary: Summary, slices: Mapping[str, Summary] |
         names,
         header.rejected - len(header.rejections) if header.rejections else 0,
     )
+
+
+def _no_fault_found(summary: Summary) -> str:
+    low = f" ({summary.low_scores:,} with a low score)" if summary.low_scores else ""
+    return f"of {plural(summary.cases, 'case')}: no fault found{low}"
 
 
 def _metric(m: MetricSummary, header: Header, summary: Summary) -> MetricReport:

@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from ragtriage.core.display import plural
 from ragtriage.core.files import atomic_write
+from ragtriage.diagnosis import KIND_WORDS
 from ragtriage.report import words
 from ragtriage.text.sanitize import one_line, sanitize
 
@@ -42,7 +43,7 @@ def environment() -> Environment:
         "segment_words": words.SEGMENT_WORDS,
         "state_words": words.STATE_WORDS,
         "repeated_words": words.REPEATED_WORDS,
-        "kind_words": words.KIND_WORDS,
+        "kind_words": KIND_WORDS,
         "titled": words.titled,
         "full_title": words.full_title,
         "place_within": words.place_within,

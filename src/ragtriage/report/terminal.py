@@ -27,7 +27,7 @@ STYLES: Mapping[str, str] = MappingProxyType(
         "bar": "cyan", "advice": "italic", "nothing": "italic dim", "repeated": "underline",
         # kinds of findings
         "failure": "bold red", "quality": "yellow", "doubt": "magenta", "waste": "cyan", "right": "green",
-        "undetermined": "magenta", "healthy": "green",
+        "undetermined": "magenta", "low-score": "yellow", "no-fault": "green",
         # looks of marks
         "unsupported": "bold red", "dangling": "bold red", "uncited": "bold red", "misattributed": "bold yellow",
         "unattributed": "bold yellow", "check": "yellow", "unknown": "magenta", "extraneous": "cyan",

@@ -9,7 +9,7 @@
 
   /* The table: all rows stay plain arrays; only a page of them is ever in the document. */
   const FIRST = 25, FURTHER = 100;
-  const AT = 0, ID = 1, QUERY = 2, KIND = 3, COMPONENT = 4, READING = 5, SURE = 6, SCORES = 7;
+  const AT = 0, ID = 1, QUERY = 2, KIND = 3, COMPONENT = 4, ABOUT = 5, READING = 6, SURE = 7, SCORES = 8;
   const columns = read("columns");
   const rows = read("data");
   const searchable = rows.map((row) => `${row[ID]} ${row[QUERY]}`.toLowerCase());
@@ -54,7 +54,7 @@
     const kind = make("span", { className: `chip k-${row[KIND]}` });
     kind.append(`${columns.signs.kinds[row[KIND]]} ${columns.kinds[row[KIND]]}`);
     const why = make("td", { className: "why" });
-    if (row[KIND] !== "healthy" && row[KIND] !== "undetermined") why.append(row[COMPONENT]);
+    why.append(row[ABOUT]);
     if (row[READING]) why.append(make("span", { className: "note", textContent: row[READING] + (row[SURE] ? "" : " (not sure)") }));
     return make("tr", {}, id, make("td", { className: "q", dir: "auto", textContent: row[QUERY] }), make("td", {}, kind), why,
       ...row.slice(SCORES).map(scoreCell));
