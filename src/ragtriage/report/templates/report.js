@@ -47,10 +47,16 @@
     return cell;
   };
 
+  /* A long id may break behind its separators; within a word only if that fills a line of its own. */
+  const breakable = (name) => {
+    const pieces = name.length > 16 ? name.match(/[^-_./:@#\s]{1,24}[-_./:@#\s]*|[-_./:@#\s]+/gu) || [name] : [name];
+    return pieces.flatMap((piece, i) => i ? [make("wbr"), piece] : [piece]);
+  };
+
   const rowOf = (row) => {
     const id = make("td", { className: "id" });
     const full = document.getElementById(`case-${row[AT]}`);
-    id.append(full ? make("a", { href: `#case-${row[AT]}`, textContent: row[ID], dir: "auto" }) : row[ID]);
+    id.append(...(full ? [make("a", { href: `#case-${row[AT]}`, dir: "auto" }, ...breakable(row[ID]))] : breakable(row[ID])));
     const kind = make("span", { className: `chip k-${row[KIND]}` });
     kind.append(`${columns.signs.kinds[row[KIND]]} ${columns.kinds[row[KIND]]}`);
     const why = make("td", { className: "why" });
