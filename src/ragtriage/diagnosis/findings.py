@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ragtriage.core.metric import Metric
 from ragtriage.core.record import Record
@@ -16,6 +16,8 @@ from ragtriage.metrics.decompositions import CLAIMS, SEGMENTS
 from ragtriage.metrics.groundedness import SUPPORTED_BY_CONVERSATION
 from ragtriage.metrics.response import ANSWERED_BY_RESPONSE, DECLINES
 
+MOST_EVIDENCE = 3
+"""Pieces of evidence that a finding quotes when it is printed."""
 CHARACTERS_PER_TOKEN = 4
 """A rule of thumb for English: waste is shown in tokens without asking for anybody's tokenizer."""
 
@@ -57,9 +59,19 @@ class Finding:
     """The scores that the rule reads, and those named beside."""
     severity: float
     """How far the bad scores lie beyond their thresholds, summed: what the worst cases are sorted by."""
-    evidence: tuple[Evidence, ...] = ()
+    evidence: tuple[Evidence, ...] = field(default=(), repr=False)
     tokens: int = 0
     """Waste only: about how many tokens of sources weren't needed."""
+
+    def __str__(self) -> str:
+        lines = [f"{self.component} ({self.kind}, {'sure' if self.sure else 'not sure'}): {self.reading}"]
+        lines += [
+            f"  “{' '.join(one.text.split())}” {'' if one.sure else 'perhaps '}{one.fault}".rstrip()
+            for one in self.evidence[:MOST_EVIDENCE]
+        ]
+        if len(self.evidence) > MOST_EVIDENCE:
+            lines.append(f"  and {len(self.evidence) - MOST_EVIDENCE} more")
+        return "\n".join([*lines, f"  → {self.advice}"] if self.advice else lines)
 
 
 def diagnose(

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from ragtriage.core.display import plural
 from ragtriage.core.metric import Better, Metric
 from ragtriage.core.record import Record
 from ragtriage.core.statistics import bootstrap, percentile_interval, ranked
 from ragtriage.core.verdicts import Missing, Score, Undefined, Verdict, Verdicts
-from ragtriage.diagnosis import KINDS, NONE, RULES, UNDETERMINED, Finding, Rule, diagnose, headline
+from ragtriage.diagnosis import KIND_WORDS, KINDS, NONE, RULES, UNDETERMINED, Finding, Rule, diagnose, headline
 from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.planning.requirements import CITES_NOTHING
 
@@ -82,7 +83,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a run amounts to."""
+    """What a run amounts to; as a text, its means and how many cases are counted under which component."""
 
     cases: int
     metrics: tuple[MetricSummary, ...]
@@ -99,6 +100,16 @@ class Summary:
     citing: tuple[int, int] | None = None
     """(Responses that cite something, responses): the cases behind the means of the citation metrics. None if no
     response was looked through for citations."""
+
+    def __str__(self) -> str:
+        width = max((len(m.title) for m in self.metrics), default=0)
+        lines = [f"{plural(self.cases, 'case')}"]
+        for m in self.metrics:
+            told = "–" if m.mean is None else f"{m.mean:.2f}, 95 % {m.low:.2f}–{m.high:.2f}"
+            lines.append(f"  {m.title:{width}}  {told} ({plural(m.n, 'case')})")
+        for component, count in self.diagnosis.items():
+            lines.append(f"  {plural(count, 'case')}: {KIND_WORDS['no-fault'] if component == NONE else component}")
+        return "\n".join(lines)
 
     def as_json(self) -> dict[str, Any]:
         """The stable form for machines: metrics and diagnosis, without the run's number."""
