@@ -81,8 +81,8 @@ def test_a_summary_prints_means_and_counts() -> None:
 
     assert str(tally.summary()).splitlines() == [
         "3 cases",
-        "  Grounded                     0.75, 95 % 0.50–1.00 (2 cases)",
         "  Sources answer the question  1.00, 95 % 1.00–1.00 (2 cases)",
+        "  Grounded                     0.75, 95 % 0.50–1.00 (2 cases)",
         "  1 case: prompt or generator",
         "  1 case: undetermined",
         "  1 case: no fault found",
