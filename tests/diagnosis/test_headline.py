@@ -49,18 +49,15 @@ def test_a_score_of_which_lower_is_better_is_high() -> None:
 
 
 def test_the_lowest_scores_are_named_and_more_are_counted() -> None:
-    own = {
-        "source_precision": None,
-        "source_query_coverage": None,
-        "groundedness": 0.0,
-        "self_distinctness": 0.5,
-        "claim_relevancy": 0.7,
-    }
+    own = {"source_precision": None, "self_distinctness": 0.0, "response_precision": 0.25}
 
-    head = headed(GOOD | own | {"response_precision": 0.4, "answer_recall": 0.7})
+    head = headed(GOOD | own | {"claim_relevancy": 0.7, "answer_recall": 0.7, "answer_precision": 0.7})
 
-    assert head.about == "Grounded, No repetition and 3 more"
-    assert head.reading.startswith("no fault found, but Grounded is low (0.00, threshold 0.8), No repetition is low")
+    assert head.about == "No repetition, Answer on point and 3 more"
+    assert head.reading == (
+        "no fault found, but No repetition is low (0.00, threshold 0.75), Answer on point is low (0.25, threshold 0.5) "
+        "and 3 more"
+    )
 
 
 def test_sources_that_were_not_needed_are_waste_and_no_low_score() -> None:
