@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ragtriage.core.record import Record
     from ragtriage.core.steps import Decompose, Match, OnlyWhere, only_where_not
     from ragtriage.core.verdicts import Component, Failure, Outcome, Part, Score, Undefined, Verdict, Verdicts, highest
-    from ragtriage.diagnosis import RULES, Evidence, Finding, Rule, diagnose, headline, needs_of
+    from ragtriage.diagnosis import RULES, Evidence, Finding, Headline, Rule, diagnose, headline, needs_of
     from ragtriage.diagnosis.thresholds import thresholds_with
     from ragtriage.evaluation.engine import evaluate, evaluate_sync
     from ragtriage.judges.build import judge_named
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "core.case": ("Case", "Source", "Turn"),
-    "diagnosis": ("RULES", "Evidence", "Finding", "Rule", "diagnose", "headline", "needs_of"),
+    "diagnosis": ("RULES", "Evidence", "Finding", "Headline", "Rule", "diagnose", "headline", "needs_of"),
     "core.errors": (
         "ApplicationError",
         "ConfigError",
@@ -97,6 +97,7 @@ __all__ = [  # written out, so that type checkers and readers see it; a test com
     "Failure",
     "FakeJudge",
     "Finding",
+    "Headline",
     "InputError",
     "JudgeError",
     "LLMOptions",

@@ -35,7 +35,7 @@ from ragtriage import (
 from ragtriage.config import read_settings
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer, Known, Outcome, Part
-from ragtriage.diagnosis import declined
+from ragtriage.diagnosis import component_of, declined
 from ragtriage.diagnosis.rules import KINDS
 from ragtriage.metrics import THELMA
 from ragtriage.metrics.citations import FALSE
@@ -102,7 +102,7 @@ def test_a_pattern_of_scores_gives_these_findings_and_no_other(row: dict[str, An
 
     shown = [{"rule": f.rule, "kind": f.kind, "component": f.component, "sure": f.sure} for f in findings]
     assert shown == row["findings"]
-    assert headline(record, findings) == row["headline"]
+    assert headline(record, findings, THRESHOLDS).component == row["headline"]
 
 
 def test_every_rule_has_a_worked_pattern() -> None:
@@ -206,7 +206,7 @@ def test_a_finding_that_hangs_on_an_unsure_verdict_is_unsure() -> None:
     assert finding.doubt == "groundedness 0.50 rests on verdicts that the judge isn't sure of"
 
 
-def test_waste_is_shown_in_tokens_and_leaves_the_case_healthy() -> None:
+def test_waste_is_shown_in_tokens_and_is_no_fault() -> None:
     unneeded = Part(Component("x" * 400), Verdict("no"), good=False)
     outcomes = {"source_precision": Score(0.0, 2, parts=(unneeded, unneeded)), "source_query_coverage": Score(1.0, 1)}
 
@@ -216,7 +216,7 @@ def test_waste_is_shown_in_tokens_and_leaves_the_case_healthy() -> None:
     (finding,) = diagnose(record, THRESHOLDS)
 
     assert (finding.rule, finding.tokens) == ("loose_sources", 200)
-    assert headline(record, [finding]) == "none"
+    assert headline(record, [finding], THRESHOLDS).component == "none"
 
 
 def test_a_rule_of_ones_own_works_as_the_built_in_ones_do(tmp_path: Path) -> None:
@@ -263,7 +263,7 @@ def test_a_partly_declining_response_is_blamed_for_its_false_citations_alone() -
 
     def read(record: Record) -> tuple[list[tuple[str, list[str]]], str]:
         found = diagnose(record, THRESHOLDS)
-        return [(f.rule, [e.fault for e in f.evidence]) for f in found], headline(record, found)
+        return [(f.rule, [e.fault for e in f.evidence]) for f in found], component_of(record, found)
 
     assert declined(partly(0.0)) is None
     assert declined(partly(0.0, claims=False)) is True

@@ -1,4 +1,4 @@
-"""What the commands of the quick start print, shortened; and the plan of its rows.
+"""What the commands and the first Python block of the quick start print, shortened; and the plan of its rows.
 
 python tests/docs/quickstart_output.py  # writes it anew into docs/quickstart.md and docs/operations.md
 
@@ -23,13 +23,14 @@ _PLACE = re.compile(r"(<!-- output: (\w+) -->\n```\n)(.*?)(```\n)", re.DOTALL)
 _GROUP = re.compile(r"[^\s\w] .* · \d+ cases?")
 
 
-def outputs(rows: str) -> dict[str, str]:
-    """What is shown at each place, from running the commands on these rows."""
+def outputs(page: str) -> dict[str, str]:
+    """What is shown at each place, from running the commands, and the first Python block, on the rows of the page."""
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "answers.jsonl").write_text(rows, encoding="utf-8")
+        (Path(folder) / "answers.jsonl").write_text(rows_of(page), encoding="utf-8")
         plan = _run(folder, *PLAN.split()).stdout  # first, as what a store remembers is left out
         evaluated = _run(folder, "evaluate", "answers.jsonl", "--by", "channel")
         case = _run(folder, "show", "last", "q2").stdout
+        shown = _started(folder, sys.executable, "-c", page.split("```python\n")[1].split("```", maxsplit=1)[0]).stdout
         gate = _run(folder, "evaluate", "answers.jsonl", "--fail-below", "groundedness=0.95").stderr
     return {
         "found": evaluated.stderr.split("report: ", maxsplit=1)[0],
@@ -37,12 +38,16 @@ def outputs(rows: str) -> dict[str, str]:
         "case": case.split("Which question")[0].rstrip() + "\n\n…",
         "gate": next(line for line in gate.splitlines() if line.startswith("gate failed")),
         "plan": plan,
+        "python": shown,
     }
 
 
 def _run(folder: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return _started(folder, str(Path(sys.executable).with_name("ragtriage")), *arguments)
+
+
+def _started(folder: str, *command: str) -> subprocess.CompletedProcess[str]:
     own = {name: value for name, value in os.environ.items() if name != "RAGTRIAGE_STORE"}
-    command = [str(Path(sys.executable).with_name("ragtriage")), *arguments]
     return subprocess.run(  # our own command
         command, cwd=folder, env=own | {"COLUMNS": str(WIDTH)}, capture_output=True, text=True, check=False
     )
@@ -71,6 +76,6 @@ def with_outputs(page: str, found: dict[str, str]) -> str:
 
 
 if __name__ == "__main__":
-    now = outputs(rows_of(PAGES[0].read_text(encoding="utf-8")))
+    now = outputs(PAGES[0].read_text(encoding="utf-8"))
     for path in PAGES:
         path.write_text(with_outputs(path.read_text(encoding="utf-8"), now), encoding="utf-8")

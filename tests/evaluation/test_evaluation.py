@@ -39,7 +39,7 @@ from ragtriage.core.metric import metric
 from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
 from ragtriage.core.steps import Match
 from ragtriage.core.verdicts import Answer, Components, Failure, Outcome, Verdicts
-from ragtriage.diagnosis import UNDETERMINED, declined, diagnose, headline
+from ragtriage.diagnosis import UNDETERMINED, component_of, declined, diagnose
 from ragtriage.diagnosis.findings import BY_CONVERSATION
 from ragtriage.diagnosis.thresholds import thresholds_with
 from ragtriage.metrics import THELMA
@@ -380,7 +380,7 @@ def test_a_response_declines_only_where_a_sub_question_is_unanswered(
     assert kinds(judge)["declines"] == 1
     assert declined(record) is refused
     if refused is None:
-        assert headline(record, diagnose(record, thresholds_with({}))) == UNDETERMINED
+        assert component_of(record, diagnose(record, thresholds_with({}))) == UNDETERMINED
 
 
 TALK = (Turn("user", "I'd like to take the ferry."), Turn("assistant", "Bikes travel free on it."))

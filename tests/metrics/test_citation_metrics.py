@@ -218,7 +218,7 @@ def test_the_source_is_named_in_which_alone_the_quoted_words_stand(explanation: 
 
     assert (checked.kind, checked.supported_by) == ("misattributed", supported_by)
     row = json.loads(
-        json_row(record_of("Pears are green [5].", SOURCES, FakeJudge(answer)), (), ExportedFields([], ()))
+        json_row(record_of("Pears are green [5].", SOURCES, FakeJudge(answer)), (), ExportedFields([], {}, ()))
     )
     assert row["segments"][0]["checked_against"] == [5]
     assert row["segments"][0]["elsewhere"]["source"] == (None if supported_by is None else supported_by + 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -186,3 +187,32 @@ def test_a_score_sorts_the_worst_first_in_either_direction(tmp_path: Path, brows
     assert page.locator("#rows thead th").nth(5).get_attribute("aria-sort") == "ascending"
     assert complaints == []
     page.close()
+
+
+@pytest.mark.parametrize("width", [1300, 390])
+def test_ids_break_behind_their_separators_and_never_within_a_word(
+    width: int, tmp_path: Path, many: Many, browser: Browser
+) -> None:
+    names = ["crossing_duration_and_bicycles", "a1b2c3d4-e5f6-7890-abcd-ef1234567890", "harbour.office.opening.hours"]
+
+    def cases() -> Iterator[tuple[Record, tuple[Finding, ...]]]:
+        for name, (record, findings) in zip(names, many(3), strict=True):
+            sources = tuple(replace(source, id=name) for source in record.case.sources)
+            yield replace(record, case=replace(record.case, id=name, sources=sources)), findings
+
+    page, _ = opened(browser, report(tmp_path / "report.html", cases), width)
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    broken = page.evaluate("""() => {
+        const found = [];
+        for (const place of document.querySelectorAll('#rows td.id, .case-id, .worst a, .source-name')) {
+            for (const text of [...place.childNodes].flatMap((n) => n.nodeType === 3 ? [n] : [...n.childNodes])) {
+                const range = document.createRange();
+                range.selectNodeContents(text);
+                if (range.getClientRects().length > 1) found.push(text.textContent);
+            }
+        }
+        return found;
+    }""")
+
+    assert broken == []
+    assert page.locator("#rows td.id").first.text_content() in names

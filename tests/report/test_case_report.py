@@ -14,7 +14,7 @@ from ragtriage.diagnosis import Finding
 from ragtriage.diagnosis.thresholds import is_bad
 from ragtriage.metrics.source import ANSWERED_BY_ONE
 from ragtriage.report.case_report import LISTED_SOURCES, case_report, legend_of
-from ragtriage.report.case_rows import case_row, rank_of, worst_first
+from ragtriage.report.case_rows import case_row, worst_first
 from ragtriage.report.claims import look_of
 from ragtriage.report.coverage import MOST_COLUMNS, coverage_of
 from ragtriage.report.marks import Look
@@ -141,9 +141,9 @@ def test_the_worst_cases_come_first(many: Many, rich_record: Record) -> None:
     unsure = (replace(failure, severity=0.9, sure=False),)
     waste = (replace(failure, kind="waste"),)
 
-    ranks = [rank_of(f) for f in (severe, slight, unsure, (), waste)]
+    ranks = [case_row(rich_record, f).rank for f in (severe, slight, unsure, (), waste)]
 
     assert sorted(ranks) == [ranks[0], ranks[1], ranks[2], ranks[4], ranks[3]]
-    healthy, bad = case_row(rich_record, ()), case_row(rich_record, severe)
-    assert worst_first([healthy, bad]) == [bad, healthy]
+    good, bad = case_row(rich_record, ()), case_row(rich_record, severe)
+    assert worst_first([good, bad]) == [bad, good]
     assert (bad.kind, bad.component) == ("failure", failure.component)

@@ -24,7 +24,7 @@ from ragtriage.report.run_report import Header, run_report
 from ragtriage.runs.summary import Summary, Tally
 
 Many = Callable[[int], Iterator[tuple[Record, tuple[Finding, ...]]]]
-VOID = {"meta", "link", "input", "br", "hr", "img"}
+VOID = {"meta", "link", "input", "br", "hr", "img", "wbr"}
 DRAWN = {"rect", "line"}
 """Closed in place, as SVG allows."""
 

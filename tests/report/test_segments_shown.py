@@ -200,7 +200,7 @@ def test_a_long_response_is_listed_in_part(record: Record) -> None:
 
 
 def test_an_export_holds_the_segments(record: Record) -> None:
-    segments = json.loads(json_row(record, (), ExportedFields([m.name for m in CITATIONS], ())))["segments"]
+    segments = json.loads(json_row(record, (), ExportedFields(CITATIONS, {}, ())))["segments"]
     assert [s["kind"] for s in segments] == [
         None, None, "misattributed", "unsupported", "unsupported", None, "dangling", None, "uncited",
     ]  # fmt: skip

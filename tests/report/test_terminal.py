@@ -20,7 +20,7 @@ from ragtriage.report.case_rows import CaseRow, case_row
 from ragtriage.report.run_document import cases_document, run_document
 from ragtriage.report.run_report import Header, run_report
 from ragtriage.report.terminal import print_document
-from ragtriage.report.words import two_places
+from ragtriage.report.words import full_title, short_title, two_places
 from ragtriage.runs.summary import Summary, Tally
 
 Many = Callable[[int], Iterator[tuple[Record, tuple[Finding, ...]]]]
@@ -67,7 +67,7 @@ def test_a_summary_without_colour(rich_record: Record, thresholds: dict[str, flo
     assert text.startswith("Run 7 · rows.jsonl · judged by embedded · 2026-11-21 · 1 case\n")
     assert "Grounded                     0.50  ▼ low  0.50–0.50      ██████████░░░░░░░░░░      1" in text
     assert "Failed: Sources answer the question 1 case: the judge failed on" in text
-    assert "0 of 1 case is healthy" in text
+    assert "0 of 1 case: no fault found" in text
     assert "Diagnosis\n" in text
     assert "→ " in text
     assert "worst: case/1" in text
@@ -166,6 +166,49 @@ def test_the_list_of_cases_is_worst_first_and_says_what_is_left_out(many: Many) 
     assert found[0].startswith("case")
     assert [line.split()[1] for line in found[1:4]] == ["✗", "✗", "✗"]
     assert found[-1] == "17 more cases not listed"
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_component_to_repair_is_shown_whole_and_scores_give_way(width: int, many: Many) -> None:
+    shown, file = console(width)
+    rows = [case_row(*each) for each in many(20)]
+    whole = next(row for row in rows if row.component == "prompt or generator")
+    longest = replace(whole, about="prompt or source chunking", kind="quality", sure=False)
+
+    print_cases(shown, [longest, *rows])
+
+    text = "\n".join(lines(file))
+    assert "◆ quality? · prompt or source chunking " in text
+    assert "prompt or generator" in text
+    assert "…" not in text
+    heads = lines(file)[0].split()[2:]
+    named = [full_title(m.name) for m in THELMA if short_title(m.name) not in heads]
+    said = " ".join(text.split())
+    assert (f"not shown at this width: {', '.join(named)} " in said) == bool(named)
+    assert heads == ["found"] if width == 60 else "ground" in heads
+
+
+def test_a_component_that_no_line_holds_is_wrapped(many: Many) -> None:
+    shown, file = console(60)
+    (row,) = (case_row(*each) for each in many(1))
+
+    print_cases(shown, [replace(row, kind="failure", about="the second index of the retriever of the archive " * 2)])
+
+    assert " ".join(file.getvalue().split()).count("the second index of the retriever of the archive") == 2
+    assert max(len(line) for line in lines(file)) <= 60
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_no_number_of_a_run_is_cut(width: int, many: Many, thresholds: dict[str, float]) -> None:
+    shown, file = console(width)
+    summary = summary_of([record for record, _ in many(30)], thresholds)
+
+    print_summary(shown, Header("7", thresholds=thresholds), summary, {"fees": summary, "ships": summary})
+
+    text = file.getvalue()
+    assert "…" not in text
+    assert ("not shown at this width: 95 % interval, cases" in " ".join(text.split())) == (width == 40)
+    assert all(two_places(m.mean) in text for m in summary.metrics if m.mean is not None)
 
 
 @pytest.mark.parametrize(("value", "shown"), [(-0.004, "0.00"), (0.0, "0.00"), (-0.006, "-0.01"), (0.995, "0.99")])

@@ -94,10 +94,10 @@ def show(
             record = stored.record(case)
             findings = config.diagnose(record)
             if as_json:
-                fields = ExportedFields([m.name for m in config.metrics], config.rules)
+                fields = ExportedFields(config.metrics, config.thresholds, config.rules)
                 sys.stdout.write(json_row(record, findings, fields) + "\n")
             else:
-                found = case_report(record, findings, config.thresholds, config.metrics)
+                found = case_report(record, findings, config.thresholds, config.metrics, config.rules)
                 print_document(console, case_document(found, console.width))
             return
         tally = tally_of(stored, config, by)
@@ -117,7 +117,7 @@ def show(
         if not as_json:
             limits = config.rules, config.thresholds, config.metrics
             rows = (case_row(record, findings, *limits) for record, findings in diagnosed_records(stored, config))
-            print_document(console, cases_document(rows, most, config.metrics, console.width))
+            print_document(console, cases_document(rows, most, config.metrics, console.width, config.rules))
 
 
 @command("export")
@@ -144,8 +144,8 @@ def export(
         raise ConfigError("Parquet can't be written to standard output: name a file with -o")
     with open_store(store_address(store), create=False) as there:
         stored, config = open_run(there, run, threshold)
-        names = [m.name for m in config.metrics]
-        fields = ExportedFields(names, config.rules, texts="texts" in parts, evidence="evidence" in parts)
+        limits = config.metrics, config.thresholds, config.rules
+        fields = ExportedFields(*limits, texts="texts" in parts, evidence="evidence" in parts)
         cases = partial(diagnosed_records, stored, config)
         if out is None or to_stdout:
             if kind == "jsonl":

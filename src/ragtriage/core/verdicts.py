@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 Answered = Literal["yes", "no", "unknown"]
@@ -132,8 +132,11 @@ class Score:
     """How many components were judged yes or no: the denominator."""
     unknown: int = 0
     """How many were left out because the verdict was unknown; of written questions also those that weren't written."""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[Part, ...] = field(default=(), repr=False)
     """What the value rests on, in the order of the text."""
+
+    def __str__(self) -> str:
+        return f"{self.value:.2f}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +147,9 @@ class Undefined:
     """Why, in words that a person understands."""
     failed: bool = False
     """True if a judge's failure is the cause; the next run may succeed."""
+
+    def __str__(self) -> str:
+        return f"{'failed' if self.failed else 'undefined'}: {self.reason}"
 
 
 Outcome = Score | Undefined

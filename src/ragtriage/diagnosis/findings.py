@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ragtriage.core.metric import Metric
 from ragtriage.core.record import Record
@@ -16,13 +16,11 @@ from ragtriage.metrics.decompositions import CLAIMS, SEGMENTS
 from ragtriage.metrics.groundedness import SUPPORTED_BY_CONVERSATION
 from ragtriage.metrics.response import ANSWERED_BY_RESPONSE, DECLINES
 
+MOST_EVIDENCE = 3
+"""Pieces of evidence that a finding quotes when it is printed."""
 CHARACTERS_PER_TOKEN = 4
 """A rule of thumb for English: waste is shown in tokens without asking for anybody's tokenizer."""
 
-NONE = "none"
-"""The component of a healthy case."""
-UNDETERMINED = "undetermined"
-"""The component of a case on which no failure rule could be decided, or the judge can't tell."""
 BY_CONVERSATION = "supported by the conversation, not by the sources"
 """The fault of a claim that only the conversation before the query supports."""
 
@@ -61,9 +59,19 @@ class Finding:
     """The scores that the rule reads, and those named beside."""
     severity: float
     """How far the bad scores lie beyond their thresholds, summed: what the worst cases are sorted by."""
-    evidence: tuple[Evidence, ...] = ()
+    evidence: tuple[Evidence, ...] = field(default=(), repr=False)
     tokens: int = 0
     """Waste only: about how many tokens of sources weren't needed."""
+
+    def __str__(self) -> str:
+        lines = [f"{self.component} ({self.kind}, {'sure' if self.sure else 'not sure'}): {self.reading}"]
+        lines += [
+            f"  “{' '.join(one.text.split())}” {'' if one.sure else 'perhaps '}{one.fault}".rstrip()
+            for one in self.evidence[:MOST_EVIDENCE]
+        ]
+        if len(self.evidence) > MOST_EVIDENCE:
+            lines.append(f"  and {len(self.evidence) - MOST_EVIDENCE} more")
+        return "\n".join([*lines, f"  → {self.advice}"] if self.advice else lines)
 
 
 def diagnose(
@@ -72,7 +80,7 @@ def diagnose(
     rules: Sequence[Rule] = RULES,
     metrics: Sequence[Metric] = METRICS,
 ) -> tuple[Finding, ...]:
-    """The findings on one case, failures first; empty for a healthy one.
+    """The findings on one case, failures first; empty if nothing was found.
 
     Args:
         record: an evaluated case.
@@ -252,32 +260,3 @@ def claims_from_conversation(record: Record) -> frozenset[str]:
     step = record.verdicts(SUPPORTED_BY_CONVERSATION)
     cells = zip(step.components, step.best(), strict=True) if step else ()
     return frozenset(component.text for component, cell in cells if is_yes(cell))
-
-
-def headline(record: Record, findings: Sequence[Finding], rules: Sequence[Rule] = RULES) -> str:
-    """The one component under which a case is counted.
-
-    The most pressing finding's; `none` for a healthy case, also if it carries waste; `undetermined` where the judge
-    contradicts itself, or where no failure rule could be decided because scores are undefined.
-    """
-    findings = [finding for finding in findings if finding.kind != "waste"]
-    if findings:
-        return UNDETERMINED if findings[0].kind == "doubt" else findings[0].component
-    scores = _scores(record)
-    readable = [rule for rule in rules if rule.kind == "failure" and scores.keys() >= rule.when.keys()]
-    if declined(record) is None and any(_hangs_on_declining(rule, scores) for rule in readable):
-        return UNDETERMINED
-    return NONE if any(not rule.declines for rule in readable) else UNDETERMINED
-
-
-def _hangs_on_declining(rule: Rule, scores: Mapping[str, Score]) -> bool:
-    """Whether it makes a difference to a rule that the response declines or doesn't."""
-    parts = [part for name in rule.when for part in scores[name].parts]
-    return not rule.always or any(
-        part.good is False and part.kind in rule.faults and part.kind not in rule.always for part in parts
-    )
-
-
-def any_applicable(rules: Sequence[Rule], computed: Collection[str]) -> bool:
-    """Whether a rule's pattern is about no other metrics than these, so that it could hold at all."""
-    return any(rule.when.keys() <= set(computed) for rule in rules)

@@ -67,6 +67,14 @@ RULES: tuple[Rule, ...] = _read()
 """The table, `rules.toml`."""
 
 
+def most_telling(names: Iterable[str], rules: Iterable[Rule]) -> tuple[str, ...]:
+    """Names of metrics in another order: first those that the most pressing rules read."""
+    ordered = sorted(rules, key=lambda rule: KINDS.index(rule.kind))
+    read = [name for rule in ordered for name in rule.when] + [name for rule in ordered for name in rule.further]
+    places = {name: place for place, name in reversed([*enumerate(read)])}
+    return tuple(sorted(names, key=lambda name: places.get(name, len(read))))
+
+
 def needs_of(rules: Iterable[Rule]) -> tuple[Step, ...]:
     """The steps that rules need beside the metrics' own, so that a plan knows them."""
     rules = tuple(rules)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ragtriage.core.display import plural
+from ragtriage.diagnosis import KIND_WORDS
 from ragtriage.report.case_report import CaseReport, ScoreReport, SourceReport, looks_of
 from ragtriage.report.citations import CitationReport, SegmentReport
 from ragtriage.report.claims import ClaimReport
@@ -27,7 +28,6 @@ from ragtriage.report.document import (
 from ragtriage.report.marks import Piece
 from ragtriage.report.words import (
     DASH,
-    KIND_WORDS,
     LOOK_WORDS,
     REPEATED_SIGN,
     REPEATED_WORDS,
@@ -161,8 +161,9 @@ def _checked(segment: SegmentReport) -> str:
 
 
 def _findings(case: CaseReport) -> Iterator[Line]:
-    if not case.findings:
-        yield note("none")
+    told = case.headline
+    if told.kind in ("undetermined", "low-score", "no-fault"):
+        yield line(f"{SIGNS[told.kind]} {one_line(str(told), 300)}", tone=told.kind)
     for finding in case.findings:
         wasted = f" · about {finding.tokens:,} tokens not needed" if finding.tokens else ""
         sure = "sure" if finding.sure else "not sure"

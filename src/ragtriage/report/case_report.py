@@ -9,7 +9,7 @@ from functools import partial
 from ragtriage.core.metric import Better, Metric
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Component, Score, Undefined
-from ragtriage.diagnosis import Finding
+from ragtriage.diagnosis import RULES, Finding, Headline, Rule, headline
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.metrics.source import fact_precision, source_precision
@@ -102,6 +102,7 @@ class CaseReport:
     sources_left_out: int
     coverage: Coverage | None
     scores: tuple[ScoreReport, ...]
+    headline: Headline
     findings: tuple[Finding, ...]
     reference: str | None
     faults: tuple[FaultReport, ...]
@@ -135,7 +136,11 @@ def _understood(record: Record) -> str:
 
 
 def case_report(
-    record: Record, findings: Sequence[Finding], thresholds: Mapping[str, float], metrics: Sequence[Metric] = ()
+    record: Record,
+    findings: Sequence[Finding],
+    thresholds: Mapping[str, float],
+    metrics: Sequence[Metric] = (),
+    rules: Sequence[Rule] = RULES,
 ) -> CaseReport:
     """Read a record for showing; `metrics` say what those that aren't built in are called."""
     case, response = record.case, record.case.response
@@ -162,6 +167,7 @@ def case_report(
         len(case.sources) - len(sources),
         coverage_of(record),
         tuple(_scores(record, thresholds, metrics)),
+        headline(record, findings, thresholds, rules, metrics),
         tuple(findings),
         sanitize(case.reference[:4000]) if case.reference else None,
         fault_reports(record, metrics),

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from ragtriage.core.metric import Metric
 from ragtriage.core.record import Record
-from ragtriage.core.verdicts import Score, Undefined
-from ragtriage.diagnosis import KINDS, RULES, UNDETERMINED, Finding, Rule, any_applicable, headline
+from ragtriage.core.verdicts import Score
+from ragtriage.diagnosis import KIND_WORDS, RULES, Finding, HeadlineKind, Rule, headline, most_pressing
 from ragtriage.diagnosis.thresholds import distance_past_threshold
 from ragtriage.metrics import metric_named
 from ragtriage.text.sanitize import one_line
@@ -16,9 +16,8 @@ from ragtriage.text.sanitize import one_line
 Rank = tuple[int, int, float]
 """Smaller is worse: kind of the most pressing finding, unsure behind sure, severity."""
 
-HEALTHY = "healthy"
-UNREAD = "no rule reads these scores"
-"""Why nothing is found where every rule needs scores that weren't computed."""
+ORDER = tuple(KIND_WORDS)
+"""What cases are headed by, the most pressing first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +26,11 @@ class CaseRow:
 
     id: str
     query: str
-    kind: str
-    """Of its most pressing finding; `undetermined` or `healthy` if there is none."""
+    kind: HeadlineKind
     component: str
-    """Under which it is counted, or what wastes; `none` for a healthy case without waste."""
+    """Under which it is counted, or what wastes."""
+    about: str
+    """What is named beside the kind: see `ragtriage.diagnosis.Headline`."""
     reading: str
     sure: bool
     scores: Mapping[str, float | None]
@@ -51,47 +51,36 @@ def case_row(
         record: the case.
         findings: what was found on it.
         rules: those that the findings come from.
-        thresholds: by which a case that no rule decides is ranked.
+        thresholds: by which a score is low, and a case is ranked that no rule decides.
         metrics: where those stand that aren't built in: they say which direction is good.
     """
-    component = headline(record, findings, rules)
-    failed = [o.reason for o in record.outcomes.values() if isinstance(o, Undefined) and o.failed]
+    head = headline(record, findings, thresholds or {}, rules, metrics)
     scores = {name: o.value if isinstance(o, Score) else None for name, o in record.outcomes.items()}
-    if findings and (component != UNDETERMINED or findings[0].kind == "doubt"):
-        first = _most_pressing(findings)
-        kind, reading, sure = str(first.kind), first.reading, first.sure
-    elif component == UNDETERMINED:
-        kind, sure = UNDETERMINED, False
-        unread = UNREAD if not any_applicable(rules, record.outcomes) else "too many scores are undefined to tell"
-        reading = failed[0] if failed else unread
-    else:
-        kind, reading, sure = HEALTHY, "", True
+    beyond = _beyond(scores, thresholds or {}, metrics)
     return CaseRow(
         one_line(record.case.id, 80),
         one_line(record.case.query, 140),
-        kind,
-        findings[0].component if kind == "waste" else component,
-        one_line(reading, 200),
-        sure,
+        head.kind,
+        head.about if head.kind == "waste" else head.component,
+        one_line(head.about, 120),
+        one_line(head.reading, 200),
+        head.sure,
         scores,
-        rank_of(findings, _beyond(scores, thresholds or {}, metrics) if component == UNDETERMINED else None),
+        _rank(head.kind, findings, beyond),
     )
 
 
-def rank_of(findings: Sequence[Finding], undetermined: float | None = None) -> Rank:
+def _rank(kind: HeadlineKind, findings: Sequence[Finding], beyond: float) -> Rank:
     """Where a case stands among others: failures first, the severe before the slight, unsure ones later.
 
-    Args:
-        findings: the case's.
-        undetermined: for an undetermined case, how far its bad scores lie beyond their thresholds.
+    An undetermined case stands beside those in doubt, one with a low score before mere waste; both by how far their bad
+    scores lie beyond their thresholds.
     """
-    if findings:
-        first = _most_pressing(findings)
-        total = sum(f.severity for f in findings if f.kind == first.kind)
-        return KINDS.index(first.kind), int(not first.sure), -round(total, 6)
-    if undetermined is not None:
-        return KINDS.index("doubt"), 1, -round(undetermined, 6)
-    return len(KINDS), 1, 0.0
+    order = ORDER.index("doubt" if kind == "undetermined" else kind)
+    own = [finding for finding in findings if finding.kind == kind]
+    if own:
+        return order, int(not most_pressing(own).sure), -round(sum(finding.severity for finding in own), 6)
+    return order, 1, -round(beyond, 6) if kind != "no-fault" else 0.0
 
 
 def worst_first(rows: Iterable[CaseRow]) -> list[CaseRow]:
@@ -105,7 +94,3 @@ def _beyond(scores: Mapping[str, float | None], thresholds: Mapping[str, float],
     return sum(
         distance_past_threshold(value, thresholds.get(name), metric.better) for metric, name, value in known if metric
     )
-
-
-def _most_pressing(findings: Sequence[Finding]) -> Finding:
-    return min(findings, key=lambda f: (KINDS.index(f.kind), not f.sure, -f.severity))

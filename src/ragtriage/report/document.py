@@ -65,6 +65,12 @@ class Column:
     width: int | None = None
     most: int | None = None
     """Characters at most."""
+    least: int | None = None
+    """Characters that are never cut: what stands behind them gets the room that is left."""
+    gives_way: int = 0
+    """Where the table is too wide, columns are left out, the largest number first; one with 0 stays."""
+    name: str = ""
+    """What it holds, in full, where the head is too short to say so; said also where the column is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,8 @@ class Table:
     """Characters that the columns between the first and a bar take; a bar gets what is left."""
     names_give_way: bool = False
     """Whether the first column alone is cut where the table is too wide."""
+    explained: bool = False
+    """Whether a line beneath says what the columns' heads stand for."""
 
 
 Block = Line | Heading | Table

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from ragtriage.core.display import plural
 from ragtriage.core.metric import Metric
-from ragtriage.diagnosis import UNDETERMINED
-from ragtriage.report.case_rows import HEALTHY, CaseRow, worst_first
+from ragtriage.diagnosis import KIND_WORDS, RULES, UNDETERMINED, Rule, most_telling
+from ragtriage.report.case_rows import CaseRow, worst_first
 from ragtriage.report.document import (
     GAP,
     Bar,
@@ -26,15 +26,15 @@ from ragtriage.report.document import (
     title_line,
 )
 from ragtriage.report.run_report import MetricReport, RunReport, SliceReport
-from ragtriage.report.words import DASH, KIND_WORDS, SIGNS, better_of, full_title, short_title, titled, two_places
+from ragtriage.report.words import DASH, SIGNS, better_of, full_title, short_title, titled, two_places
 from ragtriage.runs.summary import Group
 from ragtriage.text.sanitize import one_line
 
 MOST_READINGS = 4
 BESIDE_BAR = 46
 """Characters that the other columns of the table of metrics take, but for the titles."""
-LEAST_FINDING = 14
-"""Characters of a finding that are shown, however many scores stand beside it."""
+MOST_ID = 36
+"""Characters of a case's id that are shown: those of a UUID."""
 MEDIUM, WIDE = 100, 130
 """Characters of a line from which on heads are written out: of the metrics' numbers, and of everything."""
 
@@ -74,11 +74,13 @@ def _metrics(run: RunReport, width: int) -> Iterator[Block]:
     columns = (
         *text_columns("metric"),
         *number_columns("mean"),
-        *text_columns("", "95 % interval" if wide else "95 %", ""),
-        *number_columns("cases"),
+        *text_columns(""),
+        Column("95 % interval" if wide else "95 %", gives_way=2, name="95 % interval"),
+        Column(gives_way=4),
+        Column("cases", "right", gives_way=1),
     )
     if any(m.numbers.undefined or m.numbers.failed for m in run.metrics):
-        columns += number_columns("undefined" if wide else "undef.")
+        columns += (Column("undefined" if wide else "undef.", "right", gives_way=3, name="undefined"),)
     yield replace(table(columns, (_metric(m)[: len(columns)] for m in run.metrics)), beside_bar=BESIDE_BAR)
     for m in run.metrics:
         if m.corrected:
@@ -105,7 +107,7 @@ def _metric(m: MetricReport) -> tuple[Cell, ...]:
 
 def _diagnosis(run: RunReport) -> Iterator[Block]:
     yield Heading("Diagnosis")
-    said: list[str | tuple[str, str]] = [f"{run.healthy:,} {run.are_healthy}"]
+    said: list[str | tuple[str, str]] = [f"{run.no_fault:,} {run.no_fault_found}"]
     if run.unread:
         said = [f"{run.unread}: what to repair can't be told."]
         said.append((" Cases are listed by how far bad scores lie beyond their thresholds.", "quiet"))
@@ -140,13 +142,25 @@ def _group(group: Group) -> Iterator[Block]:
 
 def _slices(run: RunReport, width: int) -> Iterator[Block]:
     metrics = run.header.metrics
-    short = {name: titled(short_title(name), better_of(name, metrics)) for name in run.slice_metrics}
-    heads = [full_title(name, metrics) if width >= WIDE else head for name, head in short.items()]
     yield Heading("By slice")
-    columns = (*text_columns("slice", most=30), *number_columns("cases"), *number_columns(*heads, wrap=True))
-    yield table(columns, ((one.label, f"{one.summary.cases:,}", *_means(one)) for one in run.slices))
-    if width < WIDE:
-        yield from _short_titles(run.slice_metrics, metrics)
+    columns = (
+        *text_columns("slice", most=30),
+        *number_columns("cases"),
+        *score_columns(run.slice_metrics, metrics, run.header.rules, full=width >= WIDE),
+    )
+    rows = ((one.label, f"{one.summary.cases:,}", *_means(one)) for one in run.slices)
+    yield replace(table(columns, rows), explained=True)
+
+
+def score_columns(
+    names: Sequence[str], metrics: Sequence[Metric], rules: Sequence[Rule], *, full: bool = False
+) -> Iterator[Column]:
+    """A column for each metric, with its title in full or in a few characters; the least telling ones give way."""
+    telling = most_telling(names, rules)
+    for name in names:
+        title = full_title(name, metrics)
+        head = title if full else titled(short_title(name), better_of(name, metrics))
+        yield Column(head, "right", wrap=full, gives_way=1 + telling.index(name), name=title)
 
 
 def _means(one: SliceReport) -> Iterator[Cell]:
@@ -155,54 +169,56 @@ def _means(one: SliceReport) -> Iterator[Cell]:
 
 
 def cases_document(
-    rows: Iterable[CaseRow], most: int | None = None, metrics: Sequence[Metric] = (), width: int = MEDIUM
+    rows: Iterable[CaseRow],
+    most: int | None = None,
+    metrics: Sequence[Metric] = (),
+    width: int = MEDIUM,
+    rules: Sequence[Rule] = RULES,
 ) -> Iterator[Block]:
-    """One line a case, worst first, with as many scores as the width allows.
+    """One line a case, worst first: the finding whole, and as many scores as the width allows.
 
     Args:
         rows: from `case_row(record, findings)`, in any order.
         most: how many are listed; all without it.
         metrics: where metrics that aren't built in have their titles.
         width: characters of a line.
+        rules: those that the findings come from: which scores are left out first hangs on them.
     """
     ordered = worst_first(rows)
     shown = ordered[:most]
     names = list(dict.fromkeys(name for row in shown for name in row.scores))
-    heads = {name: titled(short_title(name), better_of(name, metrics)) for name in names}
-    widths = {name: max(4, len(head)) for name, head in heads.items()}
-    longest = min(20, max((4, *(len(row.id) for row in shown))))
-    room = width - longest - LEAST_FINDING - 2
-    fitting = [name for place, name in enumerate(names) if sum(widths[n] + 1 for n in names[: place + 1]) <= room]
-    names, unlisted = fitting or names[:1], names[len(fitting) or 1 :]
-    rest = width - longest - sum(widths[name] + 1 for name in names) - 2
     columns = (
-        Column("case", width=longest),
-        Column("finding", width=max(LEAST_FINDING, rest)),
-        *(Column(heads[name], "right", width=widths[name]) for name in names),
+        Column("case", most=MOST_ID),
+        Column("finding", least=max((_length(_finding(row)) for row in shown), default=0)),
+        *score_columns(names, metrics, rules),
     )
-    yield table(columns, (_case(row, names, width) for row in shown), gap=1)
-    yield from _short_titles(names, metrics)
-    if any(not row.sure and row.kind not in (HEALTHY, "undetermined") for row in shown):
+    yield replace(table(columns, (_case(row, names, width) for row in shown), gap=1), explained=True)
+    if any(not row.sure and row.kind != "undetermined" for row in shown):
         yield _remark("?: not sure, a score lies near its threshold or on unsure verdicts")
-    if unlisted:
-        yield _remark(f"{plural(len(unlisted), 'metric')} more than fit here; a report shows all")
+    if any(row.kind == "low-score" for row in shown):
+        yield _remark("low score: no fault found, but a score lies on the wrong side of its threshold")
     if len(ordered) > len(shown):
         yield _remark(f"{plural(len(ordered) - len(shown), 'more case')} not listed")
 
 
-def _case(row: CaseRow, names: Sequence[str], width: int) -> tuple[Cell, ...]:
+def _finding(row: CaseRow) -> tuple[Span, ...]:
+    """What is found on a case, with the component to repair."""
     said = [Span(f"{SIGNS[row.kind]} {KIND_WORDS[row.kind]}{'' if row.sure else '?'}", row.kind)]
-    if row.kind not in (HEALTHY, "undetermined"):
-        said.append(Span(f" · {row.component}", row.kind))
+    if row.about:
+        said.append(Span(f" · {row.about}", row.kind))
+    return tuple(said)
+
+
+def _length(spans: Iterable[Span]) -> int:
+    return sum(len(span.text) for span in spans)
+
+
+def _case(row: CaseRow, names: Sequence[str], width: int) -> tuple[Cell, ...]:
+    said = _finding(row)
     if row.reading and width >= WIDE:
-        said.append(Span(f": {row.reading}", f"{row.kind} quiet"))
+        said += (Span(f": {row.reading}", f"{row.kind} quiet"),)
     values = (row.scores.get(name) for name in names)
-    return Span(row.id, "strong"), tuple(said), *(DASH if v is None else two_places(v) for v in values)
-
-
-def _short_titles(names: Iterable[str], metrics: Sequence[Metric]) -> Iterator[Line]:
-    if words := "; ".join(f"{short_title(name)}: {full_title(name, metrics)}" for name in names):
-        yield note(words)
+    return Span(row.id, "strong"), said, *(DASH if v is None else two_places(v) for v in values)
 
 
 def _remark(text: str) -> Line:

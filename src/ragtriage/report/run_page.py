@@ -16,6 +16,7 @@ from typing import Any
 from markupsafe import Markup
 
 from ragtriage.core.display import plural
+from ragtriage.diagnosis import KIND_WORDS
 from ragtriage.diagnosis.thresholds import is_bad
 from ragtriage.report.case_report import case_report, legend_of, looks_of
 from ragtriage.report.case_rows import CaseRow, Rank, case_row
@@ -23,7 +24,7 @@ from ragtriage.report.judge_card import card_sections
 from ragtriage.report.repeats_document import repeats_report
 from ragtriage.report.run_report import MOST_REASONS, Header, MetricReport, RunReport
 from ragtriage.report.templating import environment, page_parts, pages, shares, write_page
-from ragtriage.report.words import KIND_WORDS, LEVEL_SIGNS, SIGNS
+from ragtriage.report.words import LEVEL_SIGNS, SIGNS
 from ragtriage.runs.tally import Diagnosed
 from ragtriage.text.sanitize import one_line
 
@@ -37,7 +38,7 @@ PLOT = (220, 54)
 """Width and height of a distribution plot, in its own units."""
 GAP = 2
 """Between the bars of a plot."""
-SHARES = ("failure", "quality", "doubt", "undetermined", "waste", "right", "healthy")
+SHARES = ("failure", "quality", "doubt", "undetermined", "low-score", "waste", "right", "no-fault")
 """The order of the bar that shows how many cases are of which kind."""
 
 Ranked = tuple[Rank, int, str, CaseRow]
@@ -104,7 +105,7 @@ def _in_full(cases: Iterable[Diagnosed], worst: Sequence[Ranked], header: Header
     found = {}
     for place, (record, findings) in enumerate(cases):
         if n := numbers.get(place):
-            case = case_report(record, findings, header.thresholds, header.metrics)
+            case = case_report(record, findings, header.thresholds, header.metrics, header.rules)
             found[n] = template.render(n=n, row=worst[n - 1][3], case=case, looks_of=looks_of, legend_of=legend_of)
     yield from (found.pop(n) for n in sorted(found))
 
@@ -142,9 +143,9 @@ def missing_scores_of(metric: MetricReport) -> list[str]:
 
 
 def _as_array(row: CaseRow, number: int, names: Sequence[str]) -> list[Any]:
-    """A row as the script reads it: place, id, query, kind, component, reading, sure, then the scores."""
+    """A row as the script reads it: place, id, query, kind, component, about, reading, sure, then the scores."""
     scores = [None if (value := row.scores.get(name)) is None else round(value, 3) for name in names]
-    return [number, row.id, row.query, row.kind, row.component, row.reading, int(row.sure), *scores]
+    return [number, row.id, row.query, row.kind, row.component, row.about, row.reading, int(row.sure), *scores]
 
 
 def _json(value: object) -> Markup:

@@ -8,11 +8,10 @@ from typing import Any
 
 from ragtriage.core.display import plural
 from ragtriage.core.metric import Metric
-from ragtriage.diagnosis import NONE, RULES, Rule, any_applicable
+from ragtriage.diagnosis import NONE, RULES, UNREAD, Rule, any_applicable
 from ragtriage.diagnosis.thresholds import BAD, is_bad
 from ragtriage.metrics import CITATIONS
 from ragtriage.planning.requirements import REASONS
-from ragtriage.report.case_rows import UNREAD
 from ragtriage.report.spent import NOTHING, Spent
 from ragtriage.report.words import DASH, bad_level, citing_of, corrected_of, flagged_of, level_sign, titled, two_places
 from ragtriage.runs.repeats import RepeatSummary
@@ -123,10 +122,10 @@ class RunReport:
     """Which scores failed and why."""
     unread: str
     """That no rule reads these scores, so that nothing can be diagnosed; empty if one does."""
-    healthy: int
-    """Cases that need nothing."""
-    are_healthy: str
-    """The same as the end of a sentence: `of 3 cases are healthy`."""
+    no_fault: int
+    """Cases on which no fault was found."""
+    no_fault_found: str
+    """The same as the end of a sentence: `of 3 cases: no fault found`."""
     flagged: str
     """How many verdicts a check speaks against, in words; empty if none."""
     repair: tuple[Group, ...]
@@ -149,8 +148,6 @@ def run_report(
 ) -> RunReport:
     """A run as it is reported, with the numbers of slices of it (tag value → summary) and its repetitions."""
     names = tuple(dict.fromkeys(m.name for part in (slices or {}).values() for m in part.metrics))
-    healthy = summary.diagnosis.get(NONE, 0)
-    are = "is" if healthy == 1 or summary.cases == 1 else "are"
     rows = []
     for label, part in (slices or {}).items():
         found = {m.name: _metric(m, header, part) for m in part.metrics}
@@ -163,8 +160,8 @@ def run_report(
         (*_levels(summary, header), *_gaps(summary)),
         _failures(summary),
         "" if any_applicable(header.rules, [m.name for m in summary.metrics]) else UNREAD.capitalize(),
-        healthy,
-        f"of {plural(summary.cases, 'case')} {are} healthy",
+        summary.diagnosis.get(NONE, 0),
+        _no_fault_found(summary),
         flagged_of(summary) if summary.flagged else "",
         tuple(group for group in summary.groups if group.kind != "waste"),
         tuple(group for group in summary.groups if group.kind == "waste"),
@@ -173,6 +170,11 @@ def run_report(
         header.rejected - len(header.rejections) if header.rejections else 0,
         repeats,
     )
+
+
+def _no_fault_found(summary: Summary) -> str:
+    low = f" ({summary.low_scores:,} with a low score)" if summary.low_scores else ""
+    return f"of {plural(summary.cases, 'case')}: no fault found{low}"
 
 
 def _metric(m: MetricSummary, header: Header, summary: Summary) -> MetricReport:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from importlib.resources import files
@@ -15,8 +16,13 @@ from markupsafe import Markup
 
 from ragtriage.core.display import plural
 from ragtriage.core.files import atomic_write
+from ragtriage.diagnosis import KIND_WORDS
 from ragtriage.report import words
 from ragtriage.text.sanitize import one_line, sanitize
+
+UNBROKEN = 16
+"""Characters of an id that stay on one line wherever there is room for them; report.js knows the number too."""
+_PIECE = re.compile(r"[^-_./:@#\s]{1,24}[-_./:@#\s]*|[-_./:@#\s]+")
 
 
 @lru_cache(maxsize=1)
@@ -34,6 +40,7 @@ def environment() -> Environment:
         "one_line": one_line,
         "plural": plural,
         "doubt": words.doubt_of,
+        "breakable": breakable,
     }
     found.globals |= {
         "signs": words.SIGNS,
@@ -42,7 +49,7 @@ def environment() -> Environment:
         "segment_words": words.SEGMENT_WORDS,
         "state_words": words.STATE_WORDS,
         "repeated_words": words.REPEATED_WORDS,
-        "kind_words": words.KIND_WORDS,
+        "kind_words": KIND_WORDS,
         "titled": words.titled,
         "full_title": words.full_title,
         "place_within": words.place_within,
@@ -56,6 +63,12 @@ def text_environment() -> Environment:
     found = environment().overlay(autoescape=False)
     found.filters |= {"count_of": "{:,}".format}
     return found
+
+
+def breakable(name: str) -> Markup:
+    """An id or name that a line may break behind its separators; within a word only if that fills a line of its own."""
+    pieces = _PIECE.findall(name) if len(name) > UNBROKEN else [name]
+    return Markup("<wbr>").join(pieces)
 
 
 def page_parts(script: str, *styles: str) -> dict[str, str]:

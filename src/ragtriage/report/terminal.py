@@ -15,6 +15,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from ragtriage.report.document import Bar, Block, Cell, Column, Document, Heading, Line, Span, Table, note
+from ragtriage.report.table_width import explanations, fit, not_shown
 from ragtriage.report.words import ASCII, EMPTY, FULL, LESS, place_within
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ STYLES: Mapping[str, str] = MappingProxyType(
         "bar": "cyan", "advice": "italic", "nothing": "italic dim", "repeated": "underline",
         # kinds of findings
         "failure": "bold red", "quality": "yellow", "doubt": "magenta", "waste": "cyan", "right": "green",
-        "undetermined": "magenta", "healthy": "green",
+        "undetermined": "magenta", "low-score": "yellow", "no-fault": "green",
         # looks of marks
         "unsupported": "bold red", "dangling": "bold red", "uncited": "bold red", "misattributed": "bold yellow",
         "unattributed": "bold yellow", "check": "yellow", "unknown": "magenta", "extraneous": "cyan",
@@ -60,9 +61,10 @@ def _print(console: Console, block: Block) -> None:
         case Table():
             if block.title:
                 _print(console, Heading(block.title))
-            grid = _grid(console, block)
+            fitted, left_out = fit(block, console.width - block.indent)
+            grid = _grid(console, fitted)
             console.print(Padding(grid, (0, 0, 0, block.indent), expand=False) if block.indent else grid)
-            for said in block.notes:
+            for said in (*explanations(fitted), *not_shown(left_out), *block.notes):
                 _print(console, note(said))
 
 

@@ -23,7 +23,6 @@ SIGNS: Mapping[str, str] = TABLES["signs"]
 LOOK_WORDS: Mapping[str, str] = FALSE | TABLES["look_words"]
 SEGMENT_WORDS: Mapping[str, str] = FALSE | TABLES["segment_words"]
 STATE_WORDS: Mapping[str, str] = TABLES["state_words"]
-KIND_WORDS: Mapping[str, str] = TABLES["kind_words"]
 SHORT_TITLES: Mapping[str, str] = TABLES["short_titles"]
 ASCII = str.maketrans(TABLES["ascii"])
 LEVEL_SIGNS: Mapping[str, str] = {"low": "▼", "high": "▲"}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ragtriage.core.metric import Metric
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Failure, Score, Undefined, Verdict
 from ragtriage.diagnosis import Evidence, Finding, Rule, headline
@@ -19,8 +20,9 @@ EVIDENCE = ("metric", "text", "fault", "explanation", "sure")
 class ExportedFields:
     """What is exported of each case."""
 
-    metrics: Sequence[str]
-    """Their names, in order."""
+    metrics: Sequence[Metric]
+    thresholds: Mapping[str, float]
+    """Metric name → the value at which a score is just good enough."""
     rules: Sequence[Rule]
     """The diagnosis table that findings were made with."""
     texts: bool = False
@@ -32,10 +34,10 @@ class ExportedFields:
 def json_row(record: Record, findings: Sequence[Finding], fields: ExportedFields) -> str:
     """One case as one line of JSON.
 
-    Its keys: `id`, `tags`, `scores` {metric: number or null}, `undefined` {metric: reason}, `component`, `findings`;
-    with texts also `query`, `response` (null if there is none) and `sources`; where a response was checked by its
-    citations also `segments`, each with what it `cites` and was `checked_against` (sources counted from 1, or
-    "segments"), and what was said of all sources together (`elsewhere`).
+    Its keys: `id`, `tags`, `scores` {metric: number or null}, `undefined` {metric: reason}, `component`, `headline`
+    (what is found, in a sentence), `findings`; with texts also `query`, `response` (null if there is none) and
+    `sources`; where a response was checked by its citations also `segments`, each with what it `cites` and was
+    `checked_against` (sources counted from 1, or "segments"), and what was said of all sources together (`elsewhere`).
     """
     row: dict[str, Any] = {
         "id": record.case.id,
@@ -43,7 +45,7 @@ def json_row(record: Record, findings: Sequence[Finding], fields: ExportedFields
         **_texts(record, fields),
         "scores": _scores(record, fields.metrics),
         "undefined": {n: o.reason for n, o in record.outcomes.items() if isinstance(o, Undefined)},
-        "component": headline(record, findings, fields.rules),
+        **_headline(record, findings, fields),
         "findings": [_finding(finding) for finding in findings],
     }
     if segments := checked_segments(record):
@@ -55,20 +57,21 @@ def table_columns(fields: ExportedFields) -> list[str]:
     """The columns of a table, without the tags: see `table_row`."""
     texts = ["query", "response", "sources"] if fields.texts else []
     evidence = ["evidence"] if fields.evidence else []
-    return ["id", *texts, *fields.metrics, "component", "findings", *evidence]
+    return ["id", *texts, *(m.name for m in fields.metrics), "component", "headline", "findings", *evidence]
 
 
 def table_row(record: Record, findings: Sequence[Finding], fields: ExportedFields) -> dict[str, Any]:
     """One case as one row of a table, without its tags.
 
     Its columns: `id`, with texts `query`, `response` and `sources` (a list), one a metric under its name (None where
-    undefined), `component`, `findings` (the rules' names), with evidence `evidence` (a line for each piece).
+    undefined), `component`, `headline`, `findings` (the rules' names), with evidence `evidence` (a line for each
+    piece).
     """
     row = {
         "id": record.case.id,
         **_texts(record, fields),
         **_scores(record, fields.metrics),
-        "component": headline(record, findings, fields.rules),
+        **_headline(record, findings, fields),
         "findings": ";".join(finding.rule for finding in findings),
         "evidence": "\n".join(_evidence_line(finding, one) for finding in findings for one in finding.evidence),
     }
@@ -78,6 +81,11 @@ def table_row(record: Record, findings: Sequence[Finding], fields: ExportedField
 def _evidence_line(finding: Finding, evidence: Evidence) -> str:
     told = f"{finding.rule}: “{' '.join(evidence.text.split())}”: {evidence.fault}"
     return f"{told} ({evidence.explanation})" if evidence.explanation else told
+
+
+def _headline(record: Record, findings: Sequence[Finding], fields: ExportedFields) -> dict[str, str]:
+    head = headline(record, findings, fields.thresholds, fields.rules, fields.metrics)
+    return {"component": head.component, "headline": str(head)}
 
 
 def _texts(record: Record, fields: ExportedFields) -> dict[str, Any]:
@@ -129,6 +137,6 @@ def _elsewhere(checked: CheckedSegment) -> dict[str, Any] | None:
     return {"verdict": checked.elsewhere.value, "source": source, "explanation": checked.elsewhere.explanation}
 
 
-def _scores(record: Record, metrics: Sequence[str]) -> dict[str, float | None]:
-    found = ((name, record.outcomes.get(name)) for name in metrics)
+def _scores(record: Record, metrics: Sequence[Metric]) -> dict[str, float | None]:
+    found = ((m.name, record.outcomes.get(m.name)) for m in metrics)
     return {name: outcome.value if isinstance(outcome, Score) else None for name, outcome in found}

@@ -101,7 +101,7 @@ def _write_parquet(path: Path, cases: Cases, fields: ExportedFields) -> int:
         import pyarrow.parquet as pq  # noqa: PLC0415  # an extra
     except ImportError as error:
         raise MissingExtraError("Parquet files", "parquet") from error
-    types = {"sources": pa.list_(pa.string())} | dict.fromkeys(fields.metrics, pa.float64())
+    types = {"sources": pa.list_(pa.string())} | dict.fromkeys((m.name for m in fields.metrics), pa.float64())
     columns = [(name, types.get(name, pa.string())) for name in table_columns(fields)]
     schema = pa.schema([*columns, ("tags", pa.map_(pa.string(), pa.string()))])
     rows = (

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from ragtriage.core.display import plural
 from ragtriage.core.metric import Better, Metric
 from ragtriage.core.record import Record
 from ragtriage.core.statistics import bootstrap, percentile_interval, ranked
 from ragtriage.core.verdicts import Missing, Score, Undefined, Verdict, Verdicts
-from ragtriage.diagnosis import KINDS, NONE, RULES, UNDETERMINED, Finding, Rule, diagnose, headline
+from ragtriage.diagnosis import KIND_WORDS, KINDS, NONE, RULES, UNDETERMINED, Finding, Rule, diagnose, headline
 from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.planning.requirements import CITES_NOTHING
 
@@ -82,7 +83,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a run amounts to."""
+    """What a run amounts to; as a text, its means and how many cases are counted under which component."""
 
     cases: int
     metrics: tuple[MetricSummary, ...]
@@ -94,15 +95,29 @@ class Summary:
     """Cases with at least one failed score."""
     flagged: int = 0
     """Verdicts that a mechanical check speaks against, for example a quote that isn't in the source."""
+    low_scores: int = 0
+    """Cases counted under `none` with a low score that no finding reads: see `ragtriage.diagnosis.headline`."""
     citing: tuple[int, int] | None = None
     """(Responses that cite something, responses): the cases behind the means of the citation metrics. None if no
     response was looked through for citations."""
+
+    def __str__(self) -> str:
+        width = max((len(m.title) for m in self.metrics), default=0)
+        lines = [f"{plural(self.cases, 'case')}"]
+        for m in self.metrics:
+            told = "–" if m.mean is None else f"{m.mean:.2f}, 95 % {m.low:.2f}–{m.high:.2f}"
+            lines.append(f"  {m.title:{width}}  {told} ({plural(m.n, 'case')})")
+        for component, count in self.diagnosis.items():
+            lines.append(f"  {plural(count, 'case')}: {KIND_WORDS['no-fault'] if component == NONE else component}")
+        return "\n".join(lines)
 
     def as_json(self) -> dict[str, Any]:
         """The stable form for machines: metrics and diagnosis, without the run's number."""
         names = ("better", "mean", "low", "high", "n", "undefined", "failed")
         metrics = {m.name: {name: getattr(m, name) for name in names} for m in self.metrics}
         found: dict[str, Any] = {"cases": self.cases, "metrics": metrics, "diagnosis": dict(self.diagnosis)}
+        if self.low_scores:
+            found["low_scores"] = self.low_scores
         if self.citing:
             found["citing"] = {"responses": self.citing[1], "cite": self.citing[0]}
         return found | ({"flagged": self.flagged} if self.flagged else {})
@@ -137,8 +152,8 @@ class Tally:
         self._rules = rules
         self._columns = {m.name: _Column() for m in metrics}
         self._groups: dict[tuple[str, str], _GroupCounts] = {}
-        self._headlines: Counter[str] = Counter()
-        self._cases = self._failed = self._flagged = 0
+        self._components: Counter[str] = Counter()
+        self._cases = self._failed = self._flagged = self._low_scores = 0
         self._citing: Counter[bool] = Counter()
 
     def add(self, record: Record) -> tuple[Finding, ...]:
@@ -155,7 +170,9 @@ class Tally:
         )
         if (cites := _cites(record)) is not None:
             self._citing[cites] += 1
-        self._headlines[headline(record, findings, self._rules)] += 1
+        head = headline(record, findings, self._thresholds, self._rules, self._metrics)
+        self._components[head.component] += 1
+        self._low_scores += head.kind == "low-score" and head.component == NONE
         for name, column in self._columns.items():
             match record.outcomes.get(name):
                 case Score(value=value, unknown=unknown):
@@ -175,7 +192,7 @@ class Tally:
     def summary(self) -> Summary:
         """What was counted so far."""
         order = [*(rule.component for rule in self._rules if rule.kind != "doubt"), UNDETERMINED, NONE]
-        counts = {name: self._headlines[name] for name in dict.fromkeys(order) if self._headlines[name]}
+        counts = {name: self._components[name] for name in dict.fromkeys(order) if self._components[name]}
         groups = [self._group(*one) for one in self._groups.items()]
         return Summary(
             self._cases,
@@ -184,6 +201,7 @@ class Tally:
             tuple(sorted(groups, key=lambda g: (KINDS.index(g.kind), -g.cases))),
             self._failed,
             self._flagged,
+            self._low_scores,
             (self._citing[True], self._citing.total()) if self._citing else None,
         )
 

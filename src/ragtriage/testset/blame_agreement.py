@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from ragtriage.core.record import Record
-from ragtriage.diagnosis import NONE, RULES, UNDETERMINED, Finding, Rule, headline
+from ragtriage.diagnosis import NONE, RULES, UNDETERMINED, Finding, Rule, component_of
 from ragtriage.testset.groups import TaggedRow
 
 Side = Literal["retrieval", "LM", "other", "none", "undetermined"]
@@ -68,7 +68,7 @@ def diagnosed_components(
     """Case id → what THELMA finds on it, by the findings of a run's cases and the rules that they come from."""
     found = {}
     for record, findings in diagnosed:
-        name = headline(record, findings, rules)
+        name = component_of(record, findings, rules)
         first = next((one for one in findings if one.component == name), None)
         reading, sure = (first.reading, first.sure) if first else ("", True)
         found[record.case.id] = DiagnosedComponent(name, side_of(name), reading, sure)

@@ -406,3 +406,12 @@ def test_citations_are_judged_offline(judge: EmbeddedJudge) -> None:
     score = record.outcomes["citation_groundedness"]
     assert isinstance(score, Score)
     assert [part.kind for part in score.parts] == ["", "misattributed", "unsupported", ""]
+
+
+def test_what_is_not_found_is_named_as_the_claim_writes_it(judge: EmbeddedJudge) -> None:
+    claim = "The Secured tickets are Sold by the Harbours of Marrowby."
+
+    (answer,) = asked(judge, ask.supported(claim, ["The lounge is on the upper deck."]))
+
+    assert isinstance(answer, Verdict)
+    assert answer.explanation.endswith("; not found there: Secured, Sold, Harbours, Marrowby")

@@ -16,7 +16,7 @@ from ragtriage.judges.embedded.contradictions import contradicting_sentence
 from ragtriage.judges.embedded.encoder import Encoded, Vector
 from ragtriage.judges.embedded.evidence import CachedReader, Evidence
 from ragtriage.judges.embedded.matcher import Pair, passage
-from ragtriage.judges.embedded.readings import Sentence
+from ragtriage.judges.embedded.readings import Sentence, as_written
 from ragtriage.judges.embedded.requested_items import is_item, is_open_ended, is_step
 from ragtriage.judges.embedded.rules import RULES
 from ragtriage.judges.embedded.sentence_comparison import Comparison, compare, pairwise_products, products_with
@@ -265,6 +265,6 @@ def _found(c: Comparison, subject: Sentence, evidence: Evidence) -> Scored:
     """The closest passage, and what isn't in it anywhere."""
     closest = int(np.argmax(c.cosines[0] + c.word))
     lost = set(c.missing)
-    exact = [n for n in subject.stems if n in lost and (n in subject.numbers or n in subject.names)]
+    exact = as_written(subject.text, lost & (subject.numbers | subject.names))
     table = evidence.table or _CODE.search(subject.text) is not None
-    return Scored(0.0, evidence.sentences[closest].text, tuple(exact), table=table)
+    return Scored(0.0, evidence.sentences[closest].text, exact, table=table)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -64,6 +64,25 @@ def _is_name(word: str, *, first: bool) -> bool:
     return not first or any(c.isupper() for c in word[1:])
 
 
+def _compared(token: str) -> str:
+    """The form in which a word or number is compared; empty for a word that carries no content."""
+    if token[0].isdigit():
+        return normalize_number(token)
+    word = vocabulary.fold(token)
+    if word in NUMBER_WORDS:
+        return NUMBER_WORDS[word]
+    return "" if word in vocabulary.STOP or word in vocabulary.NEGATIONS else vocabulary.stem(word)
+
+
+def as_written(text: str, stems: Collection[str]) -> tuple[str, ...]:
+    """The words and numbers of a text that are compared in these forms, as it writes them first, in its order."""
+    found: dict[str, str] = {}
+    for token in vocabulary.tokens(multiword_numbers_as_figures(text)):
+        if (stem := _compared(token)) in stems:
+            found.setdefault(stem, token)
+    return tuple(found.values())
+
+
 def read_sentence(text: str) -> Sentence:
     """Read one sentence."""
     found = vocabulary.tokens(multiword_numbers_as_figures(text))
@@ -74,20 +93,18 @@ def read_sentence(text: str) -> Sentence:
     capitals = sum(token[0].isupper() for token in found)
     title = len(found) > 3 and capitals * 10 > len(found) * 7
     for place, token in enumerate(found):
+        stem = _compared(token)
+        if stem:
+            stems.append(stem)
         if token[0].isdigit():
-            value = normalize_number(token)
-            numbers.add(value)
-            stems.append(value)
+            numbers.add(stem)
             continue
         word = vocabulary.fold(token)
         folded.append(word)
         if word in NUMBER_WORDS:
-            numbers.add(NUMBER_WORDS[word])
-            stems.append(NUMBER_WORDS[word])
-        elif word not in vocabulary.STOP and word not in vocabulary.NEGATIONS:
-            stems.append(vocabulary.stem(word))
-            if not title and _is_name(token, first=place == 0) and word not in vocabulary.OPENERS:
-                names.add(stems[-1])
+            numbers.add(stem)
+        elif stem and not title and _is_name(token, first=place == 0) and word not in vocabulary.OPENERS:
+            names.add(stem)
     seen = set(folded)
     return Sentence(
         text=text,

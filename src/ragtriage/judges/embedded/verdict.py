@@ -21,7 +21,7 @@ class Scored:
     quote: str = ""
     """What it rests on most: the closest passage, sentence or true answer."""
     missing: tuple[str, ...] = ()
-    """Numbers, names and words of the claim that stand nowhere in the evidence."""
+    """Numbers and names of the claim that stand nowhere in the evidence, as it writes them."""
     unsupported: tuple[str, ...] = ()
     """Numbers, names, months and days of the claim that nothing in the evidence or the query accounts for."""
     calculated: bool = False

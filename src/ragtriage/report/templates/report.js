@@ -9,7 +9,7 @@
 
   /* The table: all rows stay plain arrays; only a page of them is ever in the document. */
   const FIRST = 25, FURTHER = 100;
-  const AT = 0, ID = 1, QUERY = 2, KIND = 3, COMPONENT = 4, READING = 5, SURE = 6, SCORES = 7;
+  const AT = 0, ID = 1, QUERY = 2, KIND = 3, COMPONENT = 4, ABOUT = 5, READING = 6, SURE = 7, SCORES = 8;
   const columns = read("columns");
   const rows = read("data");
   const searchable = rows.map((row) => `${row[ID]} ${row[QUERY]}`.toLowerCase());
@@ -47,14 +47,20 @@
     return cell;
   };
 
+  /* A long id may break behind its separators; within a word only if that fills a line of its own. */
+  const breakable = (name) => {
+    const pieces = name.length > 16 ? name.match(/[^-_./:@#\s]{1,24}[-_./:@#\s]*|[-_./:@#\s]+/gu) || [name] : [name];
+    return pieces.flatMap((piece, i) => i ? [make("wbr"), piece] : [piece]);
+  };
+
   const rowOf = (row) => {
     const id = make("td", { className: "id" });
     const full = document.getElementById(`case-${row[AT]}`);
-    id.append(full ? make("a", { href: `#case-${row[AT]}`, textContent: row[ID], dir: "auto" }) : row[ID]);
+    id.append(...(full ? [make("a", { href: `#case-${row[AT]}`, dir: "auto" }, ...breakable(row[ID]))] : breakable(row[ID])));
     const kind = make("span", { className: `chip k-${row[KIND]}` });
     kind.append(`${columns.signs.kinds[row[KIND]]} ${columns.kinds[row[KIND]]}`);
     const why = make("td", { className: "why" });
-    if (row[KIND] !== "healthy" && row[KIND] !== "undetermined") why.append(row[COMPONENT]);
+    why.append(row[ABOUT]);
     if (row[READING]) why.append(make("span", { className: "note", textContent: row[READING] + (row[SURE] ? "" : " (not sure)") }));
     return make("tr", {}, id, make("td", { className: "q", dir: "auto", textContent: row[QUERY] }), make("td", {}, kind), why,
       ...row.slice(SCORES).map(scoreCell));

@@ -1,0 +1,174 @@
+"""How a case is headed: what is said of it in a line, and the one component under which it is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from ragtriage.core.metric import Metric
+from ragtriage.core.record import Record
+from ragtriage.core.steps import Decompose
+from ragtriage.core.verdicts import Score, Undefined
+from ragtriage.diagnosis.findings import Finding, declined
+from ragtriage.diagnosis.rules import KINDS, RULES, Kind, Rule
+from ragtriage.diagnosis.thresholds import BAD, distance_past_threshold, is_bad
+from ragtriage.metrics import METRICS, metric_named
+from ragtriage.metrics.response import response_query_coverage
+
+NONE = "none"
+"""The component of a case on which no fault was found."""
+UNDETERMINED = "undetermined"
+"""The component of a case on which no failure rule could be decided, or the judge can't tell."""
+UNREAD = "no rule reads these scores"
+"""Why nothing is found where every rule needs scores that weren't computed."""
+MOST_LOW = 2
+"""Bad scores that a heading names; more are counted."""
+
+HeadlineKind = Kind | Literal["undetermined", "low-score", "no-fault"]
+KIND_WORDS: Mapping[str, str] = MappingProxyType(
+    {
+        "failure": "failure",
+        "quality": "quality",
+        "doubt": "doubt",
+        "undetermined": "undetermined",
+        "low-score": "low score",
+        "waste": "waste",
+        "right": "done right",
+        "no-fault": "no fault found",
+    }
+)
+"""What a case is headed by, the most pressing first, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """How one case is headed; as a text, a sentence that says it all."""
+
+    kind: HeadlineKind
+    """Of its most pressing finding; else `low-score`, `no-fault`, or `undetermined` where nothing could be decided."""
+    component: str
+    """Under which it is counted: that of its most pressing finding, waste aside; else `none` or `undetermined`."""
+    about: str
+    """What is named beside the kind: the component to repair, what wastes, or the metrics whose scores are low."""
+    reading: str
+    """What it means; empty if nothing was found."""
+    sure: bool
+
+    def __str__(self) -> str:
+        if self.kind in ("no-fault", "low-score"):
+            return self.reading or KIND_WORDS[self.kind]
+        said = " · ".join(filter(None, (KIND_WORDS[self.kind], self.about)))
+        doubt = "" if self.sure or self.kind == "undetermined" else " (not sure)"
+        return f"{said}: {self.reading}{doubt}" if self.reading else said + doubt
+
+
+def headline(
+    record: Record,
+    findings: Sequence[Finding],
+    thresholds: Mapping[str, float],
+    rules: Sequence[Rule] = RULES,
+    metrics: Sequence[Metric] = METRICS,
+) -> Headline:
+    """How a case is headed.
+
+    A case on which nothing is to be repaired isn't headed as one without a fault if a score of its response, or one
+    that a failure rule would blame, lies on the wrong side of its threshold and no finding reads it.
+
+    Args:
+        record: an evaluated case.
+        findings: what `diagnose` found on it.
+        thresholds: metric name → the value at which a score is just good enough.
+        rules: those that the findings come from.
+        metrics: where those stand that aren't built in.
+    """
+    component = component_of(record, findings, rules)
+    first = most_pressing(findings) if findings else None
+    if component == UNDETERMINED and (not first or first.kind != "doubt"):
+        return Headline("undetermined", component, "", _why_undetermined(record, rules), sure=False)
+    if first and first.kind not in ("waste", "right"):
+        about = component if first.kind == "doubt" else first.component
+        return Headline(first.kind, component, about, first.reading, first.sure)
+    if low := sorted(_unread_low_scores(record, findings, thresholds, rules, metrics), reverse=True):
+        titles = [title for _, title, _ in low]
+        more = f" and {len(low) - MOST_LOW} more" if len(low) > MOST_LOW else ""
+        reading = f"no fault found, but {', '.join(said for *_, said in low[:MOST_LOW])}{more}"
+        return Headline("low-score", component, ", ".join(titles[:MOST_LOW]) + more, reading, sure=True)
+    if first:
+        return Headline(first.kind, component, first.component, first.reading, first.sure)
+    return Headline("no-fault", component, "", "", sure=True)
+
+
+def component_of(record: Record, findings: Sequence[Finding], rules: Sequence[Rule] = RULES) -> str:
+    """The one component under which a case is counted.
+
+    The most pressing finding's; `none` where no fault was found, also if it carries waste; `undetermined` where the
+    judge contradicts itself, or where no failure rule could be decided because scores are undefined.
+    """
+    findings = [finding for finding in findings if finding.kind != "waste"]
+    if findings:
+        return UNDETERMINED if findings[0].kind == "doubt" else findings[0].component
+    scores = {name: outcome for name, outcome in record.outcomes.items() if isinstance(outcome, Score)}
+    readable = [rule for rule in rules if rule.kind == "failure" and scores.keys() >= rule.when.keys()]
+    if declined(record) is None and any(_hangs_on_declining(rule, scores) for rule in readable):
+        return UNDETERMINED
+    return NONE if any(not rule.declines for rule in readable) else UNDETERMINED
+
+
+def most_pressing(findings: Sequence[Finding]) -> Finding:
+    """The finding that comes first: by its kind, the sure before the unsure, the severe before the slight."""
+    return min(findings, key=lambda f: (KINDS.index(f.kind), not f.sure, -f.severity))
+
+
+def any_applicable(rules: Sequence[Rule], computed: Collection[str]) -> bool:
+    """Whether a rule's pattern is about no other metrics than these, so that it could hold at all."""
+    return any(rule.when.keys() <= set(computed) for rule in rules)
+
+
+def _hangs_on_declining(rule: Rule, scores: Mapping[str, Score]) -> bool:
+    """Whether it makes a difference to a rule that the response declines or doesn't."""
+    parts = [part for name in rule.when for part in scores[name].parts]
+    return not rule.always or any(
+        part.good is False and part.kind in rule.faults and part.kind not in rule.always for part in parts
+    )
+
+
+def _why_undetermined(record: Record, rules: Sequence[Rule]) -> str:
+    failed = (o.reason for o in record.outcomes.values() if isinstance(o, Undefined) and o.failed)
+    unread = "too many scores are undefined to tell" if any_applicable(rules, record.outcomes) else UNREAD
+    return next(failed, unread)
+
+
+def _unread_low_scores(
+    record: Record,
+    findings: Sequence[Finding],
+    thresholds: Mapping[str, float],
+    rules: Sequence[Rule],
+    metrics: Sequence[Metric],
+) -> Iterator[tuple[float, str, str]]:
+    """The bad scores that no finding reads: how far beyond its threshold each lies, the metric's title, and a sentence.
+
+    What the response doesn't cover isn't counted where it rightly declines.
+    """
+    read = {name for finding in findings for name in finding.scores}
+    if any(finding.kind == "right" for finding in findings):
+        read.add(response_query_coverage.name)
+    blamed = {(name, level) for rule in rules if rule.kind == "failure" for name, level in rule.when.items()}
+    for name, outcome in record.outcomes.items():
+        metric, threshold = metric_named(name, metrics), thresholds.get(name)
+        if name in read or metric is None or threshold is None or not isinstance(outcome, Score):
+            continue
+        bad = is_bad(outcome.value, threshold, metric.better)
+        level = BAD[metric.better]
+        if bad and (_reads_response(metric) or (name, level) in blamed):
+            beyond = distance_past_threshold(outcome.value, threshold, metric.better)
+            yield beyond, metric.title, f"{metric.title} is {level} ({outcome.value:.2f}, threshold {threshold:g})"
+
+
+def _reads_response(metric: Metric) -> bool:
+    steps = metric.needs.values()
+    return any(
+        "response" in ((step.of,) if isinstance(step, Decompose) else (step.components.of, step.against))
+        for step in steps
+    )

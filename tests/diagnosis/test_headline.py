@@ -1,0 +1,105 @@
+"""How a case is headed: nothing with a low score of its response is headed as one without a fault."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragtriage.core.case import Case
+from ragtriage.core.record import Record
+from ragtriage.core.verdicts import Component, Score, Undefined, Verdict, Verdicts
+from ragtriage.diagnosis import KIND_WORDS, Headline, diagnose, headline
+from ragtriage.diagnosis.thresholds import is_bad, thresholds_with
+from ragtriage.metrics import METRICS, THELMA
+from ragtriage.metrics.response import DECLINES
+
+THRESHOLDS = thresholds_with({})
+GOOD = {m.name: 1.0 for m in THELMA}
+OF_THE_RESPONSE = ("response_precision", "response_query_coverage", "self_distinctness", "groundedness")
+
+
+def headed(scores: Mapping[str, float | None], *, declines: bool = False) -> Headline:
+    steps = {str(DECLINES): Verdicts((Component("I can't say."),), ((Verdict("yes"),),))} if declines else {}
+    outcomes = {name: Undefined("it wasn't given") if v is None else Score(v, 4) for name, v in scores.items()}
+    record = Record(Case("c", "What does it cost?"), steps, outcomes)
+    return headline(record, diagnose(record, THRESHOLDS), THRESHOLDS)
+
+
+def test_where_every_score_is_good_no_fault_was_found() -> None:
+    head = headed(GOOD)
+
+    assert (head.kind, head.component, head.sure) == ("no-fault", "none", True)
+    assert str(head) == "no fault found"
+
+
+def test_a_low_score_that_no_finding_reads_is_named_with_its_threshold() -> None:
+    head = headed(GOOD | {"source_precision": 0.25, "response_precision": 0.3125})
+
+    assert (head.kind, head.component, head.about) == ("low-score", "none", "Answer on point")
+    assert str(head) == "no fault found, but Answer on point is low (0.31, threshold 0.5)"
+
+
+def test_a_score_of_which_lower_is_better_is_high() -> None:
+    head = headed(GOOD | {"hallucination": 0.5})
+
+    assert str(head) == "no fault found, but Made up is high (0.50, threshold 0.2)"
+
+
+def test_the_lowest_scores_are_named_and_more_are_counted() -> None:
+    own = {"source_precision": None, "self_distinctness": 0.0, "response_precision": 0.25}
+
+    head = headed(GOOD | own | {"claim_relevancy": 0.7, "answer_recall": 0.7, "answer_precision": 0.7})
+
+    assert head.about == "No repetition, Answer on point and 3 more"
+    assert head.reading == (
+        "no fault found, but No repetition is low (0.00, threshold 0.75), Answer on point is low (0.25, threshold 0.5) "
+        "and 3 more"
+    )
+
+
+def test_sources_that_were_not_needed_are_waste_and_no_low_score() -> None:
+    assert headed(GOOD | {"source_precision": 0.2, "fact_precision": 0.0}).kind == "waste"
+    assert headed(GOOD | {"fact_precision": 0.0}).kind == "no-fault"
+
+
+def test_sources_that_do_not_answer_what_the_response_answers_are_no_clean_case() -> None:
+    head = headed(GOOD | {"source_query_coverage": 0.0, "groundedness": None})
+
+    assert str(head) == "no fault found, but Sources answer the question is low (0.00, threshold 0.75)"
+
+
+def test_a_right_refusal_covers_nothing_and_is_done_right_all_the_same() -> None:
+    scores = {"source_query_coverage": 0.0, "response_query_coverage": 0.0}
+
+    assert headed(scores, declines=True).kind == "right"
+    head = headed(scores | {"groundedness": 0.1}, declines=True)
+    assert (head.kind, head.component) == ("low-score", "retriever or source text")
+
+
+def test_a_finding_is_a_sentence_with_the_component_to_repair() -> None:
+    assert str(headed(GOOD | {"groundedness": 0.75})) == (
+        "failure · prompt or generator: the sources answer the question, but the response says things that they don't "
+        "support (not sure)"
+    )
+    assert str(headed(dict.fromkeys(GOOD))) == "undetermined: too many scores are undefined to tell"
+
+
+def test_every_kind_has_its_words() -> None:
+    assert all(KIND_WORDS[head.kind] for head in (headed(GOOD), headed({}), headed(GOOD | {"groundedness": 0.0})))
+
+
+@given(st.fixed_dictionaries({m.name: st.sampled_from([None, 0.0, 0.4, 0.78, 1.0]) for m in METRICS[:20]}))
+def test_no_case_with_a_low_score_of_its_response_is_headed_as_one_without_a_fault(
+    scores: dict[str, float | None],
+) -> None:
+    low = any(is_bad(scores[name], THRESHOLDS[name]) for name in OF_THE_RESPONSE)
+
+    assert not (low and headed(scores).kind in ("no-fault", "waste"))
+
+
+@pytest.mark.parametrize("name", OF_THE_RESPONSE)
+def test_each_score_of_the_response_counts(name: str) -> None:
+    assert headed(GOOD | {name: 0.0}).kind not in ("no-fault", "waste")
