@@ -15,7 +15,7 @@ from ragtriage.cli.input_files import print_counts, print_optional_metrics
 from ragtriage.cli.interrupts import graceful_ctrl_c
 from ragtriage.cli.metric_flags import RequestedMetrics
 from ragtriage.cli.progress import progress
-from ragtriage.cli.results import default_report, print_run, write_html
+from ragtriage.cli.results import default_report, print_next_steps, print_run, to_type, worst_case, write_html
 from ragtriage.cli.spending import spending, spent, spent_as_json
 from ragtriage.core.display import plural
 from ragtriage.core.errors import InputError
@@ -80,7 +80,10 @@ def print_result(
     """
     first = result.first
     path = report or (None if as_json else default_report(store, first.stored))
-    print_run(first.stored, config, first.tally, as_json=as_json, further=_repeats_as_json(result), store=store_flag)
+    print_run(first.stored, config, first.tally, as_json=as_json, further=_repeats_as_json(result))
+    if not as_json:
+        listed = f"run {first.stored.number} is stored; list its cases: {to_type('show', first.stored, store_flag)}"
+        print_next_steps(listed, worst_case(first.stored, first.tally, store_flag))
     written = path is None or _write_report(path, result, config)
     if result.repeats and not as_json:
         print_document(

@@ -101,16 +101,17 @@ def show(
         further = {"repeats": {**repeats.as_json(), "runs": [trial.number for trial in trials]}} if repeats else {}
         corrections = corrections_of(stored, config, labels)
         tally = tally_of(stored, config, by)
-        print_run(stored, config, tally, as_json=as_json, further=further, corrections=corrections, store=store)
+        print_run(stored, config, tally, as_json=as_json, further=further, corrections=corrections)
         if repeats and not as_json:
             console.print()
             told = repeats_document(repeats, input=_header(stored, config).input, judge=stored.info.judge)
             print_document(console, told)
-            console.print()
         if not as_json:
+            console.print()
             limits = config.rules, config.thresholds, config.metrics
             rows = (case_row(record, findings, *limits) for record, findings in diagnosed_records(stored, config))
             print_document(console, cases_document(rows, most, config.metrics, console.width))
+            print_next_steps(worst_case(stored, tally, store), f"as a page: {to_type('report', stored, store)}")
 
 
 @command("export")
@@ -155,9 +156,8 @@ def print_run(
     as_json: bool,
     further: Mapping[str, Any] | None = None,
     corrections: Mapping[str, CorrectedMean] | None = None,
-    store: str | None = None,
 ) -> None:
-    """A run's numbers: one JSON object, or tables and what to look at next, in the store that a flag named."""
+    """A run's numbers: one JSON object, or tables."""
     summary = tally.summary()
     if as_json:
         told = {"run": stored.number, **summary.as_json(), **spent_as_json(stored.info), **(further or {})}
@@ -168,14 +168,26 @@ def print_run(
     console = Console()
     header = replace(_header(stored, config), corrections=corrections or {})
     print_document(console, run_document(run_report(header, summary, tally.slices()), console.width))
-    worst = next((case for group in summary.groups for case in group.worst), None)
-    there = f" --store {shlex.quote(store)}" if store else ""
-    lines = [f"run {stored.number} is stored; list its cases: {program_name()} show {stored.number}{there}"]
-    if worst is not None:
-        lines.append(f"the worst case in full: {program_name()} show {stored.number} {shlex.quote(worst)}{there}")
+
+
+def print_next_steps(*steps: str) -> None:
+    """What can be looked at next, a line each; an empty one is left out."""
+    console = Console()
     console.print()
-    for line in lines:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    for step in filter(None, steps):
+        console.print(step, markup=False, highlight=False, soft_wrap=True)
+
+
+def worst_case(stored: StoredRun, tally: SlicedTally, store: str | None) -> str:
+    """How the case that the list of cases begins with is shown in full; empty if nothing is wrong with any."""
+    worst = tally.summary().worst
+    return "" if worst is None else f"the worst case in full: {to_type('show', stored, store, worst)}"
+
+
+def to_type(name: str, stored: StoredRun, store: str | None, *further: str) -> str:
+    """A command about a run as it is to be typed, with the store if a flag named one."""
+    there = ("--store", store) if store else ()
+    return f"{program_name()} {shlex.join((name, str(stored.number), *further, *there))}"
 
 
 def program_name() -> str:
