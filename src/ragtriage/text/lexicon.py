@@ -51,6 +51,7 @@ class Lexicon:
         return _PIECE.sub(lambda piece: self.regex(piece[1]), joined)
 
 
-CITATIONS, CLAUSES, LANGUAGES, QUESTIONS, REMARKS, WORDS = (
-    Lexicon(_DATA / f"{name}.toml") for name in ("citations", "clauses", "languages", "questions", "remarks", "words")
+CITATIONS, CLAUSES, DETAILS, LANGUAGES, QUESTIONS, REMARKS, WORDS = (
+    Lexicon(_DATA / f"{name}.toml")
+    for name in ("citations", "clauses", "details", "languages", "questions", "remarks", "words")
 )
