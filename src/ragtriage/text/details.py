@@ -19,6 +19,7 @@ Span = tuple[int, int]
 _MONTH = "|".join(sorted(MONTH_NUMBERS, key=len, reverse=True))
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>(?:1[5-9]|20)\d\d)"
+_LEADS_YEAR = "|".join(rf"(?<=\b{word} )" for word in "in of by since until after before from year during".split())
 _DATES = tuple(
     re.compile(form, re.IGNORECASE)
     for form in (
@@ -27,17 +28,13 @@ _DATES = tuple(
         rf"\b{_YEAR}-(?P<month>\d\d)-(?P<day>\d\d)\b",
         rf"\b(?P<month>{_MONTH})\.?,? {_YEAR}\b",
         rf"\b(?P<month>{'|'.join(SURE_MONTHS)}|(?-i:(?<=[a-z] )May))\b(?!\s\d)",
-        rf"(?<=\b(?:in|of|by) ){_YEAR}\b(?![%/-]|[.,:]\d|\s?(?:€|%|percent\b))",
-        rf"(?:(?<=\bsince )|(?<=\buntil )|(?<=\bafter )|(?<=\bbefore )|(?<=\bfrom )|(?<=\byear )|(?<=\bduring )|(?<=\())"
-        rf"{_YEAR}\b(?![%/-]|[.,:]\d|\s?(?:€|%|percent\b))",
+        rf"(?:{_LEADS_YEAR}){_YEAR}\b(?![%/-]|[.,:]\d|\s?(?:€|%|percent\b))",
     )
 )
 """Ways of writing a date, the most exact first; what is read as one isn't read as another."""
 _WEEKDAY = re.compile(rf"\b({'|'.join(WEEKDAYS)})s?\b", re.IGNORECASE)
 _CURRENCIES = {form: names[0] for names in map(str.split, DETAILS.lines("currencies")) for form in names}
-_UNITS = {
-    form: (kind, Decimal(by)) for kind, by, *forms in map(str.split, DETAILS.lines("units")) for form in forms
-}
+_UNITS = {form: (kind, Decimal(by)) for kind, by, *forms in map(str.split, DETAILS.lines("units")) for form in forms}
 _NO_UNITS = DETAILS.words("no_units") | vocabulary.STOP
 _BEFORE = re.compile(rf"(?<![^\W\d_])(?:{'|'.join(map(re.escape, _CURRENCIES))})\s?$", re.IGNORECASE)
 _BETWEEN = "|".join(WORDS.words("between_number_and_unit"))
@@ -85,8 +82,7 @@ def details(text: str) -> tuple[Detail, ...]:
         found.append(Detail("time", clock, text[start:end], (start, end)))
     for one in found:
         rest = rest[: one.span[0]] + " " * (one.span[1] - one.span[0]) + rest[one.span[1] :]
-    for match in _WEEKDAY.finditer(rest):
-        found.append(Detail("weekday", WEEKDAYS.index(match[1].lower()), match[0], match.span()))
+    found += [Detail("weekday", WEEKDAYS.index(m[1].lower()), m[0], m.span()) for m in _WEEKDAY.finditer(rest)]
     found += _amounts(rest)
     return tuple(sorted(found, key=lambda one: one.span))
 
@@ -112,7 +108,9 @@ def is_same(one: Detail, other: Detail) -> bool | None:
 
 
 def _same_date(a: Date, b: Date) -> bool | None:
-    both = [(x, y) for x, y in ((a.day, b.day), (a.month, b.month), (a.year, b.year)) if x is not None and y is not None]
+    both = [
+        (x, y) for x, y in ((a.day, b.day), (a.month, b.month), (a.year, b.year)) if x is not None and y is not None
+    ]
     return all(x == y for x, y in both) if both else None
 
 
