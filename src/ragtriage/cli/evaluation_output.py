@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,7 @@ def event_printer(
                 if rows.conversations and history_ignored:
                     tell(f"note: {rows.conversations} rows have a conversation; their query is read without it")
                 print_counts(rows)
+                tell(*(f"note: {note}" for note in requested.notes))
                 print_optional_metrics(rows, requested.default_groups)
             case RunStarted() | RunResumed():
                 tell(str(event) + (f" (trial {event.trial + 1} of {trials})" if trials > 1 else ""))
@@ -72,6 +73,7 @@ def print_result(
     report: Path | None,
     as_json: bool,
     store_flag: str | None,
+    notes: Sequence[str] = (),
 ) -> bool:
     """Print a run, or repeated ones, and write the report: where `report` says, else in its usual place but for JSON.
 
@@ -80,7 +82,7 @@ def print_result(
     """
     first = result.first
     path = report or (None if as_json else default_report(store, first.stored))
-    print_run(first.stored, config, first.tally, as_json=as_json, further=_repeats_as_json(result))
+    print_run(first.stored, config, first.tally, as_json=as_json, further=_further_json(result, notes))
     if not as_json:
         listed = f"run {first.stored.number} is stored; list its cases: {to_type('show', first.stored, store_flag)}"
         print_next_steps(listed, worst_case(first.stored, first.tally, store_flag))
@@ -94,11 +96,13 @@ def print_result(
     return written
 
 
-def _repeats_as_json(result: FileResult) -> dict[str, Any]:
+def _further_json(result: FileResult, notes: Sequence[str]) -> dict[str, Any]:
+    """Notes and repetitions, where there are any."""
+    found: dict[str, Any] = {"notes": list(notes)} if notes else {}
     if not result.repeats:
-        return {}
+        return found
     runs = [trial.stored.number for trial in result.trials]
-    return {"repeats": {**result.repeats.as_json(), "runs": runs, **spent_as_json(result.total)}}
+    return found | {"repeats": {**result.repeats.as_json(), "runs": runs, **spent_as_json(result.total)}}
 
 
 def _write_report(path: Path, result: FileResult, config: EvaluationConfig) -> bool:
