@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from ragtriage.cli.progress import Pace
@@ -11,19 +9,13 @@ from ragtriage.cli.progress import Pace
 
 def rates_at(*times: float) -> list[float | None]:
     """The rate after each case that was done at one of these times."""
-    now = 0.0
-
-    def clock() -> float:
-        return now
-
-    def rates() -> Iterator[float | None]:
-        nonlocal now
-        for now in times:
-            pace.count()
-            yield pace.rate()
-
-    pace = Pace(clock)
-    return list(rates())
+    now = [0.0]
+    pace, found = Pace(lambda: now[0]), []
+    for time in times:
+        now[0] = time
+        pace.count()
+        found.append(pace.rate())
+    return found
 
 
 def test_loading_is_no_part_of_the_rate() -> None:
