@@ -27,15 +27,13 @@ def test_what_the_rows_carry_is_computed_and_said(command, rich: Path) -> None:
     assert said.code == 0
     assert said.json["metrics"]["answer_f1"]["undefined"] == {"the case has no reference": 1}
     assert (
-        "note: computed too, as the rows carry what it needs: answer_precision, answer_recall, answer_f1, "
+        "note: computed too, where a row has what they need: answer_precision, answer_recall, answer_f1, "
         "context_recall, self_consistency, sample_agreement, retrieval_precision, retrieval_recall, retrieval_mrr, "
-        "retrieval_ndcg (not with --metrics thelma)\n"
-    ) in said.err
-    assert (
-        "note: rows carry a reference (2): for the metrics that need it add "
+        "retrieval_ndcg (not with --metrics thelma); further metrics can be computed of a reference (2): "
         "--metrics thelma,reference,samples,retrieval,generator\n"
     ) in said.err
-    assert command("plan", rich.name, "--json").err.count("note: rows carry") == 1
+    assert said.err.count("note: ") == 1
+    assert command("plan", rich.name, "--json").err.count("note: ") == 1
     for named in ("thelma", "retrieval"):
         assert "note: " not in command("evaluate", rich.name, "--json", "--metrics", named).err
 
@@ -43,9 +41,9 @@ def test_what_the_rows_carry_is_computed_and_said(command, rich: Path) -> None:
 def test_nothing_that_costs_money_is_computed_unasked(command, rich: Path) -> None:
     said = command("plan", rich.name, "--judge", "openai:gpt-5-mini", "--base-url", "http://127.0.0.1:9", "--json")
 
-    assert "note: computed too, as the rows carry what it needs: retrieval_precision, retrieval_recall" in said.err
+    assert "note: computed too, where a row has what they need: retrieval_precision, retrieval_recall" in said.err
     assert (
-        "note: rows carry a reference (2), samples of the response (2): for the metrics that need it add "
+        "; further metrics can be computed of a reference (2), samples of the response (2): "
         "--metrics thelma,retrieval,generator,reference,samples\n"
     ) in said.err
     assert said.json["most"] == command(
@@ -105,3 +103,26 @@ def test_a_gate_may_use_another_name_and_a_value(command, rich: Path) -> None:
     assert said.code == 1
     assert "gate failed: mean retrieval_recall(k=1) is 0.000" in said.err
     assert list(said.json["metrics"]) == ["groundedness", "retrieval_recall(k=1)"]
+
+
+def test_what_is_computed_under_another_name_is_said_once(command, rich: Path) -> None:
+    note = "faithfulness is computed as groundedness: the same formula, supported claims divided by all claims"
+
+    said = command("evaluate", rich.name, "--json", "--metrics", "faithfulness")
+    assert said.err.count(note) == 1
+    assert (said.json["notes"], list(said.json["metrics"])) == ([note], ["groundedness"])
+    planned = command("plan", rich.name, "--metrics", "faithfulness,fact_precision")
+    assert planned.err.count(note) == 1
+    assert note in command("plan", rich.name, "--json", "--metrics", "faithfulness").json["notes"]
+    own = command("evaluate", rich.name, "--json", "--metrics", "groundedness,-faithfulness,fact_precision")
+    assert "faithfulness" not in own.err
+    assert "notes" not in own.json
+
+
+def test_without_a_response_the_notes_agree(command, tmp_path: Path) -> None:
+    path = written(tmp_path / "sources.jsonl", [{"question": "When?", "contexts": ["At 9."], "reference": "At 9."}])
+
+    notes = [line for line in command("evaluate", path.name, "--json").err.splitlines() if "note: " in line]
+    assert len(notes) == 2
+    assert notes[0].startswith("  note: no column holds the response: the scores that need one are undefined.")
+    assert notes[1].startswith("note: computed too, where a row has what they need: answer_precision, ")

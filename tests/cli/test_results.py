@@ -327,3 +327,20 @@ def test_a_case_as_json_is_what_export_writes(command, stored: str) -> None:
     rows = [json.loads(line) for line in Path("rows.jsonl").read_text(encoding="utf-8").splitlines()]
 
     assert command("show", 1, "r1", "--json", "--store", stored).json == next(r for r in rows if r["id"] == "r1")
+
+
+def test_show_proposes_what_it_has_not_just_shown(command, stored: str) -> None:
+    said = command("show", 1, "--store", stored)
+
+    steps = [line.partition(": ragtriage ")[2] for line in said.out.splitlines() if ": ragtriage " in line]
+    assert steps == [f"show 1 r1 --store {stored}", f"report 1 --store {stored}"]
+    assert said.out.splitlines()[-1].endswith(steps[-1])
+
+
+def test_show_names_the_case_that_its_list_begins_with(command, stored: str) -> None:
+    lines = command("show", 1, "--store", stored).out.splitlines()
+
+    first = lines[next(at for at, line in enumerate(lines) if line.startswith("case ")) + 1]
+    named = next(line for line in lines if line.startswith("the worst case in full: "))
+    assert first.split()[0] == "r1"
+    assert " show 1 r1 " in named

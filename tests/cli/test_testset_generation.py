@@ -267,6 +267,16 @@ def test_a_missing_package_is_named(process, url):
 
 
 @pytest.mark.parametrize(
+    "step", [("schema", "nowhere.sqlite"), ("build", "nowhere.sqlite"), ("fill", "nowhere.sqlite")]
+)
+def test_a_missing_package_is_named_before_a_database_is_looked_for(process, step):
+    said = process("testset", *step, without="sqlglot")
+
+    assert said.code == 2
+    assert "pip install 'ragtriage[testset]'" in said.err
+
+
+@pytest.mark.parametrize(
     ("flags", "message"),
     [
         (["--size", "3"], "--size 3: one group has 10 questions"),

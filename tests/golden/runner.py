@@ -48,7 +48,7 @@ TEXT_PLACEHOLDERS: tuple[tuple[str, str], ...] = (
     (r"(embedded[\w:]*-)[0-9a-f]{12}\b", r"\1<digest>"),
     (r"\b[0-9a-f]{32,}\b", "<digest>"),
     (r"(collected-)[0-9a-f]{12}\b", r"\1<digest>"),
-    (r"(?m)^\d.* a second, about .*\n", ""),
+    (r"(?m)^\d+ of \d+ (?:cases|templates)(?:, .*)?\n", ""),
     (r"(ragtriage|python|onnxruntime|numpy)([ =]+)\d+(\.\d+)+\S*", r"\1\2<version>"),
     (r"(seconds an answer: ).*", r"\1<seconds>"),
     (r"[\d.]+ seconds a case", "<seconds> seconds a case"),

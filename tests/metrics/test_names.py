@@ -7,7 +7,7 @@ import pytest
 from ragtriage import METRICS, Case, ConfigError, Score, Source, metrics_named
 from ragtriage.core.verdicts import Component, Verdict, Verdicts
 from ragtriage.metrics import GROUPS, OTHER_NAMES, THELMA, metric_named
-from ragtriage.metrics.optional import OPTIONAL_DATA, default_groups, optional_data_of, suggest_metrics
+from ragtriage.metrics.optional import OPTIONAL_DATA, default_groups, metrics_note, optional_data_of
 from ragtriage.metrics.samples import self_consistency
 from ragtriage.metrics.variants import VARIANTS
 
@@ -81,14 +81,13 @@ def test_what_rows_carry_is_offered_with_what_to_type() -> None:
 
     assert list(optional_data_of(plain)) == list(optional_data_of(linked)) == []
     assert list(optional_data_of(rich)) == [data.words for data in OPTIONAL_DATA]
-    assert (
-        suggest_metrics({}, ["thelma"])
-        == suggest_metrics({"ids of relevant sources": 1}, ["thelma", "retrieval"])
-        == ""
-    )
-    assert suggest_metrics({"a reference": 2, "ids of relevant sources": 1}, ["thelma"]) == (
-        "rows carry a reference (2), ids of relevant sources (1): for the metrics that need it add "
+    assert metrics_note({}, ["thelma"], []) == ""
+    assert metrics_note({"a reference": 2, "ids of relevant sources": 1}, ["thelma"], []) == (
+        "more metrics can be computed of a reference (2), ids of relevant sources (1): "
         "--metrics thelma,generator,reference,retrieval"
+    )
+    assert metrics_note({"ids of relevant sources": 1}, ["thelma", "retrieval"], ["retrieval_mrr"]) == (
+        "computed too, where a row has what they need: retrieval_mrr (not with --metrics thelma)"
     )
 
 
@@ -101,7 +100,7 @@ def test_what_costs_nothing_is_computed_unasked() -> None:
 
 
 def test_what_is_offered_can_be_typed() -> None:
-    line = suggest_metrics({data.words: 1 for data in OPTIONAL_DATA}, ["thelma"])
+    line = metrics_note({data.words: 1 for data in OPTIONAL_DATA}, ["thelma"], [])
 
     assert metrics_named(line.rpartition(" ")[2].split(","))
 

@@ -11,6 +11,7 @@ from ragtriage.core.case import Case, Source
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Component, Undefined, Verdict, Verdicts
 from ragtriage.diagnosis import Finding
+from ragtriage.diagnosis.ranking import rank_of
 from ragtriage.diagnosis.thresholds import is_bad
 from ragtriage.metrics.source import ANSWERED_BY_ONE
 from ragtriage.report.case_report import LISTED_SOURCES, case_report, legend_of
@@ -141,7 +142,7 @@ def test_the_worst_cases_come_first(many: Many, rich_record: Record) -> None:
     unsure = (replace(failure, severity=0.9, sure=False),)
     waste = (replace(failure, kind="waste"),)
 
-    ranks = [case_row(rich_record, f).rank for f in (severe, slight, unsure, (), waste)]
+    ranks = [rank_of("c", f) for f in (severe, slight, unsure, (), waste)]
 
     assert sorted(ranks) == [ranks[0], ranks[1], ranks[2], ranks[4], ranks[3]]
     good, bad = case_row(rich_record, ()), case_row(rich_record, severe)

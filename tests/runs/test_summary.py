@@ -10,8 +10,9 @@ import pytest
 
 from ragtriage import RULES, Case, Record, Score, Undefined, metrics_named, thresholds_with
 from ragtriage.core.errors import ConfigError
-from ragtriage.core.verdicts import Outcome
+from ragtriage.core.verdicts import Component, Outcome, Part, Verdict
 from ragtriage.metrics import THELMA
+from ragtriage.report.case_rows import case_row, worst_first
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.gate import Gates
 from ragtriage.runs.summary import Tally, weighted_interval
@@ -88,6 +89,31 @@ def test_the_worst_of_equal_cases_do_not_depend_on_their_order() -> None:
 
     (group,) = there.summary().groups
     assert group.worst == back.summary().groups[0].worst == ("c0", "c1", "c2", "c3", "c4")
+
+
+def test_the_worst_case_is_the_one_that_the_list_of_cases_begins_with() -> None:
+    unsure = Verdict("no", 0.4, 0.6, sure=False)
+    part = Part(Component("It is blue."), unsure, good=False)
+    rule = replace(RULES[0], when={"groundedness": "low"}, declines=False)
+    config = replace(CONFIG, rules=(rule,))
+    records = [
+        record(1, Score(0.0, 1, parts=(part,))),  # the most severe, and not sure
+        record(10, Score(0.2, 2)),
+        record(2, Score(0.2, 2)),
+        record(3, Score(1.0, 2)),
+    ]
+    tally = SlicedTally(config)
+    found = [(one, tally.add(one)) for one in records]
+    rows = worst_first(case_row(one, findings, config.rules, config.thresholds) for one, findings in found)
+
+    assert [row.id for row in rows] == ["c2", "c10", "c1", "c3"]
+    summary = tally.summary()
+    assert (summary.worst, summary.groups[0].worst) == ("c2", ("c2", "c10", "c1"))
+
+
+def test_without_anything_wrong_no_case_is_the_worst() -> None:
+    assert counted(record(0, Score(1.0, 1))).summary().worst is None
+    assert counted(record(0, Undefined("no response was given"))).summary().worst is None
 
 
 def test_an_interval_holds_its_mean_and_narrows_with_more_cases() -> None:

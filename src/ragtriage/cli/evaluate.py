@@ -90,7 +90,13 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
         with open_store(store_address) as store:
             result = _evaluate(given, session, store, requested, by=by, trials=repeat)
             printed = print_result(
-                result, requested.config, store, report=report, as_json=as_json, store_flag=judge_flags.store
+                result,
+                requested.config,
+                store,
+                report=report,
+                as_json=as_json,
+                store_flag=judge_flags.store,
+                notes=requested.notes,
             )
     if answers is not None and collected is None and not result.unfinished:
         mark_evaluated(answers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,16 @@ from ragtriage.cli.input_files import print_counts, print_optional_metrics
 from ragtriage.cli.interrupts import graceful_ctrl_c
 from ragtriage.cli.metric_flags import RequestedMetrics
 from ragtriage.cli.progress import progress
-from ragtriage.cli.results import default_report, print_repeats, print_run, remember_file, write_html
+from ragtriage.cli.results import (
+    default_report,
+    print_next_steps,
+    print_repeats,
+    print_run,
+    remember_file,
+    to_type,
+    worst_case,
+    write_html,
+)
 from ragtriage.cli.spending import spending
 from ragtriage.core.display import plural
 from ragtriage.core.errors import InputError
@@ -48,6 +57,7 @@ def event_printer(stack: ExitStack, session: JudgeSession, requested: RequestedM
                 if rows.conversations and history_ignored:
                     tell(f"note: {rows.conversations} rows have a conversation; their query is read without it")
                 print_counts(rows)
+                tell(*(f"note: {note}" for note in requested.notes))
                 print_optional_metrics(rows, requested.default_groups)
             case RunStarted() | RunResumed():
                 tell(str(event) + (f" (trial {event.trial + 1} of {trials})" if trials > 1 else ""))
@@ -70,6 +80,7 @@ def print_result(
     report: Path | None,
     as_json: bool,
     store_flag: str | None,
+    notes: Sequence[str] = (),
 ) -> bool:
     """Print a run, or repeated ones, and write the report: where `report` says, else in its usual place but for JSON.
 
@@ -83,7 +94,10 @@ def print_result(
         runs = tuple(trial.stored.number for trial in result.trials)
         repeats = RepeatsReport(result.repeats, runs, spent_on(result.total))
     shown = stored_run_report(first.stored, config, first.tally, repeats=repeats)
-    print_run(shown, as_json=as_json, store=store_flag)
+    print_run(shown, as_json=as_json, notes=notes)
+    if not as_json:
+        listed = f"run {first.stored.number} is stored; list its cases: {to_type('show', first.stored, store_flag)}"
+        print_next_steps(listed, worst_case(first.stored, shown, store_flag))
     written = path is None or _write_report(path, shown, first.stored, config)
     if path is not None and written:
         remember_file(store, first.stored, path)

@@ -16,7 +16,7 @@ from ragtriage.config import Settings
 from ragtriage.core.errors import InputError
 from ragtriage.core.files import open_private
 from ragtriage.metrics import GROUPS
-from ragtriage.metrics.optional import suggest_metrics
+from ragtriage.metrics.optional import metrics_note
 from ragtriage.readers import CaseFile, Limits, Rejected, open_cases
 from ragtriage.runs.selection import QUOTED, RowCounts, too_many_rejected
 
@@ -137,8 +137,6 @@ def print_optional_metrics(counts: RowCounts, default_groups: Sequence[str]) -> 
     """
     if not default_groups:
         return
-    if default_groups[1:]:
-        names = ", ".join(m.name for group in default_groups[1:] for m in GROUPS[group])
-        tell(f"note: computed too, as the rows carry what it needs: {names} (not with --metrics thelma)")
-    if line := suggest_metrics(counts.optional, default_groups):
+    names = [m.name for group in default_groups[1:] for m in GROUPS[group]]
+    if line := metrics_note(counts.optional, default_groups, names):
         tell(f"note: {line}")

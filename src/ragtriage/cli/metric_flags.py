@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ragtriage.config import Settings, named_numbers
 from ragtriage.core.errors import ConfigError
-from ragtriage.metrics import metrics_named
+from ragtriage.metrics import metrics_named, renamed_metrics
 from ragtriage.metrics.optional import default_groups
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.gate import Gates
@@ -23,6 +23,8 @@ class RequestedMetrics:
     gates: Gates
     default_groups: tuple[str, ...] = ()
     """The groups that are computed although nobody named them; empty where somebody named metrics."""
+    notes: tuple[str, ...] = ()
+    """What is computed under another name than it was asked for."""
 
 
 def requested_metrics(
@@ -53,7 +55,7 @@ def requested_metrics(
         {**settings.fail_above, **named_numbers(fail_above or (), "--fail-above", computed)},
     )
     gates.check(config.metrics)
-    return RequestedMetrics(config, gates, groups)
+    return RequestedMetrics(config, gates, groups, renamed_metrics(_named(settings, metrics)))
 
 
 def evaluation_config(settings: Settings, metrics: str | None, default: Collection[str] = ()) -> EvaluationConfig:
@@ -64,7 +66,7 @@ def evaluation_config(settings: Settings, metrics: str | None, default: Collecti
         metrics: the value of `--metrics`.
         default: what to compute if neither names metrics.
     """
-    names = metrics.split(",") if metrics is not None else settings.metrics or default
+    names = _named(settings, metrics) or default
     if metrics is not None and not any(name.strip() for name in names):
         raise ConfigError(
             f"--metrics {metrics!r} names no metric: separate names by commas, or leave it out for thelma"
@@ -77,3 +79,8 @@ def evaluation_config(settings: Settings, metrics: str | None, default: Collecti
                     f"under [thresholds], or with --threshold {name}=…"
                 )
     return EvaluationConfig(metrics_named(names), settings.thresholds, settings.rules)
+
+
+def _named(settings: Settings, metrics: str | None) -> Collection[str]:
+    """The names that a flag or, without it, the settings give."""
+    return metrics.split(",") if metrics is not None else settings.metrics

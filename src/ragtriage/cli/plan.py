@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ragtriage.cli.console import print_json
+from ragtriage.cli.console import print_json, tell
 from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import (
     CaseFlags,
@@ -106,10 +106,11 @@ def print_plan(  # noqa: PLR0913  # what would be evaluated, by which judge, and
     counts.require_some(file)
     require_tag(by, counts.tags)
     print_counts(counts)
+    tell(*(f"note: {note}" for note in requested.notes))
     print_optional_metrics(counts, requested.default_groups)
     name = judges[0].name()
     if as_json:
-        print_json({"file": file, "judge": name, **estimate.as_json(), "notes": notes})
+        print_json({"file": file, "judge": name, **estimate.as_json(), "notes": [*requested.notes, *notes]})
     else:
         shown = Path(file).name if Path(file).is_absolute() else file
         print_document(Console(), plan_document(estimate, input=shown, judge=name, notes=notes))

@@ -11,10 +11,45 @@ from ragtriage.cli.console import tell
 
 EVERY = 10.0
 """Seconds between two lines where there is no terminal."""
+ENOUGH_CASES, ENOUGH_SECONDS = 10, 3.0
+"""Before so much is done behind the first case nothing is said of a rate: what came first is mostly loading."""
+BURST = 0.5
+"""Seconds between two cases of one burst."""
 
 
 Advance = Callable[[], None]
 """To be called for each case that is done."""
+
+
+class Pace:
+    """How fast cases are done, without the time to the first one, in which models are loaded.
+
+    Cases come in bursts, and the first burst was waiting for the models too: all that come within a moment of the first
+    count as done when it was.
+
+    Args:
+        clock: gives the time in seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._first: float | None = None
+        self._counted = 0
+
+    def count(self) -> None:
+        """Count one case."""
+        now = self._clock()
+        if self._first is None or (self._counted == 0 and now - self._first < BURST):
+            self._first = now
+        else:
+            self._counted += 1
+
+    def rate(self) -> float | None:
+        """Cases a second; None before enough were done."""
+        if self._first is None or self._counted < ENOUGH_CASES:
+            return None
+        seconds = self._clock() - self._first
+        return self._counted / seconds if seconds >= ENOUGH_SECONDS else None
 
 
 @contextmanager
@@ -42,45 +77,46 @@ def progress(
 @contextmanager
 def _bar(total: int | None, done: int, note: Callable[[], str], word: str) -> Iterator[Advance]:
     from rich.console import Console  # noqa: PLC0415  # only where a bar is drawn
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # noqa: PLC0415
 
-    columns = (
-        TextColumn(word),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-    )
+    columns = (TextColumn(word), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"))
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=total, completed=done, rate="")
-        started = time.monotonic()
-        count = 0
+        pace, count = Pace(), done
 
         def advance() -> None:
             nonlocal count
             count += 1
-            rate = count / max(1e-9, time.monotonic() - started)
-            bar.update(task, advance=1, rate=f"{rate:.1f} a second {note()}".rstrip())
+            pace.count()
+            bar.update(task, advance=1, rate="  ".join(filter(None, (_speed(pace, count, total), note()))))
 
         yield advance
 
 
 def _lines(total: int | None, before: int, note: Callable[[], str], unit: str) -> Advance:
     done = before
-    started = last = time.monotonic()
+    last = time.monotonic()
+    pace = Pace()
 
     def advance() -> None:
         nonlocal done, last
         done += 1
+        pace.count()
         now = time.monotonic()
         if now - last < EVERY:
             return
         last = now
-        rate = (done - before) / (now - started)
-        left = "" if total is None else f", about {(total - done) / rate:.0f} s left"
         of = "" if total is None else f" of {total}"
-        further = f", {note()}" if note() else ""
-        tell(f"{done}{of} {unit}, {rate:.1f} a second{left}{further}")
+        tell(", ".join(filter(None, (f"{done}{of} {unit}", _speed(pace, done, total), note()))))
         sys.stderr.flush()
 
     return advance
+
+
+def _speed(pace: Pace, done: int, total: int | None) -> str:
+    """How fast, and how long it will take; empty before that can be told."""
+    rate = pace.rate()
+    if not rate:
+        return ""
+    left = "" if total is None else f", about {(total - done) / rate:.0f} s left"
+    return f"{rate:.1f} a second{left}"

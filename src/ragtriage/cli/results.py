@@ -6,7 +6,7 @@ import contextlib
 import shlex
 import sys
 import webbrowser
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -109,15 +109,16 @@ def show(
             repeats=repeats_report_of(there, stored, config),
             corrections=corrections_of(stored, config, labels),
         )
-        print_run(shown, as_json=as_json, store=store)
+        print_run(shown, as_json=as_json)
         if shown.repeats and not as_json:
             console.print()
             print_repeats(console, shown)
-            console.print()
         if not as_json:
+            console.print()
             limits = config.rules, config.thresholds, config.metrics
             rows = (case_row(record, findings, *limits) for record, findings in diagnosed_records(stored, config))
             print_document(console, cases_document(rows, most, config.metrics, console.width, config.rules))
+            print_next_steps(worst_case(stored, shown, store), f"as a page: {to_type('report', stored, store)}")
 
 
 @command("export")
@@ -166,21 +167,33 @@ def repeats_report_of(store: Store, stored: StoredRun, config: EvaluationConfig)
     return RepeatsReport(summary, tuple(trial.number for trial in trials)) if summary else None
 
 
-def print_run(run: RunReport, *, as_json: bool, store: str | None = None) -> None:
-    """A run's numbers: one JSON object, or tables and what to look at next, in the store that a flag named."""
+def print_run(run: RunReport, *, as_json: bool, notes: Sequence[str] = ()) -> None:
+    """A run's numbers: one JSON object, which holds the notes too, or tables."""
     if as_json:
-        print_json(run_json(run))
+        print_json(run_json(run) | ({"notes": list(notes)} if notes else {}))
         return
     console = Console()
     print_document(console, run_document(run, console.width))
-    worst = next((case for group in run.summary.groups for case in group.worst), None)
-    number, there = run.header.run, f" --store {shlex.quote(store)}" if store else ""
-    lines = [f"run {number} is stored; list its cases: {program_name()} show {number}{there}"]
-    if worst is not None:
-        lines.append(f"the worst case in full: {program_name()} show {number} {shlex.quote(worst)}{there}")
+
+
+def print_next_steps(*steps: str) -> None:
+    """What can be looked at next, a line each; an empty one is left out."""
+    console = Console()
     console.print()
-    for line in lines:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    for step in filter(None, steps):
+        console.print(step, markup=False, highlight=False, soft_wrap=True)
+
+
+def worst_case(stored: StoredRun, run: RunReport, store: str | None) -> str:
+    """How the case that the list of cases begins with is shown in full; empty if nothing is wrong with any."""
+    worst = run.summary.worst
+    return "" if worst is None else f"the worst case in full: {to_type('show', stored, store, worst)}"
+
+
+def to_type(name: str, stored: StoredRun, store: str | None, *further: str) -> str:
+    """A command about a run as it is to be typed, with the store if a flag named one."""
+    there = ("--store", store) if store else ()
+    return f"{program_name()} {shlex.join((name, str(stored.number), *further, *there))}"
 
 
 def print_repeats(console: Console, run: RunReport) -> None:

@@ -28,6 +28,7 @@ from ragtriage.testset.generation.build_steps import (
 )
 from ragtriage.testset.generation.database import SECONDS, Database, Limits
 from ragtriage.testset.generation.fillings import FillingOptions
+from ragtriage.testset.generation.optional_packages import require_packages
 from ragtriage.testset.generation.sampling import SamplingPlan
 from ragtriage.testset.generation.true_answers import AnswerPolicies
 
@@ -78,6 +79,7 @@ def schema(
 
     The database is only read. Exit codes: 0; 2 usage or input.
     """
+    require_packages()
     with Database(url, Limits(seconds)) as database:
         _show([make_schema(database, out, parse_names(tables), parse_names(exclude), again=again)], as_json=as_json)
 
@@ -96,6 +98,7 @@ def templates(
 
     Exit codes: 0; 2 usage or input.
     """
+    require_packages()
     path = out or schema_file.parent / TEMPLATES
     _show([make_templates(schema_file, path, aggregates=aggregates, most=most, again=again)], as_json=as_json)
 
@@ -117,6 +120,7 @@ def fill(  # a command's flags are its arguments
     Writes fillings.jsonl. After an interruption it continues. Exit codes: 0; 2 usage or input; 3 incomplete (a
     template couldn't be filled).
     """
+    require_packages()
     terms = FillingOptions(per_template, fill_flags.combinations, fill_flags.policies(), seed)
     with Database(url, Limits(seconds)) as database, _filling() as advance:
         step = make_fillings(database, folder, terms, again=again, progress=advance)
@@ -157,6 +161,7 @@ def build(  # noqa: PLR0913  # a command's flags are its arguments
     What the folder has from the same input is kept; files that you edited are used as they are. Exit codes: 0; 2 usage
     or input; 3 incomplete (a template couldn't be filled).
     """
+    require_packages()
     terms = BuildOptions(
         tables=parse_names(tables),
         exclude=parse_names(exclude),

@@ -134,6 +134,16 @@ def metrics_named(names: Iterable[str]) -> tuple[Metric, ...]:
     return tuple(sorted(kept.values(), key=lambda m: order.get(m.name, len(order))))
 
 
+def renamed_metrics(names: Iterable[str]) -> tuple[str, ...]:
+    """What to say about names under which another metric's name is computed; none for a name's own metric."""
+    asked = dict.fromkeys(name.strip() for name in names)
+    return tuple(
+        f"{name} is computed as {OTHER_NAMES[name]}: the same formula, supported claims divided by all claims"
+        for name in asked
+        if name in OTHER_NAMES
+    )
+
+
 def unknown_metric(name: str, known: Collection[str]) -> str:
     """What to say about a name that no metric has: what other tools mean by it, which are near, or which there are."""
     elsewhere = named_elsewhere(name, known)

@@ -66,16 +66,20 @@ def default_groups(fields: Collection[str], *, paid: bool) -> tuple[str, ...]:
     )
 
 
-def suggest_metrics(rows: Mapping[str, int], computed: Sequence[str]) -> str:
-    """Which further metrics could be computed, and what to type for them; empty if none.
+def metrics_note(rows: Mapping[str, int], computed: Sequence[str], names: Sequence[str]) -> str:
+    """Which metrics are computed beside THELMA's, which further ones could be, and what to type; empty if none.
 
     Args:
         rows: words of `OPTIONAL_DATA` → how many rows have it.
-        computed: the groups that are computed.
+        computed: the groups that are computed, `thelma` first.
+        names: the metrics of the others among them.
     """
     found = [data for data in OPTIONAL_DATA if rows.get(data.words) and not set(data.groups) <= set(computed)]
-    if not found:
-        return ""
     counts = ", ".join(f"{data.words} ({rows[data.words]:,})" for data in found)
-    groups = dict.fromkeys((*computed, *(group for data in found for group in data.groups)))
-    return f"rows carry {counts}: for the metrics that need it add --metrics {','.join(groups)}"
+    groups = ",".join(dict.fromkeys((*computed, *(group for data in found for group in data.groups))))
+    said = []
+    if names:
+        said.append(f"computed too, where a row has what they need: {', '.join(names)} (not with --metrics thelma)")
+    if found:
+        said.append(f"{'further' if names else 'more'} metrics can be computed of {counts}: --metrics {groups}")
+    return "; ".join(said)

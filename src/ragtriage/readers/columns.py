@@ -237,8 +237,8 @@ def _pitfalls(layout: Layout) -> list[str]:
     ]
     if "response" not in layout.places:
         notes.append(
-            "no column holds the response: only the scores of the sources can be computed, those of the response are "
-            f"undefined. Looked for: {', '.join(ALIASES['response'])} (--map response=COLUMN)"
+            "no column holds the response: the scores that need one are undefined. "
+            f"Looked for: {', '.join(ALIASES['response'])} (--map response=COLUMN)"
         )
     return notes
 

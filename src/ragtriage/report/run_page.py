@@ -17,9 +17,10 @@ from markupsafe import Markup
 
 from ragtriage.core.display import plural
 from ragtriage.diagnosis import KIND_WORDS
+from ragtriage.diagnosis.ranking import Rank
 from ragtriage.diagnosis.thresholds import is_bad
 from ragtriage.report.case_report import case_report, legend_of, looks_of
-from ragtriage.report.case_rows import CaseRow, Rank, case_row
+from ragtriage.report.case_rows import CaseRow, case_row
 from ragtriage.report.judge_card import card_sections
 from ragtriage.report.repeats_document import repeats_report
 from ragtriage.report.run_report import MOST_REASONS, Header, MetricReport, RunReport

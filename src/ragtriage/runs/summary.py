@@ -17,6 +17,7 @@ from ragtriage.core.record import Record
 from ragtriage.core.statistics import bootstrap, percentile_interval, ranked
 from ragtriage.core.verdicts import Missing, Score, Undefined, Verdict, Verdicts
 from ragtriage.diagnosis import KIND_WORDS, KINDS, NONE, RULES, UNDETERMINED, Finding, Rule, diagnose, headline
+from ragtriage.diagnosis.ranking import Rank, case_rank, needs_a_look, rank_of
 from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.planning.requirements import CITES_NOTHING
 
@@ -100,6 +101,8 @@ class Summary:
     citing: tuple[int, int] | None = None
     """(Responses that cite something, responses): the cases behind the means of the citation metrics. None if no
     response was looked through for citations."""
+    worst: str | None = None
+    """The id of the case that the list of cases begins with; None if nothing is wrong with any."""
 
     def __str__(self) -> str:
         width = max((len(m.title) for m in self.metrics), default=0)
@@ -138,7 +141,7 @@ class _GroupCounts:
     sure: int = 0
     tokens: int = 0
     readings: Counter[tuple[str, str]] = field(default_factory=Counter)
-    worst: list[tuple[bool, float, str]] = field(default_factory=list)
+    worst: list[tuple[Rank, str]] = field(default_factory=list)
 
 
 class Tally:
@@ -155,6 +158,7 @@ class Tally:
         self._components: Counter[str] = Counter()
         self._cases = self._failed = self._flagged = self._low_scores = 0
         self._citing: Counter[bool] = Counter()
+        self._worst: tuple[Rank, str] | None = None
 
     def add(self, record: Record) -> tuple[Finding, ...]:
         """Count one record and return its findings."""
@@ -173,6 +177,9 @@ class Tally:
         head = headline(record, findings, self._thresholds, self._rules, self._metrics)
         self._components[head.component] += 1
         self._low_scores += head.kind == "low-score" and head.component == NONE
+        rank = case_rank(record, findings, head, self._thresholds, self._metrics)
+        if needs_a_look(rank):
+            self._worst = min(filter(None, (self._worst, (rank, record.case.id))))
         for name, column in self._columns.items():
             match record.outcomes.get(name):
                 case Score(value=value, unknown=unknown):
@@ -203,22 +210,20 @@ class Tally:
             self._flagged,
             self._low_scores,
             (self._citing[True], self._citing.total()) if self._citing else None,
+            self._worst[1] if self._worst else None,
         )
 
     def _count_group(self, key: tuple[str, str], findings: Sequence[Finding], case: str) -> None:
         """Count one case under one component and kind; it may have several findings there."""
         counts = self._groups.setdefault(key, _GroupCounts())
-        sure = any(finding.sure for finding in findings)
         counts.cases += 1
-        counts.sure += sure
+        counts.sure += any(finding.sure for finding in findings)
         counts.tokens += max(finding.tokens for finding in findings)
         counts.readings.update((finding.reading, finding.advice) for finding in findings)
-        # equal ones by their id: records come as they are complete, and a stored run must say what the evaluation said
-        entry = (not sure, -round(max(finding.severity for finding in findings), 6), case)
-        counts.worst = heapq.nsmallest(WORST, [*counts.worst, entry])
+        counts.worst = heapq.nsmallest(WORST, [*counts.worst, (rank_of(case, findings), case)])
 
     def _group(self, key: tuple[str, str], counts: _GroupCounts) -> Group:
-        worst = tuple(case for *_, case in counts.worst)
+        worst = tuple(case for _, case in counts.worst)
         readings = tuple(FindingCount(text, count, advice) for (text, advice), count in ranked(counts.readings).items())
         return Group(*key, counts.cases, counts.sure, readings, counts.tokens, worst)
 

@@ -56,6 +56,7 @@ class Lexicon:
         return str(self.entries[name] if name in self.entries else WORDS.entries[name])
 
 
-CITATIONS, CLAUSES, LANGUAGES, QUESTIONS, REMARKS, WORDS = (
-    Lexicon(_DATA / f"{name}.toml") for name in ("citations", "clauses", "languages", "questions", "remarks", "words")
+CITATIONS, CLAUSES, DETAILS, LANGUAGES, QUESTIONS, REMARKS, WORDS = (
+    Lexicon(_DATA / f"{name}.toml")
+    for name in ("citations", "clauses", "details", "languages", "questions", "remarks", "words")
 )

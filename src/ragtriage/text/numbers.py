@@ -145,6 +145,11 @@ class Figure:
 
 def figures(text: str) -> list[Figure]:
     """The numbers of a text, in figures or in English words."""
+    return [figure for figure, _ in placed_figures(text)]
+
+
+def placed_figures(text: str) -> list[tuple[Figure, tuple[int, int]]]:
+    """The numbers of a text, each with its span: those in figures, then those in English words."""
     found = []
     for match in _FIGURES.finditer(text):
         body = match["body"]
@@ -153,9 +158,10 @@ def figures(text: str) -> list[Figure]:
         power = _MORE_POWERS[match["scale"].lower()] if match["scale"] else 0
         decimals = -int(value.as_tuple().exponent)
         scaled = value.scaleb(power)
-        found.append(Figure(-scaled if match["sign"] else scaled, Decimal(1).scaleb(power - decimals)))
-    rest = _FIGURES.sub(" ", text)
-    return found + [Figure(Decimal(_read(match[0])), Decimal(1)) for match in _SPELLED.finditer(rest)]
+        figure = Figure(-scaled if match["sign"] else scaled, Decimal(1).scaleb(power - decimals))
+        found.append((figure, match.span()))
+    rest = _FIGURES.sub(lambda match: " " * len(match[0]), text)
+    return found + [(Figure(Decimal(_read(match[0])), Decimal(1)), match.span()) for match in _SPELLED.finditer(rest)]
 
 
 def number_in(text: str) -> Decimal | None:

@@ -66,11 +66,16 @@ class Clock:
 
 def clocks(text: str) -> list[Clock]:
     """The times of day of a text, in figures, on a clock of 12 or of 24 hours."""
+    return [clock for clock, _ in placed_clocks(text)]
+
+
+def placed_clocks(text: str) -> list[tuple[Clock, tuple[int, int]]]:
+    """The times of day of a text, each with its span."""
     later = bool(_LATER.search(text))
     found = []
     for form in _FORMS:
-        found += [_clock(match, later=later) for match in form.finditer(text)]
-        text = form.sub(" ", text)
+        found += [(_clock(match, later=later), match.span()) for match in form.finditer(text)]
+        text = form.sub(lambda match: " " * len(match[0]), text)
     return found
 
 

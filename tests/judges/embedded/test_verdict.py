@@ -8,6 +8,7 @@ import pytest
 
 from ragtriage.core import questions as ask
 from ragtriage.judges.embedded.verdict import FittedThresholds, Scored, verdict_of
+from ragtriage.judges.quotes import LONGEST_QUOTE, quoted
 
 THRESHOLDS = FittedThresholds(repeats=0.8, sure=0.3, unsure=0.4)
 ANSWERED = ask.answered("When does it open?", ["It opens at nine."])
@@ -61,3 +62,54 @@ def test_what_is_worked_out_is_never_called_unsupported() -> None:
     verdict = verdict_of(SUPPORTED, Scored(0.1, calculated=True), THRESHOLDS)
     assert (verdict.value, verdict.score, verdict.confidence) == ("unknown", 0.4, 0.6)
     assert verdict_of(SUPPORTED, Scored(0.7, calculated=True), THRESHOLDS).value == "yes"
+
+
+LONG = (
+    "If you cancel within the fourteen-day cooling-off period that follows the day on which you receive your papers, "
+    "we refund the premium and charge an administration fee of £35 for each policy that we have issued to you."
+)
+CENTRED = (
+    "“… your papers, we refund the premium and charge an administration fee of £35 for each policy that we have issued "
+    "to you.”"
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "found", "told"),
+    [
+        (
+            "If you cancel within the cooling-off period we charge an administration fee of £53.",
+            Scored(0.2, LONG),
+            f"closest passage: {CENTRED}, £53 ≠ £35",
+        ),
+        (
+            "Closing an account early costs £53.",  # not said to be the same fee
+            Scored(0.2, LONG),
+            f"closest passage: {CENTRED}",
+        ),
+        (
+            "The museum isn't open on Sundays.",
+            Scored(0.9, contradicted_by="The museum is open on Sundays."),
+            "a passage says otherwise: “The museum is open on Sundays.”, isn't open ≠ is open",
+        ),
+        ("It opens at nine.", Scored(0.9, "It opens at ten."), "closest passage: “It opens at ten.”"),
+        (
+            "Four tickets to the island cost £32.",
+            Scored(0.2, "Tickets to the island cost £8.", calculated=True),
+            "closest passage: “Tickets to the island cost £8.”",
+        ),
+    ],
+)
+def test_a_quote_shows_what_the_claim_says_otherwise(claim: str, found: Scored, told: str) -> None:
+    assert verdict_of(ask.supported(claim, [LONG]), found, THRESHOLDS).explanation == told
+
+
+@pytest.mark.parametrize("at", range(0, 290, 29))
+def test_a_long_quote_is_cut_at_words_around_what_must_be_seen(at: int) -> None:
+    text = " ".join(f"word{number:02}" for number in range(44))
+    place = (at - at % 7, at - at % 7 + 6)
+    shown = quoted(text, place).strip("“”").removeprefix("… ").removesuffix(" …")
+
+    assert text[slice(*place)] in shown
+    assert len(shown) <= LONGEST_QUOTE
+    assert set(shown.split()) <= set(text.split())

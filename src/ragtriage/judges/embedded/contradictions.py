@@ -19,10 +19,11 @@ from ragtriage.judges.embedded.readings import Sentence, read_sentence
 from ragtriage.judges.embedded.rules import RULES
 from ragtriage.text import words as vocabulary
 from ragtriage.text.dates import DATE_NAMES, SURE_MONTHS, YEAR
+from ragtriage.text.lexicon import WORDS
 from ragtriage.text.numbers import IN_FIGURES, normalize_number, numbers_as_figures
 
 _OTHERS: dict[str, frozenset[str]] = {}
-for _sides in ([frozenset(side.split()) for side in line.split("|")] for line in RULES.lines("opposites")):
+for _sides in ([frozenset(side.split()) for side in line.split("|")] for line in WORDS.lines("opposites")):
     for _side in _sides:
         for _word in _side:
             _OTHERS[_word] = _OTHERS.get(_word, frozenset()).union(*_sides) - _side
@@ -43,7 +44,7 @@ _SAME = 0.8
 _NEARER = 0.3
 """How much less of the claim's words may stand near its own value."""
 _VALUE = re.compile(rf"[€$£%]|{IN_FIGURES}|{vocabulary.WORD}")
-_BETWEEN = RULES.words("between_number_and_unit")
+_BETWEEN = WORDS.words("between_number_and_unit")
 _ROUNDED = 0.05
 """How far, of the larger, two numbers may be apart so that one is the other rounded."""
 _UNITS = (7.0, 12.0, 24.0, 30.0, 60.0, 100.0, 365.0, 1e3, 1e6, 1e9)

@@ -15,13 +15,14 @@ from functools import lru_cache
 from ragtriage.judges.embedded.readings import Sentence
 from ragtriage.judges.embedded.rules import RULES
 from ragtriage.text import words as vocabulary
+from ragtriage.text.lexicon import WORDS
 from ragtriage.text.numbers import IN_FIGURES
 
 PART = re.compile(rf"[,;:.!?()\[\]\n]|\s[–—-]\s|{IN_FIGURES}|{vocabulary.WORD}")
 _DENIES = re.compile(r"(?:not|never|no|cannot|\w+n['’]t)$", re.IGNORECASE)
 NO_DENIAL = RULES["no_denial"]
 _ENDS = RULES.words("ends_clause")
-QUALIFIERS = RULES.words("qualifiers")
+QUALIFIERS = WORDS.words("qualifiers")
 _CONDITIONS = RULES.words("claim_conditions")
 HIDDEN = RULES["hidden"]
 _OPENING = re.compile(r"\W*(yes|no)\s*[,.:;!—–]\s*", re.IGNORECASE)

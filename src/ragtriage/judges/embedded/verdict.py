@@ -8,8 +8,13 @@ from dataclasses import dataclass, replace
 
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Answered, Verdict
-from ragtriage.judges.quotes import quoted
+from ragtriage.judges.embedded.attribution import without_attribution
+from ragtriage.judges.quotes import LONGEST_QUOTE, quoted
 from ragtriage.text import declines, split_claims, split_sentences
+from ragtriage.text.differences import differences, likely_place
+
+MOST_DIFFERENCES = 3
+"""Details that are shown beside a quote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,7 @@ def verdict_of(question: Question, found: Scored, thresholds: FittedThresholds) 
         # most often the number is wrong; over rows and fields it is as often one that was worked out from them
         value, chance, sure = ("unknown", min(chance, 0.5), True) if found.table else ("no", min(chance, 0.4), False)
     confidence = {"yes": chance, "no": 1.0 - chance, "unknown": max(chance, 1.0 - chance)}[value]
-    return Verdict(value, chance, confidence, _explained(question, found), sure)
+    return Verdict(value, chance, confidence, _explained(question, found, value), sure)
 
 
 def _without_lean(found: Scored) -> float:
@@ -88,17 +93,32 @@ def _similarity(found: Scored, thresholds: FittedThresholds) -> Verdict:
     return Verdict("yes" if repeats else "no", cosine, chance if repeats else 1.0 - chance, reason)
 
 
-def _explained(question: Question, found: Scored) -> str:
-    """The closest passage, and what is missing from all of them."""
+def _explained(question: Question, found: Scored, value: Answered) -> str:
+    """The closest passage, what the claim says otherwise, and what is missing from all passages."""
     what = "closest true answer" if question.kind == "same_answer" else "closest passage"
-    reason = f"{what}: {quoted(found.quote)}"
-    if question.kind == "supported" and found.contradicted_by:
-        reason = f"a passage says otherwise: {quoted(found.contradicted_by)}"
-    elif question.kind == "supported" and found.unsupported:
+    if question.kind != "supported" or value == "yes":
+        reason = f"{what}: {quoted(found.quote)}"
+    elif found.contradicted_by:
+        return f"a passage says otherwise: {_quoted_beside(question.subject, found.contradicted_by, contradicts=True)}"
+    elif found.calculated:
+        reason = f"{what}: {quoted(found.quote)}"
+    else:
+        reason = f"{what}: {_quoted_beside(question.subject, found.quote)}"
+    if question.kind == "supported" and found.unsupported:
         reason += f"; nothing there accounts for {', '.join(found.unsupported[:5])}"
     elif question.kind == "supported" and found.missing:
         reason += f"; not found there: {', '.join(found.missing[:5])}"
     return reason
+
+
+def _quoted_beside(claim: str, passage: str, *, contradicts: bool = False) -> str:
+    """A quote in which is seen what a claim says otherwise, with that behind it: "… a fee of £35", £53 ≠ £35."""
+    found = differences(without_attribution(claim), passage, contradicts=contradicts)
+    if not found:
+        return quoted(passage, likely_place(claim, passage))
+    place = found[0].place[0], max(one.place[1] for one in found)
+    shown = quoted(passage, place if place[1] - place[0] < LONGEST_QUOTE else found[0].place)
+    return f"{shown}, {', '.join(map(str, found[:MOST_DIFFERENCES]))}"
 
 
 SHOWN = 120

@@ -1,4 +1,4 @@
-"""The packages that come with the extra `testset`; where they are missing, the first use of one says so."""
+"""The packages that come with the extra `testset`; where they are missing, a command says so before it begins."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from typing import Any
 
 from ragtriage.core.errors import MissingExtraError
 
+_WHAT, _EXTRA = "Test sets from a database", "testset"
+
 
 class _Missing:
     """Stands for a package, so that what needs it can be imported, and commands that don't use it run."""
 
     def __getattr__(self, name: str) -> Any:
-        raise MissingExtraError("Test sets from a database", "testset")
+        raise MissingExtraError(_WHAT, _EXTRA)
 
 
 try:
@@ -24,4 +26,14 @@ except ImportError:
     sqlglot = yaml = exp = scopes = _Missing()  # type: ignore[assignment]  # see its docstring
     SqlglotError = ValueError  # type: ignore[misc,assignment]  # never raised without it
 
-__all__ = ["SqlglotError", "exp", "scopes", "sqlglot", "yaml"]
+__all__ = ["SqlglotError", "exp", "require_packages", "scopes", "sqlglot", "yaml"]
+
+
+def require_packages() -> None:
+    """Check that the packages are there, before a database is read.
+
+    Raises:
+        MissingExtraError: one of them isn't installed.
+    """
+    if isinstance(sqlglot, _Missing):
+        raise MissingExtraError(_WHAT, _EXTRA)

@@ -1,0 +1,38 @@
+"""How far a run is: no rate and no time left before they can be told."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragtriage.cli.progress import Pace
+
+
+def rates_at(*times: float) -> list[float | None]:
+    """The rate after each case that was done at one of these times."""
+    now = [0.0]
+    pace, found = Pace(lambda: now[0]), []
+    for time in times:
+        now[0] = time
+        pace.count()
+        found.append(pace.rate())
+    return found
+
+
+def test_loading_is_no_part_of_the_rate() -> None:
+    rates = rates_at(30.0, *(31.0 + second for second in range(20)))
+
+    assert rates[:10] == [None] * 10
+    assert rates[10:] == [pytest.approx(1.0)] * 11
+
+
+def test_the_burst_that_waited_for_the_models_is_no_part_of_it() -> None:
+    rates = rates_at(*(20.0 + 0.01 * n for n in range(12)), *(22.0 + second for second in range(12)))
+
+    assert rates[:21] == [None] * 21
+    assert rates[-1] == pytest.approx(1.0, rel=0.1)
+
+
+def test_a_few_quick_cases_tell_nothing() -> None:
+    rates = rates_at(1.0, *(1.6 + 0.1 * n for n in range(9)))
+
+    assert rates == [None] * 10
