@@ -63,10 +63,10 @@ def until(true: Callable[[], bool], child: subprocess.Popen[str]) -> None:
 
 
 @contextmanager
-def begun(folder: Path, *args: object) -> Iterator[subprocess.Popen[str]]:
-    """The command in a process of its own, which is killed if it still runs at the end."""
+def begun(folder: Path, *args: object, before: str = "") -> Iterator[subprocess.Popen[str]]:
+    """The command in a process of its own, which is killed if it still runs at the end; `before` runs there first."""
     environment = {k: v for k, v in os.environ.items() if k != "RAGTRIAGE_STORE"}
-    start = [sys.executable, "-c", "from ragtriage.cli import main; main()", *map(str, args)]
+    start = [sys.executable, "-c", f"{before}\nfrom ragtriage.cli import main; main()", *map(str, args)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(start, cwd=folder, env=environment, text=True, **pipes) as child:
         try:

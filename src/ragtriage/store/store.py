@@ -38,7 +38,7 @@ def open_store(where: str | Path | None = None, *, create: bool = True) -> Store
     try:
         database.create_tables()
     except BaseException:
-        database.engine.dispose()
+        database.close()
         raise
     return Store(database)
 
@@ -159,6 +159,7 @@ class Store:
 
     def answers(self) -> StoredAnswers:
         """The memory of answers, for `ragtriage.judges.wrappers.Cached`."""
+        self._answers.take_back()
         return self._answers
 
     def tickets(self, fingerprint: str = "") -> StoredTickets:
@@ -188,7 +189,7 @@ class Store:
                 for run in self._writing:
                     run.interrupt()
             finally:
-                self._database.engine.dispose()
+                self._database.close()
 
     def __enter__(self) -> Self:
         return self
