@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Protocol
 
@@ -13,6 +13,7 @@ from ragtriage.core.display import plural
 from ragtriage.core.errors import StoreError
 from ragtriage.core.verdicts import Answer
 from ragtriage.judges.wrappers import CachedAnswer
+from ragtriage.store.claims import Claims
 from ragtriage.store.codec import decode_answer, encode_answer
 from ragtriage.store.database import Database, in_chunks
 from ragtriage.store.run_writer import raise_spending
@@ -57,6 +58,7 @@ class StoredAnswers:
         self._spill = SpillFile(str(file.path) if file else database.where, file.path.parent if file else None)
         self._spilled: dict[bytes, CachedAnswer] = {}
         self._left: Spilled | None = None
+        self._claims = Claims(database)
         self._clock = clock
         self._since = clock()
         self._insertion = database.insert_or_ignore(answers)
@@ -109,6 +111,23 @@ class StoredAnswers:
                     self._write_elsewhere(error)
                     raise
 
+    def claim(self, keys: Sequence[bytes]) -> Collection[bytes]:
+        """Claim questions that nobody else is asking; see `ragtriage.store.claims`."""
+        with self._failures_told():
+            return self._claims.claim(keys)
+
+    def release(self, keys: Collection[bytes]) -> None:
+        """Let others ask what wasn't answered."""
+        unwritten = self._unwritten()
+        self._claims.release({key for key in keys if key not in unwritten})
+
+    def close(self) -> None:
+        """Commit what waits, and give up all claims."""
+        try:
+            self.flush()
+        finally:
+            self._claims.close()
+
     def take_back(self) -> None:
         """Put into the store what earlier commands couldn't, or know it at least where that is still so."""
         if self._left is None:
@@ -139,6 +158,7 @@ class StoredAnswers:
         with self._database.writing() as connection:
             if rows:
                 connection.execute(self._insertion, rows)
+            self._claims.answered(connection, [row["key"] for row in rows])
             if self.spending:
                 self.spending.keep(connection)
             if self._left:

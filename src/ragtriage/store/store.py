@@ -183,7 +183,7 @@ class Store:
     def close(self) -> None:
         """Commit what waits, mark runs that weren't finished as interrupted, and let the database go in any case."""
         try:
-            self._answers.flush()
+            self._answers.close()
         finally:
             try:
                 for run in self._writing:
