@@ -84,7 +84,8 @@ def test_when_one_is_killed_the_other_asks_what_it_had_not_answered(command, tmp
     assert set(sent) == set(requests(alone.heard))
     assert sum(sent.values()) - len(sent) <= IN_FLIGHT
     with open_store(tmp_path / "store") as store:
-        assert [(info.number, info.state, info.done) for info in store.runs()][0] == (2, "finished", len(ROWS))
+        newest = store.runs()[0]
+        assert (newest.number, newest.state, newest.done) == (2, "finished", len(ROWS))
 
 
 def test_ctrl_c_ends_one_that_waits_for_another(tmp_path: Path, files: list[str]) -> None:

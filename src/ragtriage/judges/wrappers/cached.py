@@ -21,8 +21,8 @@ class Cached:
     """Answers from memory what was answered before, and asks the inner judge the rest, each distinct question once.
 
     A question that is being asked for one caller isn't asked for a second one meanwhile: the second waits. What is paid
-    for is also waited for where another evaluation with the same memory is asking it, and asked here if that one doesn't
-    answer it. Failures are never kept, so the next evaluation asks again. It belongs innermost, right around the
+    for is also waited for where another evaluation with the same memory is asking it, and asked here if that one gives
+    no answer. Failures are never kept, so the next evaluation asks again. It belongs innermost, right around the
     judge that costs something, so that nothing that was answered is lost by what stands around it.
 
     Args:
