@@ -10,8 +10,10 @@ import pytest
 from stored_cases import answer
 
 from ragtriage.core import questions as ask
+from ragtriage.core.errors import Stopped
 from ragtriage.core.verdicts import Failure, Verdict
 from ragtriage.judges.fake import FakeJudge
+from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.wrappers import Cached, CachedAnswer
 from ragtriage.store import open_store
 from ragtriage.store.claims import LONGEST, Claims
@@ -180,12 +182,19 @@ def test_what_fails_for_one_is_asked_by_the_other(stores):
 
 def test_who_waits_stops_when_nothing_more_may_be_asked(stores):
     stores[0].answers().claim(_keys(stores))
-    reasons = [None, None, "enough"]
-    judge = Cached(
-        FakeJudge(answer), stores[1].answers(), durable=True, stopped=lambda: reasons.pop(0) if reasons else "enough"
-    )
-    with pytest.raises(Exception, match="enough"):
+    ledger = Ledger()
+    looks = []
+
+    def third_look_stops():
+        looks.append(1)
+        if len(looks) == 3:
+            ledger.stop("enough")
+
+    ledger.on_wait = third_look_stops
+    judge = Cached(FakeJudge(answer), stores[1].answers(), durable=True, before_waiting=ledger.wait)
+    with pytest.raises(Stopped, match="enough"):
         asyncio.run(gathered(judge, QUESTIONS))
+    assert len(looks) == 3
 
 
 def _keys(stores):

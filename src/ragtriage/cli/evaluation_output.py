@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ from ragtriage.runs.events import CaseDone, Event, Listener, RowsRead, RunResume
 from ragtriage.runs.execute import FileResult, TrialResult
 from ragtriage.store.store import Store
 
+_WAITING = "waiting for answers that another evaluation with the same store is asking for"
+
 
 def event_printer(
     stack: ExitStack, session: JudgeSession, cases: CaseFile, requested: RequestedMetrics, by: str | None, trials: int
@@ -37,6 +40,7 @@ def event_printer(
     """Prints the events of an evaluation on standard error; `stack` ends what is still shown if it fails."""
     running = stack.enter_context(ExitStack())
     advance: Any = None
+    session.ledger.on_wait = cache(partial(tell, _WAITING))
 
     def cost() -> str:
         return spending(session.ledger) if session.config.paid else ""

@@ -83,7 +83,7 @@ def build_judge(
     def cached(name: str) -> Judge:
         judge = local.get(name) or _routed(session.models[name], queues.get(name), session.prompts, embedded[0])
         paid = name not in local
-        asked = Cached(judge, remembered, durable=paid, trial=trial, stopped=lambda: session.ledger.stopped)
+        asked = Cached(judge, remembered, durable=paid, trial=trial, before_waiting=session.ledger.wait)
         return _thresholded(config, name, asked)
 
     members = [cached(name) for name in config.names]

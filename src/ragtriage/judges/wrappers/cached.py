@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager, suppress
 
-from ragtriage.core.errors import Stopped, StoreError
+from ragtriage.core.errors import StoreError
 from ragtriage.core.questions import Kind, Question
 from ragtriage.core.verdicts import Answer, Failure
 from ragtriage.judges.protocol import REQUEST, Estimate, Judge
@@ -32,7 +32,7 @@ class Cached:
             that end in the same pass of the event loop) are made safe together, before anything else is waited for.
             Else answers wait for others, half a second at most, and are lost with a killed process.
         trial: which repetition of the same questions this is.
-        stopped: why nothing more is to be waited for; None while there is no reason.
+        before_waiting: called again and again while another evaluation is waited for; what it raises ends the waiting.
     """
 
     def __init__(
@@ -42,13 +42,13 @@ class Cached:
         *,
         durable: bool = False,
         trial: int = 0,
-        stopped: Callable[[], str | None] = lambda: None,
+        before_waiting: Callable[[], None] = lambda: None,
     ) -> None:
         self._judge = judge
         self._memory = memory
         self._durable = durable
         self._trial = trial
-        self._stopped = stopped
+        self._before_waiting = before_waiting
         self._underway: dict[bytes, asyncio.Future[Answer]] = {}
         self._flushing: asyncio.Future[StoreError | None] | None = None
 
@@ -99,15 +99,9 @@ class Cached:
                 for position in places[key]:
                     yield position, future.result()
             if left and not own:
-                await self._wait(pause)
+                self._before_waiting()
+                await asyncio.sleep(pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
-
-    async def _wait(self, seconds: float) -> None:
-        """Give another evaluation time to answer."""
-        reason = self._stopped()
-        if reason is not None:
-            raise Stopped(reason)
-        await asyncio.sleep(seconds)
 
     def _places(self, questions: Sequence[Question]) -> dict[bytes, list[int]]:
         """Key → the positions of the questions that have it."""
