@@ -177,6 +177,7 @@ class Store:
         Returns:
             How many cases were forgotten.
         """
+        self._answers.take_back()  # what stands in a file elsewhere is to be deleted too
         self._answers.flush()
         return forget_texts(self._database, self.run(run), case_ids, also)
 
