@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from cli_models import Model, judging
 from cli_processes import Gate, begun, requests, until
 from cli_rows import row, written
 
-from ragtriage import open_store
+from ragtriage import StoreError, open_store
 from servers import Server
 
 pytestmark = pytest.mark.usefixtures("openai")
@@ -137,10 +138,15 @@ def test_a_store_that_is_moved_back_gets_the_answers_that_came_meanwhile(command
 
 
 def test_a_store_that_is_deleted_under_the_embedded_judge_is_told(tmp_path: Path) -> None:
-    written(tmp_path / "rows.jsonl", [row(i) for i in range(400)])
-    log = tmp_path / "store" / "runs.sqlite-wal"
+    written(tmp_path / "rows.jsonl", [row(i) for i in range(1000)])
+
+    def evaluated() -> int:
+        with suppress(StoreError), open_store(tmp_path / "store", create=False) as store:
+            return store.run().info.done
+        return 0
+
     with begun(tmp_path, "evaluate", "rows.jsonl", *LEAN, "--store", "store") as child:
-        until(lambda: log.exists() and log.stat().st_size > 100_000, child)
+        until(lambda: evaluated() >= 50, child)
         delete_folder(tmp_path)
         out, err = child.communicate(timeout=60)
 

@@ -17,14 +17,9 @@ def store_failure(error: StoreError, cases: int, run: RunWriter, unsaved: str) -
         unsaved: what became of answers that the store couldn't take; see `StoredAnswers.unsaved`.
     """
     told = str(error)
-    if isinstance(error, StoreLostError):
-        told += f": {_lost(cases, run)}" if error.deleted else f": {_MOVED}"
+    if isinstance(error, StoreLostError) and error.deleted:
+        told = f"{error.told}: {_lost(cases, run)}"
     return told if not unsaved or unsaved in told else f"{told}; {unsaved}"
-
-
-_MOVED = (
-    "what was stored is in it, so move it back, or name its new place with --store, and give the same command again"
-)
 
 
 def _lost(cases: int, run: RunWriter) -> str:

@@ -20,12 +20,20 @@ class StoreLostError(StoreError):
     """The store's file was deleted, moved or replaced while it was open.
 
     Attributes:
+        told: what happened, without what to do.
         deleted: False if the file exists elsewhere, so that what was stored isn't lost.
     """
 
     def __init__(self, told: str, *, deleted: bool) -> None:
-        super().__init__(told)
+        super().__init__(f"{told}: {_ANEW if deleted else _MOVE_BACK}")
+        self.told = told
         self.deleted = deleted
+
+
+_ANEW = "what it held is lost; give the same command again to begin anew"
+_MOVE_BACK = (
+    "what was stored is in it, so move it back, or name its new place with --store, and give the same command again"
+)
 
 
 class StoreFile:
