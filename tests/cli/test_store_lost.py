@@ -163,7 +163,7 @@ LIMIT = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({0}, {0}))"
 def test_no_answer_is_lost_when_the_store_cannot_grow(command, tmp_path: Path, rows: Path) -> None:
     with Server(Model()) as server:
         args = ("evaluate", rows.name, *LEAN, *judging(server, "--concurrency", IN_FLIGHT), "--store", "store")
-        with begun(tmp_path, *args, before=LIMIT.format(200_000)) as child:
+        with begun(tmp_path, *args, before=LIMIT.format(300_000)) as child:
             _, err = child.communicate(timeout=60)
         asked = requests(server.heard)
         spilled = [path for path in tmp_path.rglob("*unsaved*") if path.is_file()]
@@ -209,7 +209,7 @@ def may_mount() -> bool:
 
 
 @pytest.mark.skipif(not may_mount(), reason="only the system's root may mount here")
-@pytest.mark.parametrize("size", ["240k", "400k"])
+@pytest.mark.parametrize("size", ["320k", "480k"])
 def test_no_answer_is_lost_on_a_full_disk(tmp_path: Path, rows: Path, size: str) -> None:
     (tmp_path / "store").mkdir()
     with Server(Model()) as server:

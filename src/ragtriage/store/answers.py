@@ -57,6 +57,7 @@ class StoredAnswers:
         file = database.file
         self._spill = SpillFile(str(file.path) if file else database.where, file.path.parent if file else None)
         self._spilled: dict[bytes, CachedAnswer] = {}
+        self._spent: dict[int, Mapping[str, float]] = {}
         self._left: Spilled | None = None
         self._claims = Claims(database)
         self._clock = clock
@@ -158,13 +159,14 @@ class StoredAnswers:
         with self._database.writing() as connection:
             if rows:
                 connection.execute(self._insertion, rows)
-            self._claims.answered(connection, [row["key"] for row in rows])
+            self._claims.answered(connection, self._unwritten())
             if self.spending:
                 self.spending.keep(connection)
-            if self._left:
-                raise_spending(connection, self._left.spent)
+            for spent in (self._left.spent if self._left else {}, self._spent):
+                raise_spending(connection, spent)
         self._waiting.clear()
         self._spilled.clear()
+        self._spent.clear()
         self._spill.remove()
         if self._left:
             delete_files(self._left.files)
@@ -175,7 +177,8 @@ class StoredAnswers:
         if isinstance(error, StoreLostError) and error.deleted:
             return
         unsafe = self._spilled | self._waiting
-        if self._spill.write(unsafe.values(), self.spending.by_run() if self.spending else {}):
+        self._spent |= self.spending.by_run() if self.spending else {}
+        if self._spill.write(unsafe.values(), self._spent):
             self._spilled = unsafe
             self._waiting = {}
         error.args = (f"{error}; {self.unsaved}",)
