@@ -14,6 +14,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from ragtriage.core.files import private_folder
 from ragtriage.core.verdicts import Answer
 from ragtriage.judges.wrappers import CachedAnswer
 from ragtriage.store.codec import decode_answer, encode_answer
