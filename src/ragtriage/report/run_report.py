@@ -170,8 +170,10 @@ def run_report(
 
 
 def _no_fault_found(summary: Summary) -> str:
-    low = f" ({summary.low_scores:,} with a low score)" if summary.low_scores else ""
-    return f"No fault found in {summary.diagnosis.get(NONE, 0):,} of {plural(summary.cases, 'case')}{low}"
+    further = [(summary.low_scores, "with a low score"), (summary.wasteful, "with waste")]
+    said = ", ".join(f"{count:,} {what}" for count, what in further if count)
+    found = f"No fault found in {summary.diagnosis.get(NONE, 0):,} of {plural(summary.cases, 'case')}"
+    return f"{found} ({said})" if said else found
 
 
 def _metric(m: MetricSummary, header: Header, summary: Summary) -> MetricReport:

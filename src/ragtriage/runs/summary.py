@@ -98,6 +98,8 @@ class Summary:
     """Verdicts that a mechanical check speaks against, for example a quote that isn't in the source."""
     low_scores: int = 0
     """Cases counted under `none` with a low score that no finding reads: see `ragtriage.diagnosis.headline`."""
+    wasteful: int = 0
+    """Cases counted under `none` that are headed by waste."""
     citing: tuple[int, int] | None = None
     """(Responses that cite something, responses): the cases behind the means of the citation metrics. None if no
     response was looked through for citations."""
@@ -156,7 +158,7 @@ class Tally:
         self._columns = {m.name: _Column() for m in metrics}
         self._groups: dict[tuple[str, str], _GroupCounts] = {}
         self._components: Counter[str] = Counter()
-        self._cases = self._failed = self._flagged = self._low_scores = 0
+        self._cases = self._failed = self._flagged = self._low_scores = self._wasteful = 0
         self._citing: Counter[bool] = Counter()
         self._worst: tuple[Rank, str] | None = None
 
@@ -177,6 +179,7 @@ class Tally:
         head = headline(record, findings, self._thresholds, self._rules, self._metrics)
         self._components[head.component] += 1
         self._low_scores += head.kind == "low-score" and head.component == NONE
+        self._wasteful += head.kind == "waste" and head.component == NONE
         rank = case_rank(record, findings, head, self._thresholds, self._metrics)
         if needs_a_look(rank):
             self._worst = min(filter(None, (self._worst, (rank, record.case.id))))
@@ -209,6 +212,7 @@ class Tally:
             self._failed,
             self._flagged,
             self._low_scores,
+            self._wasteful,
             (self._citing[True], self._citing.total()) if self._citing else None,
             self._worst[1] if self._worst else None,
         )
