@@ -181,7 +181,7 @@ def test_no_usable_row_is_an_error_of_the_input(tmp_path: Path) -> None:
 
     _, counts = estimate_file(cases, [FakeJudge({})], CONFIG)
 
-    with pytest.raises(InputError, match="rows: none of its 1 rows can be used; the first: "):
+    with pytest.raises(InputError, match="rows: its only row can't be used: "):
         counts.require_some("rows")
 
 

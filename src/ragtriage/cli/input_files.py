@@ -62,7 +62,7 @@ class CaseFlags:
 @contextmanager
 def rereadable(file: str) -> Iterator[str]:
     """The file's path; what comes through a pipe is copied to a file first, since rows are read more than once."""
-    if file != "-" and not Path(file).is_fifo():
+    if file != "-" and not _is_pipe(file):
         yield file
         return
     with tempfile.TemporaryDirectory(prefix="ragtriage-") as folder:
@@ -70,6 +70,13 @@ def rereadable(file: str) -> Iterator[str]:
         with path.open("wb") as copy, sys.stdin.buffer if file == "-" else Path(file).open("rb") as stream:
             shutil.copyfileobj(stream, copy)
         yield str(path)
+
+
+def _is_pipe(file: str) -> bool:
+    try:
+        return Path(file).is_fifo()
+    except OSError:  # a name that is too long: told when the file is opened
+        return False
 
 
 def print_columns(file: str, cases: CaseFile) -> None:

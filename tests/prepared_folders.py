@@ -1,4 +1,4 @@
-"""What some cases have done before their first command, because no command does it."""
+"""Folders as some tests of commands need them, made without a command."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from cli_rows import row, written
-
 from library_database import sqlite_library
 from ragtriage import Component, FakeJudge, Verdict, open_cases, open_store, thresholds_with
 from ragtriage.core.questions import DECOMPOSITIONS, Question
@@ -67,6 +66,17 @@ def fake_judge() -> None:
     _stored(rows, ["all"])
 
 
+def rows() -> None:
+    """Two good rows."""
+    written(Path("rows.jsonl"), [row(0), row(1)])
+
+
+def two_runs() -> None:
+    """Two good rows, and two runs of files like it."""
+    for metrics in (["self_distinctness"], ["groundedness"]):
+        _stored([row(0), row(1)], metrics)
+
+
 def labelled_run() -> None:
     """Sixty rows of three claims each, and labels of all claims by somebody stricter than the judge."""
     rows = [
@@ -96,6 +106,8 @@ def library() -> None:
 PREPARED: Mapping[str, Callable[[], None]] = {
     "fake judge": fake_judge,
     "labelled run": labelled_run,
+    "rows": rows,
+    "two runs": two_runs,
     "library": library,
 }
-"""Name in the table → what is done in the folder of the case."""
+"""Name in a table → what is done in the present folder."""
