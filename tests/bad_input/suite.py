@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping
@@ -85,7 +86,7 @@ class Entry:
     stdout: list[str] = field(default_factory=list)
     """Parts of the output; without any, a refused command may print nothing there."""
     never: list[str] = field(default_factory=list)
-    """Parts of neither, beside those of `NEVER`."""
+    """Parts of neither, beside what no command may say."""
     lines: int = 12
     """Most lines on standard error."""
     leaves: list[str] = field(default_factory=list)
@@ -94,8 +95,9 @@ class Entry:
     __pydantic_config__: ClassVar[Any] = STRICT
 
 
-NEVER = ("Traceback", "never retrieved", "Error:", "Error(", "site-packages")
-"""What no command may say, whatever is wrong."""
+NEVER = ("Traceback", "never retrieved", "site-packages")
+"""What no command may say, whatever is wrong; nor the name of a Python exception."""
+_EXCEPTION = re.compile(r"\w(Error|Exception)\b")
 
 
 def entries() -> dict[str, Entry]:
@@ -147,6 +149,7 @@ def _wrong_words(entry: Entry, said: Said, folder: Path) -> list[str]:
     told += [f"standard error lacks {part!r}" for part in entry.stderr if part not in said.err]
     told += [f"standard output lacks {part!r}" for part in entry.stdout if part not in said.out]
     told += [f"it says {part!r}" for part in (*NEVER, *entry.never) if part in both]
+    told += [f"it names the exception {found[0]}" for found in _EXCEPTION.finditer(both)]
     told += [f"it names {place}" for place in {str(ROOT), str(folder)} if place in both]
     if entry.exit == USAGE and said.out and not entry.stdout:
         told.append("a refused command prints to standard output")
