@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 
 from cli_rows import row, written
@@ -77,6 +79,26 @@ def two_runs() -> None:
         _stored([row(0), row(1)], metrics)
 
 
+def empty_store() -> None:
+    """A store without a run."""
+    with open_store(Path(".ragtriage")):
+        pass
+
+
+def newer_store() -> None:
+    """Two good rows, and a store whose tables are of a version to come."""
+    rows()
+    empty_store()
+    with closing(sqlite3.connect(".ragtriage/runs.sqlite")) as connection, connection:
+        connection.execute("UPDATE meta SET value = '999'")
+
+
+def another_database() -> None:
+    """An SQLite database that is no store."""
+    with closing(sqlite3.connect("other.sqlite")) as connection, connection:
+        connection.execute("CREATE TABLE books (title TEXT)")
+
+
 def labelled_run() -> None:
     """Sixty rows of three claims each, and labels of all claims by somebody stricter than the judge."""
     rows = [
@@ -104,8 +126,11 @@ def library() -> None:
 
 
 PREPARED: Mapping[str, Callable[[], None]] = {
+    "another database": another_database,
+    "empty store": empty_store,
     "fake judge": fake_judge,
     "labelled run": labelled_run,
+    "newer store": newer_store,
     "rows": rows,
     "two runs": two_runs,
     "library": library,

@@ -97,7 +97,7 @@ class Entry:
 
 NEVER = ("Traceback", "never retrieved", "site-packages")
 """What no command may say, whatever is wrong; nor the name of a Python exception."""
-_EXCEPTION = re.compile(r"\w(Error|Exception)\b")
+_EXCEPTION = re.compile(r"\w+(Error|Exception)\b")
 
 
 def entries() -> dict[str, Entry]:
@@ -143,13 +143,13 @@ def problems_of(entry: Entry, folder: Path, prepared: Callable[[str], Path]) -> 
 
 def _wrong_words(entry: Entry, said: Said, folder: Path) -> list[str]:
     told = []
-    both = said.out + said.err
+    both, wanted = said.out + said.err, "".join(entry.stderr)
     if said.code != entry.exit:
         told.append(f"exit code {said.code} instead of {entry.exit}")
     told += [f"standard error lacks {part!r}" for part in entry.stderr if part not in said.err]
     told += [f"standard output lacks {part!r}" for part in entry.stdout if part not in said.out]
     told += [f"it says {part!r}" for part in (*NEVER, *entry.never) if part in both]
-    told += [f"it names the exception {found[0]}" for found in _EXCEPTION.finditer(both)]
+    told += [f"it names the exception {found[0]}" for found in _EXCEPTION.finditer(both) if found[0] not in wanted]
     told += [f"it names {place}" for place in {str(ROOT), str(folder)} if place in both]
     if entry.exit == USAGE and said.out and not entry.stdout:
         told.append("a refused command prints to standard output")

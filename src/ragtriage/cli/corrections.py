@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ragtriage.cli.console import tell
+from ragtriage.core.errors import InputError
 from ragtriage.core.validation import validated
 from ragtriage.runs.config import EvaluationConfig
 from ragtriage.store import StoredRun
@@ -22,6 +23,8 @@ def corrections_of(stored: StoredRun, config: EvaluationConfig, labels: Path | N
         kept = stored.info.configuration.get(KEPT, {})
         return {name: validated(CorrectedMean, found) for name, found in kept.items()}
     usable, rejected = read_labels(labels)
+    if not usable and not rejected:
+        raise InputError(f"{labels}: holds no label: make some with `ragtriage trust label`")
     joined = joined_with(stored, config, usable)
     if rejected:
         tell(f"{len(rejected)} lines of {labels} can't be used; the first: {rejected[0]}")

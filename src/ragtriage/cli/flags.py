@@ -56,7 +56,7 @@ def _command(name: str, function: Command) -> Command:
     def run(*args: Any, **kwargs: Any) -> None:
         for key, known in choices.items():
             if known and kwargs.get(key) not in {None, *known}:
-                raise ConfigError(f"--{key.replace('_', '-')} {kwargs[key]}: use {_or(known)}")
+                raise ConfigError(f"{_flag(name, key)} {kwargs[key]}: use {_or(known)}")
         given = {
             key: group(**{f.name: kwargs.pop(f.name) for f in fields(group) if f.name in kwargs})
             for key, group in groups.items()
@@ -70,13 +70,24 @@ def _command(name: str, function: Command) -> Command:
 
 def _typer_info(command: str, parameter: inspect.Parameter, hint: Any) -> Any:
     """What typer is to know of a parameter beside its type: the nearest entry of flags.toml."""
-    tables = (TABLES.get(place, {}) for place in (command, command.partition(" ")[0], "shared"))
-    found = next(table[parameter.name] for table in tables if parameter.name in table)
-    entry: dict[str, Any] = {"help": found} if isinstance(found, str) else dict(found)
+    entry = _entry(command, parameter.name)
     if parameter.kind is not parameter.KEYWORD_ONLY:
         return typer.Argument(**entry)
     names = entry.pop("names", ["--" + parameter.name.replace("_", "-")] if hint is bool else [])
     return typer.Option(*names, **entry)
+
+
+def _entry(command: str, parameter: str) -> dict[str, Any]:
+    """What flags.toml says of a parameter, in the nearest table."""
+    tables = (TABLES.get(place, {}) for place in (command, command.partition(" ")[0], "shared"))
+    found = next(table[parameter] for table in tables if parameter in table)
+    return {"help": found} if isinstance(found, str) else dict(found)
+
+
+def _flag(command: str, parameter: str) -> str:
+    """How a flag is typed."""
+    names: list[str] = _entry(command, parameter).get("names", ["--" + parameter.replace("_", "-")])
+    return names[-1]
 
 
 def _choices(hint: Any) -> tuple[str, ...]:

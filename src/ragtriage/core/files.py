@@ -1,4 +1,4 @@
-"""Files that are written as a whole or not at all."""
+"""Files: written as a whole or not at all; why one can't be read."""
 
 from __future__ import annotations
 
@@ -47,3 +47,10 @@ def atomic_write(path: Path, errors: str = "strict", *, newline: str | None = No
         yield file
         file.flush()
         os.fsync(file.fileno())
+
+
+def why_unreadable(error: OSError | UnicodeDecodeError) -> str:
+    """Why a file can't be read, for a message that names it."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.start} (0x{error.object[error.start]:02x}) is not UTF-8: save it as UTF-8"
+    return error.strerror or str(error)

@@ -148,7 +148,7 @@ def open_database(address: str, *, create: bool, timeout: float = TIMEOUT, read_
 def _without_password(address: str) -> str:
     try:
         return make_url(address).render_as_string(hide_password=True)
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # a port that is no number is no ArgumentError
         return "(an address that can't be read)"
 
 
@@ -158,7 +158,7 @@ def _server(address: str, where: str) -> Engine:
     except ModuleNotFoundError as error:
         extra = "'ragtriage[postgresql]'" if "psycopg" in str(error.name) else str(error.name)
         raise StoreError(f"the store {where} needs a package: pip install {extra}") from error
-    except ArgumentError as error:
+    except (ArgumentError, ValueError) as error:
         raise StoreError(f"this store's address can't be read: {where}") from error
 
 
