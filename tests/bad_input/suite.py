@@ -143,7 +143,7 @@ def problems_of(entry: Entry, folder: Path, prepared: Callable[[str], Path]) -> 
 
 def _wrong_words(entry: Entry, said: Said, folder: Path) -> list[str]:
     told = []
-    both, wanted = said.out + said.err, "".join(entry.stderr)
+    both, wanted = said.out + said.err, "".join([*entry.stderr, *entry.stdout])
     if said.code != entry.exit:
         told.append(f"exit code {said.code} instead of {entry.exit}")
     told += [f"standard error lacks {part!r}" for part in entry.stderr if part not in said.err]

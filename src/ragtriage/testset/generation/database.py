@@ -55,7 +55,7 @@ def address_of(url: str) -> URL:
         return URL.create(kind, database=str(path))
     try:
         found = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # a port that is no number is no ArgumentError
         raise ConfigError("the database's URL can't be read: write it as postgresql://user@host/name") from None
     kind = found.get_backend_name()
     if kind == "postgres":
@@ -190,7 +190,7 @@ class Database:
         except (SQLAlchemyError, sqlite3.Error) as error:
             if self._connection is not None:
                 self._connection.rollback()
-            cause = str(getattr(error, "orig", None) or error).strip().split("\n")[0]
+            cause = cause_of(error)
             if re.search(r"interrupt|statement timeout", cause, re.IGNORECASE):
                 raise TooSlow(
                     f"{self.shown}: a query took longer than {self.limits.seconds:g} s: index its columns, or raise "
@@ -219,3 +219,8 @@ def _escaped(sql: str, names: Mapping[str, Any]) -> str:
     known = sorted(names, key=len, reverse=True)
     pattern = rf":(?!(?:{'|'.join(map(re.escape, known))})\b)" if known else ":"
     return re.sub(pattern, r"\\:", sql)
+
+
+def cause_of(error: Exception) -> str:
+    """What the driver says, in one line, without what SQLAlchemy puts around it."""
+    return str(getattr(error, "orig", None) or error).strip().split("\n")[0]
