@@ -19,9 +19,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
+from pydantic import TypeAdapter
+
 from in_process import Said, plain_environment, said_by
 from prepared_folders import PREPARED
-from pydantic import TypeAdapter
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

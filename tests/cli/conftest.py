@@ -13,7 +13,6 @@ from cli_models import KEY
 
 from in_process import Said, said_by
 
-
 Command = Callable[..., Said]
 
 

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from cli_rows import row, written
 
+from cli_rows import row, written
 from ragtriage.metrics import THELMA
 
 LEAN = ("--metrics", "self_distinctness")

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from cli_rows import row, written
 from rich.console import Console
 
+from cli_rows import row, written
 from ragtriage import Component, FakeJudge, InputError, Verdict, metrics_named, open_cases, open_store, thresholds_with
 from ragtriage.core.errors import Stopped
 from ragtriage.core.questions import DECOMPOSITIONS, Question
@@ -164,15 +164,6 @@ def test_rows_that_can_not_be_used_are_told(command, rows: Path) -> None:
     assert "1 of 2 rows can't be used:\n" in said.err
     assert none.code == 2
     assert "Traceback" not in none.err
-
-
-@pytest.mark.parametrize("flags", [("--metrics", "frob"), ("--judge", "frob"), ("--store", "postgresql://x:y@/")])
-def test_what_is_wrong_is_said_in_a_sentence(command, rows: Path, flags: Sequence[str]) -> None:
-    said = command("plan", rows.name, *flags)
-
-    assert said.code in {2, 3}
-    assert said.out == ""
-    assert "Traceback" not in said.err
 
 
 def test_no_usable_row_is_an_error_of_the_input(tmp_path: Path) -> None:

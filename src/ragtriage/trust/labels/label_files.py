@@ -105,11 +105,12 @@ class LabelFile:
         self._file = open_to_append(path, "labels")
         try:
             labels, self.rejected = read_labels(path)
-            if self.rejected and not labels:
-                raise InputError(f"{path}: holds no label: name another file with -o, or take this one away")
         except BaseException:
             os.close(self._file)
             raise
+        if self.rejected and not labels:
+            os.close(self._file)
+            raise InputError(f"{path}: holds no label: name another file with -o, or take this one away")
         self._labels = {label.key: label for label in labels}
 
     def __enter__(self) -> Self:
