@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from cli_rows import RUN_KEYS, row, written
 
+from cli_rows import RUN_KEYS, row, written
 from ragtriage.metrics import THELMA
 
 LEAN = ("--metrics", "self_distinctness")

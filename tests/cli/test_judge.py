@@ -195,31 +195,6 @@ def test_texts_are_split_with_their_places(command, unit: str, row: dict[str, st
     assert "no text under 'text'" in lacking["error"]
 
 
-@pytest.mark.parametrize(
-    ("args", "told"),
-    [
-        (("ask", "nope", "rows.jsonl"), "there is no task 'nope': use one of supported, essential"),
-        (("split", "words", "rows.jsonl"), "use one of claims, questions, sentences"),
-        (("ask", "supported", "rows.jsonl", "--judge", "gpt"), "there is no judge 'gpt'"),
-        (("ask", "supported", "none.jsonl"), "none.jsonl: there is no such file"),
-        (("ask", "supported", "."), "is a folder"),
-        (("ask", "supported", "cut.gz"), "cut.gz: can't be read"),
-        (("ask", "supported", "rows.jsonl", "-o", "rows.jsonl"), "is the file that is read"),
-        (("ask", "supported", "rows.jsonl", "-o", "rows.jsonl/x"), "rows.jsonl/x can't be written"),
-    ],
-)
-def test_wrong_usage_exits_with_2_and_leaves_the_rows_alone(command, args: tuple[str, ...], told: str) -> None:
-    Path("rows.jsonl").write_text('{"id": 1}\n', encoding="utf-8")
-    Path("cut.gz").write_bytes(gzip.compress(b'{"id": 1}\n' * 50)[:30])
-
-    said = command("judge", *args)
-
-    assert said.code == 2
-    assert said.err.startswith("ragtriage: ")
-    assert told in said.err
-    assert Path("rows.jsonl").read_text(encoding="utf-8") == '{"id": 1}\n'
-
-
 def test_a_full_disk_is_told(command) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full here")

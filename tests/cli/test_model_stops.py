@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 from cli_models import Model, chats, judging, same
-from cli_rows import row, written
 
+from cli_rows import row, written
 from ragtriage import open_store
 from servers import Heard, Said, Server
 

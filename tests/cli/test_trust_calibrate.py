@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_rows import row, written
 
+from cli_rows import row, written
 from ragtriage import Component, FakeJudge, Score, Verdict, open_cases, open_store, thresholds_with
 from ragtriage.config import read_settings
 from ragtriage.core.errors import StoreError

@@ -112,7 +112,7 @@ def test_where_no_pair_can_be_made_the_reasons_are_said(command) -> None:
     said = command("trust", "test", put(ROWS[2:]))
 
     assert (said.code, said.out) == (2, "")
-    assert "rows.jsonl: no pair can be made safely of its 1 cases: 1 times there is no response" in said.err
+    assert "rows.jsonl: no pair can be made safely of its 1 case: once there is no response" in said.err
 
 
 def test_a_file_that_isnt_there_is_one_sentence(command) -> None:

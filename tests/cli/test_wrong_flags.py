@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from cli_rows import row, written
 
 LEAN = ("--json", "--metrics", "self_distinctness")
