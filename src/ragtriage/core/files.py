@@ -1,8 +1,8 @@
-"""Files and folders that this tool makes: private to their owner, and written as a whole or not at all; why one can't be read.
+"""Files and folders that this tool makes: private to their owner, and written as a whole or not at all.
 
-Most of those that are made hold customers' texts. So a file is made with the mode 0600 and a folder with 0700, whatever the umask, and
+Most of them hold customers' texts. So a file is made with the mode 0600 and a folder with 0700, whatever the umask, and
 from the first moment on. What is there already keeps its mode. Windows knows no such modes: there, the folder's rights
-count.
+count. Beside that: why a file can't be read.
 """
 
 from __future__ import annotations
