@@ -79,6 +79,11 @@ def two_runs() -> None:
         _stored([row(0), row(1)], metrics)
 
 
+def ticket_run() -> None:
+    """A run of three rows with longer ids."""
+    _stored([row(i, id=f"ticket-{i}") for i in range(3)], ["self_distinctness"])
+
+
 def empty_store() -> None:
     """A store without a run."""
     with open_store(Path(".ragtriage")):
@@ -132,6 +137,7 @@ PREPARED: Mapping[str, Callable[[], None]] = {
     "labelled run": labelled_run,
     "newer store": newer_store,
     "rows": rows,
+    "ticket run": ticket_run,
     "two runs": two_runs,
     "library": library,
 }
