@@ -38,6 +38,10 @@ def test_without_a_file_the_defaults_hold(tmp_path: Path) -> None:
     assert read_settings(written(tmp_path, "")).thresholds == Settings().thresholds
 
 
+def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
+    assert read_settings(written(tmp_path, "\ufeffstore = 'runs'")).store == str(tmp_path / "runs")
+
+
 def test_everything_in_a_file_is_read(tmp_path: Path) -> None:
     path = written(
         tmp_path,

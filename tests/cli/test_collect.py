@@ -139,6 +139,12 @@ def test_evaluate_asks_and_judges_in_one_go(command, folder: Path) -> None:
     assert len((folder / "asked.txt").read_text().splitlines()) == 12
 
 
+def test_a_tag_that_only_failed_answers_have_is_no_mistake(command, folder: Path) -> None:
+    given = ("evaluate", "q.jsonl", "--map", "query=frage", "--app", "app.py:answer", "--limit", 1)
+
+    assert command(*given, "--metrics", "self_distinctness", "--json", "--by", "failure").code == 0
+
+
 def test_evaluate_goes_on_with_unjudged_answers(command, folder: Path) -> None:
     given = ("evaluate", "q.jsonl", "--map", "query=frage", "--limit", 30, "--store", "st", "--judge", "embedded:fast")
     start = [sys.executable, "-c", "from ragtriage.cli import main; main()", *map(str, given), "--app", "app.py:slow"]

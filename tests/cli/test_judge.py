@@ -143,21 +143,6 @@ def test_more_than_a_tenth_of_unusable_rows_is_incomplete_as_for_evaluate(comman
     assert f"1 of {good + 1} rows can't be used:\n  row {good + 1}: broken JSON" in said.err
 
 
-@pytest.mark.parametrize(
-    ("rows", "told"),
-    [
-        (["{broken", LACKING], "rows.jsonl.gz: none of its 2 rows can be used; the first: row 1: broken JSON"),
-        ([], "rows.jsonl.gz: holds no rows"),
-    ],
-)
-def test_a_file_without_a_usable_row_is_refused_as_by_evaluate(command, rows: list[Any], told: str) -> None:
-    for task in (("ask", "supported"), ("split", "claims")):
-        said = command("judge", *task, packed("rows.jsonl.gz", rows), "-o", "p.jsonl")
-
-        assert said.code == 2
-        assert told in said.err
-
-
 def test_predictions_go_to_standard_output_as_utf8_if_no_file_is_named(process) -> None:
     row = {"id": "ü", "text": "Über alles: it costs 5 €."}
 

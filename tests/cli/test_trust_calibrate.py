@@ -180,13 +180,6 @@ def test_labels_that_are_all_unfit_end_it_with_the_reason(command, labelled, cha
     assert reason in said.err
 
 
-def test_an_empty_file_is_said(command, labelled) -> None:
-    said = command("trust", "calibrate", labelled(lambda _: None))
-
-    assert said.code == 2
-    assert "holds no label: make some with `ragtriage trust label`" in said.err
-
-
 def test_many_unusable_lines_make_it_incomplete(command, labelled, tmp_path: Path) -> None:
     path = labelled()
     with path.open("a", encoding="utf-8") as out:
