@@ -3,59 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import signal
 import sqlite3
-import subprocess
-import sys
-import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cli_models import Model, chats, judging, same
+from cli_processes import Gate, begun, requests, until
 
 from cli_rows import row, written
 from ragtriage import open_store
-from servers import Heard, Said, Server
+from servers import Server
 
 pytestmark = pytest.mark.usefixtures("openai")
 
 LEAN = ("--metrics", "groundedness,response_precision,source_query_coverage", "--json")
 PRICE = ("--price", "1:2")
 IN_FLIGHT = 4
-
-
-class Gate:
-    """A model that answers so many requests, and lets all others wait until it is opened.
-
-    Args:
-        answers: how many.
-    """
-
-    def __init__(self, answers: int) -> None:
-        self.model = Model()
-        self._left = answers
-        self._open = threading.Event()
-        self._lock = threading.Lock()
-
-    def __call__(self, heard: Heard) -> Said:
-        """The answer, when it is time."""
-        with self._lock:
-            self._left -= 1
-            waits = self._left < 0
-        if waits:
-            self._open.wait()
-        return self.model(heard)
-
-    def open(self) -> None:
-        """Answer those that wait, and all that come."""
-        self._open.set()
 
 
 @pytest.fixture
@@ -67,11 +34,6 @@ def evaluated(store: str) -> dict[str, Any]:
     """Every score and every verdict of the only run."""
     with open_store(store) as opened:
         return {record.case.id: (record.outcomes, record.steps) for record in opened.run(1).records()}
-
-
-def requests(heard: list[Heard]) -> Counter[str]:
-    """The requests, and how often each came."""
-    return Counter(same(body) for body in chats(heard))
 
 
 def travelled(store: Path) -> set[str]:
@@ -91,28 +53,6 @@ def travelled(store: Path) -> set[str]:
 def batch_of(request: str) -> str:
     """What is stored beside the answers of a request."""
     return hashlib.blake2b(request.encode(), digest_size=6).hexdigest()
-
-
-def until(true: Callable[[], bool], child: subprocess.Popen[str]) -> None:
-    """Wait for something that the child does."""
-    end = time.monotonic() + 60
-    while not true():
-        assert child.poll() is None, child.communicate()
-        assert time.monotonic() < end, "it never came to it"
-        time.sleep(0.005)
-
-
-@contextmanager
-def begun(folder: Path, *args: object) -> Iterator[subprocess.Popen[str]]:
-    """The command in a process of its own, which is killed if it still runs at the end."""
-    environment = {k: v for k, v in os.environ.items() if k != "RAGTRIAGE_STORE"}
-    start = [sys.executable, "-c", "from ragtriage.cli import main; main()", *map(str, args)]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(start, cwd=folder, env=environment, text=True, **pipes) as child:
-        try:
-            yield child
-        finally:
-            child.kill()
 
 
 def left_in(err: str) -> tuple[int, int]:

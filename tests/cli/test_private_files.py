@@ -23,7 +23,9 @@ def answer(query):
         raise ValueError("no")
     return {"response": "It is " + query, "sources": ["It is " + query]}
 """
-CLAIMS = [{"id": f"c{i}", "text": f"Ticket {i} is free.", "sources": [f"Ticket {i} is free."]} for i in range(3)]
+CLAIMS = [
+    {"id": i, "claim": text, "text": text, "sources": [text]} for i, text in enumerate(("It is free.", "It is red."))
+]
 
 
 @pytest.fixture

@@ -67,7 +67,7 @@ def test_a_summary_without_colour(rich_record: Record, thresholds: dict[str, flo
     assert text.startswith("Run 7 · rows.jsonl · judged by embedded · 2026-11-21 · 1 case\n")
     assert "Grounded                     0.50  ▼ low  0.50–0.50      ██████████░░░░░░░░░░      1" in text
     assert "Failed: Sources answer the question 1 case: the judge failed on" in text
-    assert "0 of 1 case: no fault found" in text
+    assert "No fault found in 0 of 1 case" in text
     assert "Diagnosis\n" in text
     assert "→ " in text
     assert "worst: case/1" in text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +41,14 @@ from ragtriage.runs.tally import diagnosed_records
 from ragtriage.store import StoredRun
 from ragtriage.store.store import Store
 
+_WAITING = "waiting for answers that another evaluation with the same store is asking for"
+
 
 def event_printer(stack: ExitStack, session: JudgeSession, requested: RequestedMetrics, trials: int) -> Listener:
     """Prints the events of an evaluation on standard error; `stack` ends what is still shown if it fails."""
     running = stack.enter_context(ExitStack())
     advance: Any = None
+    session.ledger.on_wait = cache(partial(tell, _WAITING))
 
     def cost() -> str:
         return spending(session.ledger) if session.config.paid else ""

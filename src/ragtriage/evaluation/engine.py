@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from traceback import extract_tb
@@ -60,27 +61,24 @@ async def evaluate(
         raise ConfigError(f"the window is {window}: at least one case must be in flight")
     planned = plan(metrics, also)
     waiting = enumerate(cases)
+    asked = _Asked(judge)
     running: set[asyncio.Task[Record]] = set()
-    failed: JudgeError | None = None
     try:
         while True:
-            for turn, case in islice(waiting, 0 if failed else window - len(running)):
+            for turn, case in islice(waiting, 0 if asked.failed else window - len(running)):
                 TURN.set(turn)  # each task takes it along
-                running.add(asyncio.create_task(_evaluate_case(case, planned, judge, language)))
+                running.add(asyncio.create_task(_evaluate_case(case, planned, asked, language)))
             if not running:
                 break
-            done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
-                try:
-                    record = task.result()
-                except JudgeError as error:
-                    failed = error  # what other cases are waiting for may be paid for: they come to their own end first
-                    continue
-                if sink:
-                    sink.keep(record)
-                yield record
-        if failed:
-            raise failed
+                running.discard(task)
+                # after an error, what other cases are waiting for may be paid for: they come to their own end first
+                record = _kept(task, asked, sink)
+                if record:
+                    yield record
+        if asked.failed:
+            raise asked.failed
     finally:
         for task in running:
             task.cancel()
@@ -136,7 +134,51 @@ def evaluate_sync(
             runner.run(close())
 
 
-async def _evaluate_case(case: Case, planned: Plan, judge: Judge, language: Callable[[Case], str]) -> Record:
+@dataclass
+class _Asked:
+    """The judge, which is asked nothing more once answers or records can't be kept."""
+
+    judge: Judge
+    failed: JudgeError | StoreError | None = None
+    """Why no further case may begin."""
+
+    @property
+    def lost(self) -> bool:
+        """Whether answers or records can't be kept."""
+        return isinstance(self.failed, StoreError)
+
+    def fails(self, error: JudgeError | StoreError) -> None:
+        """Let no further case begin; a store that fails outweighs a judge that stopped."""
+        if not self.lost:
+            self.failed = error
+
+    async def answers(self, questions: Sequence[Question]) -> Mapping[Question, Answer]:
+        """What the judge answers."""
+        if self.failed and self.lost:
+            raise self.failed
+        answers: dict[Question, Answer] = {}
+        async for position, answer in self.judge.ask(questions):
+            answers[questions[position]] = answer
+        for question in questions:
+            answers.setdefault(question, Failure("the judge gave no answer"))
+        return answers
+
+
+def _kept(task: asyncio.Task[Record], asked: _Asked, sink: Sink | None) -> Record | None:
+    """The record of a task that is done, kept; None if there is none, or it can't be kept."""
+    try:
+        record = task.result()
+        if asked.lost:
+            return None
+        if sink:
+            sink.keep(record)
+    except (JudgeError, StoreError) as error:
+        asked.fails(error)
+        return None
+    return record
+
+
+async def _evaluate_case(case: Case, planned: Plan, judge: _Asked, language: Callable[[Case], str]) -> Record:
     """One case; whatever goes wrong with it alone becomes a failure of its scores, never of the run."""
     started = time.monotonic()
     code = "en"
@@ -181,7 +223,7 @@ def _line(metric: Metric, error: Exception) -> str:
     return f" ({Path(own).name}, line {lines[-1]})" if own and lines else ""
 
 
-async def _take_steps(case: Case, planned: Plan, judge: Judge, code: str, steps: dict[str, Known]) -> None:
+async def _take_steps(case: Case, planned: Plan, judge: _Asked, code: str, steps: dict[str, Known]) -> None:
     """Take the steps level by level; all questions of a level are asked together, equal ones once.
 
     Fills `steps` with the outcomes. What nothing needs on this case is never asked.
@@ -193,7 +235,7 @@ async def _take_steps(case: Case, planned: Plan, judge: Judge, code: str, steps:
         for step in level:
             found = questions_for(step, case, steps)
             if isinstance(found, StepQuestions):
-                unable = not_needed.get(step) or _unable(found, judge, code)
+                unable = not_needed.get(step) or _unable(found, judge.judge, code)
                 if unable is None:
                     asked.append(found)
                     continue
@@ -201,7 +243,7 @@ async def _take_steps(case: Case, planned: Plan, judge: Judge, code: str, steps:
             steps[str(step)] = found
         wanted = {q: None for one in asked for q in one.questions if q not in answers}
         if wanted:
-            answers |= await _answers(list(wanted), judge)
+            answers |= await judge.answers(list(wanted))
         for one in asked:
             steps[str(one.step)] = outcome_of(one, answers)
 
@@ -209,12 +251,3 @@ async def _take_steps(case: Case, planned: Plan, judge: Judge, code: str, steps:
 def _unable(asked: StepQuestions, judge: Judge, code: str) -> Missing | None:
     reasons = (judge.unsupported_reason(kind, code) for kind in {question.kind for question in asked.questions})
     return next((Missing(reason, "language") for reason in reasons if reason), None)
-
-
-async def _answers(questions: Sequence[Question], judge: Judge) -> Mapping[Question, Answer]:
-    answers: dict[Question, Answer] = {}
-    async for position, answer in judge.ask(questions):
-        answers[questions[position]] = answer
-    for question in questions:
-        answers.setdefault(question, Failure("the judge gave no answer"))
-    return answers

@@ -82,7 +82,9 @@ def build_judge(
 
     def cached(name: str) -> Judge:
         judge = local.get(name) or _routed(session.models[name], queues.get(name), session.prompts, embedded[0])
-        return _thresholded(config, name, Cached(judge, remembered, durable=name not in local, trial=trial))
+        paid = name not in local
+        asked = Cached(judge, remembered, durable=paid, trial=trial, before_waiting=session.ledger.wait)
+        return _thresholded(config, name, asked)
 
     members = [cached(name) for name in config.names]
     judge = members[0] if len(members) == 1 else Jury(members)

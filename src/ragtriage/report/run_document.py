@@ -107,7 +107,7 @@ def _metric(m: MetricReport) -> tuple[Cell, ...]:
 
 def _diagnosis(run: RunReport) -> Iterator[Block]:
     yield Heading("Diagnosis")
-    said: list[str | tuple[str, str]] = [f"{run.no_fault:,} {run.no_fault_found}"]
+    said: list[str | tuple[str, str]] = [run.no_fault_found]
     if run.unread:
         said = [f"{run.unread}: what to repair can't be told."]
         said.append((" Cases are listed by how far bad scores lie beyond their thresholds.", "quiet"))

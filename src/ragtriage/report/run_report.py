@@ -122,10 +122,8 @@ class RunReport:
     """Which scores failed and why."""
     unread: str
     """That no rule reads these scores, so that nothing can be diagnosed; empty if one does."""
-    no_fault: int
-    """Cases on which no fault was found."""
     no_fault_found: str
-    """The same as the end of a sentence: `of 3 cases: no fault found`."""
+    """In how many cases no fault was found, as a sentence: `No fault found in 2 of 3 cases`."""
     flagged: str
     """How many verdicts a check speaks against, in words; empty if none."""
     repair: tuple[Group, ...]
@@ -160,7 +158,6 @@ def run_report(
         (*_levels(summary, header), *_gaps(summary)),
         _failures(summary),
         "" if any_applicable(header.rules, [m.name for m in summary.metrics]) else UNREAD.capitalize(),
-        summary.diagnosis.get(NONE, 0),
         _no_fault_found(summary),
         flagged_of(summary) if summary.flagged else "",
         tuple(group for group in summary.groups if group.kind != "waste"),
@@ -174,7 +171,7 @@ def run_report(
 
 def _no_fault_found(summary: Summary) -> str:
     low = f" ({summary.low_scores:,} with a low score)" if summary.low_scores else ""
-    return f"of {plural(summary.cases, 'case')}: no fault found{low}"
+    return f"No fault found in {summary.diagnosis.get(NONE, 0):,} of {plural(summary.cases, 'case')}{low}"
 
 
 def _metric(m: MetricSummary, header: Header, summary: Summary) -> MetricReport:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ragtriage.core.errors import Stopped
+from ragtriage.core.errors import Stopped, StoreError
+from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Undefined
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.evaluation.estimate import EvaluationEstimate
@@ -24,6 +25,7 @@ from ragtriage.runs.events import INTERRUPTED, CaseDone, Listener, RowsRead, Run
 from ragtriage.runs.prepare import Job, PreparedRun, prepare
 from ragtriage.runs.repeats import RepeatSummary, repeats_of
 from ragtriage.runs.selection import ALL_ROWS, RowCounts, RowSelection
+from ragtriage.runs.store_failures import store_failure
 from ragtriage.runs.tally import SlicedTally, tally_of
 from ragtriage.store import RunInfo, RunWriter, Store, StoredRun
 
@@ -143,19 +145,21 @@ def _execute(job: Job, ready: PreparedRun, tally: SlicedTally) -> str | None:
     run, built = ready.run, ready.built
     answers = job.store.answers()
     spending = _Spending(run, built.ledger or Ledger())
+    sink = _StoppingSink(run, built.ledger or Ledger())
     try:
         if isinstance(ready.start, RunResumed) and ready.start.done:
             for record in job.store.run(run.number).records():
                 if not any(isinstance(o, Undefined) and o.failed for o in record.outcomes.values()):
                     tally.add(record)
         if built.ledger:
-            answers.on_flush = spending.keep  # a kill must not lose what the answers that are kept have cost
+            answers.spending = spending  # a kill must not lose what the answers that are kept have cost
+            answers.on_failure = sink.stop
         records = evaluate_sync(
             run.todo(ready.cases.read(run.reject)),
             built.judge,
             metrics=job.config.metrics,
             also=job.config.diagnosis_steps,
-            sink=run,
+            sink=sink,
             window=built.window,
         )
         try:
@@ -164,14 +168,19 @@ def _execute(job: Job, ready: PreparedRun, tally: SlicedTally) -> str | None:
                     spending.count()
                     job.notify(CaseDone(record, tally.add(record)))
         finally:
-            answers.on_flush = None
+            answers.on_failure = _ignore
             spending.count()
-            built.close()
+            try:
+                built.close()
+            finally:
+                answers.spending = None
         run.finish()
     except KeyboardInterrupt:
         return INTERRUPTED
     except Stopped as stop:
         return str(stop)
+    except StoreError as error:
+        raise StoreError(store_failure(error, tally.summary().cases, run, answers.unsaved)) from error
     return None
 
 
@@ -209,6 +218,32 @@ class _Spending:
     def keep(self, connection: Connection) -> None:
         self.count()
         self._run.keep_spending(connection)
+
+    def by_run(self) -> Mapping[int, Mapping[str, float]]:
+        self.count()
+        return {self._run.number: self._run.spent()}
+
+
+@dataclass(frozen=True, slots=True)
+class _StoppingSink:
+    """Keeps records in a run; where that fails, no further request may start."""
+
+    run: RunWriter
+    ledger: Ledger
+
+    def keep(self, record: Record) -> None:
+        try:
+            self.run.keep(record)
+        except StoreError as error:
+            self.stop(error)
+            raise
+
+    def stop(self, error: StoreError) -> None:
+        self.ledger.stop(str(error))
+
+
+def _ignore(_: StoreError) -> None:
+    """Nothing is left to be stopped."""
 
 
 @contextmanager

@@ -91,7 +91,7 @@ class Summary:
     diagnosis: Mapping[str, int]
     """Component → cases, every case counted once: see `ragtriage.diagnosis.headline`."""
     groups: tuple[Group, ...]
-    """By kind, the most pressing first, then by how many cases."""
+    """By kind, the most pressing first, then by how many cases, and how many of them are sure."""
     failed: int
     """Cases with at least one failed score."""
     flagged: int = 0
@@ -205,7 +205,7 @@ class Tally:
             self._cases,
             tuple(self._metric(m) for m in self._metrics),
             counts,
-            tuple(sorted(groups, key=lambda g: (KINDS.index(g.kind), -g.cases))),
+            tuple(sorted(groups, key=lambda g: (KINDS.index(g.kind), -g.cases, -g.sure, g.component))),
             self._failed,
             self._flagged,
             self._low_scores,

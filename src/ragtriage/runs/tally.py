@@ -51,11 +51,11 @@ class SlicedTally:
         return self._whole.summary()
 
     def slices(self) -> dict[str, Summary] | None:
-        """A summary for each value of the tag, the largest first; None if no tag was given."""
+        """A summary for each value of the tag, the largest first, equal ones by name; None without a tag."""
         if self._by is None:
             return None
         found = {label: tally.summary() for label, tally in self._slices.items()}
-        return dict(sorted(found.items(), key=lambda item: -item[1].cases))
+        return dict(sorted(found.items(), key=lambda item: (-item[1].cases, item[0])))
 
     def _tally(self) -> Tally:
         return Tally(self._config.metrics, self._config.thresholds, self._config.rules)

@@ -20,6 +20,7 @@ from ragtriage.store.identity import InputScan, RowsHash, RunIdentity
 from ragtriage.store.run_reader import RejectedRow, Rejection, RunInfo, StoredRow, StoredRun
 from ragtriage.store.run_writer import RunWriter
 from ragtriage.store.store import Store, open_store
+from ragtriage.store.store_file import StoreLostError
 
 __all__ = [
     "DELETED",
@@ -31,6 +32,7 @@ __all__ = [
     "RunInfo",
     "RunWriter",
     "Store",
+    "StoreLostError",
     "StoredRow",
     "StoredRun",
     "open_store",

@@ -6,7 +6,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -19,6 +19,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
 from ragtriage.core.files import open_private, private_file, private_folder
 from ragtriage.store.schema import SCHEMA_VERSION, VERSION_KEY, meta, metadata
+from ragtriage.store.store_file import StoreFile
 
 FOLDER = ".ragtriage"
 FILE = "runs.sqlite"
@@ -38,24 +39,55 @@ T = TypeVar("T")
 
 
 class Database:
-    """A database and its address for messages; every method raises a `StoreError` for whatever goes wrong with it."""
+    """A database and its address for messages; every method raises a `StoreError` for whatever goes wrong with it.
 
-    def __init__(self, engine: Engine, where: str) -> None:
+    Args:
+        engine: the database.
+        where: its address, for people.
+        file: its file, which is checked before and after everything else; None for a server.
+    """
+
+    def __init__(self, engine: Engine, where: str, file: StoreFile | None = None) -> None:
         self.engine = engine
         self.where = where
+        self.file = file
         self.is_sqlite = engine.dialect.name == "sqlite"
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection to read from."""
-        with store_errors(self.where), self.engine.connect() as connection:
-            yield connection
+        with store_errors(self.where):
+            if self.file:
+                self.file.check()
+            with self.engine.connect() as connection:
+                yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """One transaction: committed at the end, rolled back by an exception."""
-        with store_errors(self.where), self.engine.execution_options(writes=True).begin() as connection:
-            yield connection
+        with store_errors(self.where):
+            if self.file:
+                self.file.check()
+            with self.engine.execution_options(writes=True).begin() as connection:
+                yield connection
+            if self.file:
+                self.file.check()  # what was written to a file that is gone isn't stored
+                self.file.remember_log()
+
+    def close(self) -> None:
+        """Close all connections; the next use opens new ones."""
+        if self.file and self.file.moved():
+            self._empty_log()
+        self.engine.dispose()
+        if self.file:
+            self.file.forget()
+
+    def _empty_log(self) -> None:
+        """Put what stands in the log into a file that was moved, since SQLite doesn't and would look for it there."""
+        with suppress(SQLAlchemyError, sqlite3.Error), self.engine.connect() as connection:
+            raw = connection.connection.driver_connection
+            if raw is not None:
+                raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def insert_or_ignore(self, table: Table) -> Insert:
         """An insert that leaves a row with the same key as it is."""
@@ -154,12 +186,13 @@ def open_database(address: str, *, create: bool, timeout: float = TIMEOUT, read_
             ignore = path.parent / ".gitignore"
             # a user's own folder is left as it is, but one of our name is ours also where it stood empty
             if (made or path.parent.name == FOLDER) and not ignore.exists():
-                with open_private(ignore, "wb") as file:
-                    file.write(b"*\n")
+                with open_private(ignore, "wb") as rules:
+                    rules.write(b"*\n")
             private_file(path)  # SQLite gives the files beside it the same mode
         if read_only is None:
             read_only = path.exists() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
-        return Database(_embedded(path, timeout, read_only=read_only), address)
+        file = StoreFile(path.parent.resolve() / path.name, address)
+        return Database(_embedded(file, timeout, read_only=read_only), address, file)
 
 
 def _without_password(address: str) -> str:
@@ -181,11 +214,11 @@ def _server(address: str, where: str) -> Engine:
         ) from error
 
 
-def _embedded(path: Path, timeout: float, *, read_only: bool) -> Engine:
-    mode = "mode=ro&immutable=1" if read_only else "mode=rwc"
-    uri = f"file:{quote(str(path.parent.resolve() / path.name))}?{mode}"
-
+def _embedded(file: StoreFile, timeout: float, *, read_only: bool) -> Engine:
     def opened() -> sqlite3.Connection:
+        # a further connection must not make an empty store where the file was deleted
+        mode = "mode=ro&immutable=1" if read_only else "mode=rw" if file.opened else "mode=rwc"
+        uri = f"file:{quote(str(file.path))}?{mode}"
         return sqlite3.connect(uri, uri=True, timeout=timeout, check_same_thread=False, isolation_level=None)
 
     engine = create_engine("sqlite://", creator=opened, poolclass=QueuePool)
@@ -198,6 +231,8 @@ def _embedded(path: Path, timeout: float, *, read_only: bool) -> Engine:
             # a killed process loses nothing, a power cut the last moments
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.execute("PRAGMA secure_delete=ON")  # a deleted text is overwritten, not only unlinked
+        if not file.opened:
+            file.remember()
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:

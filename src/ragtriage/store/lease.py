@@ -49,7 +49,7 @@ class Lease:
         if row is None:
             raise StoreError(f"there is no run {self.run}")
         since = time.time() - (row.heartbeat or 0.0)
-        dead = since > STALE or (row.owner_host == self.host and not _alive(row.owner_pid))
+        dead = since > STALE or (row.owner_host == self.host and not alive(row.owner_pid))
         if row.owner and row.owner != self.owner and not dead:
             raise StoreError(
                 f"run {self.run} is being written by process {row.owner_pid} on {row.owner_host} (last sign of life "
@@ -76,7 +76,8 @@ class Lease:
         self.renew(connection, owner=None, owner_host=None, owner_pid=None, **values)
 
 
-def _alive(pid: int | None) -> bool:
+def alive(pid: int | None) -> bool:
+    """Whether a process of this machine lives; True where that can't be told."""
     if os.name == "nt" or pid is None:
         return True  # on Windows there is no harmless way to ask; the heartbeat decides
     try:
@@ -102,7 +103,7 @@ class Heartbeat:
         self._seconds = seconds
         self._stop = threading.Event()
         self._error: LeaseLostError | None = None
-        self._thread = threading.Thread(target=self._run, name="ragtriage run heartbeat", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="ragtriage heartbeat", daemon=True)
         self._thread.start()
 
     def check(self) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from types import TracebackType
 from typing import Any, Self
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, delete, func, select, update
 
 from ragtriage.core.case import Case
 from ragtriage.core.errors import StoreError
@@ -21,7 +21,18 @@ from ragtriage.store.database import Database
 from ragtriage.store.identity import content_hash, digest
 from ragtriage.store.lease import Heartbeat, Lease
 from ragtriage.store.run_reader import Rejection, read_run
-from ragtriage.store.schema import FINISHED, INTERRUPTED, RUNNING, State, case_texts, cases, rejected, scores, texts
+from ragtriage.store.schema import (
+    FINISHED,
+    INTERRUPTED,
+    RUNNING,
+    State,
+    case_texts,
+    cases,
+    rejected,
+    runs,
+    scores,
+    texts,
+)
 
 BATCH = 50
 """Records in a transaction."""
@@ -31,6 +42,9 @@ SECONDS = 2.0
 
 CHARACTERS = 4_000_000
 """How much text waits at most, so that very long rows don't fill the memory."""
+
+SPENT = ("seconds", "cost", "requests", "tokens_in", "tokens_out")
+"""Columns of a run that hold what was spent on it."""
 
 LOOKED_UP = 64
 """Cases of a continued run that are looked up together."""
@@ -129,7 +143,7 @@ class RunWriter:
 
     def keep_spending(self, connection: Connection) -> None:
         """Write what was spent so far, in somebody else's transaction."""
-        self._lease.renew(connection, **self._spent())
+        self._lease.renew(connection, **self.spent())
 
     def finish(self) -> None:
         """Commit everything and mark the run as finished."""
@@ -159,10 +173,11 @@ class RunWriter:
         with self._database.writing() as connection:
             self._lease.renew(connection)
             self._write(connection)
-            self._lease.release(connection, state=state, finished=now(), **self._spent())
+            self._lease.release(connection, state=state, finished=now(), **self.spent())
         self._waiting = _Waiting()
 
-    def _spent(self) -> dict[str, float]:
+    def spent(self) -> dict[str, float]:
+        """What was spent so far, by column."""
         return {
             "seconds": self._seconds + time.monotonic() - self._started,
             "cost": self.cost,
@@ -242,6 +257,16 @@ class RunWriter:
         ):
             if rows:
                 connection.execute(insert, rows)
+
+
+def raise_spending(connection: Connection, spent: Mapping[int, Mapping[str, float]]) -> None:
+    """Set what was spent on runs, by number and column, where more was spent than is stored."""
+    for number, values in spent.items():
+        here = runs.c.number == number
+        stored = connection.execute(select(*(runs.c[name] for name in SPENT)).where(here)).mappings().one_or_none()
+        if stored:
+            most = {name: max(values.get(name, 0), stored[name]) for name in SPENT}
+            connection.execute(update(runs).where(here).values(**most))
 
 
 def _outcome(key: dict[str, int], name: str, outcome: Outcome) -> dict[str, Any]:

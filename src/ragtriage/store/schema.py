@@ -193,3 +193,15 @@ tickets = sa.Table(
     sa.Column("submitted", sa.Float, nullable=False),
 )
 """Requests that a provider answers later: the digest of the request → where its reply will be."""
+
+claims = sa.Table(
+    "claims",
+    metadata,
+    sa.Column("key", sa.LargeBinary(16), primary_key=True),
+    sa.Column("owner", sa.Text, nullable=False, index=True),
+    sa.Column("owner_host", sa.Text, nullable=False),
+    sa.Column("owner_pid", sa.BigInteger, nullable=False),
+    sa.Column("since", sa.Float, nullable=False),
+    sa.Column("heartbeat", sa.Float, nullable=False),
+)
+"""Questions that are being asked now: the key of the answer → who asks, and when it last gave a sign of life."""

@@ -39,7 +39,7 @@ def open_store(where: str | Path | None = None, *, create: bool = True) -> Store
     try:
         database.create_tables()
     except BaseException:
-        database.engine.dispose()
+        database.close()
         raise
     return Store(database)
 
@@ -160,6 +160,7 @@ class Store:
 
     def answers(self) -> StoredAnswers:
         """The memory of answers, for `ragtriage.judges.wrappers.Cached`."""
+        self._answers.take_back()
         return self._answers
 
     def tickets(self, fingerprint: str = "") -> StoredTickets:
@@ -209,6 +210,7 @@ class Store:
         Raises:
             NotStoredError: there is no such run, or no such case in any of them; nothing is deleted then.
         """
+        self._answers.take_back()  # what stands in a file elsewhere is to be deleted too
         self._answers.flush()
         numbers = [run] if isinstance(run, int | str) else run
         return forget_texts(self._database, [self.run(number) for number in numbers], case_ids, also)
@@ -216,13 +218,13 @@ class Store:
     def close(self) -> None:
         """Commit what waits, mark runs that weren't finished as interrupted, and let the database go in any case."""
         try:
-            self._answers.flush()
+            self._answers.close()
         finally:
             try:
                 for run in self._writing:
                     run.interrupt()
             finally:
-                self._database.engine.dispose()
+                self._database.close()
 
     def __enter__(self) -> Self:
         return self

@@ -27,18 +27,18 @@ _DATES = tuple(
         rf"\b(?P<month>{_MONTH})\.? {_DAY}\b(?!:)(?:,? {_YEAR}\b)?",
         rf"\b{_YEAR}-(?P<month>\d\d)-(?P<day>\d\d)\b",
         rf"\b(?P<month>{_MONTH})\.?,? {_YEAR}\b",
-        rf"\b(?P<month>{'|'.join(SURE_MONTHS)}|(?-i:(?<=[a-z] )May))\b(?!\s\d)",
+        rf"\b(?P<month>{'|'.join(sorted(SURE_MONTHS))}|(?-i:(?<=[a-z] )May))\b(?!\s\d)",
         rf"(?:{_LEADS_YEAR}){_YEAR}\b(?![%/-]|[.,:]\d|\s?(?:€|%|percent\b))",
     )
 )
 """Ways of writing a date, the most exact first; what is read as one isn't read as another."""
-_WEEKDAY = re.compile(rf"\b({'|'.join(WEEKDAYS)})s?\b", re.IGNORECASE)
+_WEEKDAY = re.compile(rf"\b({'|'.join(sorted(WEEKDAYS))})s?\b", re.IGNORECASE)
 _CURRENCIES = {form: names[0] for names in map(str.split, DETAILS.lines("currencies")) for form in names}
 _UNITS = {form: (kind, Decimal(by)) for kind, by, *forms in map(str.split, DETAILS.lines("units")) for form in forms}
 _NO_UNITS = DETAILS.words("no_units") | vocabulary.STOP
 _BEFORE = re.compile(rf"(?<![^\W\d_])(?:{'|'.join(map(re.escape, _CURRENCIES))})\s?$", re.IGNORECASE)
-_BETWEEN = "|".join(WORDS.words("between_number_and_unit"))
-_OF_UNIT = "|".join(DETAILS.words("of_units"))
+_BETWEEN = "|".join(sorted(WORDS.words("between_number_and_unit")))
+_OF_UNIT = "|".join(sorted(DETAILS.words("of_units")))
 _UNIT = re.compile(rf"[\s-]?(?:(?:{_BETWEEN})\s)*(?P<of>(?:{_OF_UNIT})\s)?(?P<unit>[^\W\d_]+|[€$£%])", re.IGNORECASE)
 _PER_CENT = re.compile(r"\s?(?:%|per ?cent\b)", re.IGNORECASE)
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
+from decimal import Decimal
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_origin
@@ -103,7 +104,7 @@ def canonical(value: Any) -> str:  # noqa: PLR0911  # one a kind of value
     Raises:
         TypeError: there is no form for such a value yet.
     """
-    if value is None or isinstance(value, bool | int | float | str | bytes | range):
+    if value is None or isinstance(value, bool | int | float | Decimal | str | bytes | range):
         return repr(value)
     if isinstance(value, re.Pattern):
         return f"/{value.pattern}/{value.flags}"

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 
 from ragtriage.core.display import dollars
+from ragtriage.core.errors import Stopped
 from ragtriage.judges.llm.messages import Reply
 
 ROUNDING = 1e-9
@@ -42,6 +43,8 @@ class Ledger:
     in_flight: int = field(default=0, init=False)
     stopped: str | None = field(default=None, init=False)
     """Why no further request may start; None while they may."""
+    on_wait: Callable[[], None] = field(default=lambda: None, init=False)
+    """Called when an answer is waited for that another evaluation pays for, again and again."""
     _reserved: float = field(default=0.0, init=False)
     _watchers: list[Callable[[], None]] = field(default_factory=list, init=False)
 
@@ -100,6 +103,16 @@ class Ledger:
         if self.stopped is None:
             self.stopped = reason
             self._tell()
+
+    def wait(self) -> None:
+        """An answer is waited for that another evaluation pays for.
+
+        Raises:
+            Stopped: nothing more is to be waited for.
+        """
+        if self.stopped is not None:
+            raise Stopped(self.stopped)
+        self.on_wait()
 
     def _release(self, price: float) -> None:
         self.in_flight -= 1

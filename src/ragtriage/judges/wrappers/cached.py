@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager, suppress
 
 from ragtriage.core.errors import StoreError
 from ragtriage.core.questions import Kind, Question
@@ -13,13 +13,17 @@ from ragtriage.judges.protocol import REQUEST, Estimate, Judge
 from ragtriage.judges.wrappers.memory import AnswerKeys, AnswerMemory, CachedAnswer
 from ragtriage.judges.wrappers.streams import closing_stream
 
+FIRST_PAUSE, LONGEST_PAUSE = 0.02, 0.5
+"""Seconds between two looks for the answers that another evaluation is asking for."""
+
 
 class Cached:
     """Answers from memory what was answered before, and asks the inner judge the rest, each distinct question once.
 
-    A question that is being asked for one caller isn't asked for a second one meanwhile: the second waits. Failures are
-    never kept, so the next evaluation asks again. It belongs innermost, right around the judge that costs something, so
-    that nothing that was answered is lost by what stands around it.
+    A question that is being asked for one caller isn't asked for a second one meanwhile: the second waits. What is paid
+    for is also waited for where another evaluation with the same memory is asking it, and asked here if that one gives
+    no answer. Failures are never kept, so the next evaluation asks again. It belongs innermost, right around the
+    judge that costs something, so that nothing that was answered is lost by what stands around it.
 
     Args:
         judge: what is asked.
@@ -28,13 +32,23 @@ class Cached:
             that end in the same pass of the event loop) are made safe together, before anything else is waited for.
             Else answers wait for others, half a second at most, and are lost with a killed process.
         trial: which repetition of the same questions this is.
+        before_waiting: called again and again while another evaluation is waited for; what it raises ends the waiting.
     """
 
-    def __init__(self, judge: Judge, memory: AnswerMemory, *, durable: bool = False, trial: int = 0) -> None:
+    def __init__(
+        self,
+        judge: Judge,
+        memory: AnswerMemory,
+        *,
+        durable: bool = False,
+        trial: int = 0,
+        before_waiting: Callable[[], None] = lambda: None,
+    ) -> None:
         self._judge = judge
         self._memory = memory
         self._durable = durable
         self._trial = trial
+        self._before_waiting = before_waiting
         self._underway: dict[bytes, asyncio.Future[Answer]] = {}
         self._flushing: asyncio.Future[StoreError | None] | None = None
 
@@ -60,11 +74,14 @@ class Cached:
         """See `Judge.ask`."""
         places = self._places(questions)
         left = list(places)
+        pause = FIRST_PAUSE
         while left:
             # nothing is awaited before the promises are made, so two callers can't both think that they are first
             known = self._memory.recall(left)
             others = {key: future for key in left if key not in known and (future := self._asked_elsewhere(key))}
-            own = [key for key in left if key not in known and key not in others]
+            unknown = [key for key in left if key not in known and key not in others]
+            claimed = set(self._memory.claim(unknown)) if unknown and self._durable else set(unknown)
+            own = [key for key in unknown if key in claimed]
             with self._promising(own) as promises:
                 for key, answer in known.items():
                     for position in places[key]:
@@ -73,7 +90,7 @@ class Cached:
                     async for key, answer in answers:
                         for position in places[key]:
                             yield position, answer
-            left = []
+            left = [key for key in unknown if key not in claimed]
             for key, future in others.items():
                 await asyncio.wait([future])
                 if future.cancelled():
@@ -81,6 +98,10 @@ class Cached:
                     continue
                 for position in places[key]:
                     yield position, future.result()
+            if left and not own:
+                self._before_waiting()
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE)
 
     def _places(self, questions: Sequence[Question]) -> dict[bytes, list[int]]:
         """Key → the positions of the questions that have it."""
@@ -103,11 +124,18 @@ class Cached:
         try:
             yield promises
         finally:
+            if self._durable:
+                self._release(keys)
             for key, future in promises.items():
                 if not loop.is_closed():
                     future.cancel()
                 if self._underway.get(key) is future:
                     del self._underway[key]
+
+    def _release(self, keys: Sequence[bytes]) -> None:
+        """Let others ask what wasn't answered; where the memory can't be written, the claims lapse by themselves."""
+        with suppress(StoreError):
+            self._memory.release(keys)
 
     async def _ask(
         self, asked: Mapping[bytes, Question], promises: Mapping[bytes, asyncio.Future[Answer]]
@@ -131,9 +159,11 @@ class Cached:
             await self._made_safe()
 
     def _remember(self, entry: CachedAnswer) -> None:
-        self._memory.remember([entry])
         if not self._durable:
+            self._memory.remember([entry])
             return
+        with suppress(StoreError):  # other answers are on their way: the flush that follows raises it again
+            self._memory.remember([entry])
         loop = asyncio.get_running_loop()
         if self._flushing is None or self._flushing.get_loop() is not loop:
             self._flushing = loop.create_future()

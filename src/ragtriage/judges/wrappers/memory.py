@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal, Protocol
@@ -51,6 +51,17 @@ class AnswerMemory(Protocol):
         """Make safe what waits."""
         ...
 
+    def claim(self, keys: Sequence[bytes]) -> Collection[bytes]:
+        """Claim questions that nobody else is asking; those that aren't returned are being asked, or answered by now.
+
+        A claim ends with `remember` or `release`.
+        """
+        ...
+
+    def release(self, keys: Collection[bytes]) -> None:
+        """Let others ask what wasn't answered; keys without a claim, or with an answer, are left alone."""
+        ...
+
 
 class InMemory:
     """Answers in a dictionary, for as long as the process lives."""
@@ -69,6 +80,13 @@ class InMemory:
 
     def flush(self) -> None:
         """See `AnswerMemory`; nothing ever waits."""
+
+    def claim(self, keys: Sequence[bytes]) -> Collection[bytes]:
+        """See `AnswerMemory`; nobody else asks."""
+        return keys
+
+    def release(self, keys: Collection[bytes]) -> None:
+        """See `AnswerMemory`."""
 
 
 class AnswerKeys:

@@ -1,0 +1,208 @@
+"""Two that share a store: what one is asking, the other waits for, and nobody waits for ever."""
+
+import asyncio
+import os
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+from stored_cases import answer
+
+from ragtriage.core import questions as ask
+from ragtriage.core.errors import Stopped
+from ragtriage.core.verdicts import Failure, Verdict
+from ragtriage.judges.fake import FakeJudge
+from ragtriage.judges.llm.ledger import Ledger
+from ragtriage.judges.wrappers import Cached, CachedAnswer
+from ragtriage.store import open_store
+from ragtriage.store.claims import LONGEST, Claims
+from ragtriage.store.lease import STALE
+
+KEYS = [bytes([i]) * 16 for i in range(4)]
+A, B, C, D = KEYS
+QUESTIONS = [ask.declines("Why?", f"is it {i}") for i in range(8)]
+
+
+class Clock:
+    """Time that passes when it is told to."""
+
+    def __init__(self):
+        self.now = 1_000_000.0
+
+    def __call__(self):
+        """Seconds."""
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def stores(tmp_path):
+    with open_store(tmp_path) as one, open_store(tmp_path) as other:
+        yield one, other
+
+
+@pytest.fixture
+def two(stores, clock):
+    claims = [Claims(store._database, clock) for store in stores]
+    yield claims
+    for one in claims:
+        one.close()
+
+
+def claimed_in(store) -> int:
+    connection = sqlite3.connect(store.where)
+    (count,) = connection.execute("select count(*) from claims").fetchone()
+    connection.close()
+    return int(count)
+
+
+def test_a_question_is_claimed_by_one_until_it_is_released(two):
+    one, other = two
+    assert set(one.claim([A, B])) == {A, B}
+    assert set(other.claim([B, C])) == {C}
+    assert not one.claim([A, C])  # also not twice by the same
+    one.release([B])
+    assert set(other.claim([A, B])) == {B}
+
+
+def test_what_is_answered_is_not_claimed_and_its_claim_is_gone(stores):
+    one, other = (store.answers() for store in stores)
+    assert set(one.claim([A, B])) == {A, B}
+    one.remember([CachedAnswer(A, "declines", "1", Verdict("yes"))])
+    one.flush()
+    assert claimed_in(stores[0]) == 1
+    assert not other.claim([A, B])
+    assert set(other.recall([A, B])) == {A}
+
+
+def test_what_waits_for_its_transaction_stays_claimed(stores):
+    one, other = (store.answers() for store in stores)
+    one.claim([A, B])
+    one.remember([CachedAnswer(A, "declines", "1", Verdict("yes"))])
+    one.release([A, B])
+    assert set(other.claim([A, B])) == {B}
+    one.flush()
+    assert set(other.recall([A])) == {A}
+
+
+def test_closing_gives_up_all_claims(two):
+    one, other = two
+    one.claim(KEYS)
+    one.close()
+    assert set(other.claim(KEYS)) == set(KEYS)
+
+
+def test_a_claim_lapses_without_a_sign_of_life(two, clock, stores):
+    one, other = two
+    one.claim([A])
+    clock.now += STALE - 1
+    one._beat()
+    clock.now += STALE - 1
+    assert not other.claim([A])
+    clock.now += 2
+    assert set(other.claim([A])) == {A}
+
+
+def test_a_claim_lapses_at_last_though_its_owner_lives(two, clock):
+    one, other = two
+    one.claim([A])
+    clock.now += LONGEST + 1
+    one._beat()
+    assert set(other.claim([A])) == {A}
+
+
+def test_the_claim_of_a_dead_process_is_taken_over_at_once(tmp_path, stores):
+    script = (
+        "import os, sys; from ragtriage.store import open_store; store = open_store(sys.argv[1]); "
+        "print(len(store.answers().claim([b'a' * 16])), flush=True); os.kill(os.getpid(), 9)"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "1\n", done.stderr
+    assert claimed_in(stores[0]) == 1
+    assert set(stores[0].answers().claim([b"a" * 16])) == {b"a" * 16}
+
+
+async def gathered(judge, questions):
+    return {questions[position]: found async for position, found in judge.ask(questions)}
+
+
+def test_two_judges_on_one_store_ask_each_question_once(stores):
+    inner = [FakeJudge(answer, delay=0.005) for _ in stores]
+    judges = [Cached(judge, store.answers(), durable=True) for judge, store in zip(inner, stores, strict=True)]
+
+    async def both():
+        return await asyncio.gather(
+            gathered(judges[0], QUESTIONS[:4]),
+            gathered(judges[1], QUESTIONS[2:6]),
+            gathered(judges[0], QUESTIONS[4:]),
+            gathered(judges[1], QUESTIONS[::-1]),
+        )
+
+    found = asyncio.run(both())
+    assert sorted(q.subject for judge in inner for q in judge.asked) == sorted(q.subject for q in QUESTIONS)
+    assert found[3] == {question: answer(question) for question in QUESTIONS}
+    assert claimed_in(stores[0]) == 0
+
+
+def test_two_judges_with_the_same_memory_ask_each_question_once(stores):
+    inner = [FakeJudge(answer, delay=0.005) for _ in range(2)]
+    judges = [Cached(judge, stores[0].answers(), durable=True) for judge in inner]
+
+    async def both():
+        return await asyncio.gather(*(gathered(judge, QUESTIONS) for judge in judges))
+
+    one, other = asyncio.run(both())
+    assert one == other
+    assert sorted(q.subject for judge in inner for q in judge.asked) == sorted(q.subject for q in QUESTIONS)
+
+
+def test_what_fails_for_one_is_asked_by_the_other(stores):
+    failing = FakeJudge(lambda question: Failure("too long"), delay=0.01)
+    good = FakeJudge(answer)
+    one = Cached(failing, stores[0].answers(), durable=True)
+    other = Cached(good, stores[1].answers(), durable=True)
+
+    async def both():
+        first = asyncio.create_task(gathered(one, QUESTIONS))
+        await asyncio.sleep(0.005)
+        return await asyncio.gather(first, gathered(other, QUESTIONS))
+
+    _, found = asyncio.run(both())
+    assert found == {question: answer(question) for question in QUESTIONS}
+    assert claimed_in(stores[0]) == 0
+
+
+def test_who_waits_stops_when_nothing_more_may_be_asked(stores):
+    stores[0].answers().claim(_keys(stores))
+    ledger = Ledger()
+    looks = []
+
+    def third_look_stops():
+        looks.append(1)
+        if len(looks) == 3:
+            ledger.stop("enough")
+
+    ledger.on_wait = third_look_stops
+    judge = Cached(FakeJudge(answer), stores[1].answers(), durable=True, before_waiting=ledger.wait)
+    with pytest.raises(Stopped, match="enough"):
+        asyncio.run(gathered(judge, QUESTIONS))
+    assert len(looks) == 3
+
+
+def _keys(stores):
+    return list(Cached(FakeJudge(answer), stores[1].answers())._places(QUESTIONS))
+
+
+def test_what_costs_nothing_claims_nothing(stores):
+    asyncio.run(gathered(Cached(FakeJudge(answer), stores[0].answers()), QUESTIONS))
+    stores[0].answers().claim(_keys(stores))
+    found = asyncio.run(gathered(Cached(FakeJudge(answer), stores[1].answers()), QUESTIONS))
+    assert len(found) == len(QUESTIONS)
