@@ -46,6 +46,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from ragtriage.core.errors import ConfigError
+from ragtriage.core.files import why_unreadable
 from ragtriage.core.validation import STRICT, Invalid, validated
 from ragtriage.diagnosis.rules import RULES, Rule
 from ragtriage.diagnosis.rules import Kind as FindingKind
@@ -187,7 +188,9 @@ def named_numbers(items: Collection[str], flag: str, also: Collection[str] = ())
 def _load(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} can't be read: {why_unreadable(error)}") from error
+    except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} can't be read: {error}") from error
     except RecursionError:
         raise ConfigError(f"{path} can't be read: it is nested too deeply") from None

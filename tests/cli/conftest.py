@@ -2,56 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 from cli_models import KEY
 
-from ragtriage.cli import main
-
-
-@dataclass(frozen=True)
-class Said:
-    """What a command left behind."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        """The one object on standard output."""
-        return json.loads(self.out)
-
+from in_process import Said, said_by
 
 Command = Callable[..., Said]
 
 
 @pytest.fixture
-def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     """`command("evaluate", "rows.jsonl")`, as the console script does it, in an empty folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("RAGTRIAGE_STORE", raising=False)
-
-    def run(*args: object) -> Said:
-        monkeypatch.setattr(sys, "argv", ["ragtriage", *map(str, args)])
-        capsys.readouterr()
-        code = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code if isinstance(end.code, int) else int(end.code is not None)
-        found = capsys.readouterr()
-        return Said(code, found.out, found.err)
-
-    return run
+    return lambda *args: said_by(args)
 
 
 @pytest.fixture

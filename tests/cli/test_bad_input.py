@@ -7,9 +7,9 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
+
 from cli_rows import row, written
 
 LEAN = ("--json", "--metrics", "self_distinctness")
@@ -18,92 +18,6 @@ LEAN = ("--json", "--metrics", "self_distinctness")
 
 def is_clean(said) -> bool:
     return "Traceback" not in said.err and "Error:" not in said.err and "Traceback" not in said.out
-
-
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        (b"", "is empty"),
-        (b"\n \n\n", "holds no rows"),
-        (json.dumps(row(0)).encode("utf-16"), "is UTF-16 or UTF-32: save as UTF-8"),
-        (b'{"query": "caf\xe9", "contexts": []}\n', "is not UTF-8"),
-        (b'{"frage": "x", "answer": "y"}\n', "no column holds the query. Columns: frage, answer."),
-        (b'{"question": "x", "answer": "y"}\n', "no column holds the sources. Columns: question, answer."),
-        (b'{"question": "x", "contexts": \n', "can't be read"),
-        (b'[1, 2]\n"x"\n', "rows"),
-        (b'{"question": 1, "contexts": ["x"]}\n', "field 'query': is a number (1), not a text"),
-        (b"PK\x03\x04abc", "Excel workbook: save as CSV"),
-    ],
-)
-def test_a_file_that_cannot_be_used_exits_with_2_and_judges_nothing(
-    command, tmp_path: Path, content: bytes, told: str
-) -> None:
-    (tmp_path / "rows.jsonl").write_bytes(content)
-
-    said = command("evaluate", "rows.jsonl", *LEAN)
-
-    assert said.code == 2
-    assert "rows.jsonl" in said.err
-    assert told in said.err
-    assert said.out == ""
-    assert is_clean(said)
-
-
-def test_a_file_that_is_not_there_and_a_folder_exit_with_2(command, tmp_path: Path) -> None:
-    written(tmp_path / "rows.jsonl", [row(0)])
-
-    missing, folder = command("evaluate", "row.jsonl"), command("evaluate", ".")
-
-    assert (missing.code, folder.code) == (2, 2)
-    assert "there is no such file. Did you mean rows.jsonl?" in missing.err
-    assert "is a folder: name a file in it. It holds rows.jsonl." in folder.err
-
-
-def test_broken_json_in_row_7_costs_that_row_and_is_told_with_its_place(command, tmp_path: Path) -> None:
-    rows: list[Any] = [row(i) for i in range(20)]
-    rows[6] = '{"question": "What'
-    written(tmp_path / "rows.jsonl", rows)
-
-    said = command("evaluate", "rows.jsonl", *LEAN)
-
-    assert (said.code, said.json["cases"]) == (0, 19)
-    assert "1 of 20 rows can't be used:\n  rows.jsonl, row 7: broken JSON at line 7, column 19" in said.err
-
-
-@pytest.mark.parametrize(("good", "code"), [(8, 3), (9, 0), (10, 0)])
-def test_more_than_a_tenth_of_unusable_rows_makes_a_run_incomplete(
-    command, tmp_path: Path, good: int, code: int
-) -> None:
-    written(tmp_path / "rows.jsonl", [*(row(i) for i in range(good)), row(99, question=3)])
-
-    said = command("evaluate", "rows.jsonl", *LEAN)
-
-    assert (said.code, said.json["cases"]) == (code, good)
-    assert f"row {good + 1}, field 'query': is a number (3)" in said.err
-
-
-def test_a_row_in_latin_1_costs_only_itself(command, tmp_path: Path) -> None:
-    lines = [json.dumps(row(i)).encode() for i in range(12)]
-    lines[5] = '{"question": "café?", "contexts": []}'.encode("latin-1")
-    (tmp_path / "rows.jsonl").write_bytes(b"\n".join(lines))
-
-    said = command("evaluate", "rows.jsonl", *LEAN)
-
-    assert (said.code, said.json["cases"]) == (0, 11)
-    assert "row 6: byte" in said.err
-    assert "is not UTF-8" in said.err
-
-
-def test_wrong_types_are_rejected_with_row_and_field(command, tmp_path: Path) -> None:
-    wrong = [row(1, question=3), row(2, contexts=7), row(3, answer={"a": 1}), row(4, contexts=[1]), "[1]", '"x"']
-    written(tmp_path / "rows.jsonl", [row(0), *wrong])
-
-    said = command("evaluate", "rows.jsonl", *LEAN)
-
-    assert (said.code, said.json["cases"]) == (3, 1)
-    for number, field in ((2, "query"), (3, "sources"), (4, "response"), (5, "sources")):
-        assert f"rows.jsonl, row {number}, field {field!r}: " in said.err
-    assert "row 6: is a list of 1, not a JSON object" in said.err
 
 
 def test_a_response_of_10_megabytes_is_rejected_with_what_to_do(command, tmp_path: Path) -> None:
@@ -145,15 +59,6 @@ def test_ten_thousand_sources_are_rejected_unless_they_are_wanted(command, tmp_p
     assert "has 10,000 sources, more than 1,000: raise the limit by --max-sources" in refused.err
     assert (said.code, said.json["cases"]) == (0, 1)
     assert "10000 in all" in said.err
-
-
-def test_a_second_row_with_an_id_is_rejected(command, tmp_path: Path) -> None:
-    written(tmp_path / "rows.jsonl", [row(0), row(0, answer="Nothing."), row(1)])
-
-    said = command("evaluate", "rows.jsonl", *LEAN)
-
-    assert (said.code, said.json["cases"]) == (3, 2)
-    assert "row 2, field 'id': 'r0' is the id of row 1 too" in said.err
 
 
 TWICE = '{"question": "no", "question": "What?", "contexts": ["It is.", "So."], "answer": "It is.", "id": "%s"}'
@@ -224,49 +129,6 @@ def test_right_to_left_and_cjk_texts_are_undefined_with_the_language_unless_any_
     assert any("Japanese" in reason for reason in found["undefined"])
     assert (lifted.code, lifted.json["metrics"]["self_distinctness"]["n"]) == (0, 2)
     assert command("show", "last", "ja").out.startswith("ja")
-
-
-@pytest.mark.parametrize(
-    ("flags", "told"),
-    [
-        (["--metrics", "groundednes"], "did you mean groundedness"),
-        (["--metrics", "groundedness,-groundedness"], "no metric is left"),
-        (["--judge", "gpt"], "there is no judge 'gpt'"),
-        (["--fail-below", "groundedness"], "write it as metric=number"),
-        (["--fail-below", "groundedness=nan"], "give a number between 0 and 1"),
-        (["--fail-below", "nope=0.5"], "no metric is called 'nope'"),
-        (["--fail-below", "groundedness=0.5", "--metrics", "source_precision"], "isn't computed here"),
-        (["--threshold", "groundedness=7"], "give a number between 0 and 1"),
-        (["--map", "query"], "write it as field=column"),
-        (["--map", "query=nope"], "nope"),
-        (["--limit", "0"], "--limit"),
-        (["--sample", "-1"], "--sample"),
-        (["--limit", "x"], "--limit"),
-        (["--config", "none.toml"], "none.toml can't be read"),
-    ],
-)
-def test_a_wrong_flag_exits_with_2_before_anything_is_judged(
-    command, tmp_path: Path, flags: list[str], told: str
-) -> None:
-    written(tmp_path / "rows.jsonl", [row(0)])
-
-    said = command("evaluate", "rows.jsonl", "--json", *flags)
-
-    assert said.code == 2
-    assert told in said.err
-    assert said.out == ""
-    assert not (tmp_path / ".ragtriage").exists()
-
-
-def test_a_wrong_setting_exits_with_2_before_anything_is_judged(command, tmp_path: Path) -> None:
-    written(tmp_path / "rows.jsonl", [row(0)])
-    (tmp_path / "ragtriage.toml").write_text("tresholds = {}", encoding="utf-8")
-
-    said = command("evaluate", "rows.jsonl", *LEAN)
-
-    assert said.code == 2
-    assert "did you mean 'thresholds'" in said.err
-    assert not (tmp_path / ".ragtriage").exists()
 
 
 def test_a_store_path_that_is_another_file_is_told_and_the_file_left_alone(command, tmp_path: Path) -> None:

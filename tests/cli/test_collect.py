@@ -139,6 +139,12 @@ def test_evaluate_asks_and_judges_in_one_go(command, folder: Path) -> None:
     assert len((folder / "asked.txt").read_text().splitlines()) == 12
 
 
+def test_a_tag_that_only_failed_answers_have_is_no_mistake(command, folder: Path) -> None:
+    given = ("evaluate", "q.jsonl", "--map", "query=frage", "--app", "app.py:answer", "--limit", 1)
+
+    assert command(*given, "--metrics", "self_distinctness", "--json", "--by", "failure").code == 0
+
+
 def test_evaluate_goes_on_with_unjudged_answers(command, folder: Path) -> None:
     given = ("evaluate", "q.jsonl", "--map", "query=frage", "--limit", 30, "--store", "st", "--judge", "embedded:fast")
     start = [sys.executable, "-c", "from ragtriage.cli import main; main()", *map(str, given), "--app", "app.py:slow"]
@@ -190,29 +196,6 @@ def test_a_key_stands_in_no_file_and_no_word(command, folder: Path, monkeypatch:
     assert [path for path in files if b"sk-4711" in path.read_bytes()] == []
     assert "sk-4711" not in "".join(one.out + one.err for one in said)
     assert "[hidden]" in (folder / "out.jsonl").read_text()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (("collect", "q.jsonl", "-o", "out.jsonl"), "no column holds the query"),
-        ((*ASK[:-1],), "--app is needed"),
-        ((*ASK, "app.py:answer", "--template", "{}"), "--template is for applications at a URL"),
-        ((*ASK, "app.py:answer", "--app-timeout", "0"), "--app-timeout 0: use a number of seconds above 0"),
-        ((*ASK, "app.py:answer", "-o", "q.jsonl"), "is the file of the questions"),
-        ((*ASK, "app.py:answer", "--map", "response=answer"), "the response comes from the application"),
-        (("evaluate", "q.jsonl", "--app-timeout", "3"), "is for an application under test"),
-        (("evaluate", "q.jsonl", "--collected", "x.jsonl"), "is for an application under test"),
-        (("evaluate", "q.jsonl", "--app", "app.py:answer", "--dry-run"), "--dry-run needs the answers"),
-        (("evaluate", "-", "--map", "query=frage", "--app", "app.py:answer"), "--collected is needed"),
-    ],
-)
-def test_wrong_usage_is_told_and_nothing_is_asked(command, folder: Path, arguments: tuple[str, ...], told: str) -> None:
-    said = command(*arguments)
-
-    assert said.code == 2
-    assert told in said.err
-    assert not (folder / "asked.txt").exists()
 
 
 def test_without_its_extra_a_url_is_refused_and_a_function_works(process, folder: Path) -> None:

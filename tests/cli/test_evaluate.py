@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from cli_rows import RUN_KEYS, row, written
 
+from cli_rows import RUN_KEYS, row, written
 from ragtriage.metrics import THELMA
 
 LEAN = ("--metrics", "self_distinctness")
@@ -144,13 +144,6 @@ def test_slices_are_shown_by_a_tag(command, rows: Path) -> None:
     assert said.code == 0
     assert re.search(r"^even +2 ", said.out, re.MULTILINE)
     assert re.search(r"^odd +2 ", said.out, re.MULTILINE)
-
-
-def test_a_tag_that_no_row_has_is_told(command, rows: Path) -> None:
-    said = command("evaluate", rows.name, *LEAN, "--by", "nosuch")
-
-    assert said.code == 0
-    assert "note: --by nosuch: none of the first rows has this tag" in said.err
 
 
 def test_the_report_goes_where_it_is_told_to(command, rows: Path) -> None:

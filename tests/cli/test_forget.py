@@ -10,8 +10,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from cli_rows import row, written
 
+from cli_rows import row, written
 from ragtriage import open_store
 
 SENTINEL = b"Zebulon"

@@ -143,21 +143,6 @@ def test_more_than_a_tenth_of_unusable_rows_is_incomplete_as_for_evaluate(comman
     assert f"1 of {good + 1} rows can't be used:\n  row {good + 1}: broken JSON" in said.err
 
 
-@pytest.mark.parametrize(
-    ("rows", "told"),
-    [
-        (["{broken", LACKING], "rows.jsonl.gz: none of its 2 rows can be used; the first: row 1: broken JSON"),
-        ([], "rows.jsonl.gz: holds no rows"),
-    ],
-)
-def test_a_file_without_a_usable_row_is_refused_as_by_evaluate(command, rows: list[Any], told: str) -> None:
-    for task in (("ask", "supported"), ("split", "claims")):
-        said = command("judge", *task, packed("rows.jsonl.gz", rows), "-o", "p.jsonl")
-
-        assert said.code == 2
-        assert told in said.err
-
-
 def test_predictions_go_to_standard_output_as_utf8_if_no_file_is_named(process) -> None:
     row = {"id": "ü", "text": "Über alles: it costs 5 €."}
 
@@ -193,31 +178,6 @@ def test_texts_are_split_with_their_places(command, unit: str, row: dict[str, st
         assert whole[component["start"] : component["end"]].strip()
     assert lacking["components"] is None
     assert "no text under 'text'" in lacking["error"]
-
-
-@pytest.mark.parametrize(
-    ("args", "told"),
-    [
-        (("ask", "nope", "rows.jsonl"), "there is no task 'nope': use one of supported, essential"),
-        (("split", "words", "rows.jsonl"), "use one of claims, questions, sentences"),
-        (("ask", "supported", "rows.jsonl", "--judge", "gpt"), "there is no judge 'gpt'"),
-        (("ask", "supported", "none.jsonl"), "none.jsonl: there is no such file"),
-        (("ask", "supported", "."), "is a folder"),
-        (("ask", "supported", "cut.gz"), "cut.gz: can't be read"),
-        (("ask", "supported", "rows.jsonl", "-o", "rows.jsonl"), "is the file that is read"),
-        (("ask", "supported", "rows.jsonl", "-o", "rows.jsonl/x"), "rows.jsonl/x can't be written"),
-    ],
-)
-def test_wrong_usage_exits_with_2_and_leaves_the_rows_alone(command, args: tuple[str, ...], told: str) -> None:
-    Path("rows.jsonl").write_text('{"id": 1}\n', encoding="utf-8")
-    Path("cut.gz").write_bytes(gzip.compress(b'{"id": 1}\n' * 50)[:30])
-
-    said = command("judge", *args)
-
-    assert said.code == 2
-    assert said.err.startswith("ragtriage: ")
-    assert told in said.err
-    assert Path("rows.jsonl").read_text(encoding="utf-8") == '{"id": 1}\n'
 
 
 def test_a_full_disk_is_told(command) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from cli_models import Model, chats, judging, same
 from cli_processes import Gate, begun, requests, until
-from cli_rows import row, written
 
+from cli_rows import row, written
 from ragtriage import open_store
 from servers import Server
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from cli_models import KEY, Model, chats, judging, kinds_in, prompt_in
-from cli_rows import row, written
 
+from cli_rows import row, written
 from ragtriage import open_store
 from ragtriage.core.verdicts import Verdict, Verdicts
 from servers import Heard, Said, Server

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from cli_models import Model, chats, judging, prompt_in, same
-from cli_rows import row, written
 
 import batch_server
 from batch_server import BatchServer, replying
+from cli_rows import row, written
 from ragtriage import open_store
 from servers import Server
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from cli_models import Model, chats, judging, kinds_in, same
-from cli_rows import row, written
 
+from cli_rows import row, written
 from ragtriage import open_store
 from ragtriage.core.verdicts import Verdict, Verdicts
 from ragtriage.store import RunInfo

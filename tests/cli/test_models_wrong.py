@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from cli_models import Model, chats, judging, kinds_in, same
-from cli_rows import row, written
 
+from cli_rows import row, written
 from ragtriage import open_store
 from servers import Heard, Said, Server, chat, error, nobody
 
@@ -44,55 +44,6 @@ def evaluated(store: str) -> dict[str, Any]:
         return {record.case.id: (record.outcomes, record.steps) for record in opened.run("last").records()}
 
 
-@pytest.mark.parametrize(
-    ("flags", "told"),
-    [
-        (["--judge", "gpt"], "use embedded, embedded:fast or PROVIDER:MODEL; did you mean openai:gpt?"),
-        (["--judge", "qwen"], "there is no judge 'qwen': use embedded, embedded:fast or PROVIDER:MODEL"),
-        (["--judge", "embeded"], "use embedded, embedded:fast or PROVIDER:MODEL; did you mean embedded?"),
-        (["--judge", "opnai:x"], "opnai:x: there is no provider 'opnai': did you mean openai:x?"),
-        (["--judge", "openai:"], "'openai:' names no model with its provider"),
-        (["--judge", "openai:m", "--judge", "openai:m"], "several times, repeat the evaluation (--repeat)"),
-        (["--judge", "openai:m", "--judge", "openai:n"], "several judges need a jury: majority (--jury)"),
-        (["--judge", "openai:m", "--jury", "majority"], "a jury needs several judges: name more than one (--judge)"),
-        (["--judge", "openai:m", "--jury", "unanimous"], "--jury unanimous: use majority"),
-        (["--cascade", "shipped"], "to a model: name a model (--judge)"),
-        (["--judge", "openai:m", "--cascade", "0.9:0.1"], "the band '0.9:0.1' isn't LOW:HIGH"),
-        (["--judge", "openai:m", "--embeddings", "frob:x"], "frob:x: there is no provider 'frob'"),
-        (["--judge", "openai:m", "--base-url", "localhost:8000"], "no address: write http://HOST:PORT/v1"),
-        (["--judge", "openai:m", "--header", "X-Team"], "--header: write it as NAME=VALUE"),
-        (["--judge", "openai:m", "--header", "X Team=b"], "use letters, digits and hyphens (--header)"),
-        (["--judge", "openai:m", "--header", "X-Team=a\nB: c"], "the header X-Team holds a line break"),
-        (["--judge", "openai:m", "--header", "X-Team=ä"], "or a letter beyond ASCII"),
-        (["--judge", "openai:m", "--reply", "xml"], "--reply xml: use auto, schema or text"),
-        (["--judge", "openai:m", "--price", "2"], "the price '2' can't be read: write IN:OUT"),
-        (["--judge", "openai:m", "--concurrency", "0"], "concurrency is 0: give at least 1 (--concurrency)"),
-        (["--judge", "openai:m", "--budget", "nan"], "budget is nan: give at least 0 (--budget)"),
-        (["--judge", "openai:m", "--base-url", NOWHERE, "--budget", "1"], "isn't known, so a budget can't be kept"),
-        (["--judge", "openai:m", "--base-url", NOWHERE, "--batch-api"], "openai:m has no batch API: leave it out"),
-        (["--judge", "openai:gpt-5-mini", "--batch-api", "--header", "A=b"], "leave them out (--header, --batch-api)"),
-        (["--judge", "openai:m", "--wait"], "only a batch API is waited for: ask for it too (--wait, --batch-api)"),
-        (["--batch-api"], "a batch API is for language models: name one, PROVIDER:MODEL (--judge)"),
-        (["--base-url", NOWHERE], "--base-url is for language models only: name one with --judge PROVIDER:MODEL"),
-        (["--header", "A=b"], "--header is for language models only"),
-        (["--judge", "openrouter:x/y"], "openrouter:x/y has no key: set the environment variable OPENROUTER_API_KEY"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)  # fmt: skip
-@pytest.mark.parametrize("name", ["evaluate", "plan"])
-def test_what_is_wrong_with_a_choice_is_said_before_anything_is_done(
-    command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, rows: Path, name: str, flags: list[str], told: str
-) -> None:
-    monkeypatch.delenv("OPENROUTER_API_KEY", raising=False)
-
-    said = command(name, rows.name, *flags)
-
-    assert (said.code, said.out) == (2, "")
-    assert said.err.count("\n") == 1
-    assert told in said.err
-    assert [path.name for path in tmp_path.iterdir()] == [rows.name]
-
-
 def test_a_missing_key_is_named_but_a_server_of_ones_own_needs_none(
     command, monkeypatch: pytest.MonkeyPatch, rows: Path
 ) -> None:
@@ -104,21 +55,6 @@ def test_a_missing_key_is_named_but_a_server_of_ones_own_needs_none(
     assert without.code == 2
     assert without.err == "ragtriage: openai:gpt-5-mini has no key: set the environment variable OPENAI_API_KEY\n"
     assert (own.code, own.json["cases"]) == (0, 6)
-
-
-@pytest.mark.parametrize("key", ["sk-cli-0123456789\n", "sk-cli-ü"])
-@pytest.mark.parametrize("address", [(), ("--base-url", NOWHERE)], ids=["own", "other"])
-def test_a_key_that_can_not_be_sent_is_told_without_it(
-    command, monkeypatch: pytest.MonkeyPatch, rows: Path, key: str, address: tuple[str, ...]
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", key)
-
-    said = command("evaluate", rows.name, "--judge", "openai:m", *address)
-
-    assert said.code == 2
-    told = "openai:m: the key in OPENAI_API_KEY holds a line break or a character that isn't ASCII: set it again"
-    assert told in said.err
-    assert "sk-cli" not in said.err
 
 
 @pytest.mark.parametrize("missing", ["pydantic_ai", "openai"])
@@ -283,38 +219,6 @@ def test_guidance_goes_along_with_every_request_and_makes_every_answer_anew(comm
     assert {same(body) for body in with_it} == without
     assert all("A ticket is always a ferry ticket." in body["messages"][0]["content"] for body in with_it)
     assert server.heard == []
-
-
-@pytest.mark.parametrize(
-    ("flag", "name", "content", "told"),
-    [
-        ("--prompts", "own/supported.md", b"Does it follow?", "a prompt starts with the line `version: 1`"),
-        ("--prompts", "own/supported.md", b"version: 1\n\n  \n", "a prompt starts with the line `version: 1`"),
-        ("--prompts", "own/suported.md", b"version: 1\n\nDoes it?", "there is no such prompt; there are: head, claims"),
-        ("--prompts", "own/supported.md", b"version: 1\n\nCaf\xe9?", "can't be read"),
-        ("--guidance", "own", b"", "can't be read"),
-        ("--guidance", "empty.txt", b" \n", "is empty: write what is essential"),
-        ("--guidance", "latin.txt", b"Caf\xe9", "can't be read"),
-        ("--guidance", "none.txt", None, "can't be read"),
-        ("--prompts", "own/", None, "holds no prompt"),
-        ("--prompts", "none", None, "is no folder"),
-    ],
-)
-def test_a_bad_prompt_is_told_by_its_name_before_anything_is_asked(
-    command, tmp_path: Path, rows: Path, flag: str, name: str, content: bytes | None, told: str
-) -> None:
-    (tmp_path / "own").mkdir()
-    if content:
-        (tmp_path / name).write_bytes(content)
-    given = "own" if flag == "--prompts" and name.startswith("own") else name
-
-    with Server(Model()) as server:
-        said = command("evaluate", rows.name, *judging(server, flag, given))
-
-    assert (said.code, said.out, server.heard) == (2, "", [])
-    assert name.rstrip("/") in said.err
-    assert told in said.err
-    assert not (tmp_path / ".ragtriage").exists()
 
 
 def test_the_settings_file_says_how_a_model_is_asked(command, tmp_path: Path, rows: Path) -> None:

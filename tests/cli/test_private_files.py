@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cli_rows import row, written
 
+from cli_rows import row, written
 from modes import mode_of, wide
 from ragtriage import open_store
 

@@ -11,8 +11,8 @@ import webbrowser
 from pathlib import Path
 
 import pytest
-from cli_rows import RUN_KEYS, row, written
 
+from cli_rows import RUN_KEYS, row, written
 from ragtriage import Case, Component, FakeJudge, Source, Verdict, open_cases, open_store, thresholds_with
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
@@ -254,30 +254,6 @@ def test_a_report_is_opened_in_the_browser_if_asked(command, stored: str, monkey
     assert opened == [Path("a b.html").resolve().as_uri()] * 2
     assert (seen.code, seen.err, seen.out) == (0, "", "a b.html\n")
     assert (unseen.code, unseen.err) == (0, "no browser could be opened: open the file yourself\n")
-
-
-@pytest.mark.parametrize(
-    ("args", "told"),
-    [
-        (("show", "7"), "there is no run 7; the newest are 1"),
-        (("show", "x"), "'x' is no run: give its number, or last"),
-        (("show", "1", "nobody"), "run 1 holds no case 'nobody'"),
-        (("report", "7"), "there is no run 7"),
-        (("export", "7", "-o", "x.csv"), "there is no run 7"),
-        (("export", "-o", "x.xlsx"), "name the file .jsonl, .csv or .parquet"),
-        (("export", "-o", "rows.jsonl/x.csv"), "rows.jsonl/x.csv can't be written"),
-        (("report", "-o", "rows.jsonl/x.html"), "rows.jsonl/x.html can't be written"),
-        (("show", "--threshold", "nope=1"), "no metric is called 'nope'"),
-    ],
-)
-def test_what_is_not_there_is_told_in_a_sentence(command, stored: str, args: tuple[str, ...], told: str) -> None:
-    said = command(*args, "--store", stored)
-
-    assert said.code == 2  # and not 3, which says that the same command can go on
-    assert told in said.err
-    assert said.err.startswith("ragtriage: ")
-    assert said.err.count("\n") == 1
-    assert said.out == ""
 
 
 @pytest.mark.parametrize("args", [("show",), ("runs",), ("report",), ("export", "-o", "x.csv")])

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from cli_models import Model, judging
 from cli_processes import Gate, begun, requests, until
-from cli_rows import row, written
 
+from cli_rows import row, written
 from ragtriage import StoreError, open_store
 from servers import Server
 

@@ -182,32 +182,3 @@ def test_reliability_reads_a_column_or_a_file_of_scores(command, wide) -> None:
     assert "50 % [15, 85; 4]" in said.out
     assert "2 rows left out" in said.out
     assert max(map(len, said.out.splitlines())) <= 80
-
-
-@pytest.mark.parametrize(
-    ("args", "told"),
-    [
-        (("score", "none.jsonl"), "there is no such file"),
-        (("score", "rows.jsonl", "--scope", "all"), "--scope all: use pooled or cluster"),
-        (("score", "rows.jsonl", "--average", "x"), "use rows or groups"),
-        (("score", "rows.jsonl", "--lm-errors", "x"), "use correct or drop"),
-        (("score", "rows.jsonl", "--clusters", "short"), "name two"),
-        (("score", "rows.jsonl", "--clusters", "short,x"), "no row has the cluster 'x'"),
-        (("score", "rows.jsonl", "--tolerance", "2"), "use a share from 0"),
-        (("score", "rows.jsonl", "--typed-only", "--judge", "embedded"), "--typed-only asks no judge"),
-        (("reliability", "rows.jsonl", "--score", "x"), "--score 'x': write it as NAME=NUMBER"),
-        (("reliability", "rows.jsonl", "--score", "x=nan"), "write it as NAME=NUMBER"),
-        (("reliability", "rows.jsonl", "--score", "x=0.5"), "no decided row has a number under 'x'"),
-        (("reliability", "rows.jsonl", "--score", "x=1", "--interval", "z"), "use wilson or wald"),
-        (("reliability", "rows.jsonl", "--score", "x=1", "--scores", "rows.jsonl"), "'1' comes twice"),
-        (("reliability", "rows.jsonl", "--score", "x=1", "--scores", "noid.jsonl"), "noid.jsonl, row 1, field 'id'"),
-    ],
-)
-def test_wrong_usage_exits_with_2_and_says_what_to_do(command, args: tuple[str, ...], told: str) -> None:
-    put([*MIXED, MIXED[0]])
-    put([{"x": 1}], "noid.jsonl")
-
-    said = command("testset", *args)
-
-    assert said.code == 2
-    assert told in said.err

@@ -144,29 +144,6 @@ def test_the_database_s_row_is_given_where_that_is_asked_for(command) -> None:
     assert "answer: Ada Finch" in sources[0]["text"]
 
 
-@pytest.mark.parametrize(
-    ("flags", "reason"),
-    [
-        (["--app", "app.py:deaf"], "give the function a parameter `sources`"),
-        (["--app", "http://127.0.0.1:1/ask"], "add a --template with {{sources}}"),
-        (["--given", "gold"], "name the application with --app"),
-        (["--second-run", "x.jsonl"], "name the application with --app"),
-        (["--app-timeout", "3"], "name one with --app"),
-        (["--app", "app.py:answer", "--given", "all"], "--given all: use sibling or gold"),
-        (["--corpus", "nowhere"], "nowhere"),
-        (["--corpus", "app.py"], "holds no document"),
-        (["--run", "7"], "run"),
-    ],
-)
-def test_what_cannot_be_done_is_said_in_a_sentence(command, flags: list[str], reason: str) -> None:
-    said = command("testset", "score", "rows.jsonl", "--typed-only", *flags)
-
-    assert said.code in {2, 3}
-    assert said.out == ""
-    assert reason in said.err
-    assert "Traceback" not in said.err
-
-
 def test_rows_from_a_pipe_need_a_name_for_the_second_answers(command) -> None:
     said = command("testset", "score", "-", "--app", "app.py:answer", "--typed-only")
 

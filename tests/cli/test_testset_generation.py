@@ -240,24 +240,6 @@ def test_a_template_written_by_hand_is_filled(command, url):
     assert {row["values"]["author.last_name"]: row["answer"] for row in rows("set/fillings.jsonl")}["Finch"] == 12.5
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (("fill", "{url}", "nowhere"), "nowhere/schema.yaml"),
-        (("build", "{url}", "--several", "most"), "--several most: use drop or list"),
-        (("build", "{url}", "--criteria", "rude"), "no criterion 'rude'"),
-        (("build", "{url}", "--quota", "book"), "--quota 'book': write it as NAME=NUMBER"),
-        (("build", "nowhere.sqlite"), "no such database file"),
-        (("sample", "nowhere"), "nowhere/schema.yaml"),
-    ],
-)
-def test_what_is_wrong_is_told_in_one_sentence(command, url, arguments, says):
-    said = command("testset", *(one.format(url=url) for one in arguments))
-
-    assert (said.code, said.err.count("\n")) == (2, 1)
-    assert says in said.err
-
-
 def test_a_missing_package_is_named(process, url):
     said = process("testset", "build", url, without="sqlglot")
 

@@ -173,28 +173,3 @@ def test_a_broken_row_costs_itself_only(command) -> None:
     assert "2 of 26 rows can't be used" in said.err
     assert "rows.jsonl, row 8, field 'label': is a number (7): write 0 or 1" in said.err
     assert "24 rows in 6 groups" in said.out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (("--task", "taste"), "--task taste: use one of supported"),
-        (("--label", "groundedness"), "write it as field=column"),
-        (("--label", "mine=groundedness"), "has no column 'mine'"),
-        (("--predictions", "none.jsonl"), "there is no such file"),
-        (("--predictions", "rows.jsonl", "-o", "x.jsonl"), "--predictions asks no judge"),
-    ],
-)
-def test_what_cannot_be_used_is_one_sentence(command, arguments: tuple[str, ...], sentence: str) -> None:
-    said = command("trust", "agreement", put([{**row, "query": "What?"} for row in claims()]), *arguments)
-
-    assert said.code == 2
-    assert sentence in said.err
-
-
-def test_rows_of_no_task_are_asked_for_a_label(command) -> None:
-    said = command("trust", "agreement", put([{"text": "Free.", "mark": 1}]))
-
-    assert said.code == 2
-    assert "its fields (text, mark) are those of no task" in said.err
-    assert "--label COLUMN=METRIC" in said.err

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_rows import row, written
 
+from cli_rows import row, written
 from ragtriage import Component, FakeJudge, Score, Verdict, open_cases, open_store, thresholds_with
 from ragtriage.config import read_settings
 from ragtriage.core.errors import StoreError
@@ -178,13 +178,6 @@ def test_labels_that_are_all_unfit_end_it_with_the_reason(command, labelled, cha
 
     assert said.code == 2
     assert reason in said.err
-
-
-def test_an_empty_file_is_said(command, labelled) -> None:
-    said = command("trust", "calibrate", labelled(lambda _: None))
-
-    assert said.code == 2
-    assert "holds no label: make some with `ragtriage trust label`" in said.err
 
 
 def test_many_unusable_lines_make_it_incomplete(command, labelled, tmp_path: Path) -> None:

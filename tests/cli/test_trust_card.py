@@ -112,17 +112,3 @@ def test_a_report_without_a_card_has_no_section_for_it(command, tmp_path: Path) 
     command("evaluate", "rows.jsonl", "--metrics", "groundedness", "--report", "report.html")
 
     assert "Fingerprint by kind" not in (tmp_path / "report.html").read_text(encoding="utf-8")
-
-
-def test_wrong_files_are_said(command, tmp_path: Path) -> None:
-    written(tmp_path / "rows.jsonl", [row(0)])
-    command("evaluate", "rows.jsonl", "--metrics", "groundedness")
-    (tmp_path / "list.json").write_text("[1]", encoding="utf-8")
-    (tmp_path / "text.json").write_text("accuracy 0.8", encoding="utf-8")
-    (tmp_path / "object.json").write_text("{}", encoding="utf-8")
-
-    assert "name a .md file" in command("trust", "card", "-o", "card.txt").err
-    assert "can't be read" in command("trust", "card", "--agreement", "nowhere.json").err
-    assert "holds no JSON object" in command("trust", "card", "--agreement", "text.json").err
-    assert "holds no JSON object" in command("trust", "card", "--self-test", "list.json").err
-    assert "is no judge card" in command("report", "-o", "r.html", "--judge-card", "object.json").err

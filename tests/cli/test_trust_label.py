@@ -124,20 +124,3 @@ def test_several_metrics_are_told_apart(keys) -> None:
     assert "Does it say something that no other sentence says?" in said.out
     told = said.out.split("You and the judge")[1]
     assert {"Grounded", "No"} <= {line.split(" ")[0] for line in told.splitlines() if line.strip()}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (("--metric", "answer_f1"), "--metric answer_f1: it can't be labelled"),
-        (("--pick", "mine"), "--pick mine: use random or disagreements"),
-        (("--against", "1"), "--against goes with --pick disagreements"),
-        (("-o", "labels.csv"), "ends in .jsonl"),
-        (("42",), "there is no run 42"),
-    ],
-)
-def test_what_cannot_be_done_is_one_sentence(keys, arguments: tuple[str, ...], sentence: str) -> None:
-    said = keys("", *arguments)
-
-    assert said.code == 2
-    assert sentence in said.err

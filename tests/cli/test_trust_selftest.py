@@ -108,27 +108,6 @@ def test_a_broken_row_costs_itself_alone(command) -> None:
     assert said.json["cases"] == 3
 
 
-def test_where_no_pair_can_be_made_the_reasons_are_said(command) -> None:
-    said = command("trust", "test", put(ROWS[2:]))
-
-    assert (said.code, said.out) == (2, "")
-    assert "rows.jsonl: no pair can be made safely of its 1 cases: 1 times there is no response" in said.err
-
-
-def test_a_file_that_isnt_there_is_one_sentence(command) -> None:
-    said = command("trust", "test", "nowhere.jsonl")
-
-    assert said.code == 2
-    assert "nowhere.jsonl: there is no such file" in said.err
-
-
-def test_the_embedded_judge_writes_nothing(command) -> None:
-    said = command("trust", "test", put(ROWS), "--write")
-
-    assert (said.code, said.out) == (2, "")
-    assert "the embedded judge can't write: name a language model with --judge PROVIDER:MODEL" in said.err
-
-
 def test_with_a_model_the_same_command_goes_on_and_pays_nothing_twice(command, openai) -> None:
     with Server(Model()) as server:
         flags = ("trust", "test", put(ROWS), "--write", "--json", *judging(server))

@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from ragtriage.trust.pairs.table1 import RAGAS_FOR, read_table1
 
 PIER = "The pier opened in 1901. It is 240 metres long."
@@ -79,32 +77,11 @@ def test_what_it_would_take_is_told_without_asking(command, openai) -> None:
     assert efforts[0]["most"]["requests"] > 0
 
 
-@pytest.mark.parametrize(
-    ("data", "says"),
-    [("nowhere.jsonl", "there is no such file"), ("folder", "there is no .jsonl"), ("empty.jsonl", "is empty")],
-)
-def test_a_place_without_pairs_is_one_sentence(command, data: str, says: str) -> None:
-    Path("folder").mkdir()
-    Path("empty.jsonl").touch()
-
-    said = command("trust", "table1", "--data", data)
-
-    assert (said.code, said.out) == (2, "")
-    assert says in said.err
-
-
 def test_a_folder_is_read_as_a_whole(command) -> None:
     put(ROWS[:1], "folder/a.jsonl")
     put(ROWS[1:], "folder/b.jsonl")
 
     assert list(command("trust", "table1", "--data", "folder", "--json").json["rows"]) == ["SP1", "SD"]
-
-
-def test_a_metric_that_the_table_lacks_is_refused(command) -> None:
-    said = command("trust", "table1", "--data", put([{**ROWS[0], "metric": "answer_f1"}]))
-
-    assert said.code == 2
-    assert "is about answer_f1, which table 1 doesn't have: take it out" in said.err
 
 
 def test_our_own_pairs_cover_the_table_with_twenty_queries_or_more() -> None:

@@ -9,7 +9,6 @@ import contextlib
 import csv
 import io
 import json
-import os
 import re
 import shutil
 import sys
@@ -26,11 +25,11 @@ ROOT = HERE.parents[1]
 sys.path[:0] = [str(folder) for folder in (ROOT / "tests", ROOT / "tests" / "cli") if str(folder) not in sys.path]
 
 from cli_models import KEY  # noqa: E402  # it lies beside the tests of the commands
-from preparing import PREPARED  # noqa: E402  # see above
 from scripted import answers  # noqa: E402  # see above
 
+from in_process import plain_environment, said_by  # noqa: E402  # see above
 from modes import wide  # noqa: E402  # see above
-from ragtriage.cli import main  # noqa: E402  # see above
+from prepared_folders import PREPARED  # noqa: E402  # see above
 from servers import Server  # noqa: E402  # see above
 
 EXPECTED = HERE / "expected"
@@ -87,7 +86,7 @@ class Row:
     files: Mapping[str, Any] = field(default_factory=dict)
     """Name → place in the repository, from its root; or a list of ids of the demo's cases."""
     prepared: str = ""
-    """What is done before the first command: a name in preparing.py."""
+    """What is done before the first command: a name in prepared_folders.py."""
     server: bool = False
     """Whether a scripted model listens at {server}."""
 
@@ -121,7 +120,7 @@ def outcome_of(row: Row) -> Outcome:
         folder = Path(open_now.enter_context(tempfile.TemporaryDirectory(prefix="golden"))).resolve()
         server = open_now.enter_context(Server(answers)) if row.server else None
         open_now.enter_context(contextlib.chdir(folder))
-        open_now.enter_context(_environment())
+        open_now.enter_context(plain_environment(OPENAI_API_KEY=KEY))
         for name, given in row.files.items():
             _place(Path(name), given)
         if row.prepared:
@@ -131,47 +130,15 @@ def outcome_of(row: Row) -> Outcome:
         hide = _hider(folder)
         for number, step in enumerate(row.steps, 1):
             command = [part.format(server=server.url if server else "") for part in step.command]
-            code, out, err = said_by(command, step.typed)
-            codes.append(code)
-            told.append(err)
+            said = said_by(command, step.typed.encode())
+            codes.append(said.code)
+            told.append(said.err)
             if step.compared:
-                outputs |= _outputs(number, out, err, hide)
+                outputs |= _outputs(number, said.out, said.err, hide)
             for name in step.files:
                 kept = f"{number}.{name.replace('/', '-')}"
                 outputs |= _kept(kept, Path(name).read_text(encoding="utf-8"), hide)
         return Outcome(codes, outputs, told, wide(folder, given_files))
-
-
-def said_by(command: Sequence[str], typed: str = "") -> tuple[int, str, str]:
-    """Exit code, standard output and standard error of a command, run in this process as the console script does."""
-    streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2)]
-    before = sys.argv, sys.stdin
-    sys.argv = ["ragtriage", *command]
-    sys.stdin = io.TextIOWrapper(io.BytesIO(typed.encode()), encoding="utf-8")
-    code = 0
-    try:
-        with contextlib.redirect_stdout(streams[0]), contextlib.redirect_stderr(streams[1]):
-            main()
-    except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else int(end.code is not None)
-    finally:
-        sys.argv, sys.stdin = before
-    out, err = (stream.buffer.getvalue().decode("utf-8") for stream in streams)  # type: ignore[attr-defined]
-    return code, out, err
-
-
-@contextlib.contextmanager
-def _environment() -> Iterator[None]:
-    """The same terminal and the same keys, whatever this machine has."""
-    before = dict(os.environ)
-    for name in ("RAGTRIAGE_STORE", "OPENAI_BASE_URL", "OTEL_PYTHON_TRACER_PROVIDER", "FORCE_COLOR", "LINES"):
-        os.environ.pop(name, None)
-    os.environ.update({"COLUMNS": "120", "NO_COLOR": "1", "TERM": "dumb", "OPENAI_API_KEY": KEY})
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
 
 
 def _place(path: Path, given: str | list[str]) -> None:

@@ -111,7 +111,7 @@ def test_a_file_without_a_usable_row_begins_no_run(tmp_path: Path, rows: Path) -
     cases = open_cases(rows)
     rows.write_text('{"id": "bad"}\n', encoding="utf-8")
     with open_store(tmp_path / "store") as store:
-        with pytest.raises(InputError, match="none of its 1 rows can be used"):
+        with pytest.raises(InputError, match="its only row can't be used"):
             evaluate_file(cases, FakeJudge(agreeable), store, CONFIG)
 
         assert store.runs() == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -40,19 +41,23 @@ class Commands(Group):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002  # click's signature
         """Import one."""
-        if cmd_name not in COMMANDS:
-            return None
-        found = getattr(import_module(f"ragtriage.cli.{COMMANDS[cmd_name][0]}"), cmd_name)
-        if isinstance(found, typer.Typer):
-            return get_command(found)
-        alone = new_typer(no_args_is_help=False)
-        alone.command(cmd_name)(found)
-        return get_command(alone)
+        return _built(cmd_name) if cmd_name in COMMANDS else None
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002  # click's
         """List them without importing any."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@cache  # typer takes 20 ms to build one
+def _built(name: str) -> Any:
+    """A command as typer calls it."""
+    found = getattr(import_module(f"ragtriage.cli.{COMMANDS[name][0]}"), name)
+    if isinstance(found, typer.Typer):
+        return get_command(found)
+    alone = new_typer(no_args_is_help=False)
+    alone.command(name)(found)
+    return get_command(alone)
 
 
 app = new_typer(name="ragtriage", cls=Commands)

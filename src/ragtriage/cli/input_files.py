@@ -64,7 +64,7 @@ class CaseFlags:
 @contextmanager
 def rereadable(file: str) -> Iterator[str]:
     """The file's path; what comes through a pipe is copied to a file first, since rows are read more than once."""
-    if file != "-" and not Path(file).is_fifo():
+    if file != "-" and not _is_pipe(file):
         yield file
         return
     with tempfile.TemporaryDirectory(prefix="ragtriage-") as folder:
@@ -94,6 +94,13 @@ def check_output(out: Path | None, file: str | Path, flag: str) -> None:
         raise InputError(f"{flag} {out}: is a folder: name a file in it")
     if out.exists() and Path(file).exists() and out.samefile(file):
         raise InputError(f"{flag} {out}: is the file that is read: name another one")
+
+
+def _is_pipe(file: str) -> bool:
+    try:
+        return Path(file).is_fifo()
+    except OSError:  # a name that is too long: told when the file is opened
+        return False
 
 
 def print_columns(file: str, cases: CaseFile) -> None:

@@ -9,7 +9,7 @@ import typer
 from ragtriage.cli.console import ExitCode, tell
 from ragtriage.cli.flags import command
 from ragtriage.cli.help import new_typer
-from ragtriage.cli.input_files import print_rejected
+from ragtriage.cli.input_files import check_output, print_rejected
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.core.display import plural
 from ragtriage.trust.prediction_files import RowErrors, write_components, write_predictions
@@ -25,6 +25,7 @@ def ask(task: str, rows: Path, *, out: Path = Path("-"), judge_flags: JudgeFlags
     Uses the question's fields only (claim, sources, query, text, question, a, b, truth, response). Exit codes: 0; 2
     usage or input; 3 incomplete (the judge failed on a row, or too many unusable rows).
     """
+    check_output(out, rows, "-o")
     with judge_flags.opened() as asked:
         errors = write_predictions(task, rows, out, asked)
     _exit(errors)
@@ -38,6 +39,7 @@ def split(unit: str, rows: Path, *, out: Path = Path("-"), judge_flags: JudgeFla
     Reads `text`, else `query` (questions) or `response` (claims, sentences). Exit codes: 0; 2 usage or input; 3
     incomplete (the judge failed on a row, or too many unusable rows).
     """
+    check_output(out, rows, "-o")
     with judge_flags.opened() as asked:
         errors = write_components(unit, rows, out, asked)
     _exit(errors)

@@ -47,9 +47,8 @@ def calibrate(
         joined = joined_with(stored, config, usable)
         if not joined.metrics:
             reasons = "; ".join(f"{count} {reason}" for reason, count in joined.unused.items())
-            raise InputError(
-                f"{labels}: none of its {len(usable)} labels can be used for run {stored.number}: {reasons}"
-            )
+            which = "its only label can't" if len(usable) == 1 else f"none of its {len(usable)} labels can"
+            raise InputError(f"{labels}: {which} be used for run {stored.number}: {reasons}")
         found = calibrated(joined, config.metrics, stored.info.judge, stored.info.fingerprints, config.thresholds)
         if write is not None and found.settings:
             write_settings(write, found.settings)

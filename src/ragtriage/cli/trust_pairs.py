@@ -17,6 +17,7 @@ from ragtriage.cli.plan import answers_in
 from ragtriage.cli.progress import progress
 from ragtriage.config import Settings
 from ragtriage.core.case import Case
+from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.validation import as_builtins
 from ragtriage.judges.build import build_judge
@@ -80,7 +81,7 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
     if out:
         _keep(made.pairs, out)
     if not made.pairs:
-        raise InputError(f"{file}: no pair can be made safely of its {made.cases} cases: {_reasons(made)}")
+        raise InputError(f"{file}: no pair can be made safely of its {plural(made.cases, 'case')}: {_reasons(made)}")
     if dry_run:
         with answers_in(judge_flags.store_address(settings)) as memory:
             asked = build_judge(session, memory).judge
@@ -214,7 +215,7 @@ def _reasons(made: PerturbedPairs) -> str:
         for reason, count in reasons.items():
             counts[reason] = max(count, counts.get(reason, 0))
     first = sorted(counts, key=lambda reason: (-counts[reason], reason))[:3]
-    return "; ".join(f"{counts[reason]} times {reason}" for reason in first)
+    return "; ".join(f"{'once' if counts[reason] == 1 else f'{counts[reason]} times'} {reason}" for reason in first)
 
 
 def _print_costs(costs: Sequence[CostEstimate], judge: str, *, as_json: bool) -> None:

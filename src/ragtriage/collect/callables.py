@@ -89,9 +89,7 @@ def callable_named(spec: str, *, give_sources: bool = False) -> CallableApplicat
             raise ConfigError(f"--app {spec}: {where} has no {part!r}.{hint}")
         found = getattr(found, part)
     if not callable(found) or isinstance(found, type):
-        raise ConfigError(
-            f"--app {spec}: {name!r} is a {type(found).__name__}, not a function: name what is to be called"
-        )
+        raise ConfigError(f"--app {spec}: {name!r} is {found!r:.60}, not a function: name what is to be called")
     return CallableApplication(spec, found, give_sources=give_sources)
 
 

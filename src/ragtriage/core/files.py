@@ -2,7 +2,7 @@
 
 Most of them hold customers' texts. So a file is made with the mode 0600 and a folder with 0700, whatever the umask, and
 from the first moment on. What is there already keeps its mode. Windows knows no such modes: there, the folder's rights
-count.
+count. Beside that: why a file can't be read.
 """
 
 from __future__ import annotations
@@ -112,3 +112,10 @@ def atomic_write(
         yield file
         file.flush()
         os.fsync(file.fileno())
+
+
+def why_unreadable(error: OSError | UnicodeDecodeError) -> str:
+    """Why a file can't be read, for a message that names it."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.start} (0x{error.object[error.start]:02x}) is not UTF-8: save it as UTF-8"
+    return error.strerror or str(error)

@@ -68,8 +68,8 @@ def open_cases(
         pattern_of(citation_mark)
     wanted = dict(mapping or {})
     nested = path_from(rows_at, "--map rows") if (rows_at := wanted.pop(ROWS, "")) else None
-    again = can_be_read_again(name)
     stream = open_bytes(name)
+    again = can_be_read_again(name)
     try:
         form = detect_format(name, stream, format)
     except BaseException:
@@ -191,8 +191,8 @@ class CaseFile:
             count = f"{low:,}" if low == high else f"{low:,} to {high:,}"
             self._sources = f" ({kinds.most_common(1)[0][0]}, {count} a row in {span})"
         if rejected:
-            count = f"{len(rejected)} of " if len(head) > 1 else ""
-            self._unusable = f"unusable: {count}{span}, the first: {rejected[0]}"
+            which = f"{len(rejected)} of {span}, the first" if len(head) > 1 else span
+            self._unusable = f"unusable: {which}: {rejected[0]}"
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -46,6 +46,8 @@ def open_bytes(path: str) -> io.BufferedReader:
         InputError: it doesn't exist, is a folder or can't be read.
     """
     raw: BinaryIO | None = None
+    if not path:
+        raise InputError("the name of a file is empty: name the file to read")
     try:
         # closed by `raw_rows`, or by who finds the format unusable
         raw = sys.stdin.buffer if path == STDIN else Path(path).open("rb", buffering=_LOOK_AHEAD)  # noqa: SIM115
@@ -64,7 +66,8 @@ def open_bytes(path: str) -> io.BufferedReader:
     except (OSError, EOFError, zlib.error, ValueError) as error:
         if raw is not None:
             raw.close()
-        raise InputError(f"{path}: can't be read: {error}") from None
+        reason = (isinstance(error, OSError) and error.strerror) or error
+        raise InputError(f"{path}: can't be read: {reason}") from None
     return stream
 
 

@@ -120,6 +120,9 @@ def _source(item: Any, where: str, context: RowContext) -> Source:
         raise RowProblem("sources", f"{where}is {described(item)}, not a text: {_TEACH}")
     text = _text(item)
     if text is None:
+        if key := next((key for key in _TEXT_KEYS if key in item), None):
+            reason = f"{where}is an object whose {key!r} is {described(item[key])}, not a text: {_TEACH}"
+            raise RowProblem("sources", reason)
         keys = ", ".join(_TEXT_KEYS)
         raise RowProblem("sources", f"{where}is {described(item)}; its text was looked for under {keys}: rename it")
     name = _id(item)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ragtriage.core.display import plural
 from ragtriage.core.errors import InputError, MissingExtraError
 from ragtriage.readers.field_names import field_named
 from ragtriage.readers.problems import Limits, RawRow
@@ -67,7 +68,7 @@ def _csv_row(cells: list[str], header: list[str], row: int, line: int, problem: 
     if len(cells) != len(header):
         many = "more" if len(cells) > len(header) else "fewer"
         problem = (
-            f"has {len(cells)} cells, {many} than the {len(header)} of the header: "
+            f"has {plural(len(cells), 'cell')}, {many} than the {len(header)} of the header: "
             "quote cells that hold the delimiter, a quote or a line break"
         )
         return RawRow(row, line, problem=problem)
@@ -116,6 +117,9 @@ def parquet_table(path: Path) -> Iterator[RawRow]:
     except ImportError:
         raise MissingExtraError("Parquet files", "parquet") from None
     row = 0
+    with path.open("rb") as start:
+        if start.read(2) == b"\x1f\x8b":
+            raise InputError(f"{path}: is Parquet packed by gzip: unpack it")
     try:
         file = pq.ParquetFile(path)
     except (pa.ArrowException, OSError) as error:

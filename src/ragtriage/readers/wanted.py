@@ -71,4 +71,4 @@ def missing_in_all(place: Place, rows: Rows) -> NotThere | None:
 def listed(columns: Sequence[str]) -> str:
     """The columns of a file, for a message."""
     more = f" and {len(columns) - 40} more" if len(columns) > 40 else ""
-    return f"Columns: {', '.join(columns[:40])}{more}."
+    return f"Columns: {', '.join(columns[:40])}{more}." if columns else "It has no columns."

@@ -96,7 +96,10 @@ class RowCounts:
             InputError: there is none; quotes the first that was rejected.
         """
         if not self.selected:
-            first = f"; the first: {self.first_rejected[0]}" if self.first_rejected else ""
+            first = f": {self.first_rejected[0]}" if self.first_rejected else ""
+            if self.rejected == 1:
+                raise InputError(f"{name}: its only row can't be used{first}")
+            first = f"; the first{first}" if first else ""
             raise InputError(f"{name}: none of its {self.rejected} rows can be used{first}")
 
 

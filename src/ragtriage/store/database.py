@@ -150,7 +150,7 @@ def store_address(where: str | Path | None) -> str:
         return given.removeprefix(SQLITE)
     if "://" in given:
         if not given.startswith(("postgresql://", "postgresql+")):
-            kind = given.partition("://")[0]
+            kind = given.partition("://")[0] or "it"
             raise ConfigError(
                 f"the store {_without_password(given)}: {kind} is no kind of store: give {KINDS_OF_STORES}"
             )

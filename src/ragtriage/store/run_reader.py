@@ -154,7 +154,7 @@ def read_run(connection: Connection, which: int | str) -> RunInfo:
     if not newest:
         raise NotStoredError("the store holds no run yet: evaluate a file first")
     there = f"the newest are {', '.join(str(row.number) for row in newest)}"
-    if text != "last" and not text.isdecimal():
+    if text != "last" and not (text.isascii() and text.isdecimal()):
         raise NotStoredError(f"{text[:LONGEST_SHOWN]!r} is no run: give its number, or last; {there}")
     if text == "last":
         return read_runs(connection, newest[0].repeats or newest[0].number)[0]

@@ -127,7 +127,7 @@ def _write_batches(
 ) -> RowErrors:
     """Read rows, work on batches of them and write the results in order; `unreadable` is written for a broken row."""
     errors = RowErrors()
-    with _open_output(out, rows) as target, asyncio.Runner() as runner:
+    with _open_output(out) as target, asyncio.Runner() as runner:
         reading = _read_rows(rows)
         while batch := list(islice(reading, BATCH)):
             done = iter(runner.run(work([row for row in batch if not isinstance(row, str)])))
@@ -150,15 +150,13 @@ def _write_batches(
 
 
 @contextmanager
-def _open_output(out: Path, rows: Path) -> Iterator[TextIO]:
+def _open_output(out: Path) -> Iterator[TextIO]:
     # half a surrogate pair, which no UTF-8 can hold, becomes the escape that JSON has for it
     if str(out) == "-":
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
         yield sys.stdout
         return
-    if out.exists() and rows.exists() and out.samefile(rows):
-        raise InputError(f"{out} is the file that is read: name another one with -o")
     try:
         regular = out.is_file() or not out.exists()
         errors = "backslashreplace"

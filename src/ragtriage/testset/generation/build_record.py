@@ -48,6 +48,8 @@ def digest_of(*parts: object) -> str:
     for part in parts:
         try:
             data = part.read_bytes() if isinstance(part, Path) else json.dumps(part, sort_keys=True).encode()
+        except FileNotFoundError:
+            raise InputError(f"{part}: there is no such file: the step before this one writes it") from None
         except OSError as error:
             raise InputError(f"{part}: can't be read: {error.strerror or error}") from None
         found.update(len(data).to_bytes(8, "big") + data)
@@ -70,6 +72,10 @@ def write_if_needed(
     Raises:
         InputError: its sources have changed, and it was edited by hand; or a file can't be read or written.
     """
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder: name a file")
+    if path.parent.exists() and not path.parent.is_dir():
+        raise InputError(f"{path.parent}: is a file: name a folder")
     record = path.parent / NAME
     known: dict[str, _Made] = {}
     try:

@@ -190,7 +190,7 @@ class Database:
         except (SQLAlchemyError, sqlite3.Error) as error:
             if self._connection is not None:
                 self._connection.rollback()
-            cause = str(getattr(error, "orig", None) or error).strip().split("\n")[0]
+            cause = cause_of(error)
             if re.search(r"interrupt|statement timeout", cause, re.IGNORECASE):
                 raise TooSlow(
                     f"{self.shown}: a query took longer than {self.limits.seconds:g} s: index its columns, or raise "
@@ -219,3 +219,8 @@ def _escaped(sql: str, names: Mapping[str, Any]) -> str:
     known = sorted(names, key=len, reverse=True)
     pattern = rf":(?!(?:{'|'.join(map(re.escape, known))})\b)" if known else ":"
     return re.sub(pattern, r"\\:", sql)
+
+
+def cause_of(error: Exception) -> str:
+    """What the driver says, in one line, without what SQLAlchemy puts around it."""
+    return str(getattr(error, "orig", None) or error).strip().split("\n")[0]

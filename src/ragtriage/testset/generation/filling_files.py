@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ragtriage.core.errors import InputError
-from ragtriage.core.files import open_private, private_folder
+from ragtriage.core.files import open_private, private_folder, why_unreadable
 from ragtriage.core.validation import Invalid, validated
 from ragtriage.testset.generation.fillings import FilledTemplate, Filling
 from ragtriage.testset.generation.query_templates import QueryTemplate
@@ -32,7 +32,7 @@ def read_fillings(path: Path, templates: Iterable[QueryTemplate]) -> tuple[tuple
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file: `ragtriage testset fill` writes it") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: can't be read: {error}") from None
+        raise InputError(f"{path}: can't be read: {why_unreadable(error)}") from None
     known = {template.id: template for template in templates}
     found: dict[str, Filling] = {}
     refused: list[str] = []

@@ -12,7 +12,7 @@ from sqlalchemy import types as sa
 from sqlalchemy.exc import SAWarning, SQLAlchemyError
 
 from ragtriage.core.errors import ConfigError, InputError
-from ragtriage.testset.generation.database import Database
+from ragtriage.testset.generation.database import Database, cause_of
 from ragtriage.testset.generation.display_names import (
     column_words,
     is_identifier_name,
@@ -65,7 +65,7 @@ def reflect(database: Database, tables: Collection[str] = (), exclude: Collectio
             warnings.simplefilter("always", SAWarning)
             declared = _duckdb(database) if database.dialect == "duckdb" else _reflected(database)
     except SQLAlchemyError as error:
-        raise InputError(f"{database.shown}: {str(error).splitlines()[0]}") from error
+        raise InputError(f"{database.shown}: {cause_of(error)}") from error
     if not declared:
         raise InputError(f"{database.shown}: has no table")
     _check_names(declared, tables, exclude)

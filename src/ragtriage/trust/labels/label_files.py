@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Literal, Self
 
+from ragtriage.core.errors import InputError
 from ragtriage.core.validation import Invalid, validated
 from ragtriage.core.verdicts import Answered
 from ragtriage.readers.files import open_bytes
@@ -96,7 +97,7 @@ class LabelFile:
 
     Raises:
         ConfigError: its name doesn't end in `.jsonl`.
-        InputError: it can't be read or written.
+        InputError: it can't be read or written, or holds something else.
     """
 
     def __init__(self, path: Path) -> None:
@@ -107,6 +108,9 @@ class LabelFile:
         except BaseException:
             os.close(self._file)
             raise
+        if self.rejected and not labels:
+            os.close(self._file)
+            raise InputError(f"{path}: holds no label: name another file with -o, or take this one away")
         self._labels = {label.key: label for label in labels}
 
     def __enter__(self) -> Self:

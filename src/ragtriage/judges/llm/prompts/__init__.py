@@ -13,6 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from ragtriage.core.errors import ConfigError
+from ragtriage.core.files import why_unreadable
 from ragtriage.core.questions import Kind
 from ragtriage.judges.llm.kinds import ASKED_KINDS
 
@@ -85,7 +86,7 @@ def _read(path: Path) -> str:
     try:
         return path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} can't be read: {error}") from error
+        raise ConfigError(f"{path} can't be read: {why_unreadable(error)}") from error
 
 
 def _text(content: str, where: str) -> str:

@@ -1,13 +1,14 @@
-"""What some cases have done before their first command, because no command does it."""
+"""Folders as some tests of commands need them, made without a command."""
 
 from __future__ import annotations
 
 import random
+import sqlite3
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 
 from cli_rows import row, written
-
 from library_database import sqlite_library
 from ragtriage import Component, FakeJudge, Verdict, open_cases, open_store, thresholds_with
 from ragtriage.core.questions import DECOMPOSITIONS, Question
@@ -67,6 +68,42 @@ def fake_judge() -> None:
     _stored(rows, ["all"])
 
 
+def rows() -> None:
+    """Two good rows."""
+    written(Path("rows.jsonl"), [row(0), row(1)])
+
+
+def two_runs() -> None:
+    """Two good rows, and two runs of files like it."""
+    for metrics in (["self_distinctness"], ["groundedness"]):
+        _stored([row(0), row(1)], metrics)
+
+
+def ticket_run() -> None:
+    """A run of three rows with longer ids."""
+    _stored([row(i, id=f"ticket-{i}") for i in range(3)], ["self_distinctness"])
+
+
+def empty_store() -> None:
+    """A store without a run."""
+    with open_store(Path(".ragtriage")):
+        pass
+
+
+def newer_store() -> None:
+    """Two good rows, and a store whose tables are of a version to come."""
+    rows()
+    empty_store()
+    with closing(sqlite3.connect(".ragtriage/runs.sqlite")) as connection, connection:
+        connection.execute("UPDATE meta SET value = '999'")
+
+
+def another_database() -> None:
+    """An SQLite database that is no store."""
+    with closing(sqlite3.connect("other.sqlite")) as connection, connection:
+        connection.execute("CREATE TABLE books (title TEXT)")
+
+
 def labelled_run() -> None:
     """Sixty rows of three claims each, and labels of all claims by somebody stricter than the judge."""
     rows = [
@@ -94,8 +131,14 @@ def library() -> None:
 
 
 PREPARED: Mapping[str, Callable[[], None]] = {
+    "another database": another_database,
+    "empty store": empty_store,
     "fake judge": fake_judge,
     "labelled run": labelled_run,
+    "newer store": newer_store,
+    "rows": rows,
+    "ticket run": ticket_run,
+    "two runs": two_runs,
     "library": library,
 }
-"""Name in the table → what is done in the folder of the case."""
+"""Name in a table → what is done in the present folder."""
