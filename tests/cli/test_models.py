@@ -225,7 +225,7 @@ def test_a_model_is_asked_from_outside_about_rows(command, tmp_path: Path) -> No
         said = command("judge", "ask", "supported", "rows.jsonl", *judging(server))
 
     found = [json.loads(line) for line in said.out.splitlines()]
-    assert (said.code, said.err) == (0, "")
+    assert (said.code, said.err) == (0, "1 of 10 rows can't be used:\n  row 10: the row has no `claim`\n")
     assert [one["id"] for one in found] == [*range(9), "lacking"]
     assert {one["verdict"] for one in found[:-1]} == {"yes", "no"}
     assert all(one["score"] == (one["verdict"] == "yes") for one in found[:-1])
