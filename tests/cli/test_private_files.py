@@ -57,7 +57,6 @@ COMMANDS: dict[str, list[tuple[object, ...]]] = {
     "collect": [(*COLLECT, "-o", "new/answers.jsonl")] * 2,
     "collect again": [(*COLLECT, "-o", "answers.jsonl", "--retry-failed")] * 2,
     "evaluate --app": [(*EVALUATE, "--app", "app.py:answer", "--limit", "2")],
-    "demo": [("demo",)],
     "judge": [
         ("judge", "ask", "supported", "claims.jsonl", "-o", "new/said.jsonl"),
         ("judge", "split", "claims", "claims.jsonl", "-o", "split.jsonl"),
