@@ -123,7 +123,7 @@ def test_round_trip(make: Any, form: str, rows: list[dict[str, Any]]) -> None:
 
 @pytest.mark.parametrize(
     ("form", "count", "length"),
-    [("jsonl", 50_000, 500), ("json", 10_000, 2500), ("csv", 10_000, 2500), ("parquet", 10_000, 2500)],
+    [("jsonl", 20_000, 1250), ("json", 10_000, 2500), ("csv", 10_000, 2500), ("parquet", 10_000, 2500)],
 )
 def test_memory_does_not_grow_with_the_file(tmp_path: Path, form: str, count: int, length: int) -> None:
     path = tmp_path / f"c.{form}"

@@ -177,11 +177,12 @@ def find_marks(text: str, ids: Sequence[str | None] = (), own: str | None = None
     """
     known = SourceIds(ids)
     if own:
-        hidden = hidden_spans(text, own=True)
         found = [_with_link(text, mark) for mark in _own(text, pattern_of(own), known)]
     else:
-        hidden = hidden_spans(text)
         found = [*_squares(text, known), *_lenticulars(text, known)]
+    if not found:
+        return ()
+    hidden = hidden_spans(text, own=bool(own))
     shown = sorted((m for m in found if not overlaps_any(m.start, m.end, hidden)), key=lambda m: m.start)
     apart = [m for at, m in enumerate(shown) if not at or shown[at - 1].end <= m.start]
     return tuple(_ranges(text, apart))
