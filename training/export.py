@@ -2,9 +2,9 @@
 
     pip install -r training/requirements.txt
     python training/export.py encoder
-    python training/export.py matcher WORK RUN
+    python training/export.py reader WORK RUN
 
-Both go to the package's own `model` folder, or to `--target`. Prints how far they are from the original weights.
+The encoder goes to the package's own `model` folder, the reader to WORK/runs/RUN. Prints how far they are from the original weights.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ import numpy as np
 import onnx
 import onnxruntime
 import torch
+from arrays import FIRST, LENGTH
+from train import Reader
 from transformers import AutoModel
 
 from ragtriage.judges.embedded.encoder import MODEL
-from ragtriage.judges.embedded.matcher import LENGTH, pair_pieces
 from ragtriage.judges.embedded.wordpiece import WordPieces
 
 CHECK = (
@@ -55,44 +56,45 @@ def export_encoder(target: Path) -> None:
         print(f"cosine {a @ b / np.linalg.norm(a) / np.linalg.norm(b):.4f}  {text}")
 
 
-def export_matcher(run: Path, target: Path) -> None:
-    """The matcher of a run."""
-    from train import Matcher  # noqa: PLC0415  # needs no labelled rows, but imports what reads them
-
+def export_reader(run: Path) -> None:
+    """The reader of a run, into the run's folder."""
     state = torch.load(run / "weights.pt", map_location="cpu")
     weights = {k: v.numpy().astype(np.float32) for k, v in state.items() if v.is_floating_point()}
-    onnx.save(graph.matcher(weights, LENGTH), str(target / "matcher.onnx"))
-    pieces = WordPieces(target / "vocab.txt" if (target / "vocab.txt").exists() else MODEL / "vocab.txt")
-    session = onnxruntime.InferenceSession(str(target / "matcher.onnx"))
-    original = Matcher(graph.carried())
+    onnx.save(graph.reader(weights, LENGTH), str(run / "reader.onnx"))
+    pieces = WordPieces(MODEL / "vocab.txt")
+    session = onnxruntime.InferenceSession(str(run / "reader.onnx"))
+    original = Reader(graph.carried())
     original.load_state_dict(state)
     original.eval()
     for first, second in CHECK:
-        numbers, at = pair_pieces(pieces, second, first)
-        ids, types = np.array([numbers], np.int64), np.array([[int(i >= at) for i in range(len(numbers))]], np.int64)
+        begin = pieces.encode(second, FIRST)
+        ids = np.array([[*begin, *pieces.encode(first, LENGTH)[1:]]], np.int64)
+        types = (np.arange(ids.shape[1]) >= len(begin)).astype(np.int64)[None]
+        parts = np.where(np.arange(ids.shape[1]) < len(begin), 0, 1)[None].astype(np.float32)
+        parts[0, -1] = 0
+        parts /= parts.sum()
+        span = torch.tensor([[len(begin), ids.shape[1] - 1]])
         with torch.no_grad():
-            a = original(torch.tensor(ids), torch.tensor(types), torch.ones_like(torch.tensor(ids))).numpy()[0]
-        b = session.run(["logits"], {"ids": ids, "types": types})[0][0]
+            tokens = original.tokens(torch.tensor(ids), torch.tensor(types), torch.ones_like(torch.tensor(ids)))
+            own = torch.tensor(1 - types)
+            a = original.spans(tokens, own, torch.zeros(1, dtype=torch.long), span).numpy()[0]
+        b = session.run(["logits"], {"ids": ids, "types": types, "parts": parts})[0][0]
         print(f"logits {np.round(a, 2)}, int8 {np.round(b, 2)}  {second}")
 
 
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["encoder", "matcher"])
+    parser.add_argument("what", choices=["encoder", "reader"])
     parser.add_argument("work", type=Path, nargs="?")
     parser.add_argument("run", nargs="?")
-    parser.add_argument("--target", type=Path, default=MODEL)
     args = parser.parse_args()
-    args.target.mkdir(parents=True, exist_ok=True)
     if args.what == "encoder":
-        export_encoder(args.target)
+        export_encoder(MODEL)
     elif args.work and args.run:
-        export_matcher(args.work / "runs" / args.run, args.target)
+        export_reader(args.work / "runs" / args.run)
     else:
-        parser.error("matcher needs WORK and RUN")
-    for path in sorted(args.target.glob("*.onnx")):
-        print(f"{path.stat().st_size / 1e6:8.2f} MB  {path.name}")
+        parser.error("reader needs WORK and RUN")
 
 
 if __name__ == "__main__":

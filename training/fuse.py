@@ -1,21 +1,17 @@
-"""Fits the embedded judge's models on labelled cases, weighs them against the matcher, and writes their coefficients.
+"""Weighs what the reader says with what rules found, and fits what words and vectors tell; writes the coefficients.
 
     pip install -r training/requirements.txt
-    python training/fuse.py WORK RUN [--out FILE]
+    python training/fuse.py WORK TRAIN RUN [--refit]
 
-WORK holds what `training/prepare.py` wrote, RUN is a run of `training/train.py` whose matcher was exported to
-WORK/runs/RUN (`export.py matcher WORK RUN --target WORK/runs/RUN`). Only natural cases are fitted on. What is printed
-is of cases that no model was fitted on: out of five folds over whole cases, or of the domains in `splits.HELD`. Only
-the shift of `MATCHED` tasks is found on the rows that it is printed for.
+Uses the judge as it is, with the reader that `export.py` wrote to WORK/runs/RUN, on natural cases that it wasn't trained
+on (`splits.FUSION`); the coefficients go to the same folder. What is printed is of cases that nothing was fitted on: out of five folds
+over whole cases, or of the domains in `splits.HELD`. Only the shift of `MATCHED` tasks is found on the rows that it is
+printed for. `--refit` also fits the models of words and vectors, for `relevant` and `same_answer`.
 
-A model is a logistic regression, or one with a small hidden layer where that is better (`HIDDEN`). `supported` is
-shifted to the share of unsupported claims that a sound application has (`UNSUPPORTED`), so that a verdict of no means
-more likely than not; `SURE` and `UNSURE` are set by hand on the figures that are printed. `similar`
-isn't fitted: its numbers are set by hand, because in the labelled pairs the ones that sound alike are the wrong ones,
-by design, and a fitted model learns that likeness means no.
-
-A fusion is a logistic regression on the model's log odds and the matcher's logits, fitted on the cases that the matcher
-wasn't trained on (`splits.FUSION`); the models' log odds of these are out of fold too.
+`supported` is shifted to the share of unsupported claims that a sound application has (`UNSUPPORTED`), so that a verdict
+of no means more likely than not; `SURE` and `UNSURE` are set by hand on the figures that are printed. `similar` isn't
+fitted: its numbers are set by hand, because in the labelled pairs the ones that sound alike are the wrong ones, by
+design, and a fitted model learns that likeness means no.
 """
 
 from __future__ import annotations
@@ -24,21 +20,22 @@ import argparse
 import json
 import pickle
 import warnings
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from natural import Columns, counted, fused, logits_of, natural_rows, of
-from rows import ASKED, SHORT
+from rows import ASKED, REORDERED, SHORT, answer_rows, natural_rows
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
-from sklearn.neural_network import MLPClassifier
+from splits import GROUPS, split_of
 
 from ragtriage.judges.embedded.encoder import MODEL
 from ragtriage.judges.embedded.features import columns
-from ragtriage.judges.embedded.fitted_models import PIECEWISE, fused_inputs
-from ragtriage.judges.embedded.matcher import HEADS, Matcher, head_of
-from ragtriage.judges.embedded.wordpiece import WordPieces
+from ragtriage.judges.embedded.featurizer import Featurized
+from ragtriage.judges.embedded.fitted_models import fused_inputs
+from ragtriage.judges.embedded.reader import HEADS, Logits
+from ragtriage.judges.embedded.scorer import Scorer
 
 UNSUPPORTED = 0.1
 """One claim in ten: the share of unsupported claims that `supported` is made for."""
@@ -47,25 +44,12 @@ SURE = 0.25
 ten is unsupported, seven in ten such verdicts are right, by weights that hadn't seen the question."""
 UNSURE = 0.4
 """From here to a half there is no verdict: of these claims less than half are unsupported where answers are sound."""
-HIDDEN = {
-    "supported": 12,
-    "essential": 16,
-    "essential_long": 16,
-    "essential_part": 16,
-    "answered": 16,
-    "answered_response": 12,
-}
-"""Units of the hidden layer; the other tasks are plain logistic regressions."""
-MATCHED = ("answered", "answered_response", "essential", "essential_long", "essential_part")
+MATCHED = ("answered", "answered_response", "essential", "essential_fact", "essential_claim")
 """Models shifted so that as many verdicts are yes as labels are: a metric is a share, and must not be biased."""
-LEAN = {"answered": 3.0, "answered_response": 4.0, "essential_part": 7 / 3}
+LEAN = {"answered": 3.0, "answered_response": 4.0, "essential_claim": 7 / 3}
 """Odds by which a model then leans to yes. A no is what a finding blames somebody for, and a sound answer that is
 blamed costs more than a fault that is missed; chosen on cases that the models hadn't seen.
 Scores and confidences are without it."""
-TELLING = ("supported", "answered", "essential")
-"""Heads that say something about every task."""
-BAGS = 3
-"""Networks that are averaged, from different starts, as one wider network."""
 REPEATS = 0.8
 SIMILAR = {
     "cosine": 7.5,
@@ -76,41 +60,20 @@ SIMILAR = {
 }
 SIMILAR_AT = 10.5
 FOLDS = 5
+TURN = 400
+AUTHORED = Path(__file__).parent / "authored"
+CHECKS = ("number", "name", "contradicted", "calculated", "table")
+"""What is weighed beside the reader's logits, for `supported`."""
+Columns = dict[str, np.ndarray]
 
 
-def inputs(task: str, rows: Columns) -> np.ndarray:
-    """What a task's fusion weighs."""
-    return fused_inputs(rows["floor"], rows["logits"] if task in PIECEWISE else rows["logits"][:, : len(HEADS)])
-
-
-def fit(x: np.ndarray, y: np.ndarray, hidden: int, odds: float) -> dict[str, Any]:
-    """Coefficients as `scorer.Model` reads them, leaning to yes by `odds`."""
+def fit(x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+    """Coefficients of a logistic regression as `fitted_models.Model` reads them."""
     mean, scale = x.mean(axis=0), x.std(axis=0)
     scale[scale < 1e-6] = 1.0
-    z = np.clip((x - mean) / scale, -5, 5)
-    if hidden:
-        nets = [
-            MLPClassifier(
-                (hidden,),
-                activation="tanh",
-                alpha=2.0,
-                batch_size=500,
-                max_iter=40,
-                learning_rate_init=0.003,
-                random_state=bag,
-            ).fit(z, y)
-            for bag in range(BAGS)
-        ]
-        # The averaged logits of the networks are those of one network with all their units.
-        first = [np.hstack([n.coefs_[0] for n in nets]), np.concatenate([n.intercepts_[0] for n in nets])]
-        last = [np.vstack([n.coefs_[1] for n in nets]) / BAGS, sum(n.intercepts_[1] for n in nets) / BAGS]
-        layers = [first, last]
-    else:
-        line = LogisticRegression(C=0.1, max_iter=1000).fit(z, y)
-        layers = [[line.coef_.T, line.intercept_]]
-    layers[-1][1] = layers[-1][1] + np.log(odds)
-    rounded = [[np.round(part, 4).tolist() for part in layer] for layer in layers]
-    return {"mean": np.round(mean, 5).tolist(), "scale": np.round(scale, 5).tolist(), "layers": rounded}
+    line = LogisticRegression(C=0.1, max_iter=1000).fit(np.clip((x - mean) / scale, -5, 5), y)
+    layers = [[np.round(line.coef_.T, 4).tolist(), np.round(line.intercept_, 4).tolist()]]
+    return {"mean": np.round(mean, 5).tolist(), "scale": np.round(scale, 5).tolist(), "layers": layers}
 
 
 def applied(fitted: dict[str, Any], x: np.ndarray) -> np.ndarray:
@@ -141,14 +104,12 @@ def precision_of_no(y: np.ndarray, p: np.ndarray, cut: float) -> tuple[float, fl
     return right / max(1e-9, right + blamed * (1 - UNSUPPORTED)), found, blamed
 
 
-def fuse(task: str, x: np.ndarray, y: np.ndarray, odds: float) -> tuple[np.ndarray, float]:
-    """Weights and bias of a fusion; heads that say nothing about the task weigh 0."""
-    heads = [1 + HEADS.index(head) for head in dict.fromkeys((head_of(task), *TELLING))]
-    use = [0, *heads, *(len(HEADS) + at for at in heads if task in PIECEWISE)]
+def fuse(x: np.ndarray, y: np.ndarray, odds: float) -> tuple[np.ndarray, float]:
+    """Weights and bias of a fusion."""
     mean, scale = x.mean(axis=0), x.std(axis=0)
-    line = LogisticRegression(C=0.1, max_iter=1000).fit(((x - mean) / scale)[:, use], y)
-    weights = np.zeros(x.shape[1])
-    weights[use] = line.coef_[0] / scale[use]
+    scale[scale < 1e-6] = 1.0
+    line = LogisticRegression(C=0.1, max_iter=1000).fit((x - mean) / scale, y)
+    weights = line.coef_[0] / scale
     return weights, float(line.intercept_[0] - weights @ mean + np.log(odds))
 
 
@@ -206,32 +167,81 @@ def report_supported(rows: Columns, p: np.ndarray) -> None:
         print(f"  {name} (p <= {cut:.2f}): {said}; of {len(clean)} clean answers {hit:.3f} hold one")
 
 
+def measured(files: list[Path], scorer: Scorer, *, every: bool, cache: Path) -> dict[str, Columns]:
+    """The rows of natural cases by task, as the judge measures them.
+
+    Without `every` those alone that the reader wasn't trained on. Kept in a file, as reading takes minutes.
+    """
+    if cache.exists():
+        found: dict[str, Columns] = pickle.loads(cache.read_bytes())
+        return found
+    out: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
+    for path in files:
+        rows = [row for row in (answer_rows if path.stem == "answers" else natural_rows)(path)]
+        kept = [row for row in rows if every or split_of(row.set, row.group, row.domain)]
+        for start in range(0, len(kept), TURN):
+            some = kept[start : start + TURN]
+            for row, (one, logits) in zip(some, scorer.measure([row.question for row in some]), strict=True):
+                if not isinstance(one, Featurized) or not one.rows or any(isinstance(x, Exception) for x in logits):
+                    continue
+                said = [x for x in logits if isinstance(x, Logits)]
+                alternatives = [fused_inputs(one, said, max(scorer.chances(one)))] if one.reads else list(one.rows)
+                if not one.reads and one.task == "relevant" != row.question.kind:
+                    continue  # an open request is judged by that model, and isn't what it is fitted on
+                for x in alternatives:
+                    line = {"x": np.array(x), "label": row.label, "group": row.group, "kind": row.kind, "number": start + len(out[one.task]["x"])}
+                    line["split"] = split_of(row.set, row.group, row.domain)
+                    for name, value in line.items():
+                        out[one.task][name].append(value)
+        print(f"measured {path.stem}", flush=True)
+    found = {task: {name: np.array(values) for name, values in some.items()} for task, some in out.items()}
+    cache.write_bytes(pickle.dumps(found))
+    return found
+
+
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("work", type=Path)
+    parser.add_argument("train", type=Path)
     parser.add_argument("run")
-    parser.add_argument("--out", type=Path, default=MODEL / "coefficients.json")
+    parser.add_argument("--refit", action="store_true", help="fit the models of words and vectors too")
     args = parser.parse_args()
     warnings.filterwarnings("ignore")
-    tasks: dict[str, Any] = {"similar": similar_model()}
-    fusions: dict[str, Any] = {}
-    scores: dict[str, Columns] = {}
+    files = [p for p in sorted(AUTHORED.glob("*.jsonl")) if p.stem not in GROUPS]
+    files += [p for p in sorted((args.train / "natural").glob("*.jsonl")) if p.stem != "structured"]
     folder = args.work / "runs" / args.run
-    matcher = Matcher(WordPieces(MODEL / "vocab.txt"), path=folder / "matcher.onnx")
-    rows = natural_rows(args.work, lambda _, columns: logits_of(columns, matcher, folder))
-    matcher.close()
+    out = folder / "coefficients.json"
+    if not out.exists():  # so that the judge can be opened; only the models of words and vectors are used
+        out.write_bytes((MODEL / "coefficients.json").read_bytes())
+    scorer = Scorer(threads=2, kept=None, model=folder)
+    rows = measured(files, scorer, every=args.refit, cache=folder / f"measured{'-all' * args.refit}.pkl")
+    scorer.close()
+    written = json.loads(out.read_text(encoding="utf-8"))
+    tasks, fusions = dict(written["tasks"]), {}
+    scores: dict[str, Columns] = {}
     for task, some in sorted(rows.items()):
-        if task == "similar":
-            continue
-        tasks[task], fusion, scores[task] = fitted(task, some)
-        if fusion:
-            fusions[task] = fusion
+        if task in ("relevant", "same_answer"):
+            if args.refit:
+                tasks[task] = fit_model(task, some)
+        elif task != "similar":
+            fusions[task], scores[task] = fit_fusion(task, of(some, some["split"] != ""))
+    tasks["similar"] = similar_model()
     thresholds = {"repeats": REPEATS, "sure": SURE, "unsure": UNSURE}
     written = {"tasks": tasks, "fusion": fusions, "thresholds": thresholds}
-    args.out.write_text(json.dumps(written) + "\n", encoding="utf-8")
-    (args.work / "runs" / args.run / "scores.pkl").write_bytes(pickle.dumps(scores))
-    print(f"\nwrote {args.out} ({args.out.stat().st_size / 1e3:.0f} kB)")
+    out.write_text(json.dumps(written) + "\n", encoding="utf-8")
+    (folder / "scores.pkl").write_bytes(pickle.dumps(scores))
+    print(f"\nwrote {out} ({out.stat().st_size / 1e3:.0f} kB)")
+
+
+def of(rows: Columns, keep: np.ndarray) -> Columns:
+    """Some of the rows."""
+    return {name: values[keep] for name, values in rows.items()}
+
+
+def counted(rows: Columns) -> np.ndarray:
+    """Which rows set shares and figures; the others only teach."""
+    return ~np.isin(rows["kind"], (SHORT, REORDERED))
 
 
 def similar_model() -> dict[str, Any]:
@@ -241,41 +251,41 @@ def similar_model() -> dict[str, Any]:
     return {"mean": [0.0] * len(names), "scale": [1.0] * len(names), "layers": [[weights, [-SIMILAR_AT]]]}
 
 
-def fit_model(task: str, rows: Columns) -> tuple[dict[str, Any], np.ndarray]:
-    """A task's coefficients, and the log odds of all its rows: out of fold, but for the domains held out."""
-    seen = rows["split"] != "held"
-    some = of(rows, seen)
-    x, y, odds, hidden = np.stack(list(some["x"])), some["label"], odds_of(task, some), HIDDEN.get(task, 0)
+def fit_model(task: str, rows: Columns) -> dict[str, Any]:
+    """The coefficients of a model of words and vectors; prints its AUC out of fold."""
+    seen = of(rows, rows["split"] != "held")
+    x, y = np.stack(list(seen["x"])), seen["label"]
     crossed = np.zeros(len(y))
-    for a, b in GroupKFold(FOLDS).split(x, y, some["group"]):
-        crossed[b] = logit(applied(fit(x[a], y[a], hidden, odds), x[b]))
-    model = fit(x, y, hidden, odds)
-    shift = shift_of(task, some, crossed)
-    model["layers"][-1][1][0] = round(model["layers"][-1][1][0] + shift, 4)
-    model["lean"] = lean_of(task)
-    out = np.zeros(len(rows["label"]))
-    out[seen] = crossed + shift
-    if not seen.all():
-        out[~seen] = logit(applied(model, np.stack(list(rows["x"][~seen]))))
-    return {"columns": columns(task), **model}, out
+    for a, b in GroupKFold(FOLDS).split(x, y, seen["group"]):
+        crossed[b] = applied(fit(x[a], y[a]), x[b])
+    print(f"\n{task}: {len(y)} rows, AUC {auc(y, crossed):.3f}")
+    return {"columns": columns(task), **fit(x, y), "lean": 0.0}
 
 
-def fit_fusion(task: str, rows: Columns) -> tuple[dict[str, Any], np.ndarray]:
-    """A task's fusion, and the log odds of all its rows: out of fold, but for the domains held out."""
+def fit_fusion(task: str, rows: Columns) -> tuple[dict[str, Any], Columns]:
+    """A task's fusion and its scores, out of fold but for the domains held out; prints what they are worth."""
     seen = rows["split"] == "fusion"
     some = of(rows, seen)
-    z, y, odds = inputs(task, some), some["label"], odds_of(task, some)
+    z, y, odds = np.stack(list(some["x"])), some["label"], odds_of(task, some)
     crossed = np.zeros(len(y))
     for a, b in GroupKFold(FOLDS).split(z, y, some["group"]):
-        weights, bias = fuse(task, z[a], y[a], odds)
+        weights, bias = fuse(z[a], y[a], odds)
         crossed[b] = z[b] @ weights + bias
     shift = shift_of(task, some, crossed)
-    weights, bias = fuse(task, z, y, odds)
-    names = ("floor", *HEADS, *(f"{head} of a sentence" for head in HEADS))[: len(weights)]
+    weights, bias = fuse(z, y, odds)
+    names = [*HEADS, *(f"{head} {'of the text' if task == 'essential_fact' else 'of a sentence'}" for head in HEADS), "nothing else", "words and vectors", *CHECKS][: len(weights)]
     print(f"\n{task} weighs", ", ".join(f"{one} {w:.2f}" for one, w in zip(names, weights, strict=True)))
-    out = inputs(task, rows) @ weights + bias + shift
+    out = np.stack(list(rows["x"])) @ weights + bias + shift
     out[seen] = crossed + shift
-    return {"weights": np.round(weights, 4).tolist(), "bias": round(bias + shift, 4), "lean": lean_of(task)}, out
+    alone = np.stack(list(rows["x"]))[:, HEADS.index("needed" if task in ("essential_fact", "essential_claim") else task.split("_")[0])]
+    for name, keep in {"held out": ~seen, "other cases": seen}.items():
+        part = of(rows, keep)
+        report(f"{task}, {name}", part, {"reader": sigmoid(alone[keep]), "fused": sigmoid(out[keep])})
+        if task == "supported":
+            whole = counted(part)
+            report_supported(of(part, whole), sigmoid(out[keep])[whole])
+    kept = {name: some[name] for name in ("label", "group", "kind")}
+    return {"weights": np.round(weights, 4).tolist(), "bias": round(bias + shift, 4), "lean": lean_of(task)}, {"p": sigmoid(out[seen] - lean_of(task)), **kept}
 
 
 def odds_of(task: str, rows: Columns) -> float:
@@ -283,39 +293,6 @@ def odds_of(task: str, rows: Columns) -> float:
     share = rows["label"][counted(rows)].mean()
     return float((1 / UNSUPPORTED - 1) * (1 - share) / share) if task == "supported" else 1.0
 
-
-def best_alternatives(rows: Columns, score: str) -> Columns:
-    """Of the lines of one question the one with the highest score, which is the judge's answer to it."""
-    order = np.argsort(-rows[score], kind="stable")
-    names = [f"{group} {number}" for group, number in zip(rows["group"], rows["question"], strict=True)]
-    _, first = np.unique(np.array(names)[order], return_index=True)
-    return of(rows, np.sort(order[first]))
-
-
-def fitted(task: str, rows: Columns) -> tuple[dict[str, Any], dict[str, Any] | None, Columns]:
-    """A task's model and fusion, and their scores out of fold; prints what these are worth."""
-    model, rows["floor"] = fit_model(task, rows)
-    fusion, last = None, "floor"
-    if fused(task):
-        rows = of(rows, np.isin(rows["split"], ["fusion", "held"]))
-        rows["matcher"] = rows["logits"][:, HEADS.index(head_of(task))]
-        fusion, rows["fused"] = fit_fusion(task, rows)
-        last = "fused"
-    rows = best_alternatives(rows, last)
-    places = {"held out": rows["split"] == "held", "other cases": rows["split"] != "held"}
-    for name, keep in places.items():
-        some = of(rows, keep)
-        scores = {one: sigmoid(some[one]) for one in ("floor", "matcher", "fused") if one in some}
-        report(f"{task}, {name}", some, scores)
-        if task == "supported":
-            for one in ("floor", "fused"):
-                print(f"{one}, {name}:")
-                report_supported(of(some, counted(some)), scores[one][counted(some)])
-                print(f"{one}, {name}, on a few sentences:")
-                report_supported(of(some, some["kind"] == SHORT), scores[one][some["kind"] == SHORT])
-    seen = of(rows, places["other cases"] & counted(rows))
-    kept = {name: seen[name] for name in ("label", "group", "kind")}
-    return model, fusion, {"p": sigmoid(seen[last] - lean_of(task)), "yes": seen[last] >= 0, **kept}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""MiniLM as an int8 ONNX graph, for the sentence encoder and for the matcher.
+"""MiniLM as an int8 ONNX graph, for the sentence encoder and for the reader.
 
 The graph is written node by node instead of being traced, so that it holds the few fused operators that onnxruntime
 runs fastest, and nothing else. Weights of the linear layers are int8 with a scale for every output column, in 7 bits
@@ -20,6 +20,7 @@ from onnx import TensorProto, helper, numpy_helper
 ATTENTION_HEADS = 12
 EPSILON = 1e-12
 MICROSOFT = "com.microsoft"
+INTEGERS: list[Any] = [1, "n"]
 
 
 class Graph:
@@ -106,18 +107,40 @@ def encoder(weights: dict[str, np.ndarray]) -> onnx.ModelProto:
     g = Graph(weights)
     g.node("Identity", [layers(g, embeddings(g, 256, segments=False))], "tokens")
     g.node("ReduceMean", ["tokens", "one"], "mean", keepdims=0)
-    return whole(g, "all-MiniLM-L6-v2", ["ids"], {"mean": [1, 384], "tokens": [1, "n", 384]})
+    return whole(g, "all-MiniLM-L6-v2", {"ids": INTEGERS}, {"mean": [1, 384], "tokens": [1, "n", 384]})
 
 
-def matcher(weights: dict[str, np.ndarray], longest: int) -> onnx.ModelProto:
-    """Ids and segments (1, n) of a pair → logits (1, heads); weights are named as in `train.Matcher`."""
+def reader(weights: dict[str, np.ndarray], longest: int) -> onnx.ModelProto:
+    """Ids and segments (1, n) of a pair, and a mean over pieces a part (k, n) → logits (k, heads) and tags (1, n, tags).
+
+    Weights are named as in `train.Reader`. A part is its mean, beside the mean and the highest values of the first
+    text and the mark of the beginning.
+    """
     g = Graph({name.removeprefix("encoder."): w for name, w in weights.items()})
-    mean = g.node("ReduceMean", [layers(g, embeddings(g, longest, segments=True)), "one"], "mean", keepdims=0)
-    parts = [g.constant(f"hidden.{part}", weights[f"hidden.{part}"]) for part in ("weight", "bias")]
-    hidden = g.node("Tanh", [g.node("Gemm", [mean, *parts], "hidden", transB=1)], "hidden.tanh")
-    parts = [g.constant(f"heads.{part}", weights[f"heads.{part}"]) for part in ("weight", "bias")]
-    g.node("Gemm", [hidden, *parts], "logits", transB=1)
-    return whole(g, "matcher", ["ids", "types"], {"logits": [1, len(weights["heads.bias"])]})
+    tokens = layers(g, embeddings(g, longest, segments=True))
+    flat = g.node("Squeeze", [tokens, "zero"], "flat")
+    mean = g.node("MatMul", ["parts", flat], "mean")
+    second = g.node("Cast", ["types"], "second", to=TensorProto.FLOAT)
+    first = g.node("Sub", [g.constant("ones", np.ones((1, 1), np.float32)), second], "first")
+    count = g.node("ReduceSum", [first, "one"], "count")
+    average = g.node("Div", [g.node("MatMul", [first, flat], "sum"), count], "average")
+    far = g.node("Mul", [second, g.constant("far", np.full((1, 1), -1e4, np.float32))], "far.n")
+    column = g.node("Transpose", [far], "far.column", perm=[1, 0])
+    highest = g.node("ReduceMax", [g.node("Add", [flat, column], "own"), "zero"], "highest")
+    begin = g.node("Gather", [flat, "zero"], "begin")
+    shape = g.node("Shape", [mean], "mean.shape")
+    same = [g.node("Expand", [one, shape], f"{one}.k") for one in (average, highest, begin)]
+    both = g.node("Concat", [mean, *same], "both", axis=1)
+    hidden = g.node("Tanh", [g.node("Gemm", [both, *affine(g, weights, "hidden")], "hidden", transB=1)], "hidden.tanh")
+    g.node("Gemm", [hidden, *affine(g, weights, "heads")], "logits", transB=1)
+    g.node("Gemm", [flat, *affine(g, weights, "tags")], "tags", transB=1)
+    sizes = {"logits": ["k", len(weights["heads.bias"])], "tags": ["n", len(weights["tags.bias"])]}
+    return whole(g, "reader", {"ids": INTEGERS, "types": INTEGERS, "parts": ["k", "n"]}, sizes)
+
+
+def affine(g: Graph, weights: dict[str, np.ndarray], name: str) -> list[str]:
+    """A layer's weight and bias as constants."""
+    return [g.constant(f"{name}.{part}", weights[f"{name}.{part}"]) for part in ("weight", "bias")]
 
 
 def layers(g: Graph, x: str) -> str:
@@ -127,12 +150,13 @@ def layers(g: Graph, x: str) -> str:
     return x
 
 
-def whole(g: Graph, name: str, inputs: list[str], outputs: dict[str, list[Any]]) -> onnx.ModelProto:
-    """The graph with everything around it."""
+def whole(g: Graph, name: str, inputs: dict[str, list[Any]], outputs: dict[str, list[Any]]) -> onnx.ModelProto:
+    """The graph with everything around it; inputs of the shape `INTEGERS` are integers."""
+    kinds = {True: TensorProto.INT64, False: TensorProto.FLOAT}
     graph = helper.make_graph(
         g.nodes,
         name,
-        [helper.make_tensor_value_info(one, TensorProto.INT64, [1, "n"]) for one in inputs],
+        [helper.make_tensor_value_info(one, kinds[shape is INTEGERS], shape) for one, shape in inputs.items()],
         [helper.make_tensor_value_info(one, TensorProto.FLOAT, shape) for one, shape in outputs.items()],
         g.constants,
     )

@@ -194,7 +194,7 @@ def _of_case(case: dict[str, Any]) -> Iterator[Labelled]:
         yield ask.essential(query, passages[number - 1]), int(graded), group, "source"
         for index, sentence in enumerate(passage, 1):
             needed = int([number, index] in case["essential"])
-            yield ask.essential(query, sentence), needed, group, "sentence"
+            yield ask.essential(query, sentence, source=passages[number - 1]), needed, group, "sentence"
 
 
 def _about(cases: Sequence[dict[str, Any]]) -> Iterator[Labelled]:

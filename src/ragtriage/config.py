@@ -65,7 +65,7 @@ class Settings:
 
     metrics: tuple[str, ...] = ()
     judge: tuple[str, ...] = ("embedded",)
-    """`embedded`, `embedded:fast` or `provider:model`; several are a jury. In a file one needs no list."""
+    """`embedded` or `provider:model`; several are a jury. In a file one needs no list."""
     jury: Literal["majority"] | None = None
     cascade: str | None = None
     """`shipped` or `LOW:HIGH`: see `ragtriage.judges.judge_config.JudgeConfig`."""

@@ -79,9 +79,16 @@ def sentences(text: str) -> Question:
     return Question("sentences", text)
 
 
-def essential(query: str, text: str, context: str = "") -> Question:
-    """Does the text hold information that is essential to answer the query, or any part of it?"""
-    return Question("essential", text, query=query, context=context)
+def essential(query: str, text: str, context: str = "", source: str = "") -> Question:
+    """Does the text hold information that is essential to answer the query, or any part of it?
+
+    Args:
+        query: the user's words.
+        text: a source, a fact of one, or a claim.
+        context: what a claim was taken from.
+        source: what a fact was taken from, so that a judge can read it there.
+    """
+    return Question("essential", text, (source,) if source else (), query=query, context=context)
 
 
 def relevant(query: str, text: str, context: str = "") -> Question:

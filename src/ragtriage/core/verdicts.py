@@ -51,6 +51,8 @@ class Verdict:
     """False where the judge's precision on such verdicts is too low to show one in red: "check this"."""
     flag: str = ""
     """What a mechanical check found against the verdict, for example that a quote isn't in the source; kept with it."""
+    contradicted: bool = False
+    """With a no to whether a claim is supported: True where the evidence says otherwise, and not merely nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,7 @@ def diagnose(
     found = [
         scored.finding(rule)
         for rule in _applicable(rules, refused=refused)
-        if all(levels.get(name) == level for name, level in rule.when.items())
+        if all(name in levels and level in ("any", levels[name]) for name, level in rule.when.items())
         and (not rule.faults or scored.bad(rule))
         and rule.confidence[0] <= scored.certain(rule) < rule.confidence[1]
     ]
@@ -143,6 +143,8 @@ class _Scored:
         """
         lowest = 1.0
         for name, level in rule.when.items():
+            if level == "any":
+                continue
             score, good = self.scores[name], level != BAD[self.metrics[name].better]
             cells = [part.cell for part in score.parts if part.good is good]
             if self.metrics[name].better != "higher" or not cells:
@@ -167,7 +169,8 @@ class _Scored:
             not doubts,
             "; ".join(doubts),
             {name: self.scores[name].value for name in named},
-            sum(abs(self.thresholds[name] - self.scores[name].value) for name in self.against(rule)),
+            sum(abs(self.thresholds[name] - self.scores[name].value) for name in self.against(rule))
+            or len(bad) / max(1, sum(self.scores[name].judged for name, level in rule.when.items() if level == "any")),
             tuple(self._evidence(name, part) for name, part in bad),
             sum(len(part.component.text) for _, part in bad) // CHARACTERS_PER_TOKEN if rule.kind == "waste" else 0,
         )
@@ -182,7 +185,7 @@ class _Scored:
 
     def _doubts(self, rule: Rule, bad: Sequence[Part]) -> Iterator[str]:
         doubted = False
-        for doubt in filter(None, map(self._doubt, rule.when)):
+        for doubt in filter(None, (self._doubt(name) for name, level in rule.when.items() if level != "any")):
             doubted = True
             yield doubt
         if self.certain(rule) < rule.sure_from:

@@ -32,8 +32,8 @@ class Rule:
     name: str
     """One word or two, for files and filters."""
     kind: Kind
-    when: Mapping[str, Level]
-    """Metric name → level; all must hold. An undefined score is neither low nor high."""
+    when: Mapping[str, Level | Literal["any"]]
+    """Metric name → level; all must hold. An undefined score is neither low nor high, nor `any`."""
     reading: str
     """What the pattern means, in a sentence."""
     component: str

@@ -10,7 +10,7 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.options import WINDOW
 from ragtriage.core.questions import KINDS, Kind
 from ragtriage.judges.embedded import EmbeddedJudge
-from ragtriage.judges.judge_config import EMBEDDED, FAST, LOCAL, JudgeConfig
+from ragtriage.judges.judge_config import EMBEDDED, LOCAL, JudgeConfig
 from ragtriage.judges.llm.batch_queue import BatchQueue
 from ragtriage.judges.llm.judge import AskModel, LLMJudge
 from ragtriage.judges.llm.ledger import Ledger
@@ -71,12 +71,10 @@ def build_judge(
     """
     config, remembered = session.config, memory or InMemory()
     named = [*config.names, *([EMBEDDED] if config.cascade is not None else [])]
-    local = {
-        name: EmbeddedJudge(fast=name == FAST, any_language=config.any_language) for name in named if name in LOCAL
-    }
+    local = {name: EmbeddedJudge(any_language=config.any_language) for name in named if name in LOCAL}
     # beside a model it only compares sentences, since the requests need the processor more
     embedded = [*local.values()] or [
-        EmbeddedJudge(fast=True, any_language=config.any_language, threads=1, kept=COMPARING_CACHE)
+        EmbeddedJudge(any_language=config.any_language, threads=1, kept=COMPARING_CACHE)
     ]
     queues = _queues(session, tickets, trial)
 
@@ -125,7 +123,7 @@ def judge_named(name: str, *, any_language: bool = False, options: LLMOptions | 
     """One judge of this name, which remembers its answers for as long as it lives.
 
     Args:
-        name: `embedded`, `embedded:fast` or `provider:model`.
+        name: `embedded` or `provider:model`.
         any_language: lift the embedded judge's limit to the languages that it was measured on.
         options: how a model is asked.
 
@@ -134,7 +132,7 @@ def judge_named(name: str, *, any_language: bool = False, options: LLMOptions | 
         MissingExtraError: a provider's package isn't installed.
     """
     if name in LOCAL:
-        return EmbeddedJudge(fast=name == FAST, any_language=any_language)
+        return EmbeddedJudge(any_language=any_language)
     config = JudgeConfig((name,), any_language=any_language, options=options or LLMOptions())
     return build_judge(JudgeSession.of(config)).judge
 

@@ -15,8 +15,7 @@ from ragtriage.judges.llm.model_names import split_name, suggested_name, takes_b
 from ragtriage.judges.llm.options import LLMOptions
 
 EMBEDDED = "embedded"
-FAST = "embedded:fast"
-LOCAL = (EMBEDDED, FAST)
+LOCAL = (EMBEDDED,)
 """The judges that come with the package."""
 SHIPPED = "shipped"
 """The cascade's bands that come with the package."""
@@ -33,7 +32,7 @@ class JudgeConfig:
     """
 
     names: tuple[str, ...] = (EMBEDDED,)
-    """`embedded`, `embedded:fast` or `provider:model`, each once."""
+    """`embedded` or `provider:model`, each once."""
     jury: Literal["majority"] | None = None
     """How several judges come to a verdict."""
     cascade: str | None = None
@@ -55,7 +54,7 @@ class JudgeConfig:
             if ":" not in name or name.startswith(f"{EMBEDDED}:"):
                 near = next(iter(near_names(name, LOCAL)), "") or suggested_name(name)
                 hint = f"; did you mean {near}?" if near else ", for example openai:gpt-5-mini"
-                raise ConfigError(f"there is no judge {name!r}: use {EMBEDDED}, {FAST} or PROVIDER:MODEL{hint}")
+                raise ConfigError(f"there is no judge {name!r}: use {EMBEDDED} or PROVIDER:MODEL{hint}")
         for name in sorted(self.names):
             if self.names.count(name) > 1:
                 raise ConfigError(

@@ -10,6 +10,8 @@ from ragtriage.core.verdicts import Cell, Component, Failure, Outcome, Part, Sco
 
 UNTOLD = "the judge could not tell for any of {}"
 """Why a score is undefined where every verdict is unknown."""
+CONTRADICTED = "contradicted"
+"""The kind of a component of which the evidence says otherwise."""
 NOTHING_ASKED = "the judge found no question that the response answers"
 """Why a score is undefined that compares questions written from the response."""
 
@@ -22,7 +24,10 @@ def parts(components: Sequence[Component], cells: Sequence[Cell], good: Literal[
             return cell.value == good
         return None
 
-    return tuple(Part(unit, cell, speaks_for(cell)) for unit, cell in zip(components, cells, strict=True))
+    return tuple(
+        Part(unit, cell, speaks_for(cell), CONTRADICTED if isinstance(cell, Verdict) and cell.contradicted else "")
+        for unit, cell in zip(components, cells, strict=True)
+    )
 
 
 def failure_of(cells: Sequence[Cell]) -> Undefined | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ragtriage.core.metric import metric
 from ragtriage.core.steps import Match, only_where_not
 from ragtriage.core.verdicts import Outcome, Verdicts
-from ragtriage.metrics.aggregate import share
+from ragtriage.metrics.aggregate import CONTRADICTED, share
 from ragtriage.metrics.decompositions import CLAIMS
 
 SUPPORTED = Match(CLAIMS, "supported", "sources")
@@ -13,7 +13,12 @@ SUPPORTED_BY_CONVERSATION = Match(CLAIMS, "supported", "conversation", only_wher
 """Tells claims that the conversation before the query supports from those that nothing does; no score depends on it."""
 
 
-@metric(title="Grounded", fault="not supported by the sources", support=SUPPORTED)
+@metric(
+    title="Grounded",
+    fault="not supported by the sources",
+    kinds={CONTRADICTED: "contradicted by the sources"},
+    support=SUPPORTED,
+)
 def groundedness(support: Verdicts) -> Outcome:
     """The share of the response's claims that the sources, taken together, support.
 

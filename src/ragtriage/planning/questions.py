@@ -155,7 +155,7 @@ def _match(step: Match, case: Case, steps: Mapping[str, Known]) -> StepQuestions
                 cells[column] = NOTHING
             else:
                 places.append((row, column))
-                questions.append(relation.question(Pair(step, case, row, text, target)))
+                questions.append(relation.question(Pair(step, case, row, components[row], target)))
         fixed.append(tuple(cells))
     if not questions:
         return Verdicts(components, tuple(fixed))

@@ -175,9 +175,20 @@ class Pair:
     case: Case
     row: int
     """The component's place among all."""
-    text: str
-    """The component's."""
+    component: Component
     against: Texts
+
+    @property
+    def text(self) -> str:
+        """The component's."""
+        return self.component.text
+
+    @property
+    def source(self) -> str:
+        """The source that a fact was taken from; empty for all else."""
+        several = FIELDS[self.step.components.of].several and self.step.components.into == "facts"
+        at = self.component.source
+        return self.case.sources[at].text if several and at is not None else ""
 
     @property
     def context(self) -> str:
@@ -218,7 +229,7 @@ def _same_answer(pair: Pair) -> Question:
 
 
 RELATIONS: Mapping[Relation, RelationRow] = {
-    "essential": RelationRow(lambda pair: ask.essential(pair.case.query, pair.text, pair.context)),
+    "essential": RelationRow(lambda pair: ask.essential(pair.case.query, pair.text, pair.context, pair.source)),
     "relevant": RelationRow(lambda pair: ask.relevant(pair.case.query, pair.text, pair.context)),
     "answered": RelationRow(
         lambda pair: ask.answered(

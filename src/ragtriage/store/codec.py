@@ -96,8 +96,9 @@ def encode_answer(answer: Answer) -> str:
     match answer:
         case Failure():
             raise ValueError("a failure is never kept: the next run asks again")
-        case Verdict(value, score, confidence, explanation, sure, flag):
-            return _dumps([value, score, confidence, explanation, sure, *([flag] if flag else [])])
+        case Verdict(value, score, confidence, explanation, sure, flag, contradicted):
+            more = [flag, contradicted] if contradicted else [flag] if flag else []
+            return _dumps([value, score, confidence, explanation, sure, *more])
         case _:
             return _dumps([[[c.text, c.span, c.source, c.remark] for c in answer]])
 
@@ -145,12 +146,13 @@ def _encode_grid(cells: tuple[tuple[Cell, ...], ...]) -> dict[str, Any]:
         "why": {i: v.explanation for i, v in enumerate(verdicts) if v.explanation},
         "flags": {i: v.flag for i, v in enumerate(verdicts) if v.flag},
         "unsure": [i for i, v in enumerate(verdicts) if not v.sure],
+        "contradicted": [i for i, v in enumerate(verdicts) if v.contradicted],
         "causes": {i: c.cause for i, c in enumerate(flat) if isinstance(c, Failure)},
     }
 
 
 def _decode_cells(read: dict[str, Any]) -> Iterator[Cell]:
-    unsure = set(read["unsure"])
+    unsure, contradicted = set(read["unsure"]), set(read["contradicted"])
     verdicts = enumerate(zip(read["scores"], read["confidences"], strict=True))
     for i, letter in enumerate(read["verdicts"]):
         if letter == _NOT_ASKED:
@@ -160,7 +162,8 @@ def _decode_cells(read: dict[str, Any]) -> Iterator[Cell]:
         else:
             nth, (score, confidence) = next(verdicts)
             explanation, flag = (read[told].get(str(nth), "") for told in ("why", "flags"))
-            yield Verdict(_VALUES[letter], score, confidence, explanation, nth not in unsure, flag)
+            told = (explanation, nth not in unsure, flag, nth in contradicted)
+            yield Verdict(_VALUES[letter], score, confidence, *told)
 
 
 def _origins(case: Case, source: int | None) -> tuple[str | None, ...]:

@@ -6,21 +6,17 @@ import re
 from collections.abc import Sequence
 
 from ragtriage.core.verdicts import Component, Verdict
-from ragtriage.text.claims import split_claims
+from ragtriage.text.atomic import Marker
+from ragtriage.text.claims import Said, read_response
+from ragtriage.text.html import visible_text
 from ragtriage.text.lexicon import REMARKS
 from ragtriage.text.questions import split_questions
-from ragtriage.text.remark_model import remark_probabilities
-from ragtriage.text.remarks import kind_of
 
 _DECISIVE = frozenset({"gap", "refusal"})
 _ASIDE = frozenset({"courtesy", "restated", "question", "lead-in"})
-_PERHAPS = 0.4
-"""From which chance of a lack on a clause, if nothing else is claimed, perhaps declines."""
-_UNSURE = 0.3
-"""From which chance of a remark on a clause isn't counted as an answer."""
 _WORD = re.compile(r"[^\W\d_]{3,}|\d+")
 _EMPTY = REMARKS.words("empty_words")
-_TABLE = {"nothing else": 0.97, "something beside": 0.85, "perhaps": 0.7, "hedged": 0.3, "late": 0.1, "nowhere": 0.03}
+_TABLE = {"nothing else": 0.97, "something beside": 0.85, "hedged": 0.3, "late": 0.1, "nowhere": 0.03}
 """What else the response says → the probability that it declines."""
 
 
@@ -35,20 +31,11 @@ def _on_point(gap: str, query: str) -> bool:
     return len(about) <= 1 or bool(about & _stems(query))
 
 
-def _kind(component: Component, query: str) -> str:
-    """Which kind of remark a component is; empty if it is a claim, and how else it is worded where that is doubtful."""
-    if component.remark:
-        return kind_of(component.text, query) or "about"
-    lack, other = remark_probabilities(component.text, query)
-    return "perhaps" if lack >= _PERHAPS else "unsure" if lack + other >= _UNSURE else ""
-
-
-def _reading(query: str, said: Sequence[tuple[Component, str]]) -> tuple[str, Component | None]:
+def _reading(query: str, said: Sequence[Said]) -> tuple[str, Component | None]:
     """A key of the table, and the component that decides."""
     decisive = [c for c, kind in said if kind in _DECISIVE]
     if not decisive:
-        perhaps = next((c for c, kind in said if kind == "perhaps"), None)
-        return ("perhaps", perhaps) if perhaps and all(kind for _, kind in said) else ("nowhere", None)
+        return "nowhere", None
     claims = [(number, c) for number, (c, kind) in enumerate(said) if not kind]
     if not claims:
         return "nothing else", decisive[0]
@@ -73,15 +60,15 @@ def _reading(query: str, said: Sequence[tuple[Component, str]]) -> tuple[str, Co
     return "something beside", gap
 
 
-def declines(query: str, response: str) -> Verdict:
+def declines(query: str, response: str, marker: Marker | None = None) -> Verdict:
     """Yes if the response declines instead of answering; no if it answers, even partly, or is empty.
 
     A response declines if it says that the information isn't there, or that it can't answer, and makes no claim; or if
-    that is the first thing it says about a query that asks one thing, without a "but" or a "however" behind it. So it
-    does, less surely, if all that it says is worded like that.
+    that is the first thing it says about a query that asks one thing, without a "but" or a "however" behind it. What
+    says so is told by the `marker`, or else by rules, which know the common wordings.
     `score` is read from a table by what else the response says.
     """
-    said = [(c, _kind(c, query)) for c in split_claims(response, query)]
+    said = read_response(visible_text(response), query, marker, marked=True)
     reading, decides = _reading(query, said)
     score = _TABLE[reading]
     if decides is None:

@@ -56,7 +56,7 @@ class Lexicon:
         return str(self.entries[name] if name in self.entries else WORDS.entries[name])
 
 
-CITATIONS, CLAUSES, DETAILS, LANGUAGES, QUESTIONS, REMARKS, WORDS = (
+CITATIONS, DETAILS, LANGUAGES, PRONOUNS, QUESTIONS, REMARKS, WORDS = (
     Lexicon(_DATA / f"{name}.toml")
-    for name in ("citations", "clauses", "details", "languages", "questions", "remarks", "words")
+    for name in ("citations", "details", "languages", "pronouns", "questions", "remarks", "words")
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ragtriage.text.lexicon import CLAUSES, WORDS
+from ragtriage.text.lexicon import PRONOUNS, WORDS
 from ragtriage.text.question_forms import INVERTED, WH
 
 AUXILIARY = WORDS.regex("auxiliary")
@@ -17,11 +17,11 @@ _SUBJECT = re.compile(
     rf"((?:[A-Z0-9`][^\s,;:]{{0,40}}|the|a|an|this|these|its|"
     rf"their)(?:[ ][^\s,;:]{{1,40}}){{0,7}}?)[ ]({AUXILIARY})(?![\w'’])"
 )
-_NO_SUBJECT = CLAUSES.words("no_subject")
+_NO_SUBJECT = PRONOUNS.words("no_subject")
 _OTHER = re.compile(r"\b(?:the|an?|this|that|its|their|his|her|my|your|our|[A-Z][\w'’-]*)[ ]\w|[ ][A-Z][a-z]")
 _TWO_THINGS = re.compile(r"['’]s?[ ]| (?:of|and|or|with|for|in|on) ")
 """A subject that names two things: either may be meant by "it"."""
-_PRONOUNS = CLAUSES.words("pronouns")
+_PRONOUNS = PRONOUNS.words("pronouns")
 _PERSON = re.compile(r"[A-Z][\w'’.-]*(?: (?:[A-Z][\w'’.-]*|de|van|von|der|la|al|bin|I{1,3}|IV|V))+$")
 _START = re.compile(rf"(It|They|He|She)[ ]({AUXILIARY})(?![\w'’])|(Its)[ ](?=[a-z])")
 
@@ -61,7 +61,7 @@ def subject(clause: str) -> Subject | None:
     if (
         words[0] in _NO_SUBJECT
         or said.endswith(("'s", "’s"))
-        or CLAUSES["clause_words"].search(said)
+        or PRONOUNS["clause_words"].search(said)
         or words[0].endswith("ly")
     ):
         return None
@@ -80,7 +80,7 @@ def resolve(clause: str, topic: Subject | None) -> str:
     start = _START.match(clause)
     if _TWO_THINGS.search(topic.text) and clause.startswith("It"):
         return clause
-    if start is None or CLAUSES["expletive"].match(clause):
+    if start is None or PRONOUNS["expletive"].match(clause):
         return clause
     if start[3]:
         fits = topic.number == "sg" and topic.sole
@@ -114,11 +114,11 @@ _PROPERTY = re.compile(
     rf"height|length|mission|format|theme|plot|product|products|idea|purposes|goals|"
     rf"objectives)s? of (?P<name>{_NAME}(?: [a-z-]+){{0,2}})\?$"
 )
-_PREPOSITIONS = CLAUSES.words("prepositions")
-_BASE_VERBS = CLAUSES.words("base_verbs")
-_COPULA = CLAUSES.words("copula")
-_IRREGULAR = CLAUSES.words("irregular_participles")
-_NOT_NAMES = CLAUSES.words("not_names")
+_PREPOSITIONS = PRONOUNS.words("prepositions")
+_BASE_VERBS = PRONOUNS.words("base_verbs")
+_COPULA = PRONOUNS.words("copula")
+_IRREGULAR = PRONOUNS.words("irregular_participles")
+_NOT_NAMES = PRONOUNS.words("not_names")
 _IT = re.compile(r"\b(?:it|they|them|he|she|him)\b(?!['’])", re.IGNORECASE)
 _ITS = re.compile(r"\b(?:its|their|his)\b|\bher\b(?= [a-z])", re.IGNORECASE)
 _LATER_NAME = re.compile(rf"(?<=[ ]){_WORD}")
@@ -138,7 +138,7 @@ def _whole(match: re.Match[str]) -> bool:
 def topic_of(question: str) -> str:
     """The one thing that a question is about; empty if rules aren't sure."""
     for pattern in (_PROPERTY, _WHAT_IS, _WHAT_X_IS):
-        if (match := pattern.match(question)) and not CLAUSES["unclear"].search(match["name"]):
+        if (match := pattern.match(question)) and not PRONOUNS["unclear"].search(match["name"]):
             return match["name"]
     match = _DIRECT.match(question) or _YES_NO.match(question)
     if (
@@ -156,7 +156,7 @@ def with_topic(question: str, topic: str) -> str:
     if not topic or topic.lower() in question.lower():
         return question
     its, it = list(_ITS.finditer(question)), list(_IT.finditer(question))
-    if len(it) + len(its) != 1 or CLAUSES["asks_expletive"].search(question) or _LATER_NAME.search(question, 1):
+    if len(it) + len(its) != 1 or PRONOUNS["asks_expletive"].search(question) or _LATER_NAME.search(question, 1):
         return question
     found = (it or its)[0]
     possessive = "" if it else "'" if topic.endswith("s") else "'s"

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal
 
 from ragtriage.text.lexicon import REMARKS
-from ragtriage.text.remark_model import remark_probabilities
 
 Remark = Literal["", "gap", "refusal", "about", "pointer", "courtesy", "restated", "question", "lead-in"]
 """`gap`: the sources don't say; `refusal`: the answer can't or won't; `about`: what the sources deal with; `pointer`:
@@ -26,14 +24,6 @@ ABOUT_SOURCES = frozenset({"gap", "refusal", "about"})
 """Kinds behind which "they" and "it" are the sources."""
 _BECAUSE = re.compile(r"(?:as|since)\b", re.IGNORECASE)
 _LONGEST = 1000
-_LACK = 0.6
-"""From which chance on a clause's wording says that the sources lack what the query asks."""
-_UNASKED = 0.98
-"""The same where the query isn't known: "The date isn't specified in the form" may be about forms."""
-_REMARK = 0.7
-"""From which chance on a clause beside such a one is a remark too."""
-_SURELY, _PERHAPS = 0.9, 0.3
-"""The same for a sentence as a whole, and for each of its pieces."""
 
 
 @lru_cache(4096)  # a response is read by several questions, each for itself
@@ -54,46 +44,28 @@ def remark(clause: str, *, behind: Remark = "", opening: bool = True) -> Remark:
     return "gap" if again and REMARKS["again"].match(said) else ""
 
 
-def kind_of(clause: str, query: str = "", *, behind: Remark = "", opening: bool = True) -> Remark:
-    """Which kind of remark a clause is, by rules or else by its wording; empty if it makes a claim.
-
-    By wording it is a `gap`, or, behind a remark about the sources, something said `about` them.
-    """
-    kind = remark(clause, behind=behind, opening=opening)
-    if kind in {"", "about"} and remark_probabilities(clause[:_LONGEST], query)[0] >= (_LACK if query else _UNASKED):
-        return "gap"
-    return kind or ("about" if behind in ABOUT_SOURCES and worded_as_remark(clause, query) else "")
-
-
-def worded_as_remark(clause: str, query: str) -> bool:
-    """Whether a clause is worded as a remark of some kind; to be believed beside a remark about the sources only."""
-    return bool(query) and sum(remark_probabilities(clause[:_LONGEST], query)) >= _REMARK
-
-
 def pieces(sentence: str) -> list[tuple[int, int]]:
     """The stretches of a sentence that may be remarks or claims each for itself."""
     cuts = [m.span() for m in REMARKS["part"].finditer(sentence[:_LONGEST])]
     return list(zip([0, *(b for _, b in cuts)], [*(a for a, _ in cuts), len(sentence)], strict=True))
 
 
-def parts(
-    sentence: str, query: str = "", *, behind: Remark = "", opening: bool = True
-) -> list[tuple[int, int, Remark]]:
-    """A sentence's stretches with the kind of each; one for the whole, unless some are remarks and some are claims.
+def parts(sentence: str, *, behind: Remark = "", opening: bool = True) -> list[tuple[int, int, Remark]]:
+    """A sentence's stretches with the kind of each, by rules; one for the whole, unless some are remarks.
 
     A claim's stretch begins behind the word that joins it to the remark ("but", "so").
     """
     cut = pieces(sentence)
     rule = remark(sentence, behind=behind, opening=opening)
     if len(cut) == 1 or rule in {"restated", "question"}:
-        return [(0, len(sentence), rule or kind_of(sentence, query, behind=behind, opening=opening))]
+        return [(0, len(sentence), rule)]
     found: list[tuple[int, int, Remark]] = []
     before = behind
     for a, b in cut:
         joined = REMARKS["joined"].match(sentence, a, b)
         kept = joined.end() if joined and a else a
-        kind = kind_of(sentence[a:b], query, behind=before, opening=opening and not a) or (
-            kind_of(sentence[kept:b], query, behind=before, opening=False) if kept > a else ""
+        kind = remark(sentence[a:b], behind=before, opening=opening and not a) or (
+            remark(sentence[kept:b], behind=before, opening=False) if kept > a else ""
         )
         if found and not found[-1][2] and (_BECAUSE.match(sentence, a) or not any(c.isalpha() for c in sentence[a:b])):
             found[-1] = (found[-1][0], b, "")
@@ -104,12 +76,4 @@ def parts(
         return [(0, len(sentence), rule)]
     if all(kind for *_, kind in found):
         return [(0, len(sentence), found[0][2])]
-    if any(kind for *_, kind in found):
-        return found
-    return [(0, len(sentence), rule or _worded_whole(sentence, query, cut))]
-
-
-def _worded_whole(sentence: str, query: str, cut: Sequence[tuple[int, int]]) -> Remark:
-    """A gap if a sentence is surely worded as one, and no piece of it surely as a claim."""
-    surely = bool(query) and remark_probabilities(sentence[:_LONGEST], query)[0] >= _SURELY
-    return "gap" if surely and all(sum(remark_probabilities(sentence[a:b], query)) >= _PERHAPS for a, b in cut) else ""
+    return found if any(kind for *_, kind in found) else [(0, len(sentence), rule)]

@@ -131,6 +131,7 @@ class CachedReader:
 
     def __init__(self, encoder: Encoder) -> None:
         self.encoder = encoder
+        self.rarity = encoder.rarity
         self.sentence = lru_cache(8192)(read_sentence)
         self.read = lru_cache(8192)(lambda text: read(text, self.sentence))
 

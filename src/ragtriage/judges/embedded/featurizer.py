@@ -1,4 +1,4 @@
-"""Questions as what the fitted models and the matcher read: rows of numbers, and pairs of texts."""
+"""Questions as what the fitted models weigh: rows of numbers, and pairs of texts for the reader."""
 
 from __future__ import annotations
 
@@ -15,22 +15,36 @@ from ragtriage.judges.embedded.attribution import without_attribution
 from ragtriage.judges.embedded.contradictions import contradicting_sentence
 from ragtriage.judges.embedded.encoder import Encoded, Vector
 from ragtriage.judges.embedded.evidence import CachedReader, Evidence
-from ragtriage.judges.embedded.matcher import Pair, passage
+from ragtriage.judges.embedded.reader import Pair, response_pair
 from ragtriage.judges.embedded.readings import Sentence, as_written
 from ragtriage.judges.embedded.requested_items import is_item, is_open_ended, is_step
 from ragtriage.judges.embedded.rules import RULES
+from ragtriage.judges.embedded.selection import nearest_sentences
 from ragtriage.judges.embedded.sentence_comparison import Comparison, compare, pairwise_products, products_with
 from ragtriage.judges.embedded.short_replies import asserted_text, is_short_reply
 from ragtriage.judges.embedded.unsupported_names import unsupported_names
 from ragtriage.judges.embedded.unsupported_numbers import is_calculated, unsupported_numbers
 from ragtriage.judges.embedded.verdict import Scored
 from ragtriage.text import declines, split_claims
+from ragtriage.text.atomic import Marker
+from ragtriage.text.html import visible_text
 from ragtriage.text.numbers import numbers_as_figures
 
 _WIDEST = 2048
 """Sentences of a context that are looked at."""
+MOST_PIECES = 120
+"""Word pieces of evidence that are read beside a claim, or beside a question that several sources answer together."""
 _CHUNK = 1024
 """Sentences of one response that are encoded at a time, to compare them with each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """One pair for the reader."""
+
+    pair: Pair
+    sentence: int | None = None
+    """Which sentence of the pair is asked about; None for all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +54,13 @@ class Featurized:
     task: str
     """The name of the model."""
     rows: tuple[tuple[float, ...], ...]
-    """One or more alternatives; the best one counts."""
+    """What words and vectors tell, for one or more alternatives; the best one counts."""
     scored: tuple[Scored, ...]
     """Everything but the probability, for each alternative."""
-    pairs: tuple[Pair, ...] = ()
-    """What the matcher reads, for each alternative; empty where it isn't asked."""
+    reads: tuple[Reads, ...] = ()
+    """What the reader reads; of several the highest counts."""
+    checks: tuple[float, ...] = ()
+    """What rules found, weighed beside the reader."""
 
 
 DECLINED = 0.05
@@ -60,12 +76,12 @@ UNTOLD = 0.45
 class Featurizer:
     """Turns questions into rows of numbers, and into pairs of texts."""
 
-    def __init__(self, reader: CachedReader, *, pairing: bool = True) -> None:
+    def __init__(self, reader: CachedReader, marker: Marker) -> None:
         self._reader = reader
-        self._pairing = pairing
+        self._marker = marker
         self._evidence = lru_cache(8)(self._make_evidence)
         self._stacked = lru_cache(8)(self._stack)
-        self._said = lru_cache(256)(claimed_text)
+        self._said = lru_cache(256)(lambda query, response: claimed_text(query, response, marker))
         self._tasks: Mapping[str, Callable[[Question], Featurized]] = {
             "supported": self._supported,
             "answered": self._answered,
@@ -86,26 +102,23 @@ class Featurizer:
     def _texts(self, question: Question) -> Iterator[str]:
         """The texts whose vectors a question needs."""
         reader = self._reader
-        if question.kind in {"supported", "answered", "similarity"}:
-            if not _subject(question):
-                return
-            yield _subject(question)
-        else:
-            yield question.query
         match question.kind:
-            case "supported" | "answered":
-                response = question.kind == "answered" and question.query
-                texts = (self._said(question.query, question.evidence),) if response else question.evidence
-                readings = reader.readings(texts)
-                for i, j in reader.choose(reader.sentence(_subject(question)), readings):
-                    yield readings[i].sentences[j].text
             case "similarity":
+                yield question.subject
                 yield from question.evidence if len(question.evidence) <= _CHUNK else ()
+            case "supported" | "answered":
+                if subject := _subject(question):
+                    yield subject
+                    readings = reader.readings(question.evidence)
+                    for i, j in reader.choose(reader.sentence(subject), readings):
+                        yield readings[i].sentences[j].text
             case "same_answer":
+                yield question.query
                 for truth in question.evidence:
                     yield from (numbers_as_figures(truth), f"{question.query} {truth}")
                 yield from (s.text for s in reader.read(numbers_as_figures(question.subject)).sentences)
             case "essential" | "relevant":
+                yield question.query
                 for text in (question.subject, question.context):
                     yield from (s.text for s in reader.read(text).sentences)
 
@@ -133,25 +146,26 @@ class Featurizer:
         evidence = self._evidence(tuple(r.text for r in readings), tuple(reader.choose(sentence, readings)))
         return sentence, encoded, evidence, compare(sentence, encoded, evidence, reader.encoder.rarity)
 
-    def _pairs(self, subject: str, c: Comparison, evidence: Evidence) -> tuple[Pair, ...]:
-        """What the matcher reads, if there is one."""
-        return ((subject, passage(c, evidence)),) if self._pairing else ()
-
     def _supported(self, question: Question) -> Featurized:
         if not _subject(question):
             return Featurized("supported", (), (Scored(UNTOLD, next(iter(question.evidence), "")),))
         claim, encoded, evidence, c = self._search(_subject(question), question.evidence)
         row = features.supported(c, claim, encoded.vector, evidence, self._reader.sentence(question.query))
-        pairs = self._pairs(claim.text, c, evidence)
         texts = (*question.evidence, question.query)
-        unsupported = unsupported_numbers(claim.text, evidence.numbers | evidence.stems, texts, question.context)
-        unsupported += unsupported_names(claim, evidence.sentences, evidence.stems, texts, question.context)
+        numbers = unsupported_numbers(claim.text, evidence.numbers | evidence.stems, texts, question.context)
+        names = unsupported_names(claim, evidence.sentences, evidence.stems, texts, question.context)
         contradicted_by = contradicting_sentence(claim, evidence.sentences)
-        right = not unsupported and not contradicted_by and is_calculated(claim.text, texts, question.context)
+        calculated = not numbers and not names and is_calculated(claim.text, texts, question.context)
         found = replace(
-            _found(c, claim, evidence), unsupported=unsupported, calculated=right, contradicted_by=contradicted_by
+            _found(c, claim, evidence),
+            unsupported=numbers + names,
+            calculated=calculated,
+            contradicted_by=contradicted_by,
+            nearness=float(c.word.max()),
         )
-        return Featurized("supported", (tuple(row),), (found,), pairs)
+        checks = tuple(map(float, (bool(numbers), bool(names), bool(contradicted_by), calculated, found.table)))
+        reads = (Reads(Pair(claim.text, nearest_sentences(c, evidence, MOST_PIECES))),)
+        return Featurized("supported", (tuple(row),), (found,), reads, checks)
 
     def _answered(self, question: Question) -> Featurized:
         task, texts = "answered", question.evidence
@@ -161,12 +175,24 @@ class Featurizer:
                 return Featurized(task, (), (Scored(DECLINED, next(iter(question.evidence), "")),))
             if is_short_reply(question.query, question.subject, said):
                 return Featurized(task, (), (Scored(REPLIED, said),))
+            if not is_open_ended(question.subject):
+                measured = self._beside(task, _subject(question), (said,))
+                pair = response_pair(_subject(question), visible_text("\n".join(question.evidence)))
+                return replace(measured, reads=(Reads(pair),))
             texts = (said,)
         if is_open_ended(question.subject):
             return self._about(question.subject, texts)
-        asked, encoded, evidence, c = self._search(_subject(question), texts)
-        row = features.answered(c, asked, encoded.vector, evidence)
-        return Featurized(task, (tuple(row),), (_found(c, asked, evidence),), self._pairs(asked.text, c, evidence))
+        return self._beside(task, _subject(question), texts)
+
+    def _beside(self, task: str, asked: str, texts: Sequence[str]) -> Featurized:
+        """A question beside each text, and beside the nearest sentences of several."""
+        question, encoded, evidence, c = self._search(asked, texts)
+        row = features.answered(c, question, encoded.vector, evidence)
+        readings = self._reader.readings(texts)
+        reads = [Reads(Pair(asked, tuple(s.text for s in reading.sentences))) for reading in readings]
+        if len(readings) > 1:
+            reads.append(Reads(Pair(asked, nearest_sentences(c, evidence, MOST_PIECES))))
+        return Featurized(task, (tuple(row),), (_found(c, question, evidence),), tuple(reads))
 
     def _about(self, asked: str, texts: Sequence[str]) -> Featurized:
         """Whether texts are about a question; who asks for all there is to say needs whatever is."""
@@ -182,21 +208,35 @@ class Featurizer:
             return self._about(question.query, [question.subject])
         query, encoded, evidence, c = self._search(question.query, [question.subject])
         row = features.answered(c, query, encoded.vector, evidence)
-        task = "essential"
-        if len(evidence.sentences) > 1:
-            task = "essential_long"
-        elif around := self._reader.read(question.context).sentences[:_WIDEST]:
-            task = "essential_part"
+        found = _found(c, query, evidence)
+        if question.evidence and (reads := self._in_source(question)):
+            return Featurized("essential_fact", (tuple(row),), (found,), (reads,))
+        if around := self._reader.read(question.context).sentences[:_WIDEST]:
             context = self._evidence((question.context,), tuple((0, j) for j in range(len(around))))
             row += features.around(evidence, query, encoded.vector, context)
-        return Featurized(task, (tuple(row),), (_found(c, query, evidence),), self._pairs(query.text, c, evidence))
+            return Featurized("essential_claim", (tuple(row),), (found,), (self._in_response(question),))
+        return self._beside("essential", question.query, [question.subject])
+
+    def _in_response(self, question: Question) -> Reads:
+        """The sentence of a response that makes a claim."""
+        pair = response_pair(question.query, visible_text(question.context))
+        stems = self._reader.sentence(question.subject).stemset
+        shared = [len(stems & self._reader.sentence(text).stemset) for text in pair.sentences]
+        return Reads(pair, int(np.argmax(shared)))
+
+    def _in_source(self, question: Question) -> Reads | None:
+        """A fact where it stands in the source that it was taken from."""
+        for reading in self._reader.readings(question.evidence):
+            texts = tuple(s.text for s in reading.sentences)
+            if question.subject in texts:
+                return Reads(Pair(question.query, texts), texts.index(question.subject))
+        return None
 
     def _same_answer(self, question: Question) -> Featurized:
         reader = self._reader
         query = reader.sentence(question.query)
         said = numbers_as_figures(question.subject)
         rows, found = [], []
-        pairs: list[Pair] = []
         for text in sorted(set(question.evidence)):
             if not text.strip():
                 continue
@@ -205,10 +245,9 @@ class Featurizer:
             cosines = (float(c.cosines.max()), float(products_with(response.vectors, both).max()))
             rows.append(tuple(features.same_answer(c, query, truth, response, cosines)))
             found.append(Scored(0.0, text))
-            pairs += self._pairs(f"{question.query} {text}", c, response)
         if not rows:
             raise ValueError("there is no true answer to compare with")
-        return Featurized("same_answer", tuple(rows), tuple(found), tuple(pairs))
+        return Featurized("same_answer", tuple(rows), tuple(found))
 
     def _similarity(self, question: Question) -> Featurized:
         if len(question.evidence) <= (question.at is not None):
@@ -224,15 +263,15 @@ class Featurizer:
         there, back = _both_ways(own, reader.encoder.encode([other])[other])
         row = features.similar(highest, reader.sentence(question.subject), reader.sentence(other), there, back)
         found = (Scored(0.0, other, cosine=min(1.0, highest)),)
-        return Featurized("similar", (tuple(row),), found, ((question.subject, other),))
+        return Featurized("similar", (tuple(row),), found)
 
 
-def claimed_text(query: str, response: tuple[str, ...]) -> str:
+def claimed_text(query: str, response: tuple[str, ...], marker: Marker | None = None) -> str:
     """What a response claims, without its remarks about the sources; empty if it declines to answer."""
     text = "\n".join(response)
-    if declines(query, text).value == "yes":
+    if declines(query, text, marker).value == "yes":
         return ""
-    return "\n".join(component.text for component in split_claims(text, query) if not component.remark)
+    return "\n".join(component.text for component in split_claims(text, query, marker=marker) if not component.remark)
 
 
 _CODE = re.compile(r"\S\s*\n\s*\S|^\s*[{\[]\s*\"")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,15 @@ import numpy as np
 
 from ragtriage.core.errors import JudgeError
 from ragtriage.judges.embedded.encoder import Vector
+from ragtriage.judges.embedded.featurizer import Featurized
+from ragtriage.judges.embedded.reader import Logits
 
 FARTHEST = 8.0
-"""A logit of the matcher counts up to here."""
-PIECEWISE = frozenset({"answered_response"})
-"""Tasks of which the matcher reads each sentence too: read whole, a text about the question passes for an answer."""
+"""A logit of the reader counts up to here."""
+
+
+FITTED: Mapping[str, str] = {"essential_fact": "essential", "essential": "essential_long", "essential_claim": "essential_part"}
+"""Tasks of the fusion whose model of words and vectors is called otherwise."""
 
 
 class Model:
@@ -36,32 +41,40 @@ class Model:
         return float(1.0 / (1.0 + np.exp(-np.clip(x[0], -30.0, 30.0))))
 
 
-def fused_inputs(odds: np.ndarray, logits: np.ndarray) -> np.ndarray:
-    """What a fusion weighs.
+def fused_inputs(measured: Featurized, logits: Sequence[Logits], chance: float) -> Vector:
+    """What a fusion weighs: what the reader says, of several readings the highest; the log odds by words and vectors; checks.
+
+    (2 · heads + 2 + k,): of a text as a whole, and at most of a sentence of it; or of one sentence, and of its text; then
+    that no piece of the claim or question says what the text doesn't.
 
     Args:
-        odds: (n,), the log odds of a fitted model.
-        logits: (n, heads), what the matcher says; of `PIECEWISE` tasks (n, 2 · heads), then what it says at most of a
-            sentence.
-
-    Returns:
-        (n, 1 + heads) or (n, 1 + 2 · heads).
+        measured: the question.
+        logits: what the reader says of each of its readings.
+        chance: the probability by words and vectors alone.
     """
-    return np.column_stack([odds, np.clip(logits.astype(np.float64), -FARTHEST, FARTHEST)])
+    said = []
+    for read, one in zip(measured.reads, logits, strict=True):
+        if read.sentence is None:
+            said.append(np.concatenate([one.whole, one.sentences.max(axis=0), [-one.otherwise]]))
+        else:
+            said.append(np.concatenate([one.sentences[read.sentence], one.whole, [-one.otherwise]]))
+    highest = np.clip(np.max(said, axis=0), -FARTHEST, FARTHEST)
+    odds = math.log(chance / (1.0 - chance))
+    return np.concatenate([highest, [odds], np.array(measured.checks, np.float32)]).astype(np.float64)
 
 
 class Fusion:
-    """What the fitted model of a task and the matcher say, weighed against each other: a logistic regression."""
+    """What the reader says, words and vectors, and checks, weighed against each other: a logistic regression."""
 
     def __init__(self, fitted: Mapping[str, Any]) -> None:
         self._weights = np.array(fitted["weights"], np.float64)
         self._bias = float(fitted["bias"])
         self.lean = float(fitted.get("lean", 0.0))
 
-    def probability(self, alone: float, logits: Vector) -> float:
-        """Of yes, from the fitted model's probability and the matcher's logits."""
-        x = fused_inputs(np.array([np.log(alone / (1.0 - alone))]), logits[None])[0]
-        return float(1.0 / (1.0 + np.exp(-np.clip((x * self._weights).sum() + self._bias, -30.0, 30.0))))
+    def probability(self, inputs: Vector) -> float:
+        """Of yes, from `fused_inputs`."""
+        odds = (inputs * self._weights).sum() + self._bias
+        return float(1.0 / (1.0 + np.exp(-np.clip(odds, -30.0, 30.0))))
 
 
 def load(path: Path) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The judge that comes with the package: offline, free, deterministic.
 
-Rules break texts into components, two small encoders and fitted models answer everything else. Nothing heavy is
+A small encoder, a small reader of pairs and fitted models answer; rules read blocks, tables and lists. Nothing heavy is
 imported and no model is loaded before the first question is asked.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ragtriage import text
@@ -16,9 +17,10 @@ from ragtriage.core.questions import Kind, Question, essential
 from ragtriage.core.verdicts import Answer, Failure, Verdict
 from ragtriage.judges.embedded.question_batches import QuestionBatcher
 from ragtriage.judges.embedded.verdict import questions_by_claim, verdict_of, verdict_on_refusals, weakest_answer
-from ragtriage.judges.embedded.versions import fingerprint_of
-from ragtriage.judges.judge_config import EMBEDDED, FAST
+from ragtriage.judges.embedded.versions import MODEL, fingerprint_of
+from ragtriage.judges.judge_config import EMBEDDED
 from ragtriage.judges.protocol import Estimate
+from ragtriage.text.atomic import Marker
 from ragtriage.text.language import language_name
 
 if TYPE_CHECKING:
@@ -27,13 +29,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _RULES: Mapping[str, Callable[[Question], Answer]] = {
-    "claims": lambda q: text.split_claims(q.subject, q.query),
     "facts": lambda q: text.split_facts(q.subject),
     "questions": lambda q: text.split_questions(q.subject),
     "sentences": lambda q: text.split_sentences(q.subject),
-    "declines": lambda q: text.declines(q.query, q.subject),
 }
-"""The kinds that rules answer, without the model."""
+"""The kinds that rules answer, without a model."""
+_MARKED: Mapping[str, Callable[[Question, Marker], Answer]] = {
+    "claims": lambda q, marker: text.split_claims(q.subject, q.query, marker=marker),
+    "declines": lambda q, marker: text.declines(q.query, q.subject, marker),
+}
+"""The kinds that are answered by where claims begin and what is a remark."""
 _UNSUPPORTED: Mapping[str, str] = {
     "standalone": "the embedded judge can't write a query so that it is understood without its conversation",
     "questions_answered_by": "the embedded judge can't write questions",
@@ -46,13 +51,12 @@ _MEASURED = "en"
 
 
 class EmbeddedJudge:
-    """Judges with rules, two small encoders and calibrated models; a `Judge`.
+    """Judges with rules, a small encoder, a small reader and calibrated models; a `Judge`.
 
     Args:
-        fast: do without the matcher, which reads claims and questions beside the evidence: more than twice as fast, and
-            less often right.
         any_language: judge other languages than English too, on which nothing was measured.
         threads: how many texts or pairs are read at a time.
+        model: a folder with another `reader.onnx` and its `coefficients.json`, as `training/` writes them.
         kept: how many word pieces of encoded texts are remembered, some 770 bytes each; None for what suits it as the
             only judge.
     """
@@ -60,26 +64,26 @@ class EmbeddedJudge:
     def __init__(
         self,
         *,
-        fast: bool = False,
         any_language: bool = False,
         threads: int = 2,
+        model: Path = MODEL,
         kept: int | None = None,
     ) -> None:
-        self._fast = fast
         self._any_language = any_language
         self._kept = kept
         self._threads = threads
+        self._model = model
         self._batcher = QuestionBatcher(self._answers)
         self._lock = threading.Lock()
         self._loaded: Scorer | None = None
 
     def name(self) -> str:
         """What a person would type to choose it."""
-        return FAST if self._fast else EMBEDDED
+        return EMBEDDED
 
     def fingerprint(self, kind: Kind) -> str:
         """A hash of the version of this kind's rules, and of the models and coefficients that it is answered with."""
-        return f"embedded-{fingerprint_of(kind, fast=self._fast)}"
+        return f"embedded-{fingerprint_of(kind, self._model)}"
 
     def unsupported_reason(self, kind: Kind, language: str) -> str | None:
         """None for English; for other languages the reason why not, unless any language was asked for.
@@ -120,7 +124,7 @@ class EmbeddedJudge:
             if self._loaded is None:
                 from ragtriage.judges.embedded.scorer import Scorer  # noqa: PLC0415 - see the docstring
 
-                self._loaded = Scorer(fast=self._fast, threads=self._threads, kept=self._kept)
+                self._loaded = Scorer(threads=self._threads, kept=self._kept, model=self._model)
             return self._loaded
 
     def _answers(self, questions: Sequence[Question]) -> list[Answer]:
@@ -130,11 +134,14 @@ class EmbeddedJudge:
         for place, question in enumerate(questions):
             if question.kind in _RULES:
                 answers[place] = _guarded(_RULES[question.kind], question)
+            elif question.kind in _MARKED:
+                marked = _MARKED[question.kind]
+                answers[place] = _guarded(lambda q, marked=marked: marked(q, self._scorer().marks), question)
             elif question.kind in _UNSUPPORTED:
                 answers[place] = Failure(_UNSUPPORTED[question.kind])
             elif question.kind == "needed_sentences":
                 picked.append(place)
-            elif told := _guarded(verdict_on_refusals, question):
+            elif told := _guarded(lambda q: verdict_on_refusals(q, self._scorer().marks), question):
                 answers[place] = told
             else:
                 matches.append(place)
@@ -144,7 +151,7 @@ class EmbeddedJudge:
             # Questions with the same evidence are neighbours, so it is made ready once.
             seen: dict[tuple[str, ...], int] = {}
             matches.sort(key=lambda i: seen.setdefault((*questions[i].evidence, questions[i].context), len(seen)))
-            parts = [questions_by_claim(questions[i]) for i in matches]
+            parts = [questions_by_claim(questions[i], scorer.marks) for i in matches]
             asked = [question for part in parts for question in part]
             judged = (
                 _failure(question, found) if isinstance(found, Exception) else verdict_of(question, found, thresholds)
@@ -161,7 +168,7 @@ class EmbeddedJudge:
         sentences = _guarded(_RULES["sentences"], question)
         if not isinstance(sentences, tuple):
             return sentences
-        found = self._answers([essential(question.query, sentence.text) for sentence in sentences])
+        found = self._answers([essential(question.query, s.text, source=question.subject) for s in sentences])
         failed = next((answer for answer in found if isinstance(answer, Failure)), None)
         pairs = zip(sentences, found, strict=True)
         return failed or tuple(s for s, answer in pairs if isinstance(answer, Verdict) and answer.value == "yes")

@@ -11,6 +11,7 @@ from ragtriage.core.verdicts import Answer, Answered, Verdict
 from ragtriage.judges.embedded.attribution import without_attribution
 from ragtriage.judges.quotes import LONGEST_QUOTE, quoted
 from ragtriage.text import declines, split_claims, split_sentences
+from ragtriage.text.atomic import Marker
 from ragtriage.text.differences import differences, likely_place
 
 MOST_DIFFERENCES = 3
@@ -35,6 +36,8 @@ class Scored:
     """A sentence of the evidence that contradicts the claim in one detail."""
     cosine: float | None = None
     """Similarity only: with the closest of the others, in [-1, 1]."""
+    nearness: float = 0.0
+    """Share of the claim's words, weighted by rarity, that the closest sentence has."""
     table: bool = False
     """Whether the evidence is mostly rows and fields, or the claim is code: both are read less well."""
     lean: float = 0.0
@@ -127,11 +130,11 @@ _ORDER = {"no": 0, "unknown": 2, "yes": 3}
 """The weakest first; a failure stands behind no, since it might have been any."""
 
 
-def questions_by_claim(question: Question) -> tuple[Question, ...]:
+def questions_by_claim(question: Question, marker: Marker) -> tuple[Question, ...]:
     """One question a claim, for a part of a response that has several sentences; else the question itself."""
     if question.kind != "supported" or not question.context or len(split_sentences(question.subject)) < 2:
         return (question,)
-    claims = [c.text for c in split_claims(question.subject, question.query) if not c.remark]
+    claims = [c.text for c in split_claims(question.subject, question.query, marker=marker) if not c.remark]
     return tuple(replace(question, subject=claim) for claim in claims) if len(claims) > 1 else (question,)
 
 
@@ -148,16 +151,16 @@ def _rank(answer: Answer) -> tuple[int, float]:
     return (_ORDER[answer.value], answer.score or 0.0) if isinstance(answer, Verdict) else (1, 0.0)
 
 
-def verdict_on_refusals(question: Question) -> Verdict | None:
+def verdict_on_refusals(question: Question, marker: Marker) -> Verdict | None:
     """The verdict on `same_answer` where refusals decide it; None elsewhere."""
     if question.kind != "same_answer":
         return None
-    own = declines(question.query, question.subject)
+    own = declines(question.query, question.subject, marker)
     if own.value != "yes":
         return None
     if question.at is None:
         return Verdict("no", 1.0 - _sure(own), _sure(own), "The response declines, so it gives no true answer.")
-    others = [declines(question.query, text) for text in question.evidence]
+    others = [declines(question.query, text, marker) for text in question.evidence]
     sure = min(_sure(own), max((_sure(other) for other in others if other.value == "yes"), default=0.0))
     return Verdict("yes", sure, sure, "Both decline to answer.") if sure else None
 

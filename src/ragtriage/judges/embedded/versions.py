@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from ragtriage.core.questions import Kind
-from ragtriage.text.remark_model import WEIGHTS
 
-_MODEL = Path(__file__).parent / "model"
+MODEL = Path(__file__).parent / "model"
+"""Where the models that ship lie."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,46 +31,45 @@ class KindVersion:
     """How the names of its fitted models begin; empty if rules answer alone, without the encoder."""
     thresholds: tuple[str, ...] = ()
     """The fitted thresholds by which it is decided."""
-    remarks: bool = False
-    """Whether the fitted weights tell remarks from claims in it."""
+    marked: bool = False
+    """Whether it depends on where the reader sees claims begin."""
 
 
 VERSIONS: Mapping[Kind, KindVersion] = {
-    "claims": KindVersion(1, remarks=True),
+    "claims": KindVersion(2, marked=True),
     "facts": KindVersion(1),
     "questions": KindVersion(1),
     "sentences": KindVersion(1),
-    "declines": KindVersion(1, remarks=True),
-    "supported": KindVersion(1, ("supported",), ("sure", "unsure"), remarks=True),
+    "declines": KindVersion(2, marked=True),
+    "supported": KindVersion(2, ("supported",), ("sure", "unsure"), marked=True),
     # Of open requests the model of relevance decides whether something answers them, or is essential.
-    "answered": KindVersion(1, ("answered", "relevant"), remarks=True),
-    "essential": KindVersion(1, ("essential", "relevant")),
-    "needed_sentences": KindVersion(1, ("essential", "relevant")),
+    "answered": KindVersion(2, ("answered", "relevant"), marked=True),
+    "essential": KindVersion(2, ("essential", "relevant")),
+    "needed_sentences": KindVersion(2, ("essential", "relevant")),
     "relevant": KindVersion(1, ("relevant",)),
-    "same_answer": KindVersion(1, ("same_answer",), remarks=True),
+    "same_answer": KindVersion(2, ("same_answer",), marked=True),
     "similarity": KindVersion(1, ("similar",), ("repeats",)),
 }
 """The kinds that the embedded judge answers."""
 
 
 @cache
-def fingerprint_of(kind: Kind, *, fast: bool, folder: Path = _MODEL) -> str:
-    """A hash of all that an answer depends on.
-
-    A kind that isn't answered has version 0. `fast`: without the matcher.
-    """
+def fingerprint_of(kind: Kind, folder: Path = MODEL) -> str:
+    """A hash of all that an answer depends on; a kind that isn't answered has version 0."""
     own = VERSIONS.get(kind, KindVersion(0))
     parts: dict[str, Any] = {"kind": kind, "version": own.number}
-    files = [WEIGHTS] if own.remarks else []
+    files = [folder / "reader.onnx", MODEL / "vocab.txt"] if own.marked else []
     if own.tasks:
         fitted = json.loads((folder / "coefficients.json").read_text(encoding="utf-8"))
-        fusions = {} if fast else _of_tasks(fitted.get("fusion", {}), own.tasks)
         parts["tasks"] = _of_tasks(fitted["tasks"], own.tasks)
-        parts["fusions"] = fusions
+        parts["fusions"] = _of_tasks(fitted["fusion"], own.tasks)
         parts["thresholds"] = {name: fitted["thresholds"][name] for name in own.thresholds}
+        if parts["fusions"]:
+            files += [folder / "reader.onnx", MODEL / "vocab.txt"]
+        if parts["tasks"]:
+            files += [MODEL / "encoder.onnx", MODEL / "vocab.txt"]
+    if files:
         parts["onnxruntime"] = version("onnxruntime")  # another version may round another way
-        files += [folder / "encoder.onnx", folder / "vocab.txt"]
-        files += [folder / "matcher.onnx"] if fusions else []
     parts["files"] = {path.name: _digest(path) for path in files}
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
 

@@ -58,6 +58,10 @@ class WordPieces:
         found.append(self.number[END])
         return found
 
+    def of_token(self, token: str) -> list[int]:
+        """The numbers of a token's pieces, without marks."""
+        return [number for word in words(token) for number in self._of_word(word)]
+
     def _split(self, word: str) -> tuple[int, ...]:
         """The longest piece that fits, from the left, again and again; the whole word is unknown if nothing fits."""
         if len(word) > LONGEST_WORD:

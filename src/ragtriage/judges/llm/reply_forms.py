@@ -119,7 +119,8 @@ def _verdict(
     said_why = visible(why).strip()
     if value == "yes" and cites and len(question.evidence) > 1 and quote.strip() and not flag:
         said_why = f"{said_why} (“{shortened(quote)}”)".strip()  # tells which of several texts supports it
-    return Verdict(value, explanation=said_why, flag=flag)
+    otherwise = cites and value == "no" and _plain(quote) != "" and quote_occurs(quote, question.evidence)
+    return Verdict(value, explanation=said_why, flag=flag, contradicted=otherwise)
 
 
 def quote_occurs(quote: str, texts: Sequence[str]) -> bool:

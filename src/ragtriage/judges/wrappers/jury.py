@@ -122,6 +122,7 @@ class Jury:
             # what less than half of the jury says, because others failed or can't tell, is to be checked
             value == "unknown" or (2 * max(yes, no) > len(votes) and any(verdict.sure for verdict in sides[value])),
             "; ".join(dict.fromkeys(verdict.flag for verdict in given.values() if verdict.flag)),
+            value == "no" and any(verdict.contradicted for verdict in sides["no"]),
         )
 
 

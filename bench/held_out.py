@@ -1,0 +1,161 @@
+"""How well a judge does on rows by writers on whose rows nothing was trained, fitted or tuned (`tests/held_out/`).
+
+    python bench/held_out.py [--judge NAME] [--list]
+
+Prints: how many faults of whole cases are named and how many sound cases are blamed; how many bad claims are marked, and
+good ones; how often a supported claim is likelier than its altered twin, by kind of fault; how well a sentence that
+answers a question is told from near misses; and how well the embedded judge cuts responses into claims.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ragtriage import Case, Source, Verdict, Verdicts, diagnose, evaluate_sync, needs_of, thresholds_with
+from ragtriage.core.questions import Question, answered, supported
+from ragtriage.diagnosis import RULES
+from ragtriage.judges.build import judge_named
+from ragtriage.judges.protocol import Judge
+from ragtriage.metrics import metrics_named
+from ragtriage.metrics.groundedness import SUPPORTED
+
+FOLDER = Path(__file__).parents[1] / "tests" / "held_out"
+METRICS = metrics_named(["thelma", "-fact_precision"])
+BLAME = ("failure", "quality")
+SOUND = ("healthy", "right_refusal")
+NAMED_BY = {
+    "unsupported_claims": {"unsupported_claims", "contradicted_claims"},
+    "unaddressed_answer": {"unaddressed_answer"},
+}
+"""The rules that name a fault, where they aren't called like it."""
+GOOD_MARKED = 0.05
+"""Share of good claims that may be marked, where claims are marked by their probability alone."""
+
+
+def rows_of(*names: str) -> list[dict[str, Any]]:
+    """The objects of files."""
+    return [json.loads(line) for name in names for line in (FOLDER / name).read_text("utf-8").splitlines() if line]
+
+
+def auc(y: np.ndarray, p: np.ndarray) -> float:
+    """Area under the ROC curve, ties half."""
+    yes, no = p[y == 1], p[y == 0]
+    return float(((yes[:, None] > no).mean() + (yes[:, None] == no).mean() / 2))
+
+
+def report_cases(judge: Judge, files: Sequence[str], *, listed: bool) -> None:
+    """Findings of whole cases, and verdicts on their claims."""
+    rows = rows_of(*files)
+    cases = [Case(r["id"], r["query"], tuple(map(Source, r["sources"])), r["response"]) for r in rows]
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    units: list[tuple[int, float, str, str]] = []
+    thresholds = thresholds_with({})
+    order = {case.id: row for case, row in zip(cases, rows, strict=True)}
+    for record in evaluate_sync(cases, judge, metrics=METRICS, also=needs_of(RULES)):
+        row = order[record.case.id]
+        findings = [f for f in diagnose(record, thresholds) if f.kind in BLAME]
+        truth = row["truth"]
+        kind = "sound" if truth in SOUND else truth
+        count = found[kind if truth != "unsupported_claims" else f"unsupported_claims, {row['kind']}"]
+        count["cases"] += 1
+        named = NAMED_BY.get(truth, {truth})
+        count["named"] += any(f.rule in named for f in findings)
+        count["blamed"] += bool(findings)
+        count["surely"] += any(f.sure for f in findings)
+        if listed and (kind == "sound") == bool(findings):
+            print(f"{row['id']} ({truth} {row.get('kind', '')}): {[f.rule for f in findings]}")
+        units += claims_of(row, record.steps.get(str(SUPPORTED)))
+    print("\n| truth | cases | named | blamed for anything | surely |\n|---|---|---|---|---|")
+    for truth, count in sorted(found.items()):
+        named = "" if truth == "sound" else count["named"]
+        print(f"| {truth} | {count['cases']} | {named} | {count['blamed']} | {count['surely']} |")
+    faults = sum((count for truth, count in found.items() if truth != "sound"), Counter[str]())
+    sound = found["sound"]
+    print(f"faults named {faults['named']} of {faults['cases']}; sound cases blamed {sound['blamed']} of {sound['cases']}")
+    y, p = np.array([u[0] for u in units]), np.array([u[1] for u in units])
+    cut = float(np.quantile(p[y == 1], GOOD_MARKED))
+    marked = np.array([u[2] == "no" for u in units])
+    print(f"claims: {int((y == 0).sum())} bad, {int((y == 1).sum())} good, AUC {auc(y, p):.3f}")
+    print(f"  as shipped: {marked[y == 0].mean():.2f} of bad ones marked, {marked[y == 1].mean():.3f} of good ones")
+    print(f"  at .05 of good ones (p < {cut:.2f}): {(p[y == 0] < cut).mean():.2f} of bad ones")
+    if listed:
+        for label, chance, value, text in units:
+            if (label == 0) == (chance >= cut):
+                print(f"  {'bad' if not label else 'good'} {chance:.2f} {value}: {text}")
+
+
+def claims_of(row: dict[str, Any], step: object) -> list[tuple[int, float, str, str]]:
+    """Label, probability, verdict and text of each good claim, and of the weakest claim of each bad part."""
+    if not isinstance(step, Verdicts):
+        return []
+    places = [(row["response"].index(bad), row["response"].index(bad) + len(bad)) for bad in row["bad"]]
+    good: list[tuple[int, float, str, str]] = []
+    bad: dict[int, tuple[int, float, str, str]] = {}
+    for component, cell in zip(step.components, step.best(), strict=True):
+        if not isinstance(cell, Verdict) or component.span is None or cell.score is None:
+            continue
+        start, end = component.span
+        inside = [n for n, (a, b) in enumerate(places) if min(b, end) - max(a, start) > 0]
+        if not inside:
+            good.append((1, cell.score, cell.value, component.text))
+        for number in inside:
+            if number not in bad or cell.score < bad[number][1]:
+                bad[number] = (0, cell.score, cell.value, component.text)
+    return good + list(bad.values())
+
+
+async def scores(judge: Judge, questions: Sequence[Question]) -> np.ndarray:
+    """The probability of yes of each question; nan where it failed."""
+    out = np.full(len(questions), np.nan)
+    async for at, answer in judge.ask(questions):
+        if isinstance(answer, Verdict) and answer.score is not None:
+            out[at] = answer.score
+    return out
+
+
+def report_twins(judge: Judge) -> None:
+    """Claims and their twins, each beside its passage and two others."""
+    rows = rows_of("contrast.jsonl")
+    kinds, questions = [], []
+    for at, row in enumerate(rows):
+        sources = [rows[(at + step) % len(rows)]["passage"] for step in range(3)]
+        for good, bad, kind in row["claims"]:
+            kinds.append(kind)
+            questions += [supported(good, sources, "", good), supported(bad, sources, "", bad)]
+    p = asyncio.run(scores(judge, questions)).reshape(-1, 2)
+    p = np.where(np.isnan(p), 0.5, p)
+    cut = float(np.quantile(p[:, 0], GOOD_MARKED))
+    print("\n| fault | twins | in order | of altered ones below the cut |\n|---|---|---|---|")
+    for kind in [*sorted(set(kinds)), "all"]:
+        some = p[[kind in (one, "all") for one in kinds]]
+        above = (some[:, 0] > some[:, 1]).mean() + (some[:, 0] == some[:, 1]).mean() / 2
+        print(f"| {kind} | {len(some)} | {above:.2f} | {(some[:, 1] < cut).mean():.2f} |")
+    labels = np.tile([1, 0], len(p))
+    print(f"AUC {auc(labels, p.ravel()):.3f}; the cut marks .05 of supported claims (p < {cut:.2f})")
+    asked = [(answered(r["parts"][0], [text]), label) for r in rows for text, label in ((r["holds"], 1), *((n, 0) for n in r["near"]))]
+    q = asyncio.run(scores(judge, [question for question, _ in asked]))
+    print(f"answered, near misses: AUC {auc(np.array([label for _, label in asked]), q):.3f}")
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--judge", default="embedded")
+    parser.add_argument("--cases", nargs="+", default=["cases-1.jsonl", "cases-2.jsonl", "cases-3.jsonl"])
+    parser.add_argument("--list", action="store_true", help="name the cases and claims that were judged wrongly")
+    args = parser.parse_args()
+    judge = judge_named(args.judge)
+    report_cases(judge, args.cases, listed=args.list)
+    report_twins(judge)
+
+
+if __name__ == "__main__":
+    main()
