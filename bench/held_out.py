@@ -1,9 +1,9 @@
-"""How well a judge does on rows by writers on whose rows nothing was trained, fitted or tuned (`tests/held_out/`).
+"""How well a judge does on rows by writers on whose rows nothing was trained, fitted or tuned (`tests/held_out`).
 
     python bench/held_out.py [--judge NAME] [--list]
 
-Prints: how many faults of whole cases are named and how many sound cases are blamed; how many bad claims are marked, and
-good ones; how often a supported claim is likelier than its altered twin, by kind of fault; how well a sentence that
+Prints: how many faults of whole cases are named and how many sound cases are blamed; how many bad claims are marked,
+and good ones; how often a supported claim is likelier than its altered twin, by kind of fault; how well a sentence that
 answers a question is told from near misses; and how well the embedded judge cuts responses into claims.
 """
 
@@ -48,7 +48,7 @@ def rows_of(*names: str) -> list[dict[str, Any]]:
 def auc(y: np.ndarray, p: np.ndarray) -> float:
     """Area under the ROC curve, ties half."""
     yes, no = p[y == 1], p[y == 0]
-    return float(((yes[:, None] > no).mean() + (yes[:, None] == no).mean() / 2))
+    return float((yes[:, None] > no).mean() + (yes[:, None] == no).mean() / 2)
 
 
 def report_cases(judge: Judge, files: Sequence[str], *, listed: bool) -> None:
@@ -79,7 +79,9 @@ def report_cases(judge: Judge, files: Sequence[str], *, listed: bool) -> None:
         print(f"| {truth} | {count['cases']} | {named} | {count['blamed']} | {count['surely']} |")
     faults = sum((count for truth, count in found.items() if truth != "sound"), Counter[str]())
     sound = found["sound"]
-    print(f"faults named {faults['named']} of {faults['cases']}; sound cases blamed {sound['blamed']} of {sound['cases']}")
+    print(
+        f"faults named {faults['named']} of {faults['cases']}; sound cases blamed {sound['blamed']} of {sound['cases']}"
+    )
     y, p = np.array([u[0] for u in units]), np.array([u[1] for u in units])
     cut = float(np.quantile(p[y == 1], GOOD_MARKED))
     marked = np.array([u[2] == "no" for u in units])
@@ -140,7 +142,11 @@ def report_twins(judge: Judge) -> None:
         print(f"| {kind} | {len(some)} | {above:.2f} | {(some[:, 1] < cut).mean():.2f} |")
     labels = np.tile([1, 0], len(p))
     print(f"AUC {auc(labels, p.ravel()):.3f}; the cut marks .05 of supported claims (p < {cut:.2f})")
-    asked = [(answered(r["parts"][0], [text]), label) for r in rows for text, label in ((r["holds"], 1), *((n, 0) for n in r["near"]))]
+    asked = [
+        (answered(r["parts"][0], [text]), label)
+        for r in rows
+        for text, label in ((r["holds"], 1), *((n, 0) for n in r["near"]))
+    ]
     q = asyncio.run(scores(judge, [question for question, _ in asked]))
     print(f"answered, near misses: AUC {auc(np.array([label for _, label in asked]), q):.3f}")
 

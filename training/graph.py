@@ -111,7 +111,7 @@ def encoder(weights: dict[str, np.ndarray]) -> onnx.ModelProto:
 
 
 def reader(weights: dict[str, np.ndarray], longest: int) -> onnx.ModelProto:
-    """Ids and segments (1, n) of a pair, and a mean over pieces a part (k, n) → logits (k, heads) and tags (1, n, tags).
+    """Ids and segments (1, n) of a pair, and a mean over pieces a part (k, n) → logits (k, heads), tags (1, n, tags).
 
     Weights are named as in `train.Reader`. A part is its mean, beside the mean and the highest values of the first
     text and the mark of the beginning.

@@ -6,11 +6,14 @@ The marks are described in `authored/README.md`.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Any
 
 _MARK = re.compile(r"\^([cpralemd]) ?|~|@")
 _END = re.compile(r"[.!?…][\"”’')\]*]*\s+(?=[\"“‘'(\[*]*[A-Z0-9£$€])|\n+")
-_NOT_END = re.compile(r"(?:\b(?:Dr|Mr|Mrs|Ms|St|No|vs|e\.g|i\.e|approx|Prof|Art|Sec|Inc|Ltd|Co|Fig|a\.m|p\.m)|\b[A-Z])\.\s+$")
+_NOT_END = re.compile(
+    r"(?:\b(?:Dr|Mr|Mrs|Ms|St|No|vs|e\.g|i\.e|approx|Prof|Art|Sec|Inc|Ltd|Co|Fig|a\.m|p\.m)|\b[A-Z])\.\s+$"
+)
 
 
 def ends(text: str) -> list[int]:
@@ -42,7 +45,7 @@ def parsed(marked: str) -> tuple[str, dict[str, Any]]:
     borders = sorted({0, *(place for place, _ in cuts), *ends(plain)})
     letters = dict(cuts)
     sentence_ends, kind = set(ends(plain)), "claim"
-    for start, end in zip(borders, borders[1:]):
+    for start, end in pairwise(borders):
         letter = letters.get(start)
         if letter is not None or start in sentence_ends or start == 0:
             kind = {"m": "remark", "d": "declines"}.get(letter or "", "claim")

@@ -1,18 +1,23 @@
 """What a run of `train.py` knows of readings that it wasn't trained on: AUC, and how often a claim is above its twin.
 
-    python training/measure.py WORK RUN [RUN …]
+python training/measure.py WORK RUN [RUN …]
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import pickle
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from arrays import HEADS, Packed
-from pairs import Pair
+from arrays import Packed
+
+if TYPE_CHECKING:
+    from pairs import Pair
 
 LEAST = 20
 """Rows of each label below which no figure is given."""
@@ -26,28 +31,34 @@ def auc(y: np.ndarray, p: np.ndarray) -> float:
     return float((rank[y == 1].sum() - yes * (yes + 1) / 2) / (yes * (len(y) - yes)))
 
 
-def report(packed: Packed, pairs: list[Pair], logits: np.ndarray, run: dict[str, object]) -> None:
-    """Figures by split, head and kind."""
-    reading = np.repeat(np.arange(len(pairs)), np.diff(packed.first_target))
-    whole = np.array([len(pairs[r].second) for r in reading])
-    groups: dict[tuple[str, str, str], list[int]] = defaultdict(list)
-    twins: dict[tuple[str, str], dict[int, dict[int, list[float]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
-    at = 0
+Groups = dict[tuple[str, str, str], list[int]]
+Twins = dict[tuple[str, str], dict[int, tuple[list[float], list[float]]]]
+"""Split and kind → number of the twins → the logits of the altered ones, and of the others."""
+
+
+def grouped(packed: Packed, pairs: Sequence[Pair], logits: np.ndarray) -> tuple[Groups, Twins]:
+    """Targets by split, head and kind, and the logits of twins."""
+    groups: Groups = defaultdict(list)
+    twins: Twins = defaultdict(lambda: defaultdict(lambda: ([], [])))
     for number, pair in enumerate(pairs):
-        for which, target in enumerate(pair.targets):
-            if at >= packed.first_target[number + 1]:
-                break
-            head, start, end, label, _ = target
-            if pair.split and label in (0, 1):
-                part = "" if (start, end) == (0, len(pair.second)) else " (a sentence in its text)"
-                split = pair.split if not pair.origin.startswith("agreement") else f"{pair.split} {pair.origin}"
-                groups[split, head, "all"].append(at)
-                groups[split, head, (pair.kind or "") + part].append(at)
-                if pair.twin >= 0:
-                    for kind in ("all", pair.kind):
-                        twins[split, kind][pair.twin][int(label)].append(float(logits[at]))
-            at += 1
-    del whole
+        first, last = packed.first_target[number : number + 2]
+        split = f"{pair.split} {pair.origin}" if pair.origin.startswith("agreement") else pair.split
+        # the last targets of a text that was cut off aren't there
+        for at, (head, start, end, label, _) in zip(range(first, last), pair.targets, strict=False):
+            if not pair.split or label not in (0, 1):
+                continue
+            part = "" if (start, end) == (0, len(pair.second)) else " (a sentence in its text)"
+            groups[split, head, "all"].append(at)
+            groups[split, head, pair.kind + part].append(at)
+            if pair.twin >= 0:
+                for kind in ("all", pair.kind):
+                    twins[split, kind][pair.twin][int(label)].append(float(logits[at]))
+    return groups, twins
+
+
+def report(packed: Packed, pairs: Sequence[Pair], logits: np.ndarray, run: Mapping[str, object]) -> None:
+    """Figures by split, head and kind."""
+    groups, twins = grouped(packed, pairs, logits)
     for (split, head, kind), rows in sorted(groups.items()):
         y, p = packed.label[rows], logits[rows]
         if split.startswith("fold") and split.split()[1] != str(run.get("fold")):
@@ -55,15 +66,13 @@ def report(packed: Packed, pairs: list[Pair], logits: np.ndarray, run: dict[str,
         if min((y == 1).sum(), (y == 0).sum()) >= LEAST:
             print(f"{split:8s} {head:10s} {kind:36s} {len(y):6d} rows, {y.mean():.2f} yes: AUC {auc(y, p):.3f}")
     for (split, kind), found in sorted(twins.items()):
-        pairs_of = [(h, l) for both in found.values() for h in both.get(1, []) for l in both.get(0, [])]
-        if len(pairs_of) >= LEAST:
-            print(f"{split:8s} twins      {kind:36s} {len(pairs_of):6d} pairs: {np.mean([(h > l) + (h == l) / 2 for h, l in pairs_of]):.3f} in order")
+        order = [(high > low) + (high == low) / 2 for no, yes in found.values() for high in yes for low in no]
+        if len(order) >= LEAST:
+            print(f"{split:8s} twins      {kind:36s} {len(order):6d} pairs: {np.mean(order):.3f} in order")
 
 
 def main() -> None:
     """Command line."""
-    import json
-
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("work", type=Path)
     parser.add_argument("runs", nargs="+")
@@ -73,7 +82,8 @@ def main() -> None:
     for name in args.runs:
         folder = args.work / "runs" / name
         print(f"\n{name}")
-        report(packed, pairs, np.load(folder / "logits.npy").astype(np.float32), json.loads((folder / "run.json").read_text()))
+        logits = np.load(folder / "logits.npy").astype(np.float32)
+        report(packed, pairs, logits, json.loads((folder / "run.json").read_text()))
 
 
 if __name__ == "__main__":

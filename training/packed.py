@@ -11,17 +11,20 @@ import argparse
 import pickle
 from bisect import bisect_left
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from arrays import CUTS, EITHER, FIRST, HEADS, KINDS, LENGTH, UNKNOWN, Packed
-from pairs import Pair
 from tokenizers import Tokenizer
 from tokenizers.models import WordPiece
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from ragtriage.judges.embedded.encoder import MODEL
+
+if TYPE_CHECKING:
+    from pairs import Pair
+
 
 def tokenizer() -> Tokenizer:
     """The word pieces of the judge, with their places in the text."""
@@ -40,7 +43,9 @@ def tags_of(marks: Any, offsets: list[tuple[int, int]], begin: int, length: int)
         return slice(begin + bisect_left(at, start), begin + bisect_left(at, end))
 
     for start, end, kind in marks["kinds"]:
-        out[places(start, end), 0] = EITHER if kind == "remark" and "soft" not in marks and "cuts" not in marks else KINDS.index(kind)
+        out[places(start, end), 0] = (
+            EITHER if kind == "remark" and "soft" not in marks and "cuts" not in marks else KINDS.index(kind)
+        )
     if "cuts" in marks:
         out[begin:-1, 1:4] = 0
         for place, letter in marks["cuts"]:
@@ -110,7 +115,9 @@ def main() -> None:
     args = parser.parse_args()
     made = pack(pickle.loads((args.work / "readings.pkl").read_bytes()))
     made.save(args.work / "packed.npz")
-    print(f"{len(made.starts) - 1} readings, {len(made.pieces) / 1e6:.1f} million word pieces, {len(made.head)} targets")
+    print(
+        f"{len(made.starts) - 1} readings, {len(made.pieces) / 1e6:.1f} million word pieces, {len(made.head)} targets"
+    )
 
 
 if __name__ == "__main__":

@@ -41,6 +41,18 @@ SINGLE = 0.25
 """Share of the sentences of natural cases that are also read by themselves."""
 TWINS_OF_SENTENCES = 0.45
 """Share of the sentences of passages of which a twin is made."""
+TWINS_OF_PUBLIC = {
+    "supported/summedits": 4000,
+    "supported/fever": 4000,
+    "supported/feversym": 1400,
+    "supported/factcheckbench_stance": 2000,
+    "supported/faithdial_audit": 1200,
+    "answered/squad1_train": 6000,
+    "answered/covid_qa": 900,
+    "answered/selqa": 2500,
+    "answered/squad2cr_train": 5000,
+}
+"""Public sets → how many of their rows twins are made of."""
 
 
 def whole(first: str, second: str, head: str, label: float, **more: Any) -> Pair:
@@ -63,7 +75,9 @@ def keys(text: str) -> frozenset[str]:
 def nearest(claim: str, evidence: Sequence[str], budget: int) -> list[str]:
     """The sentences that share most with a claim, each with the one before it, up to so many words, in their order."""
     own = keys(claim)
-    order = sorted(range(len(evidence)), key=lambda i: -len(own & keys(evidence[i])) / (3 + len(keys(evidence[i]))) ** 0.5)
+    order = sorted(
+        range(len(evidence)), key=lambda i: -len(own & keys(evidence[i])) / (3 + len(keys(evidence[i]))) ** 0.5
+    )
     chosen: set[int] = set()
     left = budget
     for at in order:
@@ -160,38 +174,60 @@ def twin_pairs(claim: str, evidence: Sequence[str], draw: random.Random, most: i
             yield whole(said, near, "supported", label, twin=number, altered=altered, kind=f"twin {twin.kind}", **more)
 
 
-def made(train: Path, draw: random.Random) -> Iterator[Pair]:
-    """Twins of the supported claims of all training sets and of the sentences of their passages."""
+def of_responses(train: Path, draw: random.Random) -> Iterator[Pair]:
+    """Twins of the supported claims of natural cases, and of the sentences of their passages."""
     for path in [*sorted(AUTHORED.glob("*.jsonl")), *sorted((train / "natural").glob("*.jsonl"))]:
-        if path.stem in GROUPS or path.stem == "answers" or (path.parent.name == "natural" and path.stem == "structured"):
+        if (
+            path.stem in GROUPS
+            or path.stem == "answers"
+            or (path.parent.name == "natural" and path.stem == "structured")
+        ):
             continue
         for case in items(path):
-            if split_of(path.stem, case["id"], case["domain"]):
-                continue
-            there = [s for passage in case["passages"] for s in passage]
-            for text, label, *_ in case["response"]:
-                if label == 1:
-                    claim = without_attribution(text.lstrip("-•* "))
-                    yield from twin_pairs(claim, there, draw, 3, origin="twins-claims")
-            for passage in case["passages"]:
-                for sentence in passage:
-                    if 6 <= len(sentence.split()) <= 45 and draw.random() < TWINS_OF_SENTENCES:
-                        yield from twin_pairs(sentence, passage, draw, 2, origin="twins-sentences")
-    for name, most in (("supported/summedits", 4000), ("supported/fever", 4000), ("supported/feversym", 1400), ("supported/factcheckbench_stance", 2000),
-                       ("supported/faithdial_audit", 1200), ("answered/squad1_train", 6000), ("answered/covid_qa", 900), ("answered/selqa", 2500), ("answered/squad2cr_train", 5000)):  # fmt: skip
-        seen: set[str] = set()
-        with gzip.open(train / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
-            rows = [json.loads(line) for line in lines]
-        for r in draw.sample(rows, min(most, len(rows))):
-            there = list(sentences(r["evidence"]))
-            if r["task"] == "supported" and r["label"] == 1 and there:
-                yield from twin_pairs(without_attribution(r["text"]), there, draw, 3, origin="twins-claims")
-            if r["evidence"] in seen or not there:
-                continue
-            seen.add(r["evidence"])
-            for sentence in draw.sample(there, min(2, len(there))):
-                if 6 <= len(sentence.split()) <= 45:
-                    yield from twin_pairs(sentence, there, draw, 2, origin="twins-sentences")
+            if not split_of(path.stem, case["id"], case["domain"]):
+                yield from twins_of_case(case, draw)
+
+
+def twins_of_case(case: dict[str, Any], draw: random.Random) -> Iterator[Pair]:
+    """Twins of the supported claims of a natural case, and of the sentences of its passages."""
+    there = [s for passage in case["passages"] for s in passage]
+    for text, label, *_ in case["response"]:
+        if label == 1:
+            claim = without_attribution(text.lstrip("-•* "))
+            yield from twin_pairs(claim, there, draw, 3, origin="twins-claims")
+    for passage in case["passages"]:
+        for sentence in passage:
+            if proper(sentence) and draw.random() < TWINS_OF_SENTENCES:
+                yield from twin_pairs(sentence, passage, draw, 2, origin="twins-sentences")
+
+
+def proper(sentence: str) -> bool:
+    """Whether a sentence is neither very short nor very long."""
+    return 6 <= len(sentence.split()) <= 45
+
+
+def of_public(path: Path, most: int, draw: random.Random) -> Iterator[Pair]:
+    """Twins of the supported claims of at most so many rows of a public set, and of sentences of its texts."""
+    seen: set[str] = set()
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    for r in draw.sample(rows, min(most, len(rows))):
+        there = list(sentences(r["evidence"]))
+        if r["task"] == "supported" and r["label"] == 1 and there:
+            yield from twin_pairs(without_attribution(r["text"]), there, draw, 3, origin="twins-claims")
+        if r["evidence"] in seen or not there:
+            continue
+        seen.add(r["evidence"])
+        for sentence in draw.sample(there, min(2, len(there))):
+            if proper(sentence):
+                yield from twin_pairs(sentence, there, draw, 2, origin="twins-sentences")
+
+
+def made(train: Path, draw: random.Random) -> Iterator[Pair]:
+    """Twins of the supported claims of all training sets and of the sentences of their passages."""
+    yield from of_responses(train, draw)
+    for name, most in TWINS_OF_PUBLIC.items():
+        yield from of_public(train / f"{name}.jsonl.gz", most, draw)
     for path in sorted(AUTHORED.glob("*.jsonl")):
         if path.stem in GROUPS:
             for group in items(path):
@@ -206,7 +242,9 @@ def written(path: Path, draw: random.Random) -> Iterator[Pair]:
     rows = items(path)
     for at, row in enumerate(rows):
         more = {"origin": f"contrast-{path.stem}"}
-        others = [rows[(at + step) % len(rows)] for step in (1, 2) if rows[(at + step) % len(rows)]["domain"] == row["domain"]]
+        others = [
+            rows[(at + step) % len(rows)] for step in (1, 2) if rows[(at + step) % len(rows)]["domain"] == row["domain"]
+        ]
         own = list(sentences(row["passage"]))
         around = [s for other in others for s in sentences(other["passage"])]
         for good, bad, kind in row["claims"]:
@@ -215,36 +253,49 @@ def written(path: Path, draw: random.Random) -> Iterator[Pair]:
             for label, claim in ((1, good), (0, bad)):
                 near = " ".join(nearest(claim, there, budget))
                 altered = [] if label else differing(bad, good)
-                yield whole(claim, near, "supported", label, twin=number, altered=altered, kind=f"written {kind}", **more)
-        if "parts" not in row:
-            continue
-        first, second = row["parts"]
-        page = " ".join(own)
-        for asked, label in ((first, 1), (second, 1), (row["open"], 0), *((other["parts"][0], 0) for other in others[:1])):
-            yield whole(asked, page, "answered", label, kind="passage", **more)
-        number = draw.getrandbits(40)
-        yield whole(first, row["holds"], "answered", 1, twin=number, kind="holds", **more)
-        for near in row["near"]:
-            yield whole(first, near, "answered", 0, twin=number, kind="near", **more)
-        yield whole(row["question"], row["holds"], "essential", 1, kind="holds", **more)
-        number = draw.getrandbits(40)
-        for asked, label in ((first, 1), (second, 0)):
-            yield whole(asked, row["partial"], "answered", label, twin=number, kind="partial", **more)
-        for asked in (first, second):
-            yield whole(asked, row["other"], "answered", 0, kind="other", **more)
-            yield whole(asked, row["padded"], "answered", 1, kind="padded", **more)
-            yield whole(asked, row["needless"], "answered", 0, kind="refusal", **more)
-        yield whole(row["open"], row["declines"], "answered", 0, kind="refusal", **more)
-        beside = Pair(row["question"], row["padded"], kind="padded", **more)
-        spans = [(row["padded"].index(extra), row["padded"].index(extra) + len(extra)) for extra in row["extra"]]
-        beside.targets = [("needed", *span, 0.0, 1.0) for span in spans]
-        start = min(a for a, _ in spans)
-        if start > 15 and all(row["padded"][a:b].strip(" .") for a, b in spans):
-            beside.targets.append(("needed", 0, start, 1.0, 1.0))
-        beside.marks = {"kinds": [(0, len(row["padded"]), "claim")]}
-        yield beside
-        for asked, said in ((row["question"], row["needless"]), (row["open"], row["declines"])):
-            yield Pair(asked, said, marks={"declines": True}, kind="refusal", **more)
+                yield whole(
+                    claim, near, "supported", label, twin=number, altered=altered, kind=f"written {kind}", **more
+                )
+        if "parts" in row:
+            yield from of_questions(row, others, draw, more)
+
+
+def of_questions(
+    row: dict[str, Any], others: Sequence[dict[str, Any]], draw: random.Random, more: dict[str, Any]
+) -> Iterator[Pair]:
+    """What is labelled of the questions over a passage: its parts, what answers them and what only seems to."""
+    first, second = row["parts"]
+    page = " ".join(sentences(row["passage"]))
+    for asked, label in (
+        (first, 1),
+        (second, 1),
+        (row["open"], 0),
+        *((other["parts"][0], 0) for other in others[:1]),
+    ):
+        yield whole(asked, page, "answered", label, kind="passage", **more)
+    number = draw.getrandbits(40)
+    yield whole(first, row["holds"], "answered", 1, twin=number, kind="holds", **more)
+    for near in row["near"]:
+        yield whole(first, near, "answered", 0, twin=number, kind="near", **more)
+    yield whole(row["question"], row["holds"], "essential", 1, kind="holds", **more)
+    number = draw.getrandbits(40)
+    for asked, label in ((first, 1), (second, 0)):
+        yield whole(asked, row["partial"], "answered", label, twin=number, kind="partial", **more)
+    for asked in (first, second):
+        yield whole(asked, row["other"], "answered", 0, kind="other", **more)
+        yield whole(asked, row["padded"], "answered", 1, kind="padded", **more)
+        yield whole(asked, row["needless"], "answered", 0, kind="refusal", **more)
+    yield whole(row["open"], row["declines"], "answered", 0, kind="refusal", **more)
+    beside = Pair(row["question"], row["padded"], kind="padded", **more)
+    spans = [(row["padded"].index(extra), row["padded"].index(extra) + len(extra)) for extra in row["extra"]]
+    beside.targets = [("needed", *span, 0.0, 1.0) for span in spans]
+    start = min(a for a, _ in spans)
+    if start > 15 and all(row["padded"][a:b].strip(" .") for a, b in spans):
+        beside.targets.append(("needed", 0, start, 1.0, 1.0))
+    beside.marks = {"kinds": [(0, len(row["padded"]), "claim")]}
+    yield beside
+    for asked, said in ((row["question"], row["needless"]), (row["open"], row["declines"])):
+        yield Pair(asked, said, marks={"declines": True}, kind="refusal", **more)
 
 
 def marked(path: Path) -> Iterator[Pair]:
@@ -271,13 +322,45 @@ def remarks(path: Path) -> Iterator[Pair]:
             at = max(at, end)
         if at < len(text):
             found.append((at, len(text), "claim"))
-        yield Pair(row["query"], text, marks={"kinds": found, "soft": True}, origin=f"remarks-{path.stem}", kind="remarks")
+        yield Pair(
+            row["query"], text, marks={"kinds": found, "soft": True}, origin=f"remarks-{path.stem}", kind="remarks"
+        )
 
 
 def items(path: Path) -> list[dict[str, Any]]:
     """The objects of a file."""
     with path.open(encoding="utf-8") as lines:
         return [json.loads(line) for line in lines if line.strip()]
+
+
+def natural(train: Path, draw: random.Random) -> Iterator[Pair]:
+    """The readings of natural cases, and of some of their parts by themselves."""
+    paths = [p for p in sorted(AUTHORED.glob("*.jsonl")) if p.stem not in GROUPS]
+    paths += [p for p in sorted((train / "natural").glob("*.jsonl")) if p.stem not in ("structured", "answers")]
+    for path in paths:
+        name = f"{'authored' if path.parent == AUTHORED else 'natural'}-{path.stem}"
+        for case in items(path):
+            for pair in of_case(case, path.stem):
+                pair.origin = name
+                yield pair
+        for row in natural_rows(path):
+            alone = row.kind != "sentence" or draw.random() < SINGLE
+            if row.kind != "source" and alone and (found := of_row(row, name, draw)):
+                yield found
+
+
+def lent(agreement: Path, draw: random.Random) -> Iterator[Pair]:
+    """The rows of agreement sets that are trained on."""
+    for task in ("supported", "answered", "essential"):
+        for path in sorted((agreement / task).glob("*.jsonl*")):
+            name = f"agreement-{task}-{path.name.split('.jsonl')[0]}"
+            rows = list(agreement_rows(path))
+            alone = Counter(row.item for row in rows)
+            for row in rows:
+                found = of_row(row, name, draw)
+                # Of several claims of one row only a good row's labels are sure.
+                if found and row.set not in AKIN and found.split != "measured" and (alone[row.item] == 1 or row.label):
+                    yield found
 
 
 def pairs(train: Path, agreement: Path) -> Iterator[Pair]:
@@ -289,18 +372,7 @@ def pairs(train: Path, agreement: Path) -> Iterator[Pair]:
         yield from marked(path)
     for path in sorted((AUTHORED / "remarks").glob("*.jsonl")):
         yield from remarks(path)
-    natural = [p for p in sorted(AUTHORED.glob("*.jsonl")) if p.stem not in GROUPS]
-    natural += [p for p in sorted((train / "natural").glob("*.jsonl")) if p.stem not in ("structured", "answers")]
-    for path in natural:
-        name = f"{'authored' if path.parent == AUTHORED else 'natural'}-{path.stem}"
-        for case in items(path):
-            for pair in of_case(case, path.stem):
-                pair.origin = name
-                yield pair
-        for row in natural_rows(path):
-            alone = row.kind != "sentence" or draw.random() < SINGLE
-            if row.kind != "source" and alone and (found := of_row(row, name, draw)):
-                yield found
+    yield from natural(train, draw)
     for path in sorted(AUTHORED.glob("*.jsonl")):
         if path.stem in GROUPS:
             yield from filter(None, (of_row(row, f"authored-{path.stem}", draw) for row in authored_rows(path)))
@@ -308,16 +380,7 @@ def pairs(train: Path, agreement: Path) -> Iterator[Pair]:
     for name, most in PUBLIC.items():
         rows = public_rows(train, name, most, kept)
         yield from filter(None, (of_row(row, f"public-{name.replace('/', '-')}", draw) for row in rows))
-    for task in ("supported", "answered", "essential"):
-        for path in sorted((agreement / task).glob("*.jsonl*")):
-            name = f"agreement-{task}-{path.name.split('.jsonl')[0]}"
-            asked = [row for row in agreement_rows(path)]
-            alone = Counter(row.item for row in asked)
-            for row in asked:
-                found = of_row(row, name, draw)
-                # Of several claims of one row only a good row's labels are sure.
-                if found and row.set not in AKIN and found.split != "measured" and (alone[row.item] == 1 or row.label):
-                    yield found
+    yield from lent(agreement, draw)
     yield from made(train, draw)
 
 
@@ -334,7 +397,10 @@ def main() -> None:
     counts = Counter(re.sub(r"-.*", "", p.origin) + (f" ({p.kind})" if p.twin >= 0 else "") for p in found)
     for name, count in sorted(counts.items()):
         print(f"{count:8d} {name}")
-    print(f"{len(found):8d} readings, {sum(p.twin >= 0 and p.targets[0][3] == 0 for p in found)} of them altered twins", file=sys.stderr)
+    print(
+        f"{len(found):8d} readings, {sum(p.twin >= 0 and p.targets[0][3] == 0 for p in found)} of them altered twins",
+        file=sys.stderr,
+    )
 
 
 if __name__ == "__main__":

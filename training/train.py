@@ -24,11 +24,10 @@ from typing import Any
 
 import numpy as np
 import torch
+from arrays import CUTS, EITHER, HEADS, KINDS, UNKNOWN, Packed
 from torch import Tensor, nn
 from torch.nn import functional
 from transformers import AutoConfig, AutoModel
-
-from arrays import CUTS, EITHER, HEADS, KINDS, UNKNOWN, Packed
 
 TOKENS = {"cuda": 49152, "cpu": 4096}
 """Word pieces in a batch, padding included; a processor takes several such parts for one step."""
@@ -128,7 +127,9 @@ class Rows:
         mask = places < self.starts[numbers + 1][:, None]
         places = places.clamp(max=len(self.pieces) - 1)
         counts = self.targets[rows]
-        which = np.concatenate([np.arange(a, a + n) for a, n in zip(self.packed.first_target[rows], counts, strict=True)])
+        which = np.concatenate(
+            [np.arange(a, a + n) for a, n in zip(self.packed.first_target[rows], counts, strict=True)]
+        )
         return {
             "ids": self.pieces[places].long() * mask,
             "types": ((torch.arange(longest, device=self.device) >= self.second[numbers][:, None]) & mask).long(),
@@ -236,7 +237,9 @@ def loss_of(model: Reader, rows: Rows, batch: Mapping[str, Tensor], labels: Tens
     return total
 
 
-def train(model: Reader, rows: Rows, labels: Tensor, order: list[np.ndarray], folder: Path, args: Mapping[str, Any]) -> None:
+def train(
+    model: Reader, rows: Rows, labels: Tensor, order: list[np.ndarray], folder: Path, args: Mapping[str, Any]
+) -> None:
     """All batches in turn; goes on where a checkpoint of the same run says."""
     plain = [p for name, p in model.named_parameters() if "bias" in name or "LayerNorm" in name]
     names = {id(p) for p in plain}

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from ragtriage.text.dates import WEEKDAYS
-from ragtriage.text.details import Detail, details
+from ragtriage.text.details import details
 from ragtriage.text.lexicon import DETAILS, WORDS
 from ragtriage.text.placed_words import content_words
 
@@ -24,14 +24,30 @@ _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="
 _MONTHS = (
     "January February March April May June July August September October November December".split()
 )  # fmt: skip
-_NAME = re.compile(r"(?<![.!?:] )(?<!^)(?<!\n)(?<![\w.-])[A-Z][\w&'’-]*[a-z][\w&'’-]*(?: (?:of |de |van |the )?[A-Z][\w&'’-]+)*(?![\w.]\w)")
+_NAME = re.compile(
+    r"(?<![.!?:] )(?<!^)(?<!\n)(?<![\w.-])[A-Z][\w&'’-]*[a-z][\w&'’-]*"
+    r"(?: (?:of |de |van |the )?[A-Z][\w&'’-]+)*(?![\w.]\w)"
+)
 _NUMBER = re.compile(r"(?<![\w.,-])\d+(?:,\d{3})*(?:\.\d+)?(?![\w-]|[.,]\d)")
 _AUXILIARY = re.compile(
     r"\b(is|are|was|were|has|have|had|can|could|may|might|must|should|will|would|does|do|did)\b(?! to\b|['’])( not\b)?"
 )
-_DENIED = re.compile(r"\b(is|are|was|were|has|have|had|can|could|may|might|must|should|will|would|does|do|did) not\b ?|\b(can)not\b ?")
-_CONDITION = re.compile(r",? (?:if|unless|provided that|as long as|only when|except when|except for|except)\b[^,.;]{6,80}(?=[.,;]|$)")
-_ARTICLE = re.compile(r"^(?:the|a|an)\b", re.IGNORECASE)
+_DENIED = re.compile(
+    r"\b(is|are|was|were|has|have|had|can|could|may|might|must|should|will|would|does|do|did) not\b ?|\b(can)not\b ?"
+)
+_CONDITION = re.compile(
+    r",? (?:if|unless|provided that|as long as|only when|except when|except for|except)\b[^,.;]{6,80}(?=[.,;]|$)"
+)
+_ADVERBIAL = re.compile(
+    r" (?:in|on|at|by|for|within|after|before|until|since|from|with|through) [^,.;:()]{6,45}(?=[.,;]|$)"
+)
+_SHORTENED = dict(
+    line.split()
+    for line in (
+        "is isn't", "are aren't", "was wasn't", "were weren't", "does doesn't", "do don't", "did didn't",
+        "has hasn't", "have haven't", "can can't", "should shouldn't", "will won't",
+    )
+)  # fmt: skip
 _SMALL_CHANGE = (0.5, 0.8, 0.9, 1.1, 1.2, 1.5, 2, 3, 10)
 CLOSE = 0.5
 """Share of a twin's other words that a sentence with the new value may not hold: it might make the twin true."""
@@ -110,7 +126,11 @@ def _numbers(claim: str, evidence: str, draw: random.Random) -> Iterator[Edit]:
     elif value <= 12 and value == int(value):
         new = str(max(0, int(value) + draw.choice([-2, -1, 1, 2, 3])))
     elif value == int(value):
-        new = f"{int(value * draw.choice(_SMALL_CHANGE)):,}" if "," in m[0] else str(int(value * draw.choice(_SMALL_CHANGE)))
+        new = (
+            f"{int(value * draw.choice(_SMALL_CHANGE)):,}"
+            if "," in m[0]
+            else str(int(value * draw.choice(_SMALL_CHANGE)))
+        )
     else:
         new = f"{value * draw.choice(_SMALL_CHANGE):.{len(plain.split('.')[-1])}f}"
     if new != m[0] and new not in others:
@@ -119,13 +139,19 @@ def _numbers(claim: str, evidence: str, draw: random.Random) -> Iterator[Edit]:
 
 def _values(claim: str, evidence: str, draw: random.Random) -> Iterator[Edit]:
     """An amount, date, time or weekday for another of its kind in the passage; a month or weekday for any other."""
-    own = [d for d in details(claim)]
+    own = list(details(claim))
     there = details(evidence)
     draw.shuffle(own)
     for one in own:
         others = sorted({d.text for d in there if d.kind == one.kind and d.text.lower() != one.text.lower()})
         if others:
-            yield Edit("date" if one.kind in ("date", "weekday", "time") else "number", one.text, draw.choice(others), one.span, hard=True)
+            yield Edit(
+                "date" if one.kind in ("date", "weekday", "time") else "number",
+                one.text,
+                draw.choice(others),
+                one.span,
+                hard=True,
+            )
             return
     spans = [(m, list(_MONTHS)) for m in re.finditer("|".join(_MONTHS[:4] + _MONTHS[5:]), claim)]
     spans += [(m, [d.title() for d in WEEKDAYS]) for m in re.finditer("|".join(d.title() for d in WEEKDAYS), claim)]
@@ -151,7 +177,11 @@ def _swapped(claim: str, draw: random.Random) -> Iterator[Edit]:
         found = list(form.finditer(claim))
         if len(found) >= 2:
             a, b = sorted(draw.sample(found, 2), key=lambda m: m.start())
-            if a[0] != b[0] and a.end() < b.start() and not re.fullmatch(r",? (?:and|or|to|-|–)? ?", claim[a.end() : b.start()]):
+            if (
+                a[0] != b[0]
+                and a.end() < b.start()
+                and not re.fullmatch(r",? (?:and|or|to|-|–)? ?", claim[a.end() : b.start()])
+            ):
                 old = claim[a.start() : b.end()]
                 yield Edit("swapped", old, b[0] + claim[a.end() : b.start()] + a[0], (a.start(), b.end()), hard=True)
                 return
@@ -167,8 +197,7 @@ def _negated(claim: str, draw: random.Random) -> Iterator[Edit]:
         m = found[0] if draw.random() < 0.8 else draw.choice(found)
         new = "cannot" if m[1] == "can" else f"{m[1]} not"
         if draw.random() < 0.35:
-            new = {"is": "isn't", "are": "aren't", "was": "wasn't", "were": "weren't", "does": "doesn't", "do": "don't", "did": "didn't",
-                   "has": "hasn't", "have": "haven't", "can": "can't", "should": "shouldn't", "will": "won't"}.get(m[1], new)  # fmt: skip
+            new = _SHORTENED.get(m[1], new)
         elif m[1] in ("is", "are", "was", "were") and draw.random() < 0.3:
             new = f"{m[1]} {'no longer' if draw.random() < 0.5 else 'never'}"
         yield Edit("negated", m[0], new, m.span())
@@ -176,8 +205,8 @@ def _negated(claim: str, draw: random.Random) -> Iterator[Edit]:
 
 def _added(claim: str, evidence: str, draw: random.Random) -> Iterator[Edit]:
     """A clause that nothing supports, at the end of the claim."""
-    end = len(claim.rstrip(" .!\"”"))
-    lines = [line for line in _TABLES["clauses"].strip("\n").split("\n")]
+    end = len(claim.rstrip(' .!"”'))
+    lines = _TABLES["clauses"].strip("\n").split("\n")
     clause = draw.choice(lines).replace("{n}", str(draw.choice([2, 3, 5, 7, 10, 14, 18, 24, 30, 60])))
     key = max(re.findall(r"\w+", clause), key=len).lower()
     if end == len(claim) - 1 and key not in evidence.lower() and key not in claim.lower():
@@ -186,14 +215,14 @@ def _added(claim: str, evidence: str, draw: random.Random) -> Iterator[Edit]:
 
 def _borrowed(claim: str, evidence: Sequence[str], draw: random.Random) -> Iterator[Edit]:
     """An adverbial of another sentence of the passage, at the end of the claim."""
-    parts = [m[0] for s in evidence for m in re.finditer(r" (?:in|on|at|by|for|within|after|before|until|since|from|with|through) [^,.;:()]{6,45}(?=[.,;]|$)", s)]
-    end = len(claim.rstrip(" .!\"”"))
+    parts = [m[0] for s in evidence for m in _ADVERBIAL.finditer(s)]
+    end = len(claim.rstrip(' .!"”'))
     parts = [p for p in parts if not set(re.findall(r"\w{4,}", p.lower())) & set(re.findall(r"\w{4,}", claim.lower()))]
     if parts and end == len(claim) - 1:
         yield Edit("added", "", draw.choice(parts), (end, end), hard=True, both_ways=False)
 
 
-def _dropped(claim: str, draw: random.Random) -> Iterator[Edit]:
+def _dropped(claim: str) -> Iterator[Edit]:
     if m := _CONDITION.search(claim):
         yield Edit("condition", m[0], "", m.span(), both_ways=False)
 
@@ -205,7 +234,7 @@ def edits(claim: str, evidence: Sequence[str], draw: random.Random) -> list[Edit
         _numbers(claim, text, draw), _values(claim, text, draw), _names(claim, text, draw), _swapped(claim, draw),
         _negated(claim, draw), _words(claim, "opposites", "opposite", draw), _words(claim, "roles", "role", draw),
         _words(claim, "scope", "scope", draw), _words(claim, "modal", "modal", draw), _added(claim, text, draw),
-        _borrowed(claim, evidence, draw), _dropped(claim, draw),
+        _borrowed(claim, evidence, draw), _dropped(claim),
     )  # fmt: skip
     return [edit for kind in made for edit in kind]
 
@@ -235,8 +264,10 @@ def _elsewhere(twin: str, edit: Edit, own: str, evidence: Sequence[str]) -> bool
 
 def _exchanged(text: str, edit: Edit) -> str:
     """The evidence with the old and the new value in each other's place."""
+
     def other(m: re.Match[str]) -> str:
         return edit.new if m[0].lower() == edit.old.lower() else edit.old
+
     either = sorted({edit.old, edit.new}, key=len, reverse=True)
     return re.sub("|".join(rf"(?<!\w){re.escape(one)}(?!\w)" for one in either), other, text, flags=re.IGNORECASE)
 

@@ -73,9 +73,7 @@ def build_judge(
     named = [*config.names, *([EMBEDDED] if config.cascade is not None else [])]
     local = {name: EmbeddedJudge(any_language=config.any_language) for name in named if name in LOCAL}
     # beside a model it only compares sentences, since the requests need the processor more
-    embedded = [*local.values()] or [
-        EmbeddedJudge(any_language=config.any_language, threads=1, kept=COMPARING_CACHE)
-    ]
+    embedded = [*local.values()] or [EmbeddedJudge(any_language=config.any_language, threads=1, kept=COMPARING_CACHE)]
     queues = _queues(session, tickets, trial)
 
     def cached(name: str) -> Judge:

@@ -13,8 +13,8 @@ PartKind = Literal["claim", "remark", "declines"]
 """What a part of a response is; one that declines is a remark that says that the sources lack what was asked."""
 Cut = Literal["clause", "predicate", "relative", "complement", "item", "rest", "remark"]
 """What begins at a place: a clause with its own subject; a predicate that shares the subject; a relative clause or
-apposition; a part of the predicate that can be wrong by itself; an item of an enumeration; the rest of a clause that was
-interrupted; a remark."""
+apposition; a part of the predicate that can be wrong by itself; an item of an enumeration; the rest of a clause that
+was interrupted; a remark."""
 
 
 @dataclass(frozen=True, slots=True)

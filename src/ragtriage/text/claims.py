@@ -111,7 +111,10 @@ class _Reader:
         """The components of one block."""
         if block.shape in {"heading", "header"}:
             self.lead, self.topic = "", None
-            yield Component(self.plain(self.text[block.start : block.end]), (block.start, block.end), remark=True), "lead-in"
+            yield (
+                Component(self.plain(self.text[block.start : block.end]), (block.start, block.end), remark=True),
+                "lead-in",
+            )
         elif block.shape == "row":
             yield Component(row_text(self.text, block, marked=self.marked), (block.start, block.end)), ""
         elif block.shape == "code":

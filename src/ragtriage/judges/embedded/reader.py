@@ -109,7 +109,9 @@ class Reader:
         The same reading tells the logits of `response_pair`, which are remembered.
         """
         pair, spans = response_pair(query, text), _spans(text)
-        tokens = [[(start + m.start(), start + m.end()) for m in _TOKEN.finditer(text[start:end])] for start, end in spans]
+        tokens = [
+            [(start + m.start(), start + m.end()) for m in _TOKEN.finditer(text[start:end])] for start, end in spans
+        ]
         cuts: list[tuple[int, Cut]] = []
         kinds: list[tuple[int, int, PartKind]] = []
         inside: tuple[list[Span], list[Span]] = ([], [])
@@ -136,7 +138,7 @@ class Reader:
             return error
 
     def _runs(self, pair: Pair) -> tuple[Logits, list[Vector]]:
-        """The logits, and (tokens, tags) of the first piece of each token of each sentence; cut off where it is long."""
+        """The logits, and (tokens, tags) of the first piece of each token of each sentence that isn't cut off."""
         first = self._pieces.encode(pair.first, FIRST)
         room = LENGTH - len(first) - 1
         parts = [[self._pieces.of_token(token) for token in _TOKEN.findall(sentence)] for sentence in pair.sentences]
