@@ -3,8 +3,10 @@
     pip install -r training/requirements.txt
     python training/export.py encoder
     python training/export.py reader WORK RUN
+    python training/export.py mean WORK RUN OF OF …
 
-The encoder goes to the package's own `model` folder, the reader to WORK/runs/RUN. Prints how far they are from the original weights.
+The encoder goes to the package's own `model` folder, the reader to WORK/runs/RUN; `mean` writes the mean of the weights
+of other runs' readers there. Prints how far they are from the original weights.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import onnx
 import onnxruntime
 import torch
 from arrays import FIRST, LENGTH
+from onnx import numpy_helper
 from train import Reader
 from transformers import AutoModel
 
@@ -82,19 +85,44 @@ def export_reader(run: Path) -> None:
         print(f"logits {np.round(a, 2)}, int8 {np.round(b, 2)}  {second}")
 
 
+def export_mean(target: Path, paths: list[Path]) -> None:
+    """A reader whose weights are the means of those of other readers."""
+    models = [onnx.load(str(path)) for path in paths]
+    arrays = [{one.name: numpy_helper.to_array(one) for one in model.graph.initializer} for model in models]
+    means: dict[str, np.ndarray] = {}
+    for name, first in arrays[0].items():
+        scale = f"{name}.s" if name == "words" else f"{name.removesuffix('.w')}.s"
+        if first.dtype == np.int8:
+            rows = name == "words"  # a scale for each row there, for each column elsewhere
+            axis, most = (1, 127.0) if rows else (0, 63.0)
+            mean = np.mean([some[name].astype(np.float32) * some[scale] for some in arrays], axis=0)
+            means[scale] = np.maximum(np.abs(mean).max(axis=axis, keepdims=rows) / most, 1e-12).astype(np.float32)
+            means[name] = np.round(mean / means[scale]).astype(np.int8)
+        elif name not in means and first.dtype == np.float32:
+            means[name] = np.mean([some[name] for some in arrays], axis=0, dtype=np.float32)
+    for one in models[0].graph.initializer:
+        if one.name in means:
+            one.CopyFrom(numpy_helper.from_array(np.ascontiguousarray(means[one.name]), one.name))
+    target.mkdir(parents=True, exist_ok=True)
+    onnx.save(models[0], str(target / "reader.onnx"))
+
+
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["encoder", "reader"])
+    parser.add_argument("what", choices=["encoder", "reader", "mean"])
     parser.add_argument("work", type=Path, nargs="?")
     parser.add_argument("run", nargs="?")
+    parser.add_argument("of", nargs="*")
     args = parser.parse_args()
     if args.what == "encoder":
         export_encoder(MODEL)
-    elif args.work and args.run:
+    elif not args.work or not args.run:
+        parser.error(f"{args.what} needs WORK and RUN")
+    elif args.what == "reader":
         export_reader(args.work / "runs" / args.run)
     else:
-        parser.error("reader needs WORK and RUN")
+        export_mean(args.work / "runs" / args.run, [args.work / "runs" / one / "reader.onnx" for one in args.of])
 
 
 if __name__ == "__main__":

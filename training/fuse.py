@@ -3,15 +3,16 @@
     pip install -r training/requirements.txt
     python training/fuse.py WORK TRAIN RUN [--refit]
 
-Uses the judge as it is, with the reader that `export.py` wrote to WORK/runs/RUN, on natural cases that it wasn't trained
-on (`splits.FUSION`); the coefficients go to the same folder. What is printed is of cases that nothing was fitted on: out of five folds
-over whole cases, or of the domains in `splits.HELD`. Only the shift of `MATCHED` tasks is found on the rows that it is
-printed for. `--refit` also fits the models of words and vectors, for `relevant` and `same_answer`.
+Uses the judge as it is, with the reader that `export.py` wrote to WORK/runs/RUN, on natural cases that it wasn't
+trained on (`splits.FUSION`); the coefficients go to the same folder. What is printed is of cases that nothing was
+fitted on: out of five folds over whole cases, or of the domains in `splits.HELD`. Only the shift of `MATCHED` tasks is
+found on the rows that it is printed for. `--refit` also fits the models of words and vectors, for `relevant` and
+`same_answer`.
 
-`supported` is shifted to the share of unsupported claims that a sound application has (`UNSUPPORTED`), so that a verdict
-of no means more likely than not; `SURE` and `UNSURE` are set by hand on the figures that are printed. `similar` isn't
-fitted: its numbers are set by hand, because in the labelled pairs the ones that sound alike are the wrong ones, by
-design, and a fitted model learns that likeness means no.
+`supported` is shifted to the share of unsupported claims that a sound application has (`UNSUPPORTED`), so that a
+verdict of no means more likely than not; `SURE` and `UNSURE` are set by hand on the figures that are printed. `similar`
+isn't fitted: its numbers are set by hand, because in the labelled pairs the ones that sound alike are the wrong ones,
+by design, and a fitted model learns that likeness means no.
 """
 
 from __future__ import annotations
@@ -42,8 +43,10 @@ UNSUPPORTED = 0.1
 SURE = 0.25
 """Up to this probability of yes an unsupported claim is red: of RAGTruth's answers by six models, where one sentence in
 ten is unsupported, seven in ten such verdicts are right, by weights that hadn't seen the question."""
-UNSURE = 0.4
-"""From here to a half there is no verdict: of these claims less than half are unsupported where answers are sound."""
+UNSURE = 0.5
+"""Up to this probability a claim is called unsupported."""
+MARKED = 0.05
+"""Share of supported claims that are to be checked or called unsupported, on cases that nothing was fitted on."""
 MATCHED = ("answered", "answered_response", "essential", "essential_fact", "essential_claim")
 """Models shifted so that as many verdicts are yes as labels are: a metric is a share, and must not be biased."""
 LEAN = {"answered": 3.0, "answered_response": 4.0, "essential_claim": 7 / 3}
@@ -62,8 +65,8 @@ SIMILAR_AT = 10.5
 FOLDS = 5
 TURN = 400
 AUTHORED = Path(__file__).parent / "authored"
-CHECKS = ("number", "name", "contradicted", "calculated", "table")
-"""What is weighed beside the reader's logits, for `supported`."""
+CHECKS = ("contradicted",)
+"""What rules found, weighed beside the reader for `supported`."""
 Columns = dict[str, np.ndarray]
 
 
@@ -177,7 +180,7 @@ def measured(files: list[Path], scorer: Scorer, *, every: bool, cache: Path) -> 
         return found
     out: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
     for path in files:
-        rows = [row for row in (answer_rows if path.stem == "answers" else natural_rows)(path)]
+        rows = list((answer_rows if path.stem == "answers" else natural_rows)(path))
         kept = [row for row in rows if every or split_of(row.set, row.group, row.domain)]
         for start in range(0, len(kept), TURN):
             some = kept[start : start + TURN]
@@ -189,7 +192,13 @@ def measured(files: list[Path], scorer: Scorer, *, every: bool, cache: Path) -> 
                 if not one.reads and one.task == "relevant" != row.question.kind:
                     continue  # an open request is judged by that model, and isn't what it is fitted on
                 for x in alternatives:
-                    line = {"x": np.array(x), "label": row.label, "group": row.group, "kind": row.kind, "number": start + len(out[one.task]["x"])}
+                    line = {
+                        "x": np.array(x),
+                        "label": row.label,
+                        "group": row.group,
+                        "kind": row.kind,
+                        "number": start + len(out[one.task]["x"]),
+                    }
                     line["split"] = split_of(row.set, row.group, row.domain)
                     for name, value in line.items():
                         out[one.task][name].append(value)
@@ -227,7 +236,9 @@ def main() -> None:
         elif task != "similar":
             fusions[task], scores[task] = fit_fusion(task, of(some, some["split"] != ""))
     tasks["similar"] = similar_model()
-    thresholds = {"repeats": REPEATS, "sure": SURE, "unsure": UNSURE}
+    own = scores["supported"]
+    check = float(np.quantile(own["p"][(own["label"] == 1) & counted(own)], MARKED))
+    thresholds = {"repeats": REPEATS, "sure": SURE, "unsure": UNSURE, "check": round(max(check, UNSURE), 3)}
     written = {"tasks": tasks, "fusion": fusions, "thresholds": thresholds}
     out.write_text(json.dumps(written) + "\n", encoding="utf-8")
     (folder / "scores.pkl").write_bytes(pickle.dumps(scores))
@@ -273,11 +284,18 @@ def fit_fusion(task: str, rows: Columns) -> tuple[dict[str, Any], Columns]:
         crossed[b] = z[b] @ weights + bias
     shift = shift_of(task, some, crossed)
     weights, bias = fuse(z, y, odds)
-    names = [*HEADS, *(f"{head} {'of the text' if task == 'essential_fact' else 'of a sentence'}" for head in HEADS), "nothing else", "words and vectors", *CHECKS][: len(weights)]
+    names = [
+        *HEADS,
+        *(f"{head} {'of the text' if task == 'essential_fact' else 'of a sentence'}" for head in HEADS),
+        "nothing else",
+        "words and vectors",
+        *CHECKS,
+    ][: len(weights)]
     print(f"\n{task} weighs", ", ".join(f"{one} {w:.2f}" for one, w in zip(names, weights, strict=True)))
     out = np.stack(list(rows["x"])) @ weights + bias + shift
     out[seen] = crossed + shift
-    alone = np.stack(list(rows["x"]))[:, HEADS.index("needed" if task in ("essential_fact", "essential_claim") else task.split("_")[0])]
+    head = "needed" if task in ("essential_fact", "essential_claim") else task.partition("_")[0]
+    alone = np.stack(list(rows["x"]))[:, HEADS.index(head)]
     for name, keep in {"held out": ~seen, "other cases": seen}.items():
         part = of(rows, keep)
         report(f"{task}, {name}", part, {"reader": sigmoid(alone[keep]), "fused": sigmoid(out[keep])})
@@ -285,14 +303,16 @@ def fit_fusion(task: str, rows: Columns) -> tuple[dict[str, Any], Columns]:
             whole = counted(part)
             report_supported(of(part, whole), sigmoid(out[keep])[whole])
     kept = {name: some[name] for name in ("label", "group", "kind")}
-    return {"weights": np.round(weights, 4).tolist(), "bias": round(bias + shift, 4), "lean": lean_of(task)}, {"p": sigmoid(out[seen] - lean_of(task)), **kept}
+    return {"weights": np.round(weights, 4).tolist(), "bias": round(bias + shift, 4), "lean": lean_of(task)}, {
+        "p": sigmoid(out[seen] - lean_of(task)),
+        **kept,
+    }
 
 
 def odds_of(task: str, rows: Columns) -> float:
     """By which `supported` leans to yes, for an application whose claims are mostly supported; 1 for other tasks."""
     share = rows["label"][counted(rows)].mean()
     return float((1 / UNSUPPORTED - 1) * (1 - share) / share) if task == "supported" else 1.0
-
 
 
 if __name__ == "__main__":

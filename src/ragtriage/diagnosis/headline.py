@@ -110,7 +110,8 @@ def component_of(record: Record, findings: Sequence[Finding], rules: Sequence[Ru
     if findings:
         return UNDETERMINED if findings[0].kind == "doubt" else findings[0].component
     scores = {name: outcome for name, outcome in record.outcomes.items() if isinstance(outcome, Score)}
-    readable = [rule for rule in rules if rule.kind == "failure" and scores.keys() >= rule.when.keys()]
+    failures = [rule for rule in rules if rule.kind == "failure" and rule.reads_level()]
+    readable = [rule for rule in failures if scores.keys() >= rule.when.keys()]
     if declined(record) is None and any(_hangs_on_declining(rule, scores) for rule in readable):
         return UNDETERMINED
     return NONE if any(not rule.declines for rule in readable) else UNDETERMINED
@@ -122,8 +123,8 @@ def most_pressing(findings: Sequence[Finding]) -> Finding:
 
 
 def any_applicable(rules: Sequence[Rule], computed: Collection[str]) -> bool:
-    """Whether a rule's pattern is about no other metrics than these, so that it could hold at all."""
-    return any(rule.when.keys() <= set(computed) for rule in rules)
+    """Whether a rule's pattern of levels is about no other metrics than these, so that it could hold at all."""
+    return any(rule.reads_level() and rule.when.keys() <= set(computed) for rule in rules)
 
 
 def _hangs_on_declining(rule: Rule, scores: Mapping[str, Score]) -> bool:

@@ -56,6 +56,10 @@ class Rule:
     always: tuple[str, ...] = ()
     """Those of `faults` that count whether the response declines or not: a false citation is one in either."""
 
+    def reads_level(self) -> bool:
+        """Whether it depends on a score, and not on single bad components alone."""
+        return any(level != "any" for level in self.when.values())
+
 
 def _read() -> tuple[Rule, ...]:
     rows: list[dict[str, Any]] = tomllib.loads(files(__package__).joinpath("rules.toml").read_text("utf-8"))["rule"]

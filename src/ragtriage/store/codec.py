@@ -135,6 +135,7 @@ def _encode_grid(cells: tuple[tuple[Cell, ...], ...]) -> dict[str, Any]:
     """A grid by columns of the same kind, which is quicker to write and packs better than a list of verdicts."""
     flat = [cell for row in cells for cell in row]
     verdicts = [cell for cell in flat if isinstance(cell, Verdict)]
+    contradicted = [i for i, v in enumerate(verdicts) if v.contradicted]
     return {
         "width": len(cells[0]) if cells else 0,
         "verdicts": "".join(
@@ -146,13 +147,13 @@ def _encode_grid(cells: tuple[tuple[Cell, ...], ...]) -> dict[str, Any]:
         "why": {i: v.explanation for i, v in enumerate(verdicts) if v.explanation},
         "flags": {i: v.flag for i, v in enumerate(verdicts) if v.flag},
         "unsure": [i for i, v in enumerate(verdicts) if not v.sure],
-        "contradicted": [i for i, v in enumerate(verdicts) if v.contradicted],
+        **({"contradicted": contradicted} if contradicted else {}),
         "causes": {i: c.cause for i, c in enumerate(flat) if isinstance(c, Failure)},
     }
 
 
 def _decode_cells(read: dict[str, Any]) -> Iterator[Cell]:
-    unsure, contradicted = set(read["unsure"]), set(read["contradicted"])
+    unsure, contradicted = set(read["unsure"]), set(read.get("contradicted", ()))
     verdicts = enumerate(zip(read["scores"], read["confidences"], strict=True))
     for i, letter in enumerate(read["verdicts"]):
         if letter == _NOT_ASKED:

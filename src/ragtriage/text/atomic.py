@@ -68,6 +68,8 @@ class _Clause:
         elif self.items:
             last, (start, _) = self.items[-1]
             self.items[-1] = (last + said, (start, end))
+        elif self.span[1] == end - len(said):
+            self.text, self.span = self.text + said, (self.span[0], end)
         else:
             self.text, self.span = f"{self.text.rstrip(' ,')} {said.lstrip(' ,)–—')}", (self.span[0], end)
 
@@ -108,16 +110,22 @@ def _statement(text: str) -> str:
     return capitalized(said) + ("" if said[-1] in _ENDS else ".")
 
 
+def _bare(said: str) -> str:
+    """Words without the commas, dashes or brackets that set them off."""
+    bare = said.strip(" ,–—-.").removeprefix("(")
+    return bare.rstrip(" )") if bare.count(")") > bare.count("(") else bare
+
+
 def _of_noun(noun: str, said: str) -> str:
     """A relative clause or an apposition as a statement about its noun."""
     match = _RELATIVE.match(said)
     if match is None:
-        return f"{noun} is {said.strip(' ,()–—-')}"
-    word, rest = match[1].lower(), said[match.end() :].strip(" ,()–—-")
+        return f"{noun} is {_bare(said)}"
+    word, rest = match[1].lower(), _bare(said[match.end() :])
     if word == "whose":
         return f"{noun}'s {rest}"
     if word in {"where", "when"}:
-        return f"{rest.rstrip('.')} {'at' if word == 'where' else 'in'} {noun}"
+        return f"{rest} {'at' if word == 'where' else 'in'} {noun}"
     return f"{noun} {rest}"
 
 

@@ -22,8 +22,6 @@ from ragtriage.judges.embedded.rules import RULES
 from ragtriage.judges.embedded.selection import nearest_sentences
 from ragtriage.judges.embedded.sentence_comparison import Comparison, compare, pairwise_products, products_with
 from ragtriage.judges.embedded.short_replies import asserted_text, is_short_reply
-from ragtriage.judges.embedded.unsupported_names import unsupported_names
-from ragtriage.judges.embedded.unsupported_numbers import is_calculated, unsupported_numbers
 from ragtriage.judges.embedded.verdict import Scored
 from ragtriage.text import declines, split_claims
 from ragtriage.text.atomic import Marker
@@ -151,19 +149,9 @@ class Featurizer:
             return Featurized("supported", (), (Scored(UNTOLD, next(iter(question.evidence), "")),))
         claim, encoded, evidence, c = self._search(_subject(question), question.evidence)
         row = features.supported(c, claim, encoded.vector, evidence, self._reader.sentence(question.query))
-        texts = (*question.evidence, question.query)
-        numbers = unsupported_numbers(claim.text, evidence.numbers | evidence.stems, texts, question.context)
-        names = unsupported_names(claim, evidence.sentences, evidence.stems, texts, question.context)
         contradicted_by = contradicting_sentence(claim, evidence.sentences)
-        calculated = not numbers and not names and is_calculated(claim.text, texts, question.context)
-        found = replace(
-            _found(c, claim, evidence),
-            unsupported=numbers + names,
-            calculated=calculated,
-            contradicted_by=contradicted_by,
-            nearness=float(c.word.max()),
-        )
-        checks = tuple(map(float, (bool(numbers), bool(names), bool(contradicted_by), calculated, found.table)))
+        found = replace(_found(c, claim, evidence), contradicted_by=contradicted_by, nearness=float(c.word.max()))
+        checks = (float(contradicted_by != ""),)
         reads = (Reads(Pair(claim.text, nearest_sentences(c, evidence, MOST_PIECES))),)
         return Featurized("supported", (tuple(row),), (found,), reads, checks)
 

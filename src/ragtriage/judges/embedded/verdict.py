@@ -14,6 +14,8 @@ from ragtriage.text import declines, split_claims, split_sentences
 from ragtriage.text.atomic import Marker
 from ragtriage.text.differences import differences, likely_place
 
+NEAR = 0.6
+"""From this share of a claim's words in one sentence on, an unsupported claim is one that the sentence contradicts."""
 MOST_DIFFERENCES = 3
 """Details that are shown beside a quote."""
 
@@ -28,10 +30,6 @@ class Scored:
     """What it rests on most: the closest passage, sentence or true answer."""
     missing: tuple[str, ...] = ()
     """Numbers and names of the claim that stand nowhere in the evidence, as it writes them."""
-    unsupported: tuple[str, ...] = ()
-    """Numbers, names, months and days of the claim that nothing in the evidence or the query accounts for."""
-    calculated: bool = False
-    """Whether the claim states a date or number that the response works out rightly, and that stands nowhere."""
     contradicted_by: str = ""
     """A sentence of the evidence that contradicts the claim in one detail."""
     cosine: float | None = None
@@ -53,28 +51,26 @@ class FittedThresholds:
     sure: float
     """A claim with at most this probability is called unsupported in red, and is over a table called so at all."""
     unsure: float
-    """A claim between this probability and a half is neither supported nor unsupported."""
+    """A claim with at most this probability is called unsupported."""
+    check: float
+    """A claim between `unsure` and this probability is neither: it is to be checked."""
 
 
 def verdict_of(question: Question, found: Scored, thresholds: FittedThresholds) -> Verdict:
     """The verdict on one question."""
     if question.kind == "similarity":
         return _similarity(found, thresholds)
-    value: Answered = "yes" if found.probability >= 0.5 else "no"
-    sure = True
-    if question.kind == "supported" and value == "no":
-        # Rows and fields are read less well than sentences: there only what is nowhere to be found is called so.
-        value = "unknown" if found.probability > (thresholds.sure if found.table else thresholds.unsure) else "no"
-        sure = found.probability <= thresholds.sure and not found.table
     chance = _without_lean(found)
-    if question.kind == "supported" and value == "no" and found.calculated:
-        # the models miss what stands nowhere, and can't calculate
-        value, chance, sure = "unknown", max(chance, thresholds.unsure), True
-    if value == "yes" and (found.unsupported or found.contradicted_by):
-        # most often the number is wrong; over rows and fields it is as often one that was worked out from them
-        value, chance, sure = ("unknown", min(chance, 0.5), True) if found.table else ("no", min(chance, 0.4), False)
+    value: Answered = "yes" if found.probability >= 0.5 else "no"
+    sure, contradicted = True, False
+    if question.kind == "supported":
+        # Rows and fields are read less well than sentences: there only what is nowhere to be found is called unsupported.
+        below = thresholds.sure if found.table else thresholds.unsure
+        value = "no" if chance <= below else "unknown" if chance < thresholds.check else "yes"
+        sure = value != "no" or (chance <= thresholds.sure and not found.table)
+        contradicted = value == "no" and (found.contradicted_by != "" or found.nearness >= NEAR)
     confidence = {"yes": chance, "no": 1.0 - chance, "unknown": max(chance, 1.0 - chance)}[value]
-    return Verdict(value, chance, confidence, _explained(question, found, value), sure)
+    return Verdict(value, chance, confidence, _explained(question, found, value), sure, contradicted=contradicted)
 
 
 def _without_lean(found: Scored) -> float:
@@ -103,13 +99,9 @@ def _explained(question: Question, found: Scored, value: Answered) -> str:
         reason = f"{what}: {quoted(found.quote)}"
     elif found.contradicted_by:
         return f"a passage says otherwise: {_quoted_beside(question.subject, found.contradicted_by, contradicts=True)}"
-    elif found.calculated:
-        reason = f"{what}: {quoted(found.quote)}"
     else:
         reason = f"{what}: {_quoted_beside(question.subject, found.quote)}"
-    if question.kind == "supported" and found.unsupported:
-        reason += f"; nothing there accounts for {', '.join(found.unsupported[:5])}"
-    elif question.kind == "supported" and found.missing:
+    if question.kind == "supported" and found.missing:
         reason += f"; not found there: {', '.join(found.missing[:5])}"
     return reason
 
