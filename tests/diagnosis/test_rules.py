@@ -36,8 +36,9 @@ from ragtriage.config import read_settings
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer, Known, Outcome, Part
 from ragtriage.diagnosis import component_of, declined
-from ragtriage.diagnosis.rules import KINDS
+from ragtriage.diagnosis.rules import KINDS, Rule
 from ragtriage.metrics import THELMA
+from ragtriage.metrics.aggregate import CONTRADICTED
 from ragtriage.metrics.citations import FALSE
 from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.metrics.response import DECLINES
@@ -70,8 +71,8 @@ def record_of(
 ) -> Record:
     """A record with these scores.
 
-    `faults` are the kinds of bad segments behind `citation_groundedness`, `confidences` those of the sub-questions that
-    the sources answer.
+    `faults` are the kinds of bad components: of claims behind `groundedness` where they are contradicted, else of
+    segments behind `citation_groundedness`. `confidences` are those of the sub-questions that the sources answer.
     """
     steps: dict[str, Known] = {}
     if declines:
@@ -79,10 +80,13 @@ def record_of(
     outcomes: dict[str, Outcome] = {
         metric: Undefined("it wasn't given") if value is None else Score(value, 4) for metric, value in scores.items()
     }
-    cited = outcomes.get("citation_groundedness")
-    if isinstance(cited, Score):
-        bad = tuple(Part(Component(f"{kind}."), Verdict("no"), good=False, kind=kind) for kind in faults)
-        outcomes["citation_groundedness"] = replace(cited, parts=bad)
+    for metric, kinds in (
+        ("groundedness", [kind for kind in faults if kind == CONTRADICTED]),
+        ("citation_groundedness", [kind for kind in faults if kind != CONTRADICTED]),
+    ):
+        if kinds and isinstance(score := outcomes.get(metric), Score):
+            bad = tuple(Part(Component(f"{kind}."), Verdict("no"), good=False, kind=kind) for kind in kinds)
+            outcomes[metric] = replace(score, parts=bad)
     if confidences:
         good = [Part(Component("?"), Verdict("yes", confidence=one), good=True) for one in confidences]
         outcomes["source_query_coverage"] = Score(1.0, len(good), parts=tuple(good))
@@ -331,5 +335,58 @@ reading = "it cites what doesn't exist"
     assert [f.rule for f in diagnose(record_of(scores, faults=["dangling"]), THRESHOLDS, rules)] == ["invented"]
     assert diagnose(record_of(scores, faults=["uncited"]), THRESHOLDS, rules) == ()
     path.write_text(rule.replace("dangling", "dangled"), encoding="utf-8")
-    with pytest.raises(ConfigError, match="no bad component is called 'dangled': there are dangling, "):
+    with pytest.raises(ConfigError, match="no bad component is called 'dangled': there are contradicted, dangling, "):
         read_settings(path)
+
+
+def contradicted(*sure: bool, supported: int = 9, query_answered: float = 1.0) -> Record:
+    """A record whose response has so many supported claims, and a contradicted one for each of `sure`."""
+    good = [Part(Component(f"Claim {n}."), Verdict("yes"), good=True) for n in range(supported)]
+    bad = [
+        Part(Component(f"Wrong {n}."), Verdict("no", sure=one, contradicted=True), good=False, kind=CONTRADICTED)
+        for n, one in enumerate(sure)
+    ]
+    parts = (*good, *bad)
+    scores = {"source_query_coverage": query_answered, "response_query_coverage": 1.0}
+    outcomes: dict[str, Outcome] = {name: Score(value, 1) for name, value in scores.items()}
+    outcomes["groundedness"] = Score(supported / len(parts), len(parts), parts=parts)
+    return Record(Case("c", "What does it cost?"), {}, outcomes)
+
+
+def test_one_contradicted_claim_among_many_is_a_finding_that_quotes_it_alone() -> None:
+    (finding,) = diagnose(contradicted(True), THRESHOLDS)
+
+    assert (finding.rule, finding.kind, finding.sure) == ("contradicted_claims", "failure", True)
+    assert [(e.text, e.fault) for e in finding.evidence] == [("Wrong 0.", "contradicted by the sources")]
+    assert finding.scores == {"groundedness": 0.9}
+    assert diagnose(contradicted(), THRESHOLDS) == ()
+
+
+def test_a_contradiction_is_as_sure_as_one_of_its_verdicts_wherever_the_score_lies() -> None:
+    near = contradicted(True, True, supported=8)
+    assert near.outcomes["groundedness"] == replace(near.outcomes["groundedness"], value=THRESHOLDS["groundedness"])
+
+    assert [f.sure for f in diagnose(near, THRESHOLDS)] == [True]
+    assert [f.sure for f in diagnose(contradicted(False, True), THRESHOLDS)] == [True]
+    assert [f.sure for f in diagnose(contradicted(False, False), THRESHOLDS)] == [False]
+
+
+def test_the_more_claims_are_contradicted_the_more_severe_it_is() -> None:
+    (one,), (two,) = (diagnose(contradicted(*([True] * n), supported=20), THRESHOLDS) for n in (1, 2))
+
+    assert 0 < one.severity < two.severity
+
+
+@pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
+def test_any_level_holds_for_every_score_that_is_defined(value: float) -> None:
+    rule = Rule("seen", "failure", {"self_distinctness": "any"}, "it is there", "generator", "")
+
+    assert [f.rule for f in diagnose(record_of({"self_distinctness": value}), THRESHOLDS, [rule])] == ["seen"]
+    assert diagnose(record_of({"self_distinctness": None}), THRESHOLDS, [rule]) == ()
+    assert diagnose(record_of({"groundedness": value}), THRESHOLDS, [rule]) == ()
+
+
+def test_a_rule_that_reads_no_level_does_not_tell_that_nothing_is_wrong() -> None:
+    rule = Rule("seen", "failure", {"groundedness": "any"}, "it is there", "generator", "", faults=(CONTRADICTED,))
+
+    assert component_of(record_of({"groundedness": 1.0}), (), [rule]) == "undetermined"

@@ -109,6 +109,20 @@ def test_a_verdict_is_sure_if_one_of_the_winners_is(first, second, other, sure):
     assert found.sure is sure
 
 
+@pytest.mark.parametrize(
+    ("said", "contradicted"),
+    [
+        ((Verdict("no", contradicted=True), "no", "yes"), True),
+        (("no", "no", "yes"), False),
+        ((Verdict("no", contradicted=True), "yes", "yes"), False),
+        ((Verdict("no", contradicted=True), "yes"), False),
+    ],
+    ids=["one of those who won", "nobody", "outvoted", "a draw"],
+)
+def test_a_claim_is_contradicted_if_no_wins_and_one_of_those_who_say_so_saw_it(said, contradicted):
+    assert verdict(*said).contradicted is contradicted
+
+
 def test_components_and_similarities_are_the_first_judges():
     one, two = FakeJudge(sensible, name="a"), FakeJudge(sensible, name="b")
     answers(Jury([one, two]), QUESTIONS)

@@ -350,3 +350,21 @@ def test_names_of_citations_go_with_the_texts():
 
 def test_another_citation_mark_makes_another_row():
     assert content_hash(CITING) != content_hash(replace(CITING, citation_mark=r"\[(\d)\]"))
+
+
+@pytest.mark.parametrize("flag", ["", "the quote is not in the text"])
+@pytest.mark.parametrize("contradicted", [True, False])
+def test_a_verdict_is_read_as_it_was_given_contradicted_or_not(flag, contradicted):
+    verdict = Verdict("no", 0.1, 0.9, "it says otherwise", False, flag, contradicted)
+    grid = Verdicts((Component("a"), Component("b")), ((Verdict("yes"), None), (Failure("too long"), verdict)))
+
+    assert decode_answer(encode_answer(verdict)) == verdict
+    assert decode_steps(FULL, encode_steps(FULL, {"x": grid})) == {"x": grid}
+
+
+def test_nothing_more_is_written_where_no_claim_is_contradicted():
+    grids = [Verdicts((Component("a"),), ((Verdict("no", contradicted=one),),)) for one in (True, False)]
+    with_it, without = (zlib.decompress(encode_steps(FULL, {"x": grid})) for grid in grids)
+
+    assert b"contradicted" in with_it
+    assert b"contradicted" not in without

@@ -1,21 +1,22 @@
-"""Refusals and remarks in many wordings: most are known for what they are, and few answers are taken for one."""
+"""What rules alone know of refusals: some wordings, and no answer that is taken for one."""
 
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pytest
 
 from ragtriage.text import declines, split_claims
-from ragtriage.text.remark_model import masked, remark_probabilities
+from ragtriage.text.atomic import Marks
 
 REFUSALS = Path(__file__).parents[1] / "refusals"
+QUERY = "How tall is the tower?"
+UNUSUAL = "On heights, these pages keep their counsel."
 
 
-@pytest.mark.parametrize(("name", "least", "most", "hidden"), [("first", 39, 1, 5), ("second", 34, 1, 2)])
-def test_refusals_are_known_and_answers_mostly_not_taken_for_one(name: str, least: int, most: int, hidden: int) -> None:
+@pytest.mark.parametrize(("name", "least", "hidden"), [("first", 12, 4), ("second", 6, 1)])
+def test_rules_take_no_answer_for_a_refusal_and_hide_little_of_it(name: str, least: int, hidden: int) -> None:
     rows = [json.loads(line) for line in (REFUSALS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
     declining = [row["kind"] for row in rows if declines(row["query"], row["response"]).value == "yes"]
     answers = [row for row in rows if row["kind"] == "answer" and not row["remarks"]]
@@ -23,28 +24,42 @@ def test_refusals_are_known_and_answers_mostly_not_taken_for_one(name: str, leas
 
     assert len(rows) == 150
     assert declining.count("refusal") >= least
-    assert declining.count("answer") <= most
-    assert declining.count("partial") == 0
+    assert declining.count("answer") == declining.count("partial") == 0
     assert len(remarks) <= hidden, remarks
 
 
-def test_what_a_clause_is_about_is_masked() -> None:
-    assert masked("Refund: the terms don’t mention 14 refunds.", "Do I get a refund?") == [
-        "BEGIN", "the", "terms", "don't", "mention", "NUM", "ASKED", "END",
-    ]  # fmt: skip
+def declining(query: str, text: str) -> Marks:
+    """All of it says that something is lacking."""
+    return Marks(kinds=((0, len(text), "declines"),))
 
 
-def test_the_chances_of_a_clause_are_shares_of_one() -> None:
-    lack, other = remark_probabilities("The documents I was given don't mention a fee.", "Is there a fee?")
-
-    assert lack > 0.9
-    assert 0 <= other <= 1 - lack
-    assert remark_probabilities("A fee of 20 euros is due in May.", "Is there a fee?")[0] < 0.1
+def remarking(query: str, text: str) -> Marks:
+    """All of it is a remark that says nothing of a lack."""
+    return Marks(kinds=((0, len(text), "remark"),))
 
 
-@pytest.mark.parametrize("unit", ["a", "a ", "a'", "a-", "a: ", "not ", "**"])
-def test_time_grows_with_the_clause(unit: str) -> None:
-    begin = time.perf_counter()
-    split_claims(unit * (20_000 // len(unit)), "What is a?")
+def test_a_wording_that_no_rule_knows_declines_where_it_is_marked_so() -> None:
+    assert declines(QUERY, UNUSUAL).value == "no"
+    verdict = declines(QUERY, UNUSUAL, declining)
+    assert verdict.value == "yes"
+    assert UNUSUAL in verdict.explanation
 
-    assert time.perf_counter() - begin < 20, "less than a second on an idle machine"
+
+def test_another_remark_is_no_refusal() -> None:
+    assert declines(QUERY, UNUSUAL, remarking).value == "no"
+
+
+def test_what_is_marked_as_declining_beside_a_claim_is_hedged_where_both_are_one_sentence() -> None:
+    said = "The height is missing, but the tower has 204 steps."
+    at = said.index("but")
+
+    def marker(query: str, text: str) -> Marks:
+        return Marks(
+            cuts=((at, "clause"),), subjects=((at + 4, at + 13),), kinds=((0, at, "declines"), (at, 60, "claim"))
+        )
+
+    assert [(c.text, c.remark) for c in split_claims(said, QUERY, marker=marker)] == [
+        ("The height is missing,", True),
+        ("The tower has 204 steps.", False),
+    ]
+    assert declines(QUERY, said, marker).value == "no"

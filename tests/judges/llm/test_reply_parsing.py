@@ -193,7 +193,8 @@ def test_a_reply_that_was_cut_off_is_malformed_even_if_it_can_be_read():
 
 def test_a_verdict_has_neither_score_nor_confidence():
     for said in ("yes", "no", "unknown"):
-        assert reading({"q1": FITS | {"verdict": said}})[CLAIM] == Verdict(said, explanation="It says so.")
+        found = reading({"q1": FITS | {"verdict": said}})[CLAIM]
+        assert found == Verdict(said, explanation="It says so.", contradicted=said == "no")
 
 
 @pytest.mark.parametrize(
@@ -317,6 +318,22 @@ def test_a_yes_with_a_quote_that_is_not_there_is_kept_and_flagged(question):
 )
 def test_only_a_yes_with_a_quote_is_looked_up(verdict, quote):
     assert reading({"q1": FITS | {"verdict": verdict, "quote": quote}})[CLAIM].flag == ""
+
+
+@pytest.mark.parametrize(
+    ("verdict", "quote", "contradicted"),
+    [
+        ("no", "38 metres tall", True),
+        ("no", "38 metres … tall", True),
+        ("no", "", False),
+        ("no", " … ", False),
+        ("no", "not there", False),
+        ("yes", "38 metres tall", False),
+        ("unknown", "38 metres tall", False),
+    ],
+)
+def test_a_claim_is_contradicted_where_a_no_quotes_the_source(verdict, quote, contradicted):
+    assert reading({"q1": FITS | {"verdict": verdict, "quote": quote}})[CLAIM].contradicted is contradicted
 
 
 def test_a_quote_from_the_claim_is_no_quote_from_the_source():

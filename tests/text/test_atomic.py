@@ -1,0 +1,201 @@
+"""Atomic claims from marks that are made by hand: each part stands by itself, and doubtful marks change nothing."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragtriage.text import split_claims
+from ragtriage.text.atomic import Cut, Marks, PartKind, Span, parts_of
+
+LETTERS: dict[str, Cut] = {
+    "c": "clause", "p": "predicate", "r": "relative", "a": "complement", "l": "item", "e": "rest", "m": "remark",
+}  # fmt: skip
+_MARK = re.compile(r"\^([cpralemd])|~|@")
+
+
+def marked(text: str) -> tuple[str, Marks]:
+    """The plain text and its marks: `^` and a letter where a part begins, a subject in ~ ~, a noun in @ @.
+
+    A part is a remark behind `^m` and declines behind `^d`, else a claim.
+    """
+    plain, at = "", 0
+    cuts: list[tuple[int, Cut]] = []
+    borders: list[tuple[int, PartKind]] = [(0, "claim")]
+    spans: dict[str, list[Span]] = {"~": [], "@": []}
+    begun: dict[str, int] = {}
+    for match in _MARK.finditer(text):
+        plain += text[at : match.start()]
+        at = match.end()
+        if letter := match[1]:
+            if plain:
+                cuts.append((len(plain), "remark" if letter == "d" else LETTERS[letter]))
+            kinds: dict[str, PartKind] = {"m": "remark", "d": "declines"}
+            borders.append((len(plain), kinds.get(letter, "claim")))
+        elif match[0] in begun:
+            spans[match[0]].append((begun.pop(match[0]), len(plain)))
+        else:
+            begun[match[0]] = len(plain)
+    plain += text[at:]
+    ends = [*(place for place, _ in borders[1:]), len(plain)]
+    kinds_of = tuple((start, end, kind) for (start, kind), end in zip(borders, ends, strict=True))
+    return plain, Marks(tuple(cuts), tuple(spans["~"]), tuple(spans["@"]), kinds_of)
+
+
+def claims(text: str) -> list[str]:
+    """The claims of one sentence; remarks are in brackets."""
+    plain, marks = marked(text)
+    return [p.text if p.kind == "claim" else f"[{p.kind}: {p.text}]" for p in parts_of(plain, marks, 0, len(plain))]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("~The mill~ was built ^ain 1890 ^aby Ada Morrow.",
+         ["The mill was built in 1890.", "The mill was built by Ada Morrow."]),
+        ("~The mill~ was built in 1890 ^pand enlarged in 1902, ^cand ~it~ is owned by the city.",
+         ["The mill was built in 1890.", "The mill enlarged in 1902.", "It is owned by the city."]),
+        ("~Staff~ are paid monthly; ^c~bonuses~ are paid in June.",
+         ["Staff are paid monthly.", "Bonuses are paid in June."]),
+        ("The tower was named after @Queen Odile@, ^rwho was a painter.",
+         ["The tower was named after Queen Odile.", "Queen Odile was a painter."]),
+        ("The seat is @Larkhall@, ^rwhere the court sits.",
+         ["The seat is Larkhall.", "The court sits at Larkhall."]),
+        ("It began in @1902@, ^rwhen the ferry stopped.",
+         ["It began in 1902.", "The ferry stopped in 1902."]),
+        ("We met @Nova Lind@, ^rwhose shop is in Oslo.",
+         ["We met Nova Lind.", "Nova Lind's shop is in Oslo."]),
+        ("We met @Nova Lind@ ^r(an architect from Oslo).",
+         ["We met Nova Lind.", "Nova Lind is an architect from Oslo."]),
+        ("@The mill@, ^rwhich burned in 1871, ^eis owned by the city.",
+         ["The mill is owned by the city.", "The mill burned in 1871."]),
+        ("~The plan~ includes ^ltwenty days of leave, ^la laptop ^land a desk.",
+         ["The plan includes twenty days of leave.", "The plan includes a laptop.", "The plan includes a desk."]),
+    ],
+    ids=["place and agent", "shared subject", "two subjects", "who", "where", "when", "whose", "apposition",
+         "interrupted", "items"],
+)  # fmt: skip
+def test_each_part_stands_by_itself(text: str, found: list[str]) -> None:
+    assert claims(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("The bridge, ^mas far as I can see, ^eopened to traffic in 1902.",
+         ["The bridge opened to traffic in 1902.", "[remark: as far as I can see,]"]),
+        ("^dThe pages give no price, ^cbut ~shipping~ costs 5 EUR.",
+         ["[declines: The pages give no price,]", "Shipping costs 5 EUR."]),
+        ("^mLet me know if you need more!", ["[remark: Let me know if you need more!]"]),
+    ],
+    ids=["in the middle", "before a claim", "alone"],
+)  # fmt: skip
+def test_a_remark_is_a_part_of_its_own(text: str, found: list[str]) -> None:
+    assert claims(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("The mill was built in 1890 ^pand enlarged in 1902.", ["The mill was built in 1890 and enlarged in 1902."]),
+        ("Staff are paid monthly; ^cbonuses are paid in June.", ["Staff are paid monthly; bonuses are paid in June."]),
+        ("The seat is Larkhall, ^rwhich has a court.", ["The seat is Larkhall, which has a court."]),
+        ("~It~ burned ^pand fell.", ["It burned and fell."]),
+        ("~Staff~ eat. ^c~We~ eat.", ["Staff eat. We eat."]),
+    ],
+    ids=["no subject to share", "no subject of its own", "no noun", "too short a part", "two words"],
+)  # fmt: skip
+def test_a_part_that_cannot_stand_alone_stays_with_the_one_before_it(text: str, found: list[str]) -> None:
+    assert claims(text) == found
+
+
+def test_a_sentence_without_marks_is_itself() -> None:
+    text = "  The mill, built in 1890, is owned by the city.  "
+
+    (part,) = parts_of(text, Marks(), 0, len(text))
+
+    assert (part.text, part.span, part.kind) == (text.strip(), (0, len(text)), "claim")
+
+
+def test_marks_of_another_sentence_do_not_count() -> None:
+    plain, marks = marked("~The mill~ was built ^ain 1890 ^aby Ada. It is red.")
+    start = plain.index("It is red.")
+
+    (part,) = parts_of(plain, marks, start, len(plain))
+
+    assert part.text == "It is red."
+
+
+def test_a_response_is_cut_as_it_is_marked_and_pronouns_are_filled_in() -> None:
+    plain, marks = marked("~The Larkhall Tower~ was completed ^ain 1896 ^aby Ada Morrow. It has 204 steps.")
+
+    found = split_claims(plain, marker=lambda query, text: marks if text == plain else Marks())
+
+    assert [c.text for c in found] == [
+        "The Larkhall Tower was completed in 1896.",
+        "The Larkhall Tower was completed by Ada Morrow.",
+        "The Larkhall Tower has 204 steps.",
+    ]
+    assert [plain[slice(*c.span)].strip() for c in found if c.span] == [
+        "in 1896", "by Ada Morrow.", "It has 204 steps.",
+    ]  # fmt: skip
+
+
+def test_a_question_is_no_claim_whatever_is_marked() -> None:
+    (found,) = split_claims("Shall I look it up for you?", marker=lambda query, text: Marks())
+
+    assert found.remark
+
+
+WORDS = st.sampled_from(
+    "The mill Nova Lind was built in 1890 and , ; who which ( ) – . I don't know 12 € a é 你".split()
+)
+TEXT = st.lists(WORDS, min_size=1, max_size=25).map(" ".join)
+
+
+@st.composite
+def texts_with_marks(draw: st.DrawFn) -> tuple[str, Marks]:
+    text = draw(TEXT)
+    place = st.sampled_from(sorted({0, len(text), *(at for m in re.finditer(r"\S+", text) for at in m.span())}))
+    span = st.tuples(place, place).map(lambda both: (min(both), max(both)))
+    begins = st.sampled_from([m.start() for m in re.finditer(r"\S+", text)])
+    cuts = draw(st.lists(st.tuples(begins, st.sampled_from(list(LETTERS.values()))), max_size=6))
+    kinds: st.SearchStrategy[PartKind] = st.sampled_from(["claim", "remark", "declines"])
+    stretches = [(start, end, draw(kinds)) for start, end in draw(st.lists(span, max_size=4).map(sorted))]
+    spans = st.lists(span, max_size=4).map(sorted)
+    return text, Marks(tuple(sorted(cuts)), tuple(draw(spans)), tuple(draw(spans)), tuple(stretches))
+
+
+@given(both=texts_with_marks())
+def test_whatever_is_marked_the_parts_lie_in_the_sentence(both: tuple[str, Marks]) -> None:
+    text, marks = both
+    for part in parts_of(text, marks, 0, len(text)):
+        start, end = part.span
+        assert 0 <= start < end <= len(text)
+
+
+@given(both=texts_with_marks())
+def test_whatever_is_marked_a_response_is_split(both: tuple[str, Marks]) -> None:
+    text, marks = both
+    for component in split_claims(text, marker=lambda query, shown: marks):
+        assert component.span is not None
+        assert 0 <= component.span[0] < component.span[1] <= len(text)
+        assert component.text.strip()
+
+
+@given(text=TEXT)
+def test_where_nothing_is_marked_nothing_is_lost(text: str) -> None:
+    (part,) = parts_of(text, Marks(), 0, len(text))
+
+    assert part.text == text.strip()
+
+
+@given(both=texts_with_marks())
+def test_no_word_of_a_sentence_is_lost_but_what_joins_its_parts(both: tuple[str, Marks]) -> None:
+    text, marks = both
+    kept = " ".join(part.text for part in parts_of(text, marks, 0, len(text))).lower()
+    for word in re.findall(r"(?<!\w)(?:mill|nova|lind|built|1890|12|don't|know)(?!\w)", text.lower()):
+        assert word in kept
