@@ -20,7 +20,7 @@ AGREEMENT = {
     },
 }  # fmt: skip
 SELF_TEST = {
-    "judge": "embedded:fast",
+    "judge": "openai:m",
     "metrics": {
         "groundedness": {
             "agreement": 0.9, "low": 0.8, "high": 1.0, "pairs": 20, "length": 0.5, "overlap": 0.6,
@@ -29,6 +29,9 @@ SELF_TEST = {
     },
     "stability": {"reordered": {"verdicts": 40, "share": 0.05, "moved": []}, "paraphrased": None},
 }  # fmt: skip
+
+OTHER = ("--judge", "openai:m", "--base-url", "http://127.0.0.1:9/v1")
+"""A judge that is never asked."""
 
 
 def test_what_is_not_known_is_said(command) -> None:
@@ -54,7 +57,7 @@ def test_it_gathers_runs_and_given_figures(command, tmp_path: Path) -> None:
     assert "| mine | 120 | auc | 0.81 (0.75–0.87) | 0.66 (0.60–0.70) | 0.5 |" in text
     assert "| groundedness | 20 | 0.9 (0.80–1.00) | 0.5 | 0.6 |" in text
     assert "Verdicts that move when the sources are reordered: 0.05 of 40." in text
-    assert "By its file, of embedded:fast. It holds no fingerprint" in text
+    assert "By its file, of openai:m. It holds no fingerprint" in text
     assert "6 cases in 2 runs" in text
     assert card["repeatability"]["trials"] == 2
     assert text.count("Unknown: ") == 1
@@ -74,7 +77,7 @@ def test_figures_of_another_judge_are_refused(command, tmp_path: Path) -> None:
 
     own = command("trust", "card", "--self-test", "test.json", "--agreement", "agr.json")
     for flag, file in (("--self-test", "test.json"), ("--agreement", "agr.json")):
-        other = command("trust", "card", "--judge", "embedded:fast", flag, file)
+        other = command("trust", "card", *OTHER, flag, file)
 
         assert (other.code, other.out) == (2, "")
         assert "these figures are another judge's (" in other.err
@@ -87,24 +90,24 @@ def test_runs_of_another_judge_are_left_out(command, tmp_path: Path) -> None:
     command("evaluate", "rows.jsonl", "--metrics", "groundedness")
 
     assert command("trust", "card", "--json").json["use"]["cases"] == 1
-    assert command("trust", "card", "--json", "--judge", "embedded:fast").json["use"] is None
+    assert command("trust", "card", "--json", *OTHER).json["use"] is None
 
 
 def test_a_report_carries_the_card_of_its_own_judge(command, tmp_path: Path) -> None:
     written(tmp_path / "rows.jsonl", [row(0)])
     command("evaluate", "rows.jsonl", "--metrics", "groundedness")
     command("trust", "card", "-o", "own.md")
-    command("trust", "card", "-o", "fast.md", "--judge", "embedded:fast")
+    command("trust", "card", "-o", "other.md", *OTHER)
 
     assert command("report", "-o", "own.html", "--judge-card", "own.json").code == 0
-    other = command("report", "-o", "fast.html", "--judge-card", "fast.json")
+    other = command("report", "-o", "other.html", "--judge-card", "other.json")
 
     page = (tmp_path / "own.html").read_text(encoding="utf-8")
     assert "The judge: embedded" in page
     assert "Fingerprint by kind of question" in page
     assert other.code == 2
     assert "is the card of another judge" in other.err
-    assert not (tmp_path / "fast.html").exists()
+    assert not (tmp_path / "other.html").exists()
 
 
 def test_a_report_without_a_card_has_no_section_for_it(command, tmp_path: Path) -> None:

@@ -89,14 +89,15 @@ def test_a_threshold_for_another_version_of_the_judge_is_refused() -> None:
 
 
 def test_a_cut_holds_for_the_judge_that_it_names() -> None:
-    thresholds = {"supported": DecisionThreshold(0.6, 0.3, "embedded")}
-    own, fast = (
-        build_judge(JudgeSession.of(JudgeConfig((name,), decision_thresholds=thresholds))).judge
-        for name in ("embedded", "embedded:fast")
+    own, other = (
+        build_judge(
+            JudgeSession.of(JudgeConfig(decision_thresholds={"supported": DecisionThreshold(0.6, 0.3, name)}))
+        ).judge
+        for name in ("embedded", "openai:m")
     )
 
     assert "+threshold-0.3-0.6" in own.fingerprint("supported")
-    assert "+cut" not in fast.fingerprint("supported")
+    assert "+threshold" not in other.fingerprint("supported")
 
 
 def test_settings_hold_cuts_and_bands(tmp_path: Path) -> None:

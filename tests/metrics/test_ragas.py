@@ -80,7 +80,7 @@ def test_the_embedded_judge_picks_sentences_but_writes_no_questions() -> None:
     case = Case(
         "c", "What does a day ticket cost?", (source,), "A day ticket costs six euros.", samples=("Six euros.",)
     )
-    (record,) = evaluate_sync([case], EmbeddedJudge(fast=True), metrics=metrics_named(["ragas", "samples"]))
+    (record,) = evaluate_sync([case], EmbeddedJudge(), metrics=metrics_named(["ragas", "samples"]))
 
     found = record.outcomes["ragas_context_relevance"]
     assert isinstance(found, Score)

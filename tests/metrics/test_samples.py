@@ -52,7 +52,7 @@ def by_the_prompt() -> LLMJudge:
     return judge_of(Answering(verdict))
 
 
-@pytest.mark.parametrize("judge", [EmbeddedJudge(fast=True), by_the_prompt()], ids=["embedded", "model"])
+@pytest.mark.parametrize("judge", [EmbeddedJudge(), by_the_prompt()], ids=["embedded", "model"])
 def test_an_application_that_declines_every_time_is_consistent_but_never_right(judge: object) -> None:
     (record,) = evaluate_sync([CASE], judge, metrics=METRICS)  # type: ignore[arg-type]
 

@@ -44,16 +44,13 @@ def question_of(row: Row) -> Question:
 
 def answers_to(some: Sequence[Row]) -> list[Any]:
     """The answers of today, as the file has them."""
-    found: dict[int, Answer] = {}
 
-    async def ask(judge: EmbeddedJudge, places: Sequence[int]) -> None:
-        async for at, answer in judge.ask([question_of(some[place]) for place in places]):
-            found[places[at]] = answer
+    async def ask(judge: EmbeddedJudge) -> dict[int, Answer]:
+        return {place: answer async for place, answer in judge.ask([question_of(row) for row in some])}
 
-    for fast in (False, True):
-        judge = EmbeddedJudge(fast=fast)
-        asyncio.run(ask(judge, [place for place, row in enumerate(some) if row.get("fast", False) is fast]))
-        judge.close()
+    judge = EmbeddedJudge()
+    found = asyncio.run(ask(judge))
+    judge.close()
     return [_as_json(found[place]) for place in range(len(some))]
 
 
@@ -111,7 +108,8 @@ def _as_json(answer: Answer) -> Any:
     if isinstance(answer, Verdict):
         numbers = {"score": answer.score, "confidence": answer.confidence}
         rounded = {name: None if number is None else round(number, 4) for name, number in numbers.items()}
-        return {"value": answer.value, **rounded, "sure": answer.sure}
+        told = {"contradicted": True} if answer.contradicted else {}
+        return {"value": answer.value, **rounded, "sure": answer.sure, **told}
     assert isinstance(answer, tuple), answer
     return [{"text": c.text, "span": list(c.span) if c.span else None, "remark": c.remark} for c in answer]
 

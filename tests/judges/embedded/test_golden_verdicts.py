@@ -68,10 +68,17 @@ def test_a_fitted_model_changes_the_fingerprints_of_its_kinds_alone(tmp_path: Pa
             (tmp_path / file.name).symlink_to(file)
     (tmp_path / "coefficients.json").write_text(json.dumps(fitted), encoding="utf-8")
 
-    changed = {
-        kind
-        for kind in VERSIONS
-        if fingerprint_of(kind, fast=False) != fingerprint_of(kind, fast=False, folder=tmp_path)
-    }
+    changed = {kind for kind in VERSIONS if fingerprint_of(kind) != fingerprint_of(kind, folder=tmp_path)}
 
     assert changed == {"relevant", "answered", "essential", "needed_sentences"}
+
+
+def test_a_reader_changes_the_fingerprints_of_all_that_it_reads_or_marks(tmp_path: Path) -> None:
+    for file in MODEL.iterdir():
+        if file.name != "reader.onnx":
+            (tmp_path / file.name).symlink_to(file)
+    (tmp_path / "reader.onnx").write_bytes(b"another")
+
+    same = {kind for kind in VERSIONS if fingerprint_of(kind) == fingerprint_of(kind, folder=tmp_path)}
+
+    assert same == {"facts", "questions", "sentences", "relevant", "similarity"}

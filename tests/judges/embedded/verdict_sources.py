@@ -28,7 +28,6 @@ import ragtriage.judges.quotes
 import ragtriage.text
 from ragtriage.judges.embedded.encoder import MODEL
 from ragtriage.text.lexicon import Lexicon
-from ragtriage.text.remark_model import WEIGHTS
 
 SOURCES = Path(__file__).with_name("verdict_sources.json")
 WITHOUT_VERDICTS = (
@@ -49,7 +48,7 @@ def verdict_sources() -> dict[str, str]:
     for module in judging_modules():
         own = module.__name__.removeprefix("ragtriage.")
         found |= {f"{own}.{name}": _shown(canonical(value)) for name, value in constants(module)}
-    for path in (WEIGHTS, *sorted(MODEL.iterdir())):
+    for path in sorted(MODEL.iterdir()):
         if path.suffix not in {"", ".md"}:
             found[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
     return found

@@ -1,0 +1,223 @@
+"""The reader: what it says of a pair depends on that pair alone, whatever its length, and its marks lie in the text."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragtriage.core.errors import JudgeError
+from ragtriage.judges.embedded.encoder import MODEL
+from ragtriage.judges.embedded.reader import HEADS, LENGTH, Logits, Pair, Reader, _windows, response_pair
+from ragtriage.judges.embedded.wordpiece import WordPieces
+from ragtriage.text import split_claims
+
+FILLER = "The harbour office keeps a list of all boats, and the list is read aloud on the first Monday of the month."
+QUERY = "How tall is the lighthouse, and who built it?"
+RESPONSE = (
+    "The lighthouse was finished in 1889 by Ada Morrow. It is 38 metres tall and has 204 steps.\n\n"
+    "- Tickets cost 6 euros\n- Children pay nothing\n\nThe sources don't say who owns it."
+)
+LONG = " ".join([FILLER] * 30 + ["Guests moor at the eastern pier."] + [FILLER] * 30)
+ODD = [
+    "",
+    " ",
+    "\x00",
+    "?!",
+    "…",
+    "字" * 3000,
+    "a" * 5000,
+    "word " * 5000,
+    "🙂",
+    "a\u0301" * 50,
+    "\ud800",
+    "- \n- \n- ",
+]
+
+
+@pytest.fixture(scope="module")
+def pieces() -> WordPieces:
+    return WordPieces(MODEL / "vocab.txt")
+
+
+@pytest.fixture(scope="module")
+def reader(pieces: WordPieces) -> Iterator[Reader]:
+    one = Reader(pieces)
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def fresh(pieces: WordPieces) -> Iterator[Reader]:
+    """One that has read nothing yet."""
+    one = Reader(pieces, threads=1)
+    yield one
+    one.close()
+
+
+def logits(found: Mapping[Pair, Logits | Exception], pair: Pair) -> Logits:
+    said = found[pair]
+    assert isinstance(said, Logits), said
+    return said
+
+
+def same(one: Logits, other: Logits) -> bool:
+    arrays = np.array_equal(one.whole, other.whole) and np.array_equal(one.sentences, other.sentences)
+    return arrays and one.otherwise == other.otherwise
+
+
+def test_a_pair_says_the_same_beside_other_pairs_and_alone_and_in_any_order(reader: Reader, pieces: WordPieces) -> None:
+    pairs = [Pair(f"The fee is {n} euros.", (FILLER,) * (n % 5 + 1)) for n in range(12)]
+    together = reader.read([*pairs, *pairs])
+    shuffled = list(pairs)
+    random.Random(0).shuffle(shuffled)
+    other = Reader(pieces, threads=1)
+
+    assert set(together) == set(pairs)
+    for pair in shuffled:
+        assert same(logits(other.read([pair]), pair), logits(together, pair))
+    other.close()
+
+
+def test_what_was_read_is_remembered_and_the_same(fresh: Reader) -> None:
+    pair = Pair(QUERY, (FILLER, "The lighthouse is 38 metres tall."))
+
+    first, second = (logits(fresh.read([pair]), pair) for _ in range(2))
+
+    assert first is second
+
+
+def test_there_is_a_logit_for_each_head_and_sentence(reader: Reader) -> None:
+    pair = Pair(QUERY, (FILLER, "The lighthouse is 38 metres tall.", "It is red."))
+
+    said = logits(reader.read([pair]), pair)
+
+    assert said.whole.shape == (len(HEADS),)
+    assert said.sentences.shape == (3, len(HEADS))
+    assert np.isfinite(said.sentences).all()
+    assert np.isfinite(said.otherwise)
+
+
+@given(sizes=st.lists(st.integers(0, LENGTH), min_size=1, max_size=30), room=st.integers(80, LENGTH))
+def test_windows_hold_all_sentences_in_order_and_each_fits_or_is_one_sentence(sizes: list[int], room: int) -> None:
+    windows = list(_windows(sizes, room))
+
+    assert [at for window in windows for at in window] == list(range(len(sizes)))
+    assert all(len(window) == 1 or sum(sizes[at] for at in window) <= room for window in windows)
+
+
+def test_of_a_text_in_several_windows_the_highest_counts_and_no_sentence_is_left_out(fresh: Reader) -> None:
+    sentences = tuple(f"{FILLER} It is number {n}." for n in range(24))
+    pair = Pair(QUERY, sentences)
+    room = LENGTH - len(fresh._pieces.encode(QUERY, LENGTH)) - 1
+    sizes = [len(fresh._pieces.encode(sentence, 10_000)) - 2 for sentence in sentences]
+    windows = [Pair(QUERY, tuple(sentences[at] for at in window)) for window in _windows(sizes, room)]
+
+    said, apart = logits(fresh.read([pair]), pair), [logits(fresh.read([one]), one) for one in windows]
+
+    assert len(windows) > 2
+    assert np.array_equal(said.whole, np.max([one.whole for one in apart], axis=0))
+    assert np.array_equal(said.sentences, np.concatenate([one.sentences for one in apart]))
+    assert said.otherwise == min(one.otherwise for one in apart)
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_an_odd_text_is_read_and_marked(reader: Reader, text: str) -> None:
+    for pair in (Pair(text, (FILLER,)), Pair(QUERY, (text,)), response_pair(text, text)):
+        assert np.isfinite(logits(reader.read([pair]), pair).whole).all()
+    reader.marks(text, text)
+
+
+def test_a_pair_that_fails_fails_alone(pieces: WordPieces) -> None:
+    class Choosy(WordPieces):
+        def encode(self, text: str, longest: int) -> list[int]:
+            if "3 euros" in text:
+                raise MemoryError("no room for it")
+            return super().encode(text, longest)
+
+    good, bad = Pair("The fee is 2 euros.", (FILLER,)), Pair("The fee is 3 euros.", (FILLER,))
+    choosy = Reader(Choosy(MODEL / "vocab.txt"))
+    found = choosy.read([good, bad])
+    choosy.close()
+
+    assert isinstance(found[bad], MemoryError)
+    assert np.isfinite(logits(found, good).whole).all()
+    assert pieces
+
+
+TEXTS = st.lists(
+    st.sampled_from(
+        [*"The mill Ada was built in 1890 and , . ; - * ( ) € 你 é don't".split(), "\n", "\n\n- ", "**It**"]
+    ),
+    min_size=1,
+    max_size=60,
+).map(" ".join)
+
+
+@settings(max_examples=40)
+@given(text=TEXTS)
+def test_marks_lie_inside_the_text_in_its_order(text: str) -> None:
+    marks = shared().marks(QUERY, text)
+
+    for spans in (marks.subjects, marks.nouns, [(start, end) for start, end, _ in marks.kinds]):
+        assert all(0 <= start < end <= len(text) for start, end in spans)
+        assert list(spans) == sorted(spans)
+    places = [place for place, _ in marks.cuts]
+    assert places == sorted(set(places))
+    assert all(text[place : place + 1].strip() for place in places)
+
+
+_SHARED: list[Reader] = []
+
+
+def shared() -> Reader:
+    """One for all examples of a property."""
+    if not _SHARED:
+        _SHARED.append(Reader(WordPieces(MODEL / "vocab.txt")))
+    return _SHARED[0]
+
+
+@pytest.mark.parametrize("text", [RESPONSE, LONG, "One.", ""])
+def test_a_response_read_for_its_marks_says_what_it_says_as_a_pair(fresh: Reader, reader: Reader, text: str) -> None:
+    pair = response_pair(QUERY, text)
+    fresh.marks(QUERY, text)
+
+    assert same(logits(fresh.read([pair]), pair), logits(reader.read([pair]), pair))
+    assert fresh._known.keys() == {pair}
+
+
+def test_marks_of_a_long_response_reach_its_end(reader: Reader) -> None:
+    marks = reader.marks(QUERY, LONG)
+
+    assert marks.kinds[0][0] == 0
+    assert marks.kinds[-1][1] == len(LONG)
+
+
+def test_a_response_is_split_by_its_marks(reader: Reader) -> None:
+    found = split_claims(RESPONSE, QUERY, marker=reader.marks)
+
+    said = " ".join(c.text for c in found if not c.remark)
+    assert "1889" in said
+    assert "38 metres" in said
+    assert any("who owns it" in c.text and c.remark for c in found)
+    assert all(c.span and RESPONSE[slice(*c.span)].strip() for c in found)
+
+
+def test_threads_are_let_go(pieces: WordPieces) -> None:
+    one = Reader(pieces)
+    one.read([Pair(QUERY, (FILLER,))])
+    own = set(one._pool._threads)
+    one.close()
+
+    assert own
+    assert not own & set(threading.enumerate())
+
+
+def test_a_model_that_cannot_be_loaded_is_said_with_its_file(pieces: WordPieces) -> None:
+    with pytest.raises(JudgeError, match=r"nowhere\.onnx can't be loaded.*reinstall ragtriage"):
+        Reader(pieces, path=MODEL / "nowhere.onnx")
