@@ -43,7 +43,7 @@ UNSUPPORTED = 0.1
 SURE = 0.25
 """Up to this probability of yes an unsupported claim is red: of RAGTruth's answers by six models, where one sentence in
 ten is unsupported, seven in ten such verdicts are right, by weights that hadn't seen the question."""
-UNSURE = 0.5
+UNSURE = 0.4
 """Up to this probability a claim is called unsupported."""
 MARKED = 0.05
 """Share of supported claims that are to be checked or called unsupported, on cases that nothing was fitted on."""

@@ -22,6 +22,7 @@ from ragtriage.judges.embedded.rules import RULES
 from ragtriage.judges.embedded.selection import nearest_sentences
 from ragtriage.judges.embedded.sentence_comparison import Comparison, compare, pairwise_products, products_with
 from ragtriage.judges.embedded.short_replies import asserted_text, is_short_reply
+from ragtriage.judges.embedded.unsupported_numbers import is_calculated, unsupported_numbers
 from ragtriage.judges.embedded.verdict import Scored
 from ragtriage.text import declines, split_claims
 from ragtriage.text.atomic import Marker
@@ -150,7 +151,16 @@ class Featurizer:
         claim, encoded, evidence, c = self._search(_subject(question), question.evidence)
         row = features.supported(c, claim, encoded.vector, evidence, self._reader.sentence(question.query))
         contradicted_by = contradicting_sentence(claim, evidence.sentences)
-        found = replace(_found(c, claim, evidence), contradicted_by=contradicted_by, nearness=float(c.word.max()))
+        texts = (*question.evidence, question.query)
+        numbers = unsupported_numbers(claim.text, evidence.numbers | evidence.stems, texts, question.context)
+        right = not contradicted_by and not numbers and is_calculated(claim.text, texts, question.context)
+        found = replace(
+            _found(c, claim, evidence),
+            unsupported=numbers,
+            calculated=right,
+            contradicted_by=contradicted_by,
+            nearness=float(c.word.max()),
+        )
         checks = (float(contradicted_by != ""),)
         reads = (Reads(Pair(claim.text, nearest_sentences(c, evidence, MOST_PIECES))),)
         return Featurized("supported", (tuple(row),), (found,), reads, checks)

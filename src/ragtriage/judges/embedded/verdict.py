@@ -30,6 +30,10 @@ class Scored:
     """What it rests on most: the closest passage, sentence or true answer."""
     missing: tuple[str, ...] = ()
     """Numbers and names of the claim that stand nowhere in the evidence, as it writes them."""
+    unsupported: tuple[str, ...] = ()
+    """Numbers of the claim that nothing in the evidence, the query or a calculation accounts for."""
+    calculated: bool = False
+    """Whether the claim states a date or number that the response works out rightly, and that stands nowhere."""
     contradicted_by: str = ""
     """A sentence of the evidence that contradicts the claim in one detail."""
     cosine: float | None = None
@@ -67,6 +71,8 @@ def verdict_of(question: Question, found: Scored, thresholds: FittedThresholds) 
         # Rows and fields are read less well than sentences: there only what is nowhere to be found is called unsupported.
         below = thresholds.sure if found.table else thresholds.unsure
         value = "no" if chance <= below else "unknown" if chance < thresholds.check else "yes"
+        if value == "no" and found.calculated:  # the models miss what stands nowhere, and can't calculate
+            value, chance = "unknown", max(chance, thresholds.unsure)
         sure = value != "no" or (chance <= thresholds.sure and not found.table)
         contradicted = value == "no" and (found.contradicted_by != "" or found.nearness >= NEAR)
     confidence = {"yes": chance, "no": 1.0 - chance, "unknown": max(chance, 1.0 - chance)}[value]
@@ -97,11 +103,15 @@ def _explained(question: Question, found: Scored, value: Answered) -> str:
     what = "closest true answer" if question.kind == "same_answer" else "closest passage"
     if question.kind != "supported" or value == "yes":
         reason = f"{what}: {quoted(found.quote)}"
+    elif found.calculated:
+        reason = f"{what}: {quoted(found.quote)}"
     elif found.contradicted_by:
         return f"a passage says otherwise: {_quoted_beside(question.subject, found.contradicted_by, contradicts=True)}"
     else:
         reason = f"{what}: {_quoted_beside(question.subject, found.quote)}"
-    if question.kind == "supported" and found.missing:
+    if question.kind == "supported" and found.unsupported:
+        reason += f"; nothing there accounts for {', '.join(found.unsupported[:5])}"
+    elif question.kind == "supported" and found.missing:
         reason += f"; not found there: {', '.join(found.missing[:5])}"
     return reason
 
