@@ -262,6 +262,11 @@ def _elsewhere(twin: str, edit: Edit, own: str, evidence: Sequence[str]) -> bool
     return False
 
 
+def _stands(value: str, text: str) -> bool:
+    """Whether a value stands there in whole words."""
+    return re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text, re.IGNORECASE) is not None
+
+
 def _exchanged(text: str, edit: Edit) -> str:
     """The evidence with the old and the new value in each other's place."""
 
@@ -285,7 +290,7 @@ def twins(claim: str, evidence: Sequence[str], draw: random.Random, most: int) -
         if twin == claim or _elsewhere(twin, edit, own, evidence):
             continue
         turned = own if not edit.both_ways else _exchanged(own, edit)
-        if turned != own and edit.old.lower() in own.lower() and draw.random() < 0.5:
+        if turned != own and edit.old.lower() in own.lower() and draw.random() < 0.5 and _stands(edit.old, own):
             other = tuple(_exchanged(s, edit) if edit.hard or s == own else s for s in evidence)
             yield Twin(edit.kind, (twin, other), (claim, other))
         else:

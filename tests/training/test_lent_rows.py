@@ -4,22 +4,9 @@ from __future__ import annotations
 
 import importlib
 import json
-import pickle
-import sys
+import random
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-import pytest
-
-TRAINING = Path(__file__).parents[2] / "training"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def importable() -> Any:
-    sys.path.insert(0, str(TRAINING))
-    yield
-    sys.path.remove(str(TRAINING))
 
 
 def module(name: str) -> Any:
@@ -62,37 +49,29 @@ def test_a_row_asks_what_the_judge_is_asked(tmp_path: Path) -> None:
     assert all(row.question.kind == "supported" for row in found)
 
 
-def test_only_sure_labels_are_trained_on_and_all_is_read_again(tmp_path: Path) -> None:
-    lines = [
-        # question, item, label: two claims of an unsupported text; two true answers; one claim; a reordered answer
-        (1, "text", 0, "supported/wice"),
-        (2, "text", 0, "supported/wice"),
-        (3, "answers", 1, "same_answer/evouna-nq"),
-        (3, "answers", 1, "same_answer/evouna-nq"),
-        (4, "claim", 1, "supported/wice"),
-        (5, "response", 1, "supported/ragtruth-qa-response"),
-        (6, "", 1, "handbook"),
-    ]
-    columns = {
-        "task": [name.split("/")[0] for *_, name in lines[:-1]] + ["essential_part"],
-        "kind": ["supported"] * (len(lines) - 1) + ["reordered"],
-        "a": ["a claim"] * len(lines),
-        "b": ["some evidence of it"] * len(lines),
-        "x": [()] * len(lines),
-        "label": [label for _, _, label, _ in lines],
-        "group": ["g"] * len(lines),
-        "domain": [name for *_, name in lines],
-        "set": [name for *_, name in lines],
-        "item": [item for _, item, _, _ in lines],
-        "question": [question for question, *_ in lines],
+def test_only_rows_with_a_sure_label_are_read_and_none_of_a_set_that_is_measured(tmp_path: Path) -> None:
+    sources = ["The bridge opened in 1932. It is 503 metres long."]
+    two = "The bridge opened in 1933. It is 503 metres long."
+    rows = {
+        "supported/wice": [
+            {"id": "two bad", "claim": two, "label": 0},
+            {"id": "two good", "claim": two.replace("1933", "1932"), "label": 1},
+            {"id": "one", "claim": "It opened in 1933.", "label": 0},
+        ],
+        "supported/ragtruth-qa-response": [{"id": "akin", "claim": "It opened in 1932.", "label": 1}],
+        "supported/faithbench": [{"id": "measured", "claim": "It opened in 1932.", "label": 1}],
     }
-    (tmp_path / "rows").mkdir()
-    (tmp_path / "rows" / "agreement-some.pkl").write_bytes(pickle.dumps(columns))
-    packed = module("packed")
-    rows = packed.pack(tmp_path)
-    assert list(rows.head != packed.UNASKED) == [False, False, False, False, True, False, False]
-    rows.save(tmp_path / "packed.npz")
-    again = packed.Packed.load(tmp_path / "packed.npz")
-    for name in packed.Packed.__slots__:
-        assert np.array_equal(getattr(rows, name), getattr(again, name)), name
-    assert rows.starts[-1] == len(rows.pieces)
+    for name, some in rows.items():
+        path = tmp_path / f"{name}.jsonl"
+        path.parent.mkdir(exist_ok=True)
+        lines = [json.dumps({"sources": sources, "group": "g", **row}) + "\n" for row in some]
+        path.write_text("".join(lines), encoding="utf-8")
+
+    found = list(module("readings").lent(tmp_path, random.Random(0)))
+
+    assert [(pair.first, pair.targets[0][3]) for pair in found] == [
+        ("The bridge opened in 1932.", 1.0),
+        ("It is 503 metres long.", 1.0),
+        ("It opened in 1933.", 0.0),
+    ]
+    assert {pair.split[:4] for pair in found} == {"fold"}
