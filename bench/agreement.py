@@ -1,6 +1,6 @@
 """How far judges agree with people on labelled sets, as a table.
 
-    python bench/agreement.py DATA OUT [--judge NAME …] [--only TASK_OR_SET …]
+    python bench/agreement.py DATA OUT [--judge NAME …] [--only TASK_OR_SET …] [--model FOLDER --fold N]
 
 DATA/<task>/<set>.jsonl[.gz] holds the rows, and DATA/score.py scores predictions. OUT/<fingerprint>/<task>/<set>.jsonl
 gets them; those that the same judge made already stay. Verdicts go through the code behind `ragtriage judge ask`,
@@ -20,6 +20,7 @@ import math
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -27,11 +28,13 @@ from typing import Any
 from ragtriage import Case, Score, Source, evaluate_sync
 from ragtriage.evaluation.predict import TASKS
 from ragtriage.judges.build import judge_named
+from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.judges.protocol import Judge
 from ragtriage.trust.agreement.labelled_rows import predict_rows, read_labelled_rows
 from ragtriage.trust.pairs.pair_files import SHORT
 from ragtriage.trust.prediction_files import write_components, write_predictions
 
+FOLDS = 3
 CURVES = ("supported/ragtruth-qa-sentence",)
 """Sets whose share of unsupported claims is an application's own, or near it."""
 CUTS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
@@ -177,19 +180,34 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--only", nargs="*", help="these tasks, or sets (supported/wice)")
-    parser.add_argument("--judge", nargs="+", default=["embedded", "embedded:fast"])
+    parser.add_argument("--judge", nargs="+", default=["embedded"])
+    parser.add_argument("--model", type=Path, help="a folder with another reader of the embedded judge")
+    parser.add_argument("--fold", type=int, help="only rows of this fold, which that reader wasn't trained on")
     args = parser.parse_args()
-    columns = {name: args.out / judge_named(name).fingerprint("supported") for name in args.judge}
+    judges = {name: judge_named(name) for name in args.judge}
+    if args.model:
+        judges = {"embedded": EmbeddedJudge(model=args.model)}
+    columns = {name: args.out / judge.fingerprint("supported") for name, judge in judges.items()}
+    data = args.data if args.fold is None else rows_of_fold(args.data, args.out / f"fold-{args.fold}", args.fold)
     for name, folder in columns.items():
-        predict_all(args.data, folder, name, args.only)
-    print_table(args.data, args.out, columns)
-    print_curve(args.data, columns)
+        predict_all(data, folder, judges[name], args.only)
+    print_table(args.data, args.out, columns, None if args.fold is None else data)
+    print_curve(data, columns)
 
 
-def predict_all(data: Path, folder: Path, name: str, only: list[str] | None) -> None:
+def rows_of_fold(data: Path, out: Path, fold: int) -> Path:
+    """The rows of one fold of all sets, as `training/splits.py` divides them, in files of their own."""
+    for path in sorted(data.glob("*/*.jsonl*")):
+        rows = [r for r in rows_of(path) if zlib.crc32(str(r.get("group", r["id"])).encode()) % FOLDS == fold]
+        target = out / path.parent.name / f"{path.name.split('.jsonl')[0]}.jsonl"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return out
+
+
+def predict_all(data: Path, folder: Path, judge: Judge, only: list[str] | None) -> None:
     """Predictions for every set; those that are there stay."""
     verdicts = {task.replace("-", "_"): task for task in TASKS}
-    judge = judge_named(name)
     for path in sorted(data.glob("*/*.jsonl*")):
         task, stem = path.parent.name, path.name.split(".jsonl")[0]
         out = folder / task / f"{stem}.jsonl"
@@ -206,7 +224,7 @@ def predict_all(data: Path, folder: Path, name: str, only: list[str] | None) -> 
             prefer(path, out, judge)
         else:
             continue
-        print(f"{name}: {task}/{stem}: {time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)
+        print(f"{task}/{stem}: {time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How fast the embedded judge evaluates, and in how much memory.
 
-    python bench/speed.py TRIPLES.jsonl [--cases 500 5000] [--repeat 3] [--judge embedded:fast]
+    python bench/speed.py TRIPLES.jsonl [--cases 500 5000] [--repeat 3]
 
 TRIPLES holds cases (query, contexts, response). They are varied into as many as are asked for, so that no two texts are
 the same and no cache is measured: in every copy each word of five letters and more is changed by a permutation of the

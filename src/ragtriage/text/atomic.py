@@ -75,13 +75,16 @@ class _Clause:
 
     def parts(self) -> Iterator[Part]:
         """The whole if it has no parts; else each of them with the words before the first."""
-        if not self.items and not self.complements:
-            yield Part(_statement(self.text), self.span)
+        alone = [*self.items, *((said, span) for _, said, span in self.complements)]
+        if len(alone) < _SEVERAL:  # nothing that could be wrong by itself
+            said = self.text + "".join(one for one, _ in alone)
+            yield Part(_statement(said), (self.span[0], max([self.span[1], *(span[1] for _, span in alone)])))
+            return
         base = self.text.rstrip(" ,")
-        for said, span in self.items:
+        for said, span in self.items if len(self.items) >= _SEVERAL else ():
             yield Part(_statement(f"{base} {_JOINED.sub('', said)}"), span)
         for before, said, span in self.complements:
-            yield Part(_statement(f"{before.rstrip(' ,')} {said}"), span)
+            yield Part(_statement(f"{before.rstrip(' ,')} {_JOINED.sub('', said)}"), span)
 
 
 _JOINED = re.compile(
@@ -91,6 +94,8 @@ _JOINED = re.compile(
 """What joins a part to the one before it."""
 _RELATIVE = re.compile(r"^[\s,(–—-]*(who|which|that|whose|where|when)\b\s*", re.IGNORECASE)
 _ENDS = ".!?…。"
+_SEVERAL = 2
+"""Parts of a predicate, or items, of which each is a claim; one alone belongs to its clause."""
 _FEWEST = 3
 """Words of a claim that was made of a part of a sentence; where one has less, the sentence stays whole."""
 
@@ -166,7 +171,7 @@ def _parts(text: str, marks: Marks, borders: Sequence[tuple[int, Cut]], end: int
             clauses[-1].items.append((said, (a, b)))
         elif cut == "complement":
             before = clauses[-1].text + "".join(one for one, _ in clauses[-1].items)
-            clauses[-1].complements.append((before, _JOINED.sub("", said), (a, b)))
+            clauses[-1].complements.append((before, said, (a, b)))
         else:
             clauses[-1].go_on(said, b)
     found += [part for clause in clauses for part in clause.parts() if part.text]
