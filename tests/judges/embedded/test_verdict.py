@@ -70,6 +70,18 @@ def test_an_unsupported_claim_is_contradicted_where_a_sentence_says_otherwise_or
     assert verdict_of(SUPPORTED, found, THRESHOLDS).contradicted is contradicted
 
 
+def test_what_is_worked_out_is_to_be_checked_and_not_called_unsupported() -> None:
+    verdict = verdict_of(SUPPORTED, Scored(0.1, calculated=True, nearness=1.0), THRESHOLDS)
+    assert (verdict.value, verdict.score, verdict.confidence) == ("unknown", 0.4, 0.6)
+    assert not verdict.contradicted
+    assert verdict_of(SUPPORTED, Scored(0.7, calculated=True), THRESHOLDS).value == "yes"
+
+
+def test_a_number_that_nothing_accounts_for_is_named() -> None:
+    verdict = verdict_of(SUPPORTED, Scored(0.2, "It is 12.", ("15", "Ada"), ("15",)), THRESHOLDS)
+    assert verdict.explanation == "closest passage: “It is 12.”; nothing there accounts for 15"
+
+
 def test_only_claims_are_contradicted() -> None:
     assert not verdict_of(
         ANSWERED, Scored(0.1, contradicted_by="It opens at ten.", nearness=1.0), THRESHOLDS
@@ -105,6 +117,11 @@ CENTRED = (
             "a passage says otherwise: “The museum is open on Sundays.”, isn't open ≠ is open",
         ),
         ("It opens at nine.", Scored(0.9, "It opens at ten."), "closest passage: “It opens at ten.”"),
+        (
+            "Four tickets to the island cost £32.",
+            Scored(0.2, "Tickets to the island cost £8.", calculated=True),
+            "closest passage: “Tickets to the island cost £8.”",
+        ),
     ],
 )
 def test_a_quote_shows_what_the_claim_says_otherwise(claim: str, found: Scored, told: str) -> None:

@@ -19,7 +19,11 @@ FARTHEST = 8.0
 """A logit of the reader counts up to here."""
 
 
-FITTED: Mapping[str, str] = {"essential_fact": "essential", "essential": "essential_long", "essential_claim": "essential_part"}
+FITTED: Mapping[str, str] = {
+    "essential_fact": "essential",
+    "essential": "essential_long",
+    "essential_claim": "essential_part",
+}
 """Tasks of the fusion whose model of words and vectors is called otherwise."""
 
 
@@ -42,10 +46,10 @@ class Model:
 
 
 def fused_inputs(measured: Featurized, logits: Sequence[Logits], chance: float) -> Vector:
-    """What a fusion weighs: what the reader says, of several readings the highest; the log odds by words and vectors; checks.
+    """What a fusion weighs: what the reader says, the log odds by words and vectors, and checks.
 
-    (2 · heads + 2 + k,): of a text as a whole, and at most of a sentence of it; or of one sentence, and of its text; then
-    that no piece of the claim or question says what the text doesn't.
+    (2 · heads + 2 + k,): of a text as a whole, and at most of a sentence of it; or of one sentence, and of its text;
+    then that no piece of the claim or question says what the text doesn't. Of several readings the highest counts.
 
     Args:
         measured: the question.

@@ -130,13 +130,13 @@ class EmbeddedJudge:
     def _answers(self, questions: Sequence[Question]) -> list[Answer]:
         """One answer a question, in order. Runs in a thread."""
         answers: dict[int, Answer] = {}
-        matches, picked = [], []
+        matches: list[int] = []
+        picked: list[int] = []
         for place, question in enumerate(questions):
             if question.kind in _RULES:
                 answers[place] = _guarded(_RULES[question.kind], question)
             elif question.kind in _MARKED:
-                marked = _MARKED[question.kind]
-                answers[place] = _guarded(lambda q, marked=marked: marked(q, self._scorer().marks), question)
+                answers[place] = _guarded(lambda q: _MARKED[q.kind](q, self._scorer().marks), question)
             elif question.kind in _UNSUPPORTED:
                 answers[place] = Failure(_UNSUPPORTED[question.kind])
             elif question.kind == "needed_sentences":

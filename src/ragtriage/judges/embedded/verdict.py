@@ -68,7 +68,7 @@ def verdict_of(question: Question, found: Scored, thresholds: FittedThresholds) 
     value: Answered = "yes" if found.probability >= 0.5 else "no"
     sure, contradicted = True, False
     if question.kind == "supported":
-        # Rows and fields are read less well than sentences: there only what is nowhere to be found is called unsupported.
+        # Rows and fields are read less well than sentences: there only what is nowhere to be found is unsupported.
         below = thresholds.sure if found.table else thresholds.unsure
         value = "no" if chance <= below else "unknown" if chance < thresholds.check else "yes"
         if value == "no" and found.calculated:  # the models miss what stands nowhere, and can't calculate
@@ -101,9 +101,7 @@ def _similarity(found: Scored, thresholds: FittedThresholds) -> Verdict:
 def _explained(question: Question, found: Scored, value: Answered) -> str:
     """The closest passage, what the claim says otherwise, and what is missing from all passages."""
     what = "closest true answer" if question.kind == "same_answer" else "closest passage"
-    if question.kind != "supported" or value == "yes":
-        reason = f"{what}: {quoted(found.quote)}"
-    elif found.calculated:
+    if question.kind != "supported" or value == "yes" or found.calculated:
         reason = f"{what}: {quoted(found.quote)}"
     elif found.contradicted_by:
         return f"a passage says otherwise: {_quoted_beside(question.subject, found.contradicted_by, contradicts=True)}"
