@@ -27,6 +27,7 @@ from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.steps import Condition, Field, Relation, Step, Target, Unit
 from ragtriage.core.verdicts import Answer, Missing
 from ragtriage.metrics.citations import ROUND_ONE
+from ragtriage.metrics.decompositions import CLAIMS, FACTS, SOURCES
 from ragtriage.planning.relations import (
     CONDITIONS,
     FIELDS,
@@ -136,3 +137,16 @@ def test_a_conversation_that_says_nothing_is_none() -> None:
 
     assert judge.asked == []
     assert record.steps[str(step)] == Missing("no conversation went before the query", "query")
+
+
+def test_a_fact_is_asked_about_with_the_source_that_it_was_taken_from() -> None:
+    judge = FakeJudge(answer)
+    steps = [Match(components, "essential", "query") for components in (FACTS, SOURCES, CLAIMS)]
+
+    list(evaluate_sync([CASE], judge, metrics=(), also=steps))
+
+    essential = {(q.subject, q.evidence) for q in judge.asked if q.kind == "essential"}
+    source = CASE.sources[0].text
+    assert (source, (source,)) in essential  # the fact, which here is all of its source
+    assert (source, ()) in essential
+    assert (CASE.response, ()) in essential

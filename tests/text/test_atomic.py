@@ -112,6 +112,22 @@ def test_a_part_that_cannot_stand_alone_stays_with_the_one_before_it(text: str, 
     assert claims(text) == found
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("~The shop~ opens ^aon Mondays.", ["The shop opens on Mondays."]),
+        ("~The plan~ includes ^la laptop.", ["The plan includes a laptop."]),
+        ("~The plan~ includes a desk^l, a laptop ^afrom the first day.",
+         ["The plan includes a desk, a laptop from the first day."]),
+        ("~The plan~ includes rest ^afrom the first day ^land a laptop.",
+         ["The plan includes rest from the first day.", "The plan includes rest a laptop."]),
+    ],
+    ids=["complement", "item", "an item and a complement", "a complement and an item"],
+)  # fmt: skip
+def test_a_single_part_belongs_to_its_clause_and_is_never_lost(text: str, found: list[str]) -> None:
+    assert claims(text) == found
+
+
 def test_a_sentence_without_marks_is_itself() -> None:
     text = "  The mill, built in 1890, is owned by the city.  "
 

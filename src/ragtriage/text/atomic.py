@@ -81,8 +81,10 @@ class _Clause:
             yield Part(_statement(said), (self.span[0], max([self.span[1], *(span[1] for _, span in alone)])))
             return
         base = self.text.rstrip(" ,")
-        for said, span in self.items if len(self.items) >= _SEVERAL else ():
-            yield Part(_statement(f"{base} {_JOINED.sub('', said)}"), span)
+        for said, span in self.items:
+            # a single one is among the words before a complement, if it stands there
+            if len(self.items) >= _SEVERAL or not any(said in before for before, *_ in self.complements):
+                yield Part(_statement(f"{base} {_JOINED.sub('', said)}"), span)
         for before, said, span in self.complements:
             yield Part(_statement(f"{before.rstrip(' ,')} {_JOINED.sub('', said)}"), span)
 
