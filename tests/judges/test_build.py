@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragtriage.core.errors import StoreError
+from ragtriage.core.errors import ConfigError, StoreError
 from ragtriage.core.options import WINDOW
 from ragtriage.judges.build import BuiltJudge, build_judge
 from ragtriage.judges.fake import FakeJudge
@@ -73,3 +73,23 @@ def test_tickets_stay_where_their_answers_cannot_be_kept() -> None:
     with pytest.raises(StoreError, match="the disk is full"):
         BuiltJudge(FakeJudge({}), memory, resources=(memory,)).close()
     assert memory.done == []
+
+
+def test_the_embedded_judge_may_sit_beside_a_model() -> None:
+    built = build_judge(JudgeSession.of(JudgeConfig(("embedded", "openai:m"), jury="majority", options=MODEL)))
+
+    assert "embedded" in built.judge.name()
+    assert "openai:m" in built.judge.name()
+
+
+@pytest.mark.parametrize("name", ["embedded:fast", "embedded:fst", "embeded"])
+def test_the_embedded_judge_has_no_variants(name: str) -> None:
+    with pytest.raises(ConfigError, match=rf"there is no judge '{name}': use embedded or PROVIDER:MODEL"):
+        JudgeConfig((name,))
+
+
+def test_what_is_for_models_is_refused_for_the_embedded_judge() -> None:
+    with pytest.raises(ConfigError, match="a batch API is for language models"):
+        JudgeConfig(("embedded",), batch_api=True)
+    with pytest.raises(ConfigError, match="a cascade passes on from the embedded judge to a model"):
+        JudgeConfig(("embedded",), cascade="shipped")

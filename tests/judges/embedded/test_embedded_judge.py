@@ -159,13 +159,15 @@ def test_a_caller_that_gives_up_harms_nobody(judge: EmbeddedJudge) -> None:
 
 
 def test_close_lets_threads_go_and_a_later_question_loads_again() -> None:
+    before = {thread for thread in threading.enumerate() if thread.name.startswith("ragtriage-")}
     one = EmbeddedJudge()
     asked(one, SOME[0])
+    own = {thread.name for thread in threading.enumerate() if thread.name.startswith("ragtriage-")}
+    assert any("reader" in name for name in own)
     one.close()
     one.close()
-    assert not [
-        thread for thread in threading.enumerate() if thread.name.startswith("ragtriage-encoder_") and one._loaded
-    ]
+    assert {thread for thread in threading.enumerate() if thread.name.startswith("ragtriage-")} <= before
+    assert one._loaded is None
     assert value(one, SOME[0]) == "yes"
     one.close()
 
@@ -415,3 +417,45 @@ def test_what_is_not_found_is_named_as_the_claim_writes_it(judge: EmbeddedJudge)
 
     assert isinstance(answer, Verdict)
     assert answer.explanation.endswith("; not found there: Secured, Sold, Harbours, Marrowby")
+
+
+REMOTE = (
+    "Staff may work from abroad for up to 20 days a year. Directors must agree in writing beforehand.",
+    "Contractors may not work from abroad at all.",
+)
+
+
+def test_a_claim_with_its_roles_swapped_is_less_likely_than_the_right_one(judge: EmbeddedJudge) -> None:
+    claims = ("Staff may work from abroad for up to 20 days a year.", "Contractors may work from abroad.")
+
+    right, wrong = asked(judge, *(ask.supported(claim, REMOTE) for claim in claims))
+
+    assert isinstance(right, Verdict)
+    assert isinstance(wrong, Verdict)
+    assert (right.score or 0.0) > (wrong.score or 0.0)
+
+
+def test_claims_are_atomic_and_what_is_said_of_the_sources_is_a_remark(judge: EmbeddedJudge) -> None:
+    said = "The lighthouse was built by Ada Morrow in 1889 and sold in 1972. The documents don't say who owns it."
+
+    (found,) = asked(judge, ask.claims(said, QUERY))
+
+    assert isinstance(found, tuple)
+    claims = [component.text for component in found if not component.remark]
+    assert len(claims) > 1
+    assert all(claim.startswith("The lighthouse") for claim in claims)
+    assert [component.text for component in found if component.remark] == ["The documents don't say who owns it."]
+
+
+def test_a_claim_that_a_passage_contradicts_is_told_from_one_that_stands_nowhere(judge: EmbeddedJudge) -> None:
+    otherwise, nowhere, right = asked(
+        judge,
+        ask.supported("Tickets for the tower cost 9 euros.", TOWER, QUERY),
+        ask.supported("Electric cars are charged free of charge behind the museum.", TOWER, QUERY),
+        ask.supported("Tickets cost 6 euros.", TOWER, QUERY),
+    )
+
+    assert isinstance(otherwise, Verdict)
+    assert isinstance(nowhere, Verdict)
+    assert isinstance(right, Verdict)
+    assert (otherwise.contradicted, nowhere.contradicted, right.contradicted) == (True, False, False)
