@@ -15,19 +15,22 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from ragtriage.judges.embedded.scorer import Scorer
 from ragtriage.text import declines, split_claims
 
 REFUSALS = Path(__file__).parents[1] / "tests" / "refusals"
 KINDS = ("refusal", "partial", "answer")
 REMARK, CLAIM = "remarks", "claims"
 
+MARKS = Scorer(threads=2, kept=None).marks
+"""How the embedded judge tells claims and remarks."""
 
 def parts_of(row: dict[str, Any]) -> list[tuple[str, bool, str]]:
     """The parts of a response: remark or claim by its label, whether it is read as a remark, and its text."""
     said = row["response"]
     marked = [(at, at + len(text)) for text in row["remarks"] for at in [said.index(text)]]
     found: list[tuple[str, bool, str]] = []
-    for part in split_claims(said, row["query"]):
+    for part in split_claims(said, row["query"], marker=MARKS):
         start, end = part.span or (0, 0)
         share = sum(max(0, min(end, b) - max(start, a)) for a, b in marked) / max(1, end - start)
         if share > 0.8 or not share:
@@ -41,7 +44,7 @@ def report(path: Path, *, listed: bool) -> None:
     with path.open(encoding="utf-8") as lines:
         for row in map(json.loads, lines):
             kind = row["kind"]
-            declined = declines(row["query"], row["response"]).value == "yes"
+            declined = declines(row["query"], row["response"], MARKS).value == "yes"
             counts[kind, "all"] += 1
             counts[kind, "declining"] += declined
             if listed and kind != "partial" and declined != (kind == "refusal"):

@@ -12,6 +12,8 @@ UNTOLD = "the judge could not tell for any of {}"
 """Why a score is undefined where every verdict is unknown."""
 CONTRADICTED = "contradicted"
 """The kind of a component of which the evidence says otherwise."""
+UNSUPPORTED = "unsupported"
+"""The kind of a component of which the judge is sure that the evidence doesn't support it."""
 NOTHING_ASKED = "the judge found no question that the response answers"
 """Why a score is undefined that compares questions written from the response."""
 
@@ -24,10 +26,12 @@ def parts(components: Sequence[Component], cells: Sequence[Cell], good: Literal[
             return cell.value == good
         return None
 
-    return tuple(
-        Part(unit, cell, speaks_for(cell), CONTRADICTED if isinstance(cell, Verdict) and cell.contradicted else "")
-        for unit, cell in zip(components, cells, strict=True)
-    )
+    def kind_of(cell: Cell) -> str:
+        if not isinstance(cell, Verdict) or cell.value != "no" or good != "yes":
+            return ""
+        return CONTRADICTED if cell.contradicted else UNSUPPORTED if cell.sure else ""
+
+    return tuple(Part(unit, cell, speaks_for(cell), kind_of(cell)) for unit, cell in zip(components, cells, strict=True))
 
 
 def failure_of(cells: Sequence[Cell]) -> Undefined | None:
