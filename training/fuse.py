@@ -41,8 +41,8 @@ from ragtriage.judges.embedded.scorer import Scorer
 UNSUPPORTED = 0.1
 """One claim in ten: the share of unsupported claims that `supported` is made for."""
 SURE = 0.3
-"""Up to this probability of yes an unsupported claim is red, and one of them is a finding: of 66 held-out answers without
-a fault none holds such a claim, and of 345 healthy ones written to be hard 10 do."""
+"""Up to this probability of yes an unsupported claim is red, and one of them is a finding: of 66 held-out answers
+without a fault none holds such a claim, and of 345 healthy ones written to be hard 10 do."""
 UNSURE = 0.4
 """Up to this probability a claim is called unsupported."""
 MARKED = 0.05

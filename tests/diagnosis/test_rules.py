@@ -67,12 +67,13 @@ def record_of(
     declines: bool = False,
     name: str = "c",
     faults: Sequence[str] = (),
+    claims: Sequence[str] = (),
     confidences: Sequence[float] = (),
 ) -> Record:
     """A record with these scores.
 
-    `faults` are the kinds of bad components: of claims behind `groundedness` where they are contradicted, else of
-    segments behind `citation_groundedness`. `confidences` are those of the sub-questions that the sources answer.
+    `faults` are the kinds of bad segments behind `citation_groundedness`, `claims` those of bad claims behind
+    `groundedness`, `confidences` those of the sub-questions that the sources answer.
     """
     steps: dict[str, Known] = {}
     if declines:
@@ -80,10 +81,7 @@ def record_of(
     outcomes: dict[str, Outcome] = {
         metric: Undefined("it wasn't given") if value is None else Score(value, 4) for metric, value in scores.items()
     }
-    for metric, kinds in (
-        ("groundedness", [kind for kind in faults if kind == CONTRADICTED]),
-        ("citation_groundedness", [kind for kind in faults if kind != CONTRADICTED]),
-    ):
+    for metric, kinds in (("groundedness", claims), ("citation_groundedness", faults)):
         if kinds and isinstance(score := outcomes.get(metric), Score):
             bad = tuple(Part(Component(f"{kind}."), Verdict("no"), good=False, kind=kind) for kind in kinds)
             outcomes[metric] = replace(score, parts=bad)
@@ -99,6 +97,7 @@ def test_a_pattern_of_scores_gives_these_findings_and_no_other(row: dict[str, An
         row["scores"],
         declines=row.get("declines", False),
         faults=row.get("faults", ()),
+        claims=row.get("claims", ()),
         confidences=row.get("confidences", ()),
     )
 

@@ -14,7 +14,8 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from ragtriage.core.steps import Step
-from ragtriage.diagnosis.thresholds import Level
+from ragtriage.diagnosis.thresholds import BAD, Level
+from ragtriage.metrics import metric_named
 from ragtriage.metrics.groundedness import SUPPORTED_BY_CONVERSATION
 from ragtriage.metrics.response import DECLINES
 
@@ -57,8 +58,9 @@ class Rule:
     """Those of `faults` that count whether the response declines or not: a false citation is one in either."""
 
     def reads_level(self) -> bool:
-        """Whether it depends on a score, and not on single bad components alone."""
-        return any(level != "any" for level in self.when.values())
+        """Whether it blames scores, and not single bad components beside scores that may be good."""
+        better = {name: found.better for name in self.when if (found := metric_named(name))}
+        return not self.faults or any(level == BAD[better.get(name, "higher")] for name, level in self.when.items())
 
 
 def _read() -> tuple[Rule, ...]:

@@ -31,7 +31,8 @@ def parts(components: Sequence[Component], cells: Sequence[Cell], good: Literal[
             return ""
         return CONTRADICTED if cell.contradicted else UNSUPPORTED if cell.sure else ""
 
-    return tuple(Part(unit, cell, speaks_for(cell), kind_of(cell)) for unit, cell in zip(components, cells, strict=True))
+    pairs = zip(components, cells, strict=True)
+    return tuple(Part(unit, cell, speaks_for(cell), kind_of(cell)) for unit, cell in pairs)
 
 
 def failure_of(cells: Sequence[Cell]) -> Undefined | None:
