@@ -148,7 +148,7 @@ def parts_of(text: str, marks: Marks, start: int, end: int) -> list[Part]:
 
 
 def _parts(text: str, marks: Marks, borders: Sequence[tuple[int, Cut]], end: int) -> list[Part]:
-    """The parts between borders; one that lacks its subject or noun goes on with the part before it."""
+    """The parts between borders; one that lacks its subject or noun is one more complement, or goes on."""
     found: list[Part] = []
     clauses: list[_Clause] = []
     for (a, cut), (b, _) in pairwise([*borders, (end, "rest")]):
@@ -171,7 +171,7 @@ def _parts(text: str, marks: Marks, borders: Sequence[tuple[int, Cut]], end: int
             clauses.append(_Clause(f"{subject} {_JOINED.sub('', said)}", (a, b), subject))
         elif cut == "item":
             clauses[-1].items.append((said, (a, b)))
-        elif cut == "complement":
+        elif cut == "complement" or (cut == "relative" and clauses[-1].complements):
             before = clauses[-1].text + "".join(one for one, _ in clauses[-1].items)
             clauses[-1].complements.append((before, said, (a, b)))
         else:

@@ -120,7 +120,7 @@ class Reader:
         for places, rows in zip(tokens, tags, strict=True):
             for (a, b), row in zip(places, rows, strict=False):
                 kinds.append((a, b, KINDS[int(np.argmax(row[: len(KINDS)]))]))
-                if cut := CUTS[int(np.argmax(row[len(KINDS) : -3]))]:
+                if cut := _cut(row[len(KINDS) : -3]):
                     cuts.append((a, cut))
                 for which, score in zip(inside, row[-3:-1], strict=True):
                     if score > 0:
@@ -182,6 +182,12 @@ def _spans(text: str) -> tuple[Span, ...]:
     """Where the sentences of a text stand."""
     found = tuple(s.span for s in split_sentences(text) if s.span and s.span[0] < s.span[1])
     return found or ((0, len(text)),)
+
+
+def _cut(scores: Vector) -> Cut | None:
+    """What begins at a piece, if anything does more likely than not."""
+    others = float(np.log(np.exp(scores[1:] - scores[0]).sum()))
+    return CUTS[1 + int(np.argmax(scores[1:]))] if others > 0 else None
 
 
 def _windows(sizes: Sequence[int], room: int) -> Iterator[list[int]]:
