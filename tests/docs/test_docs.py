@@ -136,7 +136,7 @@ def test_every_reason_for_an_undefined_score_is_listed() -> None:
 
 
 def test_the_table_of_rules_is_the_rules() -> None:
-    arrows = {"low": "↓", "high": "↑"}
+    arrows = {"low": "↓", "high": "↑", "any": ""}
 
     def pattern(rule: ragtriage.Rule) -> str:
         levels = " ".join(f"{SHORT[name]}{arrows[level]}" for name, level in rule.when.items())
