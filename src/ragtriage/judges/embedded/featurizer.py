@@ -265,13 +265,22 @@ class Featurizer:
 
 
 def claimed_text(query: str, response: tuple[str, ...], marker: Marker | None = None) -> str:
-    """What a response claims, without its remarks about the sources; empty if it declines to answer."""
-    text = "\n".join(response)
+    """What a response claims, a line a stretch, without its remarks about the sources; empty if it declines to answer."""
+    text = visible_text("\n".join(response))
     if declines(query, text, marker).value == "yes":
         return ""
-    return "\n".join(component.text for component in split_claims(text, query, marker=marker) if not component.remark)
+    claims = [c for c in split_claims(text, query, marker=marker) if not c.remark]
+    lines: list[tuple[int, int]] = []
+    for start, end in sorted(c.span for c in claims if c.span):
+        if lines and "\n" not in text[lines[-1][1] : start] and start - lines[-1][1] <= _BESIDE:
+            lines[-1] = (lines[-1][0], max(lines[-1][1], end))
+        else:
+            lines.append((start, end))
+    return "\n".join(text[start:end].strip(" ,;") for start, end in lines)
 
 
+_BESIDE = 1
+"""Characters between two parts of one sentence."""
 _CODE = re.compile(r"\S\s*\n\s*\S|^\s*[{\[]\s*\"")
 """Claims of several lines are blocks of code, others are brought into one."""
 
