@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from ragtriage.core.case import Case
@@ -15,7 +14,16 @@ from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.readers.case_rows import RowReader
 from ragtriage.readers.columns import Layout, find_layout
 from ragtriage.readers.field_names import ALIASES
-from ragtriage.readers.files import Format, can_be_read_again, detect_format, open_bytes, raw_rows
+from ragtriage.readers.files import (
+    Format,
+    InputFile,
+    InputPath,
+    can_be_read_again,
+    detect_format,
+    input_file,
+    open_bytes,
+    raw_rows,
+)
 from ragtriage.readers.paths import path_from
 from ragtriage.readers.problems import Limits, RawRow, Rejected, RowContext
 from ragtriage.readers.source_values import kind_of
@@ -30,7 +38,7 @@ ROWS = "rows"
 
 
 def open_cases(
-    path: str | Path,
+    path: InputPath,
     *,
     mapping: Mapping[str, str] | None = None,
     split_sources: str | None = None,
@@ -62,31 +70,31 @@ def open_cases(
         ConfigError: `mapping`, `split_sources`, `format` or `citation_mark` is wrong.
         MissingExtraError: it is Parquet, and the extra isn't installed.
     """
-    name = str(path)
+    file = input_file(path)
     context = RowContext(limits, _unescaped(split_sources))
     if citation_mark is not None:
         pattern_of(citation_mark)
     wanted = dict(mapping or {})
     nested = path_from(rows_at, "--map rows") if (rows_at := wanted.pop(ROWS, "")) else None
-    stream = open_bytes(name)
-    again = can_be_read_again(name)
+    stream = open_bytes(file)
+    again = can_be_read_again(file)
     try:
-        form = detect_format(name, stream, format)
+        form = detect_format(file, stream, format)
     except BaseException:
         stream.close()
         raise
-    rest = raw_rows(name, form, limits, stream, nested)
+    rest = raw_rows(file, form, limits, stream, nested)
     head, is_all = _read_head(rest)
     if again:
         rest.close()
-    usable = _usable(head, name)
+    usable = _usable(head, file.name)
     rows_of_head = [row.values for row in usable if row.values is not None]
-    layout = find_layout(rows_of_head, wanted, name, first_row=usable[0].row, questions=questions)
+    layout = find_layout(rows_of_head, wanted, file.name, first_row=usable[0].row, questions=questions)
     if usable[0].within is not None:
         layout = replace(layout, notes=(usable[0].within, *layout.notes))
-    reader = partial(RowReader, layout, context, name, empty_is_missing=form == "csv", citation_mark=citation_mark)
-    rows = partial(raw_rows, name, form, limits, nested=nested) if again else _once(name, chain(head, rest))
-    return CaseFile(name, form, layout, reader, rows, head, is_all=is_all)
+    reader = partial(RowReader, layout, context, file.name, empty_is_missing=form == "csv", citation_mark=citation_mark)
+    rows = partial(raw_rows, file, form, limits, nested=nested) if again else _once(file.name, chain(head, rest))
+    return CaseFile(file, form, layout, reader, rows, head, is_all=is_all)
 
 
 def _read_head(rest: Iterator[RawRow]) -> tuple[list[RawRow], bool]:
@@ -140,7 +148,7 @@ class CaseFile:
 
     def __init__(
         self,
-        path: str,
+        file: InputFile,
         form: Format,
         layout: Layout,
         new_reader: Callable[[], RowReader],
@@ -149,8 +157,10 @@ class CaseFile:
         *,
         is_all: bool,
     ) -> None:
-        self.path = path
-        """The file, as it was named; `-` is the standard input."""
+        self.path = file.path
+        """Where the file is; `-` is the standard input."""
+        self.name = file.name
+        """What messages call it."""
         self.format: str = form
         """`jsonl`, `json`, `csv` or `parquet`."""
         self.mapping: Mapping[str, str] = layout.mapping

@@ -123,6 +123,20 @@ def require_tag(by: str | None, tags: Collection[str], called: str = "tag") -> N
     raise ConfigError(f"--by {by}: no row has this {called}: {f'did you mean {near[0]}?' if near else there}")
 
 
+def require_tag_of(file: CaseFile, selection: RowSelection, by: str | None) -> None:
+    """Refuse to slice by a tag that no selected row of a file has, before anything is made; see `require_tag`.
+
+    Raises:
+        InputError: no row can be used.
+    """
+    if by is None or by in OPTIONAL_TAGS:
+        return
+    counts = RowCounts()
+    if all(by not in case.tags for case in SelectedCases(file, selection).counted(counts)):
+        counts.require_some(file.name)
+        require_tag(by, counts.tags)
+
+
 class SelectedCases:
     """The selected cases of a file; can be read several times, in the file's order."""
 
