@@ -13,8 +13,10 @@ from pathlib import Path
 from ragtriage.cli.console import tell
 from ragtriage.cli.flags import parse_pairs
 from ragtriage.config import Settings
+from ragtriage.core.display import about
 from ragtriage.core.errors import InputError
 from ragtriage.core.files import open_private
+from ragtriage.evaluation.estimate import RowEstimate
 from ragtriage.metrics import GROUPS
 from ragtriage.metrics.optional import metrics_note
 from ragtriage.readers import CaseFile, Limits, Rejected, open_cases
@@ -131,7 +133,24 @@ def print_rejected(rejected: Sequence[object], total: int, *, count: int | None 
 def print_counts(counts: RowCounts) -> None:
     """The rows that can't be used, and what else is to be known of the rows, after a first pass."""
     tell(*(f"note: {note}" for note in counts.notes))
+    if counts.estimate:
+        tell(*_estimated(counts.estimate), *(f"  {row}" for row in counts.first_rejected))
+        return
     print_rejected(counts.first_rejected, counts.selected + counts.rejected, count=counts.rejected)
+
+
+def _estimated(rows: RowEstimate) -> Iterator[str]:
+    """How many rows can't be used, by a sample of them."""
+    if rows.unusable:
+        yield (
+            f"{about(rows.unusable)} of {rows.rows:,} rows can't be used, by a sample of {rows.looked_at} "
+            f"(95 % interval: {rows.low:,} to {rows.high:,}); --exact counts them:"
+        )
+    else:
+        yield (
+            f"all {rows.looked_at} rows of a sample can be used: of all {rows.rows:,} at most {rows.high:,} can't "
+            "(95 % interval); --exact counts them"
+        )
 
 
 def too_many(rejected: Sequence[Rejected], usable: int) -> bool:
@@ -149,5 +168,6 @@ def print_optional_metrics(counts: RowCounts, default_groups: Sequence[str]) -> 
     if not default_groups:
         return
     names = [m.name for group in default_groups[1:] for m in GROUPS[group]]
-    if line := metrics_note(counts.optional, default_groups, names):
+    rows = {words: about(rows) if counts.estimate else f"{rows:,}" for words, rows in counts.optional.items() if rows}
+    if line := metrics_note(rows, default_groups, names):
         tell(f"note: {line}")

@@ -29,7 +29,7 @@ from ragtriage.readers import CaseFile
 from ragtriage.report.plan_document import plan_document
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.estimate import estimate_file
-from ragtriage.runs.selection import RowSelection, require_tag
+from ragtriage.runs.selection import RowSelection, require_tag_of
 from ragtriage.store import open_store
 from ragtriage.store.database import store_address
 
@@ -90,6 +90,7 @@ def print_plan(  # noqa: PLR0913  # what would be evaluated, by which judge, and
     if config.batch_api:  # it takes the same requests, but wants a place for its tickets
         session = JudgeSession.of(replace(config, batch_api=False, wait=False))
     judges = [build_judge(session, memory, trial=trial).judge for trial in range(trials)]
+    require_tag_of(cases, selection, by)
     with progress(None, 0, word="looking at rows", unit="rows") as advance:
         estimate, counts = estimate_file(
             cases,
@@ -102,7 +103,6 @@ def print_plan(  # noqa: PLR0913  # what would be evaluated, by which judge, and
             advance=advance,
         )
     counts.require_some(cases.name)
-    require_tag(by, counts.tags)
     print_counts(counts)
     tell(*(f"note: {note}" for note in requested.notes))
     print_optional_metrics(counts, requested.default_groups)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 from ragtriage.core.case import Case
@@ -20,10 +21,12 @@ from ragtriage.readers.files import (
     InputPath,
     can_be_read_again,
     detect_format,
+    drawn_rows,
     input_file,
     open_bytes,
     raw_rows,
 )
+from ragtriage.readers.json_lines import DrawnRows
 from ragtriage.readers.paths import path_from
 from ragtriage.readers.problems import Limits, RawRow, Rejected, RowContext
 from ragtriage.readers.source_values import kind_of
@@ -35,6 +38,18 @@ HEAD = 100
 _HEAD_BYTES = 32_000_000
 ROWS = "rows"
 """What `mapping` calls the place of the rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseSample:
+    """Some rows of a file, drawn at random before any row became a case."""
+
+    rows: int
+    """How many rows the file has."""
+    repeated: int
+    """Those that are an earlier one again, byte for byte, and can't be used; none of them is drawn."""
+    drawn: tuple[Case | Rejected, ...]
+    """In random order, the same whatever order the rows of the file are in."""
 
 
 def open_cases(
@@ -94,7 +109,8 @@ def open_cases(
         layout = replace(layout, notes=(usable[0].within, *layout.notes))
     reader = partial(RowReader, layout, context, file.name, empty_is_missing=form == "csv", citation_mark=citation_mark)
     rows = partial(raw_rows, file, form, limits, nested=nested) if again else _once(file.name, chain(head, rest))
-    return CaseFile(file, form, layout, reader, rows, head, is_all=is_all)
+    drawing = partial(drawn_rows, file, limits) if again and form == "jsonl" and nested is None else None
+    return CaseFile(file, form, layout, reader, rows, head, is_all=is_all, drawing=drawing)
 
 
 def _read_head(rest: Iterator[RawRow]) -> tuple[list[RawRow], bool]:
@@ -156,6 +172,7 @@ class CaseFile:
         head: Sequence[RawRow],
         *,
         is_all: bool,
+        drawing: Callable[[int, Callable[[int], None]], DrawnRows | None] | None = None,
     ) -> None:
         self.path = file.path
         """Where the file is; `-` is the standard input."""
@@ -172,6 +189,7 @@ class CaseFile:
         self._layout = layout
         self._new_reader = new_reader
         self._raw = raw
+        self._drawing = drawing
         self._reader: RowReader | None = None
         self._look_at(head, is_all=is_all)
 
@@ -226,6 +244,27 @@ class CaseFile:
         raw = self._raw()
         reader = self._reader = self._new_reader()
         yield from map(reader.read, raw)
+
+    def draw(self, most: int, advance: Callable[[int], None] = lambda _: None) -> CaseSample | None:
+        """Some rows, drawn at random; all others are only counted, which is much quicker than reading them.
+
+        Args:
+            most: how many are drawn; all that differ if there are no more.
+            advance: called now and then with how many rows were counted since.
+
+        Returns:
+            None where no sample tells what the file holds: it isn't JSONL, its rows stand within others, it can be read
+            only once or breaks off, or its rows share ids.
+
+        Raises:
+            InputError: the file is gone.
+        """
+        found = self._drawing(most, advance) if self._drawing else None
+        if found is None:
+            return None
+        reader = self._reader = self._new_reader()
+        ranked = sorted(zip(found.ranks, map(reader.read, found.drawn), strict=True), key=itemgetter(0))
+        return None if reader.twins else CaseSample(found.rows, found.repeated, tuple(row for _, row in ranked))
 
     def describe(self) -> list[str]:
         """What was found, in lines for people, to be shown before anything is judged."""

@@ -7,7 +7,7 @@ import io
 import re
 import sys
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from json import JSONDecodeError
@@ -18,7 +18,7 @@ from ragtriage.core.display import listed
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.suggestions import near_files
 from ragtriage.readers.json_documents import json_document
-from ragtriage.readers.json_lines import json_lines
+from ragtriage.readers.json_lines import DrawnRows, drawn_lines, json_lines
 from ragtriage.readers.json_values import parse
 from ragtriage.readers.nested_rows import rows_within
 from ragtriage.readers.paths import ValuePath
@@ -226,6 +226,22 @@ def raw_rows(
         except (OSError, EOFError, zlib.error) as error:
             problem = f"the file can't be read any further ({str(error) or 'it ends early'}): nothing after was read"
             yield RawRow(row + 1, problem=problem, ends=True)
+
+
+def drawn_rows(file: InputFile, limits: Limits, most: int, advance: Callable[[int], None]) -> DrawnRows | None:
+    """Some rows of a JSONL file, drawn at random; see `drawn_lines`.
+
+    Returns:
+        None for a file that breaks off, of which nobody can tell how many rows it has.
+
+    Raises:
+        InputError: the file can't be read.
+    """
+    with open_bytes(file) as stream:
+        try:
+            return drawn_lines(stream, limits, most, advance)
+        except (OSError, EOFError, zlib.error):
+            return None
 
 
 def _parsed(
