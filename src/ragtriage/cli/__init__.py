@@ -24,9 +24,7 @@ def main() -> None:
     Exit codes: 0 all is well; 1 a gate failed; 2 usage or input; 3 incomplete (failures, too many unusable rows, a
     judge or an application that can't work, a store that can't be written, interrupted).
     """
-    # what is loaded stays: to go through it again and again takes a tenth of the time in which a command starts
-    gc.freeze()
-    gc.set_threshold(10_000)
+    gc.set_threshold(10_000)  # what is loaded stays: to go through it again and again takes a tenth of a short command
     for stream in (sys.stdout, sys.stderr):
         # a user's text may hold what the terminal's encoding can't show: a question mark is better than a traceback
         if isinstance(stream, io.TextIOWrapper):
