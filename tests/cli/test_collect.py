@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from forked import Child
 from servers import Heard, Said, Server
 
 ROOT = Path(__file__).parents[2]
@@ -93,15 +94,13 @@ def test_a_case_without_response_ends_with_3_and_can_be_asked_again(command, fol
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_after_a_kill_the_same_command_goes_on_and_asks_nothing_twice(command, folder: Path, number: int) -> None:
-    start = [sys.executable, "-c", "from ragtriage.cli import main; main()", *ASK, "app.py:slow"]
     path = folder / "out.jsonl"
-    with subprocess.Popen(start, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as child:
+    with Child(*ASK, "app.py:slow", folder=folder) as child:
         until = time.monotonic() + 60
         while not (path.exists() and path.read_bytes().count(b"\n") >= 20) and time.monotonic() < until:
             time.sleep(0.01)
         child.send_signal(number)
-        assert child.stderr
-        told = child.stderr.read()
+        _, told = child.communicate()
     before = {row["id"] for row in rows(path)} if path.read_bytes().endswith(b"\n") else set()
     assert 20 <= path.read_bytes().count(b"\n") < 200
     if number == signal.SIGINT:
@@ -147,8 +146,7 @@ def test_a_tag_that_only_failed_answers_have_is_no_mistake(command, folder: Path
 
 def test_evaluate_goes_on_with_unjudged_answers(command, folder: Path) -> None:
     given = ("evaluate", "q.jsonl", "--map", "query=frage", "--limit", 30, "--store", "st", "--judge", "embedded:fast")
-    start = [sys.executable, "-c", "from ragtriage.cli import main; main()", *map(str, given), "--app", "app.py:slow"]
-    with subprocess.Popen(start, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
+    with Child(*given, "--app", "app.py:slow", folder=folder) as child:
         until = time.monotonic() + 60
         while not (folder / "asked.txt").exists() and time.monotonic() < until:
             time.sleep(0.01)

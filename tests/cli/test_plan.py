@@ -198,7 +198,7 @@ def test_rows_are_selected_as_an_evaluation_does(command, rows: Path, flags: Seq
 def test_rows_come_from_standard_input(process) -> None:
     lines = "".join(json.dumps(row(i)) + "\n" for i in range(3))
 
-    said = process("plan", "-", "--json", *LEAN, "--sample", 2, stdin=lines.encode())
+    said = process("plan", "-", "--json", *LEAN, "--sample", 2, stdin=lines)
 
     assert (said.code, said.json["cases"]) == (0, 2)
 
