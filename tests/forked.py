@@ -26,13 +26,15 @@ from typing import Any, Self
 COMMAND = "from ragtriage.cli import main; main()"
 _LOADED = """
 import ragtriage.cli.collect, ragtriage.cli.evaluate, ragtriage.cli.forget, ragtriage.cli.judge, ragtriage.cli.plan
-import ragtriage.cli.results, ragtriage.cli.runs, ragtriage.cli.testset_generation
+import ragtriage.cli.results, ragtriage.cli.runs
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.providers import fast_client, model_named
 options = LLMOptions(base_url="http://127.0.0.1:9/v1")
 model_named("openai:m", options, fast_client("openai:m", options))
 """
 """What is loaded once. The embedded judge's models aren't: they have threads, which a fork would lose."""
+LOADED = frozenset({"openai", "pydantic_ai", "httpx"})
+"""Optional packages among it, which no process that is forked can lack."""
 _ENOUGH = 120.0
 """Seconds after which something is wrong."""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from cli_models import KEY
 
-from forked import COMMAND, Child
+from forked import COMMAND, LOADED, Child
 from in_process import Said, said_by
 
 Command = Callable[..., Said]
@@ -38,12 +38,14 @@ def process(tmp_path: Path) -> Command:
     """The same in a process of its own, with standard input, where a package may be missing."""
 
     def run(*args: object, stdin: str = "", without: str = "") -> Said:
-        if not without:
-            with Child(*args, folder=tmp_path) as child:
+        lacking = f"import sys; assert {without!r} not in sys.modules; sys.modules[{without!r}] = None; "
+        code = f"{lacking if without else ''}{COMMAND}"
+        if without not in LOADED:
+            with Child(*args, folder=tmp_path, code=code) as child:
                 out, err = child.communicate(stdin)
                 return Said(child.wait(), out, err)
-        done = subprocess.run(  # our own command; what is missing must not be loaded
-            [sys.executable, "-c", f"import sys; sys.modules[{without!r}] = None; {COMMAND}", *map(str, args)],
+        done = subprocess.run(  # our own command
+            [sys.executable, "-c", code, *map(str, args)],
             cwd=tmp_path,
             env={k: v for k, v in os.environ.items() if k != "RAGTRIAGE_STORE"},
             input=stdin,
