@@ -136,7 +136,7 @@ def test_a_large_file_is_estimated_from_a_sample_unless_all_of_it_is_asked_for(
 
 def test_most_rows_of_a_very_large_file_are_only_counted(command, tmp_path: Path) -> None:
     rows = [row(i) if i % 20 else row(i, question=3) for i in range(MOST_READ + 2_000)]
-    written(tmp_path / "large.jsonl", [*rows, rows[1]])
+    written(tmp_path / "large.jsonl", [*rows, rows[1]])  # which comes twice
     args = ("plan", "large.jsonl", *LEAN)
 
     shown, told = command(*args), command(*args, "--json")
@@ -149,7 +149,7 @@ def test_most_rows_of_a_very_large_file_are_only_counted(command, tmp_path: Path
     assert told.json["sampling"]["error"] > 0.005
     interval = f"(95 % interval: {read['low']:,} to {read['high']:,})"
     assert f"{about(read['unusable'])} of 12,001 rows can't be used, by a sample of 384 {interval}; " in shown.err
-    assert "--exact counts them:\n  large.jsonl, row " in shown.err
+    assert "--exact counts them:\n  1 row repeats an earlier one\n  large.jsonl, row " in shown.err
     assert f"plan of large.jsonl · {about(told.json['cases'])} cases" in shown.out
     assert by.code == 2
     assert "did you mean topic?" in by.err

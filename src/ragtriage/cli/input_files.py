@@ -13,7 +13,7 @@ from pathlib import Path
 from ragtriage.cli.console import tell
 from ragtriage.cli.flags import parse_pairs
 from ragtriage.config import Settings
-from ragtriage.core.display import about
+from ragtriage.core.display import about, plural
 from ragtriage.core.errors import InputError
 from ragtriage.core.files import open_private
 from ragtriage.evaluation.estimate import RowEstimate
@@ -146,6 +146,8 @@ def _estimated(rows: RowEstimate) -> Iterator[str]:
             f"{about(rows.unusable)} of {rows.rows:,} rows can't be used, by a sample of {rows.looked_at} "
             f"(95 % interval: {rows.low:,} to {rows.high:,}); --exact counts them:"
         )
+        if rows.repeated:
+            yield f"  {plural(rows.repeated, 'row repeats', 'rows repeat')} an earlier one"
     else:
         yield (
             f"all {rows.looked_at} rows of a sample can be used: of all {rows.rows:,} at most {rows.high:,} can't "

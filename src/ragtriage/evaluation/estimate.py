@@ -55,6 +55,8 @@ class RowEstimate:
     low: int
     high: int
     """The ends of the 95 % interval of `unusable`."""
+    repeated: int
+    """Rows that are an earlier one again, counted; they are among those that can't be used."""
 
     @property
     def error(self) -> float:

@@ -131,7 +131,7 @@ def estimated_counts(sample: CaseSample, notes: Sequence[str]) -> RowCounts:
         Counter({words: round(count / seen.selected * usable) for words, count in seen.optional.items()}),
         seen.tags,
         tuple(f"of {size:,} rows that were looked at, {note}" for note in notes),
-        estimate=RowEstimate(sample.rows, size, unusable, low, high),
+        estimate=RowEstimate(sample.rows, size, unusable, low, high, sample.repeated),
     )
 
 
