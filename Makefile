@@ -7,9 +7,10 @@ BIN := .venv/bin
 demo: .venv/installed
 	@$(BIN)/ragtriage demo
 
+# In the order of the folders, small files come last, so that no worker ends long after the others.
 test: .venv/installed-dev
 	@command -v chromium >/dev/null || echo "note: there is no 'chromium' here, so the report's browser tests are skipped (Debian: apt-get install chromium)"
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 # The LLM judge against real servers of its own, with a model that the tests write; llama-cpp-python may have to be compiled.
 test-real: .venv/installed-dev .venv/installed-real

@@ -193,6 +193,7 @@ class BatchServer:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
     def handle_one(self):
         """Answer one request."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 
 from hypothesis import settings
@@ -9,6 +10,9 @@ from hypothesis import settings
 # How long an example takes says nothing on a busy machine; the whole suite has a limit of its own.
 settings.register_profile("ragtriage", deadline=None)
 settings.load_profile("ragtriage")
+
+# All tests, and all that they load, stay: to look for garbage among them again and again takes some time.
+gc.set_threshold(50_000, 20, 20)
 
 # What a shell starts in the background ignores Ctrl-C, and so would every command that the tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)

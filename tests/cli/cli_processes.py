@@ -6,18 +6,15 @@ with Server(gate := Gate(answers=20)) as server, begun(folder, "evaluate", ...) 
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 from cli_models import Model, chats, same
 
+from forked import COMMAND, Child
 from servers import Heard, Said
 
 
@@ -53,7 +50,7 @@ def requests(heard: list[Heard]) -> Counter[str]:
     return Counter(same(body) for body in chats(heard))
 
 
-def until(true: Callable[[], bool], child: subprocess.Popen[str]) -> None:
+def until(true: Callable[[], bool], child: Child) -> None:
     """Wait for something that the child does."""
     end = time.monotonic() + 60
     while not true():
@@ -62,14 +59,6 @@ def until(true: Callable[[], bool], child: subprocess.Popen[str]) -> None:
         time.sleep(0.005)
 
 
-@contextmanager
-def begun(folder: Path, *args: object, before: str = "") -> Iterator[subprocess.Popen[str]]:
-    """The command in a process of its own, which is killed if it still runs at the end; `before` runs there first."""
-    environment = {k: v for k, v in os.environ.items() if k != "RAGTRIAGE_STORE"}
-    start = [sys.executable, "-c", f"{before}\nfrom ragtriage.cli import main; main()", *map(str, args)]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(start, cwd=folder, env=environment, text=True, **pipes) as child:
-        try:
-            yield child
-        finally:
-            child.kill()
+def begun(folder: Path, *args: object, before: str = "") -> Child:
+    """The command in a process of its own; `before` runs there first."""
+    return Child(*args, folder=folder, code=f"{before}\n{COMMAND}")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from cli_models import KEY
 
+from forked import COMMAND, LOADED, Child
 from in_process import Said, said_by
 
 Command = Callable[..., Said]
@@ -34,20 +35,25 @@ def openai(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def process(tmp_path: Path) -> Command:
-    """The same in a process of its own, with bytes on standard input, where a package may be missing."""
-    environment = {k: v for k, v in os.environ.items() if k != "RAGTRIAGE_STORE"}
+    """The same in a process of its own, with standard input, where a package may be missing."""
 
-    def run(*args: object, stdin: bytes = b"", without: str = "") -> Said:
-        lacking = f"import sys; sys.modules[{without!r}] = None; " if without else ""
+    def run(*args: object, stdin: str = "", without: str = "") -> Said:
+        lacking = f"import sys; assert {without!r} not in sys.modules; sys.modules[{without!r}] = None; "
+        code = f"{lacking if without else ''}{COMMAND}"
+        if without not in LOADED:
+            with Child(*args, folder=tmp_path, code=code) as child:
+                out, err = child.communicate(stdin)
+                return Said(child.wait(), out, err)
         done = subprocess.run(  # our own command
-            [sys.executable, "-c", f"{lacking}from ragtriage.cli import main; main()", *map(str, args)],
+            [sys.executable, "-c", code, *map(str, args)],
             cwd=tmp_path,
-            env=environment,
+            env={k: v for k, v in os.environ.items() if k != "RAGTRIAGE_STORE"},
             input=stdin,
+            text=True,
             capture_output=True,
             timeout=120,
             check=False,
         )
-        return Said(done.returncode, done.stdout.decode(), done.stderr.decode())
+        return Said(done.returncode, done.stdout, done.stderr)
 
     return run

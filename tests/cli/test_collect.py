@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from forked import Child
 from servers import Heard, Said, Server
 
 ROOT = Path(__file__).parents[2]
@@ -72,7 +73,7 @@ def test_it_writes_cases_with_every_other_column_and_says_the_numbers(command, f
 
 def test_what_it_wrote_can_be_evaluated_without_naming_columns(command, folder: Path) -> None:
     command(*ASK, "app.py:answer", "--limit", 2)
-    said = command("evaluate", "out.jsonl", "--json")
+    said = command("evaluate", "out.jsonl", "--judge", "embedded", "--json")
 
     assert (said.code, said.json["cases"]) == (0, 2)
     assert said.json["metrics"]["groundedness"]["mean"] == 1
@@ -93,15 +94,13 @@ def test_a_case_without_response_ends_with_3_and_can_be_asked_again(command, fol
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_after_a_kill_the_same_command_goes_on_and_asks_nothing_twice(command, folder: Path, number: int) -> None:
-    start = [sys.executable, "-c", "from ragtriage.cli import main; main()", *ASK, "app.py:slow"]
     path = folder / "out.jsonl"
-    with subprocess.Popen(start, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as child:
+    with Child(*ASK, "app.py:slow", folder=folder) as child:
         until = time.monotonic() + 60
         while not (path.exists() and path.read_bytes().count(b"\n") >= 20) and time.monotonic() < until:
             time.sleep(0.01)
         child.send_signal(number)
-        assert child.stderr
-        told = child.stderr.read()
+        _, told = child.communicate()
     before = {row["id"] for row in rows(path)} if path.read_bytes().endswith(b"\n") else set()
     assert 20 <= path.read_bytes().count(b"\n") < 200
     if number == signal.SIGINT:
@@ -121,7 +120,7 @@ def test_after_a_kill_the_same_command_goes_on_and_asks_nothing_twice(command, f
 
 def test_evaluate_asks_and_judges_in_one_go(command, folder: Path) -> None:
     given = ("evaluate", "q.jsonl", "--map", "query=frage", "--app", "app.py:answer", "--limit", 4)
-    judged = ("--json", "--store", "st")
+    judged = ("--judge", "embedded", "--json", "--store", "st")
     said = command(*given, *judged)
 
     assert said.code == 0, said.err
@@ -146,9 +145,8 @@ def test_a_tag_that_only_failed_answers_have_is_no_mistake(command, folder: Path
 
 
 def test_evaluate_goes_on_with_unjudged_answers(command, folder: Path) -> None:
-    given = ("evaluate", "q.jsonl", "--map", "query=frage", "--limit", 30, "--store", "st")
-    start = [sys.executable, "-c", "from ragtriage.cli import main; main()", *map(str, given), "--app", "app.py:slow"]
-    with subprocess.Popen(start, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
+    given = ("evaluate", "q.jsonl", "--map", "query=frage", "--limit", 30, "--store", "st", "--judge", "embedded")
+    with Child(*given, "--app", "app.py:slow", folder=folder) as child:
         until = time.monotonic() + 60
         while not (folder / "asked.txt").exists() and time.monotonic() < until:
             time.sleep(0.01)
@@ -161,7 +159,7 @@ def test_evaluate_goes_on_with_unjudged_answers(command, folder: Path) -> None:
 
 def test_evaluate_judges_what_was_answered_and_says_that_some_was_not(command, folder: Path) -> None:
     given = ("evaluate", "q.jsonl", "--map", "query=frage", "--app", "app.py:some", "--limit", 3)
-    said = command(*given, "--json")
+    said = command(*given, "--judge", "embedded", "--json")
 
     assert (said.code, said.json["cases"]) == (3, 3)
     assert said.json["metrics"]["groundedness"]["undefined"] == {"no response was given": 1}
@@ -188,7 +186,7 @@ def test_a_key_stands_in_no_file_and_no_word(command, folder: Path, monkeypatch:
     with Server(says) as server:
         header = ("--app-header", "X-Key=${MY_KEY}", "--limit", 3, "--map", "query=frage", "--app", server.root)
         said = [command("collect", "q.jsonl", "-o", "out.jsonl", *header)]
-        said.append(command("evaluate", "q.jsonl", "--store", "st", *header))
+        said.append(command("evaluate", "q.jsonl", "--judge", "embedded", "--store", "st", *header))
         assert server.heard[0].headers["x-key"] == "sk-4711-secret"
 
     files = [path for path in folder.rglob("*") if path.is_file()]

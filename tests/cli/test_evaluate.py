@@ -57,7 +57,7 @@ def test_rows_come_from_standard_input(process) -> None:
         *LEAN,
         "--sample",
         2,
-        stdin="".join(json.dumps(row(i)) + "\n" for i in range(3)).encode(),
+        stdin="".join(json.dumps(row(i)) + "\n" for i in range(3)),
     )
 
     assert (said.code, said.json["cases"]) == (0, 2)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from cli_rows import row, written
+from forked import Child
 from ragtriage import open_store
 
 SENTINEL = b"Zebulon"
@@ -181,19 +180,13 @@ def test_it_asks_at_a_terminal(stored: Path, typed: bytes, left: int) -> None:
 
     ours, theirs = pty.openpty()
     os.write(ours, typed)
-    done = subprocess.run(  # our own command
-        [sys.executable, "-m", "ragtriage", "forget", "1"],
-        cwd=stored.parent,
-        stdin=theirs,
-        capture_output=True,
-        timeout=120,
-        check=False,
-    )
+    with Child("forget", "1", folder=stored.parent, stdin=theirs) as child:
+        out, err = child.communicate()
     os.close(ours)
     os.close(theirs)
 
-    assert done.returncode == 0, done.stderr
-    assert b"Delete these texts? Nothing can bring them back. [y/N] " in done.stderr
-    assert (b"nothing was deleted" in done.stdout) is bool(left)
+    assert child.returncode == 0, err
+    assert "Delete these texts? Nothing can bring them back. [y/N] " in err
+    assert ("nothing was deleted" in out) is bool(left)
     with open_store(stored) as store:
         assert len(store.cases_with_texts(1)) == left

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -15,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from cli_rows import row, written
+from forked import Child
 from ragtriage import Component, FakeJudge, JudgeError, Verdict, metrics_named, open_cases, open_store, thresholds_with
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
@@ -71,15 +70,14 @@ def agreeable(question: Question) -> Answer:
 
 def cut_off(path: Path, store: Path, after: int, number: signal.Signals) -> str:
     """Evaluate in a process of its own, which gets the signal when so many records have come out."""
-    here = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
-    start = [sys.executable, "-c", CHILD, str(path), str(store)]
-    with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=here, text=True) as child:
-        assert child.stdout
+    with Child(
+        path, store, code=f"import sys\nsys.path[:0] = {[str(Path(__file__).parent), *sys.path]}\n{CHILD}"
+    ) as child:
         announcement = child.stdout.readline().strip()
         for _ in range(after):
             child.stdout.readline()
         child.send_signal(number)
-        child.stdout.read()
+        child.communicate()
     assert child.returncode != 0
     return announcement
 
@@ -188,9 +186,8 @@ def test_a_sample_does_not_depend_on_the_order_of_the_rows(tmp_path: Path, seed:
 def test_ctrl_c_prints_what_there_is_and_the_same_command_goes_on(tmp_path: Path, process: Callable) -> None:
     written(tmp_path / "rows.jsonl", [row(i) for i in range(ROWS)])
     args = ["evaluate", "rows.jsonl", "--json", "--metrics", "groundedness", "--store", "store"]
-    start = [sys.executable, "-c", CTRL_C_AFTER_64_CASES, *args]
-    with subprocess.Popen(start, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
-        out, err = child.communicate(timeout=60)
+    with Child(*args, folder=tmp_path, code=CTRL_C_AFTER_64_CASES) as child:
+        out, err = child.communicate()
 
     said = json.loads(out)
     assert child.returncode == 3
@@ -208,22 +205,8 @@ def test_ctrl_c_prints_what_there_is_and_the_same_command_goes_on(tmp_path: Path
 
 
 def test_ctrl_c_before_anything_is_judged_is_told_and_is_no_failed_gate(tmp_path: Path) -> None:
-    start = [
-        sys.executable,
-        "-c",
-        "from ragtriage.cli import main; main()",
-        "judge",
-        "ask",
-        "essential",
-        "-",
-        "-o",
-        "-",
-    ]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(start, cwd=tmp_path, text=True, **pipes) as child:
-        assert child.stdin
-        assert child.stderr
-        time.sleep(2.0)
+    with Child("judge", "ask", "essential", "-", "-o", "-", folder=tmp_path) as child:
+        time.sleep(1.0)
         child.send_signal(signal.SIGINT)
         told = child.stderr.read()
 

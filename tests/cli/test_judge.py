@@ -146,7 +146,7 @@ def test_more_than_a_tenth_of_unusable_rows_is_incomplete_as_for_evaluate(comman
 def test_predictions_go_to_standard_output_as_utf8_if_no_file_is_named(process) -> None:
     row = {"id": "ü", "text": "Über alles: it costs 5 €."}
 
-    said = process("judge", "split", "sentences", "-", stdin=json.dumps(row).encode())
+    said = process("judge", "split", "sentences", "-", stdin=json.dumps(row))
 
     assert (said.code, said.err) == (0, "")
     assert json.loads(said.out)["id"] == "ü"

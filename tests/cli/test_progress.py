@@ -36,3 +36,13 @@ def test_a_few_quick_cases_tell_nothing() -> None:
     rates = rates_at(1.0, *(1.6 + 0.1 * n for n in range(9)))
 
     assert rates == [None] * 10
+
+
+def test_several_that_are_counted_at_once_count_each() -> None:
+    now = [0.0]
+    pace = Pace(lambda: now[0])
+    for second in range(5):
+        now[0] = float(second)
+        pace.count(1_000)
+
+    assert pace.rate() == pytest.approx(1_000)

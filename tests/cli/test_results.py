@@ -5,14 +5,13 @@ from __future__ import annotations
 import csv
 import json
 import re
-import subprocess
-import sys
 import webbrowser
 from pathlib import Path
 
 import pytest
 
 from cli_rows import RUN_KEYS, row, written
+from forked import Child
 from ragtriage import Case, Component, FakeJudge, Source, Verdict, open_cases, open_store, thresholds_with
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
@@ -276,26 +275,22 @@ def test_a_case_needs_no_plain_id_to_be_shown(command, tmp_path: Path) -> None:
     assert "[bold]x[/bold]" in command("show", "last", case.id, "--store", tmp_path / "store").out
 
 
-MAIN = [sys.executable, "-c", "from ragtriage.cli import main; main()"]
-
-
 def test_a_reader_who_has_gone_is_no_failure(stored: str) -> None:
-    with subprocess.Popen([*MAIN, "runs", "--store", stored], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
-        assert child.stdout
-        assert child.stderr
+    with Child("runs", "--store", stored) as child:
         child.stdout.close()
         err = child.stderr.read()
+        code = child.wait()
 
-    assert (child.returncode, err) == (0, b"")
+    assert (code, err) == (0, "")
 
 
 def test_an_output_that_is_full_is_told_in_a_sentence(stored: str) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full here")
-    with Path("/dev/full").open("w") as full:
-        done = subprocess.run([*MAIN, "runs", "--store", stored], stdout=full, stderr=subprocess.PIPE, check=False)
+    with Path("/dev/full").open("w") as full, Child("runs", "--store", stored, stdout=full.fileno()) as child:
+        _, err = child.communicate()
 
-    assert (done.returncode, done.stderr) == (3, b"ragtriage: the output failed: No space left on device\n")
+    assert (child.returncode, err) == (3, "ragtriage: the output failed: No space left on device\n")
 
 
 def test_a_case_as_json_is_what_export_writes(command, stored: str) -> None:

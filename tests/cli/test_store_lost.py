@@ -66,7 +66,7 @@ def cut_off(folder: Path, server: Server, gate: Gate, change: Callable[[Path], N
         until(lambda: len(server.heard) == ANSWERED + IN_FLIGHT, child)
         change(folder)
         gate.open()
-        out, err = child.communicate(timeout=60)
+        out, err = child.communicate()
     assert out == ""
     assert "Traceback" not in err
     assert "never retrieved" not in err
@@ -148,7 +148,7 @@ def test_a_store_that_is_deleted_under_the_embedded_judge_is_told(tmp_path: Path
     with begun(tmp_path, "evaluate", "rows.jsonl", *LEAN, "--store", "store") as child:
         until(lambda: evaluated() >= 50, child)
         delete_folder(tmp_path)
-        out, err = child.communicate(timeout=60)
+        out, err = child.communicate()
 
     assert (child.returncode, out) == (3, "")
     assert re.search(r"was deleted .*: the \d+ cases? that (was|were) evaluated are lost with it\. To eval", err), err
@@ -164,7 +164,7 @@ def test_no_answer_is_lost_when_the_store_cannot_grow(command, tmp_path: Path, r
     with Server(Model()) as server:
         args = ("evaluate", rows.name, *LEAN, *judging(server, "--concurrency", IN_FLIGHT), "--store", "store")
         with begun(tmp_path, *args, before=LIMIT.format(300_000)) as child:
-            _, err = child.communicate(timeout=60)
+            _, err = child.communicate()
         asked = requests(server.heard)
         spilled = [path for path in tmp_path.rglob("*unsaved*") if path.is_file()]
         assert spilled

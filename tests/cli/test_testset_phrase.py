@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -15,6 +11,7 @@ from pathlib import Path
 import pytest
 from cli_models import chats, judging, prompt_in
 
+from forked import Child
 from ragtriage.testset.generation.schema import Column, Schema, Table
 from ragtriage.testset.generation.schema_file import schema_text
 from ragtriage.testset.generation.template_enumeration import enumerate_templates
@@ -175,13 +172,11 @@ def test_a_killed_command_pays_nothing_twice(command, folder: Path, openai) -> N
 
     flags = ["testset", "phrase", ".", "--criteria", "short", "--concurrency", "1"]
     with Server(stuck_until_killed) as server:
-        run = [sys.executable, "-c", "from ragtriage.cli import main; main()", *flags]
-        process = subprocess.Popen([*run, *map(str, judging(server))], cwd=folder, stderr=subprocess.DEVNULL)
-        until = time.monotonic() + 60
-        while len(asked) < 2 and time.monotonic() < until:
-            time.sleep(0.02)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait(30)
+        with Child(*flags, *judging(server), folder=folder) as child:
+            until = time.monotonic() + 60
+            while len(asked) < 2 and time.monotonic() < until:
+                time.sleep(0.02)
+            child.kill()
         killed.set()
         assert not (folder / "phrasings.yaml").exists()
 

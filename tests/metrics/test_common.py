@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragtriage import Component, ConfigError, Failure, Metric, Score, Undefined, Verdict, Verdicts
@@ -47,12 +47,17 @@ def verdicts(values: Sequence[str]) -> list[Cell]:
     return [Verdict(value, {"yes": 1.0, "no": 0.0, "unknown": None}[value]) for value in values]  # type: ignore[arg-type]
 
 
+FEW = settings(max_examples=40)
+"""There are as many of them again for every metric."""
+
+
 def value_of(outcome: Outcome) -> float:
     assert isinstance(outcome, Score)
     return outcome.value
 
 
 @pytest.mark.parametrize("m", ALIKE, ids=lambda m: m.name)
+@FEW
 @given(values=VALUES)
 def test_scores_lie_in_their_range_and_count_what_was_judged(m: Metric, values: list[str]) -> None:
     outcome = m(steps_of(m, verdicts(values)))
@@ -71,6 +76,7 @@ def test_scores_lie_in_their_range_and_count_what_was_judged(m: Metric, values: 
 
 
 @pytest.mark.parametrize("m", ALIKE, ids=lambda m: m.name)
+@FEW
 @given(values=VALUES, seed=st.randoms())
 def test_the_order_of_components_does_not_matter(m: Metric, values: list[str], seed) -> None:
     other = values[:]
@@ -80,6 +86,7 @@ def test_the_order_of_components_does_not_matter(m: Metric, values: list[str], s
 
 
 @pytest.mark.parametrize("m", ALIKE, ids=lambda m: m.name)
+@FEW
 @given(values=st.lists(st.sampled_from(["yes", "no"]), min_size=1, max_size=8))
 def test_a_better_verdict_never_makes_a_score_worse(m: Metric, values: list[str]) -> None:
     upwards = 1 if m.better == "higher" else -1

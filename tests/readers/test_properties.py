@@ -121,13 +121,10 @@ def test_round_trip(make: Any, form: str, rows: list[dict[str, Any]]) -> None:
         assert case.tags == {"tag": row["tag"]}
 
 
-@pytest.mark.parametrize(
-    ("form", "count", "length"),
-    [("jsonl", 20_000, 1250), ("json", 10_000, 2500), ("csv", 10_000, 2500), ("parquet", 10_000, 2500)],
-)
-def test_memory_does_not_grow_with_the_file(tmp_path: Path, form: str, count: int, length: int) -> None:
+@pytest.mark.parametrize(("form", "most"), [("jsonl", 4), ("json", 4), ("csv", 4), ("parquet", 8)])
+def test_memory_does_not_grow_with_the_file(tmp_path: Path, form: str, most: int) -> None:
     path = tmp_path / f"c.{form}"
-    text = "x" * length
+    count, text = 2_500, "x" * 10_000
     if form == "parquet":
         pa = pytest.importorskip("pyarrow")
         pq = pytest.importorskip("pyarrow.parquet")
@@ -152,4 +149,4 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, form: str, count: in
         tracemalloc.stop()
     assert read == count
     # the file holds 50 MB; what may grow is a hash for each id, about 150 bytes
-    assert peak < 20_000_000
+    assert peak < most * 1_000_000

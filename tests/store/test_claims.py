@@ -1,14 +1,12 @@
 """Two that share a store: what one is asking, the other waits for, and nobody waits for ever."""
 
 import asyncio
-import os
 import sqlite3
-import subprocess
-import sys
 
 import pytest
 from stored_cases import answer
 
+from forked import Child
 from ragtriage.core import questions as ask
 from ragtriage.core.errors import Stopped
 from ragtriage.core.verdicts import Failure, Verdict
@@ -121,11 +119,9 @@ def test_the_claim_of_a_dead_process_is_taken_over_at_once(tmp_path, stores):
         "import os, sys; from ragtriage.store import open_store; store = open_store(sys.argv[1]); "
         "print(len(store.answers().claim([b'a' * 16])), flush=True); os.kill(os.getpid(), 9)"
     )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path)], env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.stdout == "1\n", done.stderr
+    with Child(tmp_path, code=script) as child:
+        out, err = child.communicate()
+    assert out == "1\n", err
     assert claimed_in(stores[0]) == 1
     assert set(stores[0].answers().claim([b"a" * 16])) == {b"a" * 16}
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from stored_cases import answer, case, evaluated, fails, identity_of
 
+from forked import Child
 from ragtriage.core.errors import StoreError
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge
@@ -152,21 +153,13 @@ WRITER = textwrap.dedent(
 
 def killed_writer(folder: Path) -> int:
     """Begin a run in another process, kill it after 120 records, and return its process id."""
-    process = subprocess.Popen(  # this interpreter
-        [sys.executable, "-c", WRITER, str(folder)],
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=Path(__file__).parent,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
-    )
-    with process:
-        assert process.stdout is not None
+    with Child(folder, folder=Path(__file__).parent, code=WRITER) as process:
         for line in process.stdout:
             if int(line) >= 120:
                 break
-        process.send_signal(signal.SIGKILL)
-    assert process.returncode == -signal.SIGKILL
-    return process.pid
+        process.kill()
+        assert process.wait() == -signal.SIGKILL
+        return process.pid
 
 
 def test_after_kill_9_the_same_command_goes_on(tmp_path):

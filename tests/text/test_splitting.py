@@ -111,8 +111,8 @@ HARD = [
 
 @pytest.mark.parametrize("unit", HARD)
 def test_time_grows_with_the_text(unit: str) -> None:
-    text = unit * (100_000 // len(unit))
+    text = unit * (50_000 // len(unit))
     begin = time.perf_counter()
     for split in SPLITS:
         split(text)
-    assert time.perf_counter() - begin < 20, "about a second on an idle machine"
+    assert time.perf_counter() - begin < 10, "half a second on an idle machine"

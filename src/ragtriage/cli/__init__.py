@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import io
 import os
 import sys
@@ -23,6 +25,10 @@ def main() -> None:
     Exit codes: 0 all is well; 1 a gate failed; 2 usage or input; 3 incomplete (failures, too many unusable rows, a
     judge or an application that can't work, a store that can't be written, interrupted).
     """
+    # What is loaded stays. To look for garbage in it again and again takes a tenth of a short command, and to do so
+    # once more at the end half a second where a provider's package is loaded.
+    gc.set_threshold(10_000)
+    atexit.register(gc.freeze)
     for stream in (sys.stdout, sys.stderr):
         # a user's text may hold what the terminal's encoding can't show: a question mark is better than a traceback
         if isinstance(stream, io.TextIOWrapper):

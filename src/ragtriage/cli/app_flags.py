@@ -25,7 +25,7 @@ from ragtriage.core.errors import ApplicationError, ConfigError, InputError
 from ragtriage.core.files import private_file
 from ragtriage.readers import CaseFile
 from ragtriage.runs.events import INTERRUPTED
-from ragtriage.runs.selection import RowCounts, RowSelection, SelectedCases, require_tag
+from ragtriage.runs.selection import RowCounts, RowSelection, SelectedCases, require_tag_of
 from ragtriage.store import open_store
 from ragtriage.store.database import store_address
 
@@ -91,8 +91,7 @@ def default_answers_file(flags: AppFlags, file: str, selection: RowSelection, st
     """Where the answers go by default: beside the store's file, under a name that the same command finds again.
 
     Once they were evaluated completely (`mark_evaluated`) the same command gets a new file and asks anew, since a
-    changed application has the same name; with `--retry-failed` it gets the last one. The store is created if needed,
-    with what keeps its folder out of git.
+    changed application has the same name; with `--retry-failed` it gets the last one.
     """
     address = store_address(store)
     if "://" in address:
@@ -101,8 +100,6 @@ def default_answers_file(flags: AppFlags, file: str, selection: RowSelection, st
         raise ConfigError(
             "--collected is needed: questions from a pipe have no name, so name a .jsonl file for the answers"
         )
-    with open_store(store):
-        pass
     asked = [getattr(flags, one.name) for one in fields(AppFlags) if one.name not in _HOW]
     told = json.dumps([str(Path(file).resolve()), *asked, selection.limit, selection.sample, selection.seed])
     name = f"collected-{sha256(told.encode()).hexdigest()[:12]}"
@@ -122,7 +119,7 @@ def _mark(path: Path) -> Path:
 
 
 def collect_answers(
-    cases: CaseFile, flags: AppFlags, selection: RowSelection, path: Path, by: str | None = None
+    cases: CaseFile, flags: AppFlags, selection: RowSelection, path: Path
 ) -> tuple[CollectedLines, str | None, bool]:
     """Ask the application and keep what it answers, with progress on standard error.
 
@@ -131,7 +128,6 @@ def collect_answers(
         flags: which application, and how it is asked.
         selection: which questions.
         path: where the answers go.
-        by: a tag that the answers are to have, for an evaluation that follows; one that they can't is an error.
 
     Returns:
         (What was collected, why it stopped early or None, whether an answer, or too many rows, are missing.)
@@ -147,8 +143,7 @@ def collect_answers(
     with CollectedLines(path, retry_failed=flags.retry_failed) as lines:
         asked = sum(lines.has(case) for case in rows.counted(counts))
         print_counts(counts)
-        counts.require_some(cases.path)
-        require_tag(by, counts.tags)
+        counts.require_some(cases.name)
         continuing = f"continuing {path}: {asked} of {counts.selected} were asked before" if asked else f"into {path}"
         tell(f"asking {application.name}, {continuing}")
         stopped = ask(rows.read(lambda _: None), counts.selected, asked, application, policy, lines)
@@ -177,13 +172,20 @@ def ask(
     return None
 
 
-def collect_first(cases: CaseFile, flags: AppFlags, selection: RowSelection, path: Path, by: str | None) -> bool:
+def collect_first(
+    cases: CaseFile, flags: AppFlags, selection: RowSelection, path: Path, by: str | None, store: str | None
+) -> bool:
     """Ask before an evaluation, by whose tag it may be sliced.
+
+    The store is made first: it keeps its folder, where the answers may go, out of git.
 
     Returns:
         Whether an answer, or too many rows, are missing.
     """
-    lines, stopped, incomplete = collect_answers(cases, flags, selection, path, by)
+    require_tag_of(cases, selection, by)
+    with open_store(store):
+        pass
+    lines, stopped, incomplete = collect_answers(cases, flags, selection, path)
     tell(*lines.tally.lines())
     if stopped:
         tell(stopped)

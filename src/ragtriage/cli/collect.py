@@ -31,9 +31,9 @@ def collect(
     Exit codes: 0; 2 usage or input; 3 incomplete (a query without a response, too many unusable rows, an application
     that can't be asked, interrupted).
     """
-    with rereadable(questions) as path:
-        cases = open_cases(path, mapping=parse_pairs(mapping, "--map"), format=file_format, questions=True)
-        print_columns(questions, cases)
+    with rereadable(questions) as file:
+        cases = open_cases(file, mapping=parse_pairs(mapping, "--map"), format=file_format, questions=True)
+        print_columns(cases)
         lines, stopped, incomplete = collect_answers(cases, app_flags, selection, out)
     if as_json:
         print_json({"file": str(out), "before": lines.before, **lines.tally.as_json()})

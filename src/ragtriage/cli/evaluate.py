@@ -17,12 +17,11 @@ from ragtriage.cli.input_files import CaseFlags, check_output, print_columns, re
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.metric_flags import RequestedMetrics, requested_metrics
 from ragtriage.cli.plan import answers_in, print_plan
-from ragtriage.config import Settings
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.session import JudgeSession
 from ragtriage.readers import CaseFile
 from ragtriage.runs.execute import FileResult, evaluate_file
-from ragtriage.runs.selection import ALL_ROWS, RowSelection
+from ragtriage.runs.selection import ALL_ROWS, RowSelection, require_tag_of
 from ragtriage.store import open_store
 from ragtriage.store.store import Store
 
@@ -63,20 +62,22 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
         answers = collected or default_answers_file(app_flags, file, selection, store_address)
     else:
         app_flags.refuse(collected)
-    with rereadable(file) as path:
+    with rereadable(file) as there:
         if answers is None:
-            given = _Input(file, case_flags.open(path, settings), selection)
+            given = _Input(case_flags.open(there, settings), selection)
         else:
-            questions = case_flags.open_questions(path, settings)
-            print_columns(file, questions)
+            questions = case_flags.open_questions(there, settings)
+            print_columns(questions)
             requested_of(questions.mapping)  # what is wrong with a flag must be said before anything is asked
-            given = _collect(questions, case_flags, settings, app_flags, selection, answers, by)
+            incomplete = collect_first(questions, app_flags, selection, answers, by, store_address)
+            # what is evaluated are all cases of the file of the answers
+            cases = case_flags.open_collected(str(answers), settings, COLLECTED_COLUMNS)
+            given = _Input(cases, ALL_ROWS, incomplete)
         requested = requested_of(given.cases.mapping)
-        print_columns(given.name, given.cases)
+        print_columns(given.cases)
         if dry_run:
             with answers_in(store_address) as memory:
                 print_plan(
-                    given.name,
                     given.cases,
                     session,
                     memory,
@@ -87,6 +88,7 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
                     by=by,
                 )
             return
+        require_tag_of(given.cases, given.selection, by)
         with open_store(store_address) as store:
             result = _evaluate(given, session, store, requested, by=by, trials=repeat)
             printed = print_result(
@@ -112,7 +114,6 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
 class _Input:
     """What is evaluated."""
 
-    name: str
     cases: CaseFile
     selection: RowSelection
     incomplete: bool = False
@@ -126,21 +127,6 @@ def _refuse_with_app(*, dry_run: bool, split_sources: str | None) -> None:
         raise ConfigError("--split-sources is for sources in a file; with --app they come from the application")
 
 
-def _collect(
-    questions: CaseFile,
-    case_flags: CaseFlags,
-    settings: Settings,
-    app_flags: AppFlags,
-    selection: RowSelection,
-    answers: Path,
-    by: str | None,
-) -> _Input:
-    """Ask the application the selected questions; what is evaluated are all cases of the file of its answers."""
-    incomplete = collect_first(questions, app_flags, selection, answers, by)
-    cases = case_flags.open_collected(str(answers), settings, COLLECTED_COLUMNS)
-    return _Input(str(answers), cases, ALL_ROWS, incomplete)
-
-
 def _evaluate(
     given: _Input, session: JudgeSession, store: Store, requested: RequestedMetrics, *, by: str | None, trials: int
 ) -> FileResult:
@@ -152,7 +138,7 @@ def _evaluate(
             store,
             requested.config,
             selection=given.selection,
-            name=given.name,
+            name=given.cases.name,
             by=by,
             trials=trials,
             notify=event_printer(stack, session, requested, trials),

@@ -13,11 +13,14 @@ from pathlib import Path
 from ragtriage.cli.console import tell
 from ragtriage.cli.flags import parse_pairs
 from ragtriage.config import Settings
+from ragtriage.core.display import about, plural
 from ragtriage.core.errors import InputError
 from ragtriage.core.files import open_private
+from ragtriage.evaluation.estimate import RowEstimate
 from ragtriage.metrics import GROUPS
 from ragtriage.metrics.optional import metrics_note
 from ragtriage.readers import CaseFile, Limits, Rejected, open_cases
+from ragtriage.readers.files import STDIN, InputFile, InputPath, input_file
 from ragtriage.runs.selection import QUOTED, RowCounts, too_many_rejected
 
 
@@ -32,21 +35,23 @@ class CaseFlags:
     max_text: int = 1_000_000
     max_sources: int = 1_000
 
-    def open(self, path: str, settings: Settings) -> CaseFile:
+    def open(self, path: InputPath, settings: Settings) -> CaseFile:
         """Open a file of answered questions."""
         return self._open(path, settings, {**settings.map, **parse_pairs(self.mapping, "--map")}, self.file_format)
 
-    def open_collected(self, path: str, settings: Settings, columns: Mapping[str, str]) -> CaseFile:
+    def open_collected(self, path: InputPath, settings: Settings, columns: Mapping[str, str]) -> CaseFile:
         """Open what was collected from an application: JSONL with these columns."""
         return self._open(path, settings, columns, "jsonl")
 
-    def open_questions(self, path: str, settings: Settings) -> CaseFile:
+    def open_questions(self, path: InputPath, settings: Settings) -> CaseFile:
         """Open a file of questions that an application is to answer."""
         given = {name: column for name, column in settings.map.items() if name not in {"response", "sources"}}
         mapping = given | parse_pairs(self.mapping, "--map")
         return open_cases(path, mapping=mapping, limits=self._limits, format=self.file_format, questions=True)
 
-    def _open(self, path: str, settings: Settings, mapping: Mapping[str, str], file_format: str | None) -> CaseFile:
+    def _open(
+        self, path: InputPath, settings: Settings, mapping: Mapping[str, str], file_format: str | None
+    ) -> CaseFile:
         return open_cases(
             path,
             mapping=mapping,
@@ -62,19 +67,20 @@ class CaseFlags:
 
 
 @contextmanager
-def rereadable(file: str) -> Iterator[str]:
-    """The file's path; what comes through a pipe is copied to a file first, since rows are read more than once."""
-    if file != "-" and not _is_pipe(file):
+def rereadable(path: str) -> Iterator[InputFile]:
+    """The file; what comes through a pipe is copied to a file first, since rows are read more than once."""
+    file = input_file(path)
+    if path != STDIN and not _is_pipe(path):
         yield file
         return
     with tempfile.TemporaryDirectory(prefix="ragtriage-") as folder:
-        path = Path(folder) / "stdin.jsonl"
+        there = Path(folder) / "stdin.jsonl"
         with (
-            open_private(path, "wb") as copy,
-            sys.stdin.buffer if file == "-" else Path(file).open("rb") as stream,
+            open_private(there, "wb") as copy,
+            sys.stdin.buffer if path == STDIN else Path(path).open("rb") as stream,
         ):
             shutil.copyfileobj(stream, copy)
-        yield str(path)
+        yield InputFile(str(there), file.name)
 
 
 def check_output(out: Path | None, file: str | Path, flag: str) -> None:
@@ -103,9 +109,9 @@ def _is_pipe(file: str) -> bool:
         return False
 
 
-def print_columns(file: str, cases: CaseFile) -> None:
+def print_columns(cases: CaseFile) -> None:
     """What was found in the file."""
-    tell(f"{file} ({cases.format})", *(f"  {line}" for line in cases.describe()))
+    tell(f"{cases.name} ({cases.format})", *(f"  {line}" for line in cases.describe()))
 
 
 def print_rejected(rejected: Sequence[object], total: int, *, count: int | None = None, what: str = "rows") -> None:
@@ -127,7 +133,26 @@ def print_rejected(rejected: Sequence[object], total: int, *, count: int | None 
 def print_counts(counts: RowCounts) -> None:
     """The rows that can't be used, and what else is to be known of the rows, after a first pass."""
     tell(*(f"note: {note}" for note in counts.notes))
+    if counts.estimate:
+        tell(*_estimated(counts.estimate), *(f"  {row}" for row in counts.first_rejected))
+        return
     print_rejected(counts.first_rejected, counts.selected + counts.rejected, count=counts.rejected)
+
+
+def _estimated(rows: RowEstimate) -> Iterator[str]:
+    """How many rows can't be used, by a sample of them."""
+    if rows.unusable:
+        yield (
+            f"{about(rows.unusable)} of {rows.rows:,} rows can't be used, by a sample of {rows.looked_at} "
+            f"(95 % interval: {rows.low:,} to {rows.high:,}); --exact counts them:"
+        )
+        if rows.repeated:
+            yield f"  {plural(rows.repeated, 'row repeats', 'rows repeat')} an earlier one"
+    else:
+        yield (
+            f"all {rows.looked_at} rows of a sample can be used: of all {rows.rows:,} at most {rows.high:,} can't "
+            "(95 % interval); --exact counts them"
+        )
 
 
 def too_many(rejected: Sequence[Rejected], usable: int) -> bool:
@@ -145,5 +170,6 @@ def print_optional_metrics(counts: RowCounts, default_groups: Sequence[str]) -> 
     if not default_groups:
         return
     names = [m.name for group in default_groups[1:] for m in GROUPS[group]]
-    if line := metrics_note(counts.optional, default_groups, names):
+    rows = {words: about(rows) if counts.estimate else f"{rows:,}" for words, rows in counts.optional.items() if rows}
+    if line := metrics_note(rows, default_groups, names):
         tell(f"note: {line}")

@@ -29,7 +29,7 @@ from ragtriage.readers import CaseFile
 from ragtriage.report.plan_document import plan_document
 from ragtriage.report.terminal import print_document
 from ragtriage.runs.estimate import estimate_file
-from ragtriage.runs.selection import RowSelection, require_tag
+from ragtriage.runs.selection import RowSelection, require_tag_of
 from ragtriage.store import open_store
 from ragtriage.store.database import store_address
 
@@ -53,16 +53,15 @@ def plan(
     """
     settings = judge_flags.settings(metrics=metrics)
     session = judge_flags.session(settings)
-    with rereadable(file) as path:
-        cases = case_flags.open(path, settings)
+    with rereadable(file) as there:
+        cases = case_flags.open(there, settings)
         requested = requested_metrics(settings, metrics, cases.mapping, paid=session.config.paid)
-        print_columns(file, cases)
+        print_columns(cases)
         with answers_in(judge_flags.store_address(settings)) as memory:
-            print_plan(file, cases, session, memory, requested, selection, trials=repeat, as_json=as_json, exact=exact)
+            print_plan(cases, session, memory, requested, selection, trials=repeat, as_json=as_json, exact=exact)
 
 
 def print_plan(  # noqa: PLR0913  # what would be evaluated, by which judge, and how it is shown
-    file: str,
     cases: CaseFile,
     session: JudgeSession,
     memory: AnswerMemory,
@@ -77,7 +76,6 @@ def print_plan(  # noqa: PLR0913  # what would be evaluated, by which judge, and
     """Print what evaluating the selected rows of a file would take: one JSON object, or a table.
 
     Args:
-        file: its name, as it is shown.
         cases: its cases.
         session: the judge that would be asked.
         memory: where the evaluation would look up answers.
@@ -92,6 +90,7 @@ def print_plan(  # noqa: PLR0913  # what would be evaluated, by which judge, and
     if config.batch_api:  # it takes the same requests, but wants a place for its tickets
         session = JudgeSession.of(replace(config, batch_api=False, wait=False))
     judges = [build_judge(session, memory, trial=trial).judge for trial in range(trials)]
+    require_tag_of(cases, selection, by)
     with progress(None, 0, word="looking at rows", unit="rows") as advance:
         estimate, counts = estimate_file(
             cases,
@@ -103,16 +102,15 @@ def print_plan(  # noqa: PLR0913  # what would be evaluated, by which judge, and
             exact=exact,
             advance=advance,
         )
-    counts.require_some(file)
-    require_tag(by, counts.tags)
+    counts.require_some(cases.name)
     print_counts(counts)
     tell(*(f"note: {note}" for note in requested.notes))
     print_optional_metrics(counts, requested.default_groups)
     name = judges[0].name()
     if as_json:
-        print_json({"file": file, "judge": name, **estimate.as_json(), "notes": [*requested.notes, *notes]})
+        print_json({"file": cases.name, "judge": name, **estimate.as_json(), "notes": [*requested.notes, *notes]})
     else:
-        shown = Path(file).name if Path(file).is_absolute() else file
+        shown = Path(cases.name).name if Path(cases.name).is_absolute() else cases.name
         print_document(Console(), plan_document(estimate, input=shown, judge=name, notes=notes))
 
 

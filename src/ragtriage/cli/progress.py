@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 from ragtriage.cli.console import tell
 
@@ -17,8 +18,11 @@ BURST = 0.5
 """Seconds between two cases of one burst."""
 
 
-Advance = Callable[[], None]
-"""To be called for each case that is done."""
+class Advance(Protocol):
+    """To be called for each case that is done, or for several."""
+
+    def __call__(self, count: int = 1, /) -> None:
+        """Count them."""
 
 
 class Pace:
@@ -36,13 +40,13 @@ class Pace:
         self._first: float | None = None
         self._counted = 0
 
-    def count(self) -> None:
-        """Count one case."""
+    def count(self, cases: int = 1) -> None:
+        """Count what is done now."""
         now = self._clock()
         if self._first is None or (self._counted == 0 and now - self._first < BURST):
             self._first = now
         else:
-            self._counted += 1
+            self._counted += cases
 
     def rate(self) -> float | None:
         """Cases a second; None before enough were done."""
@@ -66,7 +70,7 @@ def progress(
         unit: what is counted.
     """
     if total == done:
-        yield lambda: None
+        yield lambda _=1: None
     elif sys.stderr.isatty():
         with _bar(total, done, note, word) as advance:
             yield advance
@@ -84,11 +88,11 @@ def _bar(total: int | None, done: int, note: Callable[[], str], word: str) -> It
         task = bar.add_task("", total=total, completed=done, rate="")
         pace, count = Pace(), done
 
-        def advance() -> None:
+        def advance(more: int = 1, /) -> None:
             nonlocal count
-            count += 1
-            pace.count()
-            bar.update(task, advance=1, rate="  ".join(filter(None, (_speed(pace, count, total), note()))))
+            count += more
+            pace.count(more)
+            bar.update(task, advance=more, rate="  ".join(filter(None, (_speed(pace, count, total), note()))))
 
         yield advance
 
@@ -98,10 +102,10 @@ def _lines(total: int | None, before: int, note: Callable[[], str], unit: str) -
     last = time.monotonic()
     pace = Pace()
 
-    def advance() -> None:
+    def advance(more: int = 1, /) -> None:
         nonlocal done, last
-        done += 1
-        pace.count()
+        done += more
+        pace.count(more)
         now = time.monotonic()
         if now - last < EVERY:
             return

@@ -57,16 +57,7 @@ def report(
     with open_store(store_address(store), create=False) as there:
         stored, config = open_run(there, run, threshold)
         path = out or default_report(there, stored) or Path("report.html")
-        tally = tally_of(stored, config, by)
-        require_tag(by, tally.tags)
-        shown = stored_run_report(
-            stored,
-            config,
-            tally,
-            repeats=repeats_report_of(there, stored, config),
-            corrections=corrections_of(stored, config, labels),
-            judge_card=read_card(judge_card, stored.info.fingerprints) if judge_card else None,
-        )
+        shown = report_of(there, stored, config, by, labels, judge_card)
         write_html(path, shown, partial(diagnosed_records, stored, config))
         remember_file(there, stored, path)
     sys.stdout.write(f"{path}\n")
@@ -100,15 +91,7 @@ def show(
                 found = case_report(record, findings, config.thresholds, config.metrics, config.rules)
                 print_document(console, case_document(found, console.width))
             return
-        tally = tally_of(stored, config, by)
-        require_tag(by, tally.tags)
-        shown = stored_run_report(
-            stored,
-            config,
-            tally,
-            repeats=repeats_report_of(there, stored, config),
-            corrections=corrections_of(stored, config, labels),
-        )
+        shown = report_of(there, stored, config, by, labels)
         print_run(shown, as_json=as_json)
         if shown.repeats and not as_json:
             console.print()
@@ -158,6 +141,36 @@ def export(
             if parts or kind == "jsonl":  # else it holds ids, tags and numbers
                 remember_file(there, stored, out)
             tell(f"{plural(count, 'row')} in {out}")
+
+
+def report_of(
+    store: Store,
+    stored: StoredRun,
+    config: EvaluationConfig,
+    by: str | None,
+    labels: Path | None,
+    judge_card: Path | None = None,
+) -> RunReport:
+    """What is shown of a stored run.
+
+    Args:
+        store: where it and its trials are.
+        stored: the run.
+        config: by which it is shown.
+        by: the tag by which it is sliced; one that no row has is an error.
+        labels: a file of labels by which its scores are corrected.
+        judge_card: a file that says how good its judge is.
+    """
+    tally = tally_of(stored, config, by)
+    require_tag(by, tally.tags)
+    return stored_run_report(
+        stored,
+        config,
+        tally,
+        repeats=repeats_report_of(store, stored, config),
+        corrections=corrections_of(stored, config, labels),
+        judge_card=read_card(judge_card, stored.info.fingerprints) if judge_card else None,
+    )
 
 
 def repeats_report_of(store: Store, stored: StoredRun, config: EvaluationConfig) -> RepeatsReport | None:

@@ -18,6 +18,7 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.build import build_judge
 from ragtriage.readers import open_cases
+from ragtriage.readers.files import InputFile
 from ragtriage.readers.json_objects import first_line, write_lines
 from ragtriage.readers.problems import Rejected
 from ragtriage.report.agreement_document import agreement_document
@@ -68,16 +69,18 @@ def agreement(  # noqa: PLR0913  # a command's flags are its arguments
         raise ConfigError("--predictions asks no judge: leave out --judge and -o")
     name = predictions.name if predictions else " + ".join(judge_flags.judge or ["the embedded judge"])
     settings = judge_flags.settings(threshold)
-    with rereadable(file) as path:
-        labels_metrics = not path.endswith(_LINES) or any(name.startswith(PREFIX) for name in first_line(path) or ())
+    with rereadable(file) as given_rows:
+        labels_metrics = not given_rows.path.endswith(_LINES) or any(
+            name.startswith(PREFIX) for name in first_line(given_rows) or ()
+        )
         if given or (kind is None and labels_metrics):
             if predictions is not None or out is not None:
                 raise ConfigError("--predictions and -o go with rows of a task, not with cases that label a metric")
             if by is not None:
                 raise ConfigError("--by goes with rows of a task, not with cases that label a metric")
-            found, rejected, usable = _of_cases(path, given, group, seed, judge_flags, settings)
+            found, rejected, usable = _of_cases(given_rows, given, group, seed, judge_flags, settings)
         else:
-            labelled = read_labelled_rows(path, kind)
+            labelled = read_labelled_rows(given_rows, kind)
             require_tag(by, dict.fromkeys(column for row in labelled.rows for column in row.values), "column")
             if predictions is not None:
                 known = read_predictions(predictions)
@@ -98,13 +101,13 @@ def agreement(  # noqa: PLR0913  # a command's flags are its arguments
         marks = None if predictions else fingerprints_of(build_judge(judge_flags.session(settings)).judge)
         print_json({"judge": name, "fingerprints": marks, "agreement": numbers, "rejected": len(rejected)})
     else:
-        print_document(Console(), agreement_document(found, name, file))
+        print_document(Console(), agreement_document(found, name, given_rows.name))
     if any(one.failed for one in found) or too_many(rejected, usable):
         raise typer.Exit(ExitCode.INCOMPLETE)
 
 
 def _of_cases(  # what the command was given
-    path: str, given: dict[str, str], group: str, seed: int, judge_flags: JudgeFlags, settings: Settings
+    path: InputFile, given: dict[str, str], group: str, seed: int, judge_flags: JudgeFlags, settings: Settings
 ) -> Found:
     file = open_cases(path)
     columns = label_columns(file.tags, given)

@@ -24,6 +24,7 @@ from ragtriage.judges.build import build_judge
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.protocol import Judge
 from ragtriage.readers import Rejected, open_cases
+from ragtriage.readers.files import InputFile
 from ragtriage.report.plan_document import costs_document
 from ragtriage.report.selftest_document import selftest_document, table1_document
 from ragtriage.report.terminal import print_document
@@ -71,17 +72,17 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
     settings = judge_flags.settings()
     session = judge_flags.session(settings)
     columns = {**settings.map, **parse_pairs(mapping, "--map")}
-    with rereadable(file) as path:
+    with rereadable(file) as rows:
         cases, made, rejected = (
-            _pairs_of(path, selection)
-            if holds_pairs(path)
-            else _cases_of(path, file, columns, split_sources, file_format, selection)
+            _pairs_of(rows, selection)
+            if holds_pairs(rows)
+            else _cases_of(rows, columns, split_sources, file_format, selection)
         )
     print_rejected(rejected, len(rejected) + len(cases))
     if out:
         _keep(made.pairs, out)
     if not made.pairs:
-        raise InputError(f"{file}: no pair can be made safely of its {plural(made.cases, 'case')}: {_reasons(made)}")
+        raise InputError(f"{rows}: no pair can be made safely of its {plural(made.cases, 'case')}: {_reasons(made)}")
     if dry_run:
         with answers_in(judge_flags.store_address(settings)) as memory:
             asked = build_judge(session, memory).judge
@@ -105,9 +106,9 @@ def self_test(  # noqa: PLR0913  # one parameter a flag
         found, by = _judged(cases, made, asked, settings, selection.seed, session.config), asked.name()
         marks = fingerprints_of(asked)
     if as_json:
-        print_json({"file": file, "judge": by, "fingerprints": marks, "cases": made.cases, **found.as_json()})
+        print_json({"file": rows.name, "judge": by, "fingerprints": marks, "cases": made.cases, **found.as_json()})
     else:
-        print_document(Console(), selftest_document(found, by, file, show))
+        print_document(Console(), selftest_document(found, by, rows.name, show))
     if failed or found.incomplete or too_many(rejected, len(cases)):
         raise typer.Exit(ExitCode.INCOMPLETE)
 
@@ -183,28 +184,27 @@ def _print_written(written: WrittenChanges) -> None:
         tell(f"  {written.failed:,} failed: give the same command again")
 
 
-def _pairs_of(path: str, selection: RowSelection) -> Given:
+def _pairs_of(rows: InputFile, selection: RowSelection) -> Given:
     """A file of pairs; of the selection only the first rows count, as pairs are drawn already."""
     if selection.sample is not None:
         raise ConfigError("--sample is for cases, and this file holds pairs: take the first ones with --limit")
-    usable, rejected = read_pairs(path)
+    usable, rejected = read_pairs(rows)
     kept = tuple(usable[: selection.limit])
     return (base_cases(kept), PerturbedPairs(len(base_cases(kept)), kept, {}), list(rejected))
 
 
 def _cases_of(
-    path: str,
-    file: str,
+    rows: InputFile,
     mapping: dict[str, str],
     split_sources: str | None,
     file_format: str | None,
     selection: RowSelection,
 ) -> Given:
-    opened = open_cases(path, mapping=mapping, split_sources=split_sources, format=file_format)
-    print_columns(file, opened)
+    opened = open_cases(rows, mapping=mapping, split_sources=split_sources, format=file_format)
+    print_columns(opened)
     rejected: list[Rejected] = []
     cases = list(SelectedCases(opened, selection).read(rejected.append))
-    RowCounts(len(cases), len(rejected), rejected).require_some(file)
+    RowCounts(len(cases), len(rejected), rejected).require_some(opened.name)
     return (cases, perturb(cases, selection.seed), rejected)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,8 @@ Measure = Callable[[Array], float]
 
 RESAMPLES = 1000
 """Bootstrap resamples behind an interval."""
+_AT_ONCE = 100_000
+"""Positions that are drawn at once."""
 Z = 1.959963984540054
 """Standard errors on either side of a normal mean that hold the truth 95 times of 100."""
 
@@ -76,6 +78,14 @@ def student_quantile(freedom: float) -> float:
     )
 
 
+def resamples_of(size: int, *, resamples: int = RESAMPLES, seed: int | Sequence[int] = 0) -> Iterator[Places]:
+    """Resamples of `size` units with replacement, many at once: positions of the units drawn, shape (many, size)."""
+    generator = np.random.default_rng(seed)
+    at_once = max(1, _AT_ONCE // max(1, size))
+    for begun in range(0, resamples, at_once):
+        yield generator.integers(0, size, (min(at_once, resamples - begun), size))
+
+
 def bootstrap(
     size: int, statistic: Callable[[Places], float], *, resamples: int = RESAMPLES, seed: int | Sequence[int] = 0
 ) -> Array:
@@ -87,8 +97,8 @@ def bootstrap(
         resamples: how many.
         seed: of the draws: the same for the same seed and size.
     """
-    generator = np.random.default_rng(seed)
-    found = np.array([statistic(generator.integers(0, size, size)) for _ in range(resamples)], dtype=np.float64)
+    drawn = resamples_of(size, resamples=resamples, seed=seed)
+    found = np.array([statistic(places) for some in drawn for places in some], dtype=np.float64)
     return found[~np.isnan(found)]
 
 

@@ -38,8 +38,30 @@ AT_ONCE = 64
 """Cases that are read before the first of them is looked at."""
 TOLERANCE = 0.05
 """The relative error at which no more cases of a sample are looked at."""
-FEWEST = 192
+FEWEST = 128
 """Cases of a sample that are looked at before its error is believed."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowEstimate:
+    """How many rows of a file can't be used, told from a random sample of them."""
+
+    rows: int
+    """All rows of the file, counted."""
+    looked_at: int
+    """How many the sample has."""
+    unusable: int
+    """About how many of all can't be used."""
+    low: int
+    high: int
+    """The ends of the 95 % interval of `unusable`."""
+    repeated: int
+    """Rows that are an earlier one again, counted; they are among those that can't be used."""
+
+    @property
+    def error(self) -> float:
+        """Half of the interval as a share of the rows that can be used."""
+        return (self.high - self.low) / 2 / (self.rows - self.unusable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +73,8 @@ class Sampling:
     error: float | None
     """Half of the 95 % interval of requests, tokens or questions, whichever is widest, as a share of the estimate; None
     where nothing is asked about any of them, as everything was answered before."""
+    rows: RowEstimate | None = None
+    """By what the number of all cases is estimated; None if they were counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +180,8 @@ def estimate_evaluation(  # noqa: PLR0913  # what an evaluation takes, and what 
             count += len(some)
             runner.run(most.run(some, beside=runner.run(least.run(some))))
             drawn = heapq.nsmallest(sample, [*drawn, *some], key=_sampling_key)
-            cache.forget()
+            if sampled_from is None:  # else they are few, and some are looked at again
+                cache.forget()
             error = most.error(sampled_from) if sampled_from and count >= FEWEST else None
             if error is not None and error <= TOLERANCE:
                 break

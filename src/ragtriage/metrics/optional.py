@@ -66,16 +66,16 @@ def default_groups(fields: Collection[str], *, paid: bool) -> tuple[str, ...]:
     )
 
 
-def metrics_note(rows: Mapping[str, int], computed: Sequence[str], names: Sequence[str]) -> str:
+def metrics_note(rows: Mapping[str, str], computed: Sequence[str], names: Sequence[str]) -> str:
     """Which metrics are computed beside THELMA's, which further ones could be, and what to type; empty if none.
 
     Args:
-        rows: words of `OPTIONAL_DATA` → how many rows have it.
+        rows: words of `OPTIONAL_DATA` → how many rows have it, in words; none that no row has.
         computed: the groups that are computed, `thelma` first.
         names: the metrics of the others among them.
     """
     found = [data for data in OPTIONAL_DATA if rows.get(data.words) and not set(data.groups) <= set(computed)]
-    counts = ", ".join(f"{data.words} ({rows[data.words]:,})" for data in found)
+    counts = ", ".join(f"{data.words} ({rows[data.words]})" for data in found)
     groups = ",".join(dict.fromkeys((*computed, *(group for data in found for group in data.groups))))
     said = []
     if names:

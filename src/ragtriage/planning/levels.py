@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ragtriage.core.case import Case
 from ragtriage.core.metric import Metric
@@ -111,6 +112,11 @@ def inputs(step: Step) -> tuple[Step, ...]:
 
 def closure(steps: Iterable[Step]) -> tuple[Step, ...]:
     """These steps, their inputs and the inputs of those, each once, inputs first."""
+    return _closure(tuple(steps))
+
+
+@lru_cache(1024)
+def _closure(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     seen: dict[Step, None] = {}
 
     def visit(step: Step) -> None:

@@ -185,10 +185,11 @@ class Pair:
 
     @property
     def source(self) -> str:
-        """The source that a fact was taken from; empty for all else."""
+        """The source that a fact was taken from; empty for all else, and where it is the whole of it."""
         several = FIELDS[self.step.components.of].several and self.step.components.into == "facts"
         at = self.component.source
-        return self.case.sources[at].text if several and at is not None else ""
+        source = self.case.sources[at].text if several and at is not None else ""
+        return "" if source.strip() == self.text.strip() else source
 
     @property
     def context(self) -> str:

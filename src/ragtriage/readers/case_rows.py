@@ -59,6 +59,8 @@ class RowReader:
         self._unread = tuple(one for shape in layout.shapes for one in shape.unread.items())
         # 16 bytes of a hash for each id, so that a million rows cost some hundred MB less than their ids
         self._first_row: dict[bytes, int] = {}
+        self.twins = 0
+        """Rows that were rejected for the id, or the content, of an earlier one."""
         self._remarks: Counter[str] = Counter()
         self._repeated = 0
         self._first_repeated = ""
@@ -210,6 +212,7 @@ class RowReader:
         first = self._first_row.setdefault(sha256(case.id.encode()).digest()[:16], row)
         if first == row:
             return
+        self.twins += 1
         made_up = case.id == made_up_id(case.query, case.sources, case.response, case.history)
         if made_up or "id" not in self._layout.places:
             raise RowProblem(None, f"same content as row {first}: give the rows ids if both are to count")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from pathlib import Path
+from operator import itemgetter
 from typing import Any
 
 from ragtriage.core.case import Case
@@ -15,7 +15,18 @@ from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.readers.case_rows import RowReader
 from ragtriage.readers.columns import Layout, find_layout
 from ragtriage.readers.field_names import ALIASES
-from ragtriage.readers.files import Format, can_be_read_again, detect_format, open_bytes, raw_rows
+from ragtriage.readers.files import (
+    Format,
+    InputFile,
+    InputPath,
+    can_be_read_again,
+    detect_format,
+    drawn_rows,
+    input_file,
+    open_bytes,
+    raw_rows,
+)
+from ragtriage.readers.json_lines import DrawnRows
 from ragtriage.readers.paths import path_from
 from ragtriage.readers.problems import Limits, RawRow, Rejected, RowContext
 from ragtriage.readers.source_values import kind_of
@@ -29,8 +40,20 @@ ROWS = "rows"
 """What `mapping` calls the place of the rows."""
 
 
+@dataclass(frozen=True, slots=True)
+class CaseSample:
+    """Some rows of a file, drawn at random before any row became a case."""
+
+    rows: int
+    """How many rows the file has."""
+    repeated: int
+    """Those that are an earlier one again, byte for byte, and can't be used; none of them is drawn."""
+    drawn: tuple[Case | Rejected, ...]
+    """In random order, the same whatever order the rows of the file are in."""
+
+
 def open_cases(
-    path: str | Path,
+    path: InputPath,
     *,
     mapping: Mapping[str, str] | None = None,
     split_sources: str | None = None,
@@ -62,31 +85,32 @@ def open_cases(
         ConfigError: `mapping`, `split_sources`, `format` or `citation_mark` is wrong.
         MissingExtraError: it is Parquet, and the extra isn't installed.
     """
-    name = str(path)
+    file = input_file(path)
     context = RowContext(limits, _unescaped(split_sources))
     if citation_mark is not None:
         pattern_of(citation_mark)
     wanted = dict(mapping or {})
     nested = path_from(rows_at, "--map rows") if (rows_at := wanted.pop(ROWS, "")) else None
-    stream = open_bytes(name)
-    again = can_be_read_again(name)
+    stream = open_bytes(file)
+    again = can_be_read_again(file)
     try:
-        form = detect_format(name, stream, format)
+        form = detect_format(file, stream, format)
     except BaseException:
         stream.close()
         raise
-    rest = raw_rows(name, form, limits, stream, nested)
+    rest = raw_rows(file, form, limits, stream, nested)
     head, is_all = _read_head(rest)
     if again:
         rest.close()
-    usable = _usable(head, name)
+    usable = _usable(head, file.name)
     rows_of_head = [row.values for row in usable if row.values is not None]
-    layout = find_layout(rows_of_head, wanted, name, first_row=usable[0].row, questions=questions)
+    layout = find_layout(rows_of_head, wanted, file.name, first_row=usable[0].row, questions=questions)
     if usable[0].within is not None:
         layout = replace(layout, notes=(usable[0].within, *layout.notes))
-    reader = partial(RowReader, layout, context, name, empty_is_missing=form == "csv", citation_mark=citation_mark)
-    rows = partial(raw_rows, name, form, limits, nested=nested) if again else _once(name, chain(head, rest))
-    return CaseFile(name, form, layout, reader, rows, head, is_all=is_all)
+    reader = partial(RowReader, layout, context, file.name, empty_is_missing=form == "csv", citation_mark=citation_mark)
+    rows = partial(raw_rows, file, form, limits, nested=nested) if again else _once(file.name, chain(head, rest))
+    drawing = partial(drawn_rows, file, limits) if again and form == "jsonl" and nested is None else None
+    return CaseFile(file, form, layout, reader, rows, head, is_all=is_all, drawing=drawing)
 
 
 def _read_head(rest: Iterator[RawRow]) -> tuple[list[RawRow], bool]:
@@ -140,7 +164,7 @@ class CaseFile:
 
     def __init__(
         self,
-        path: str,
+        file: InputFile,
         form: Format,
         layout: Layout,
         new_reader: Callable[[], RowReader],
@@ -148,9 +172,12 @@ class CaseFile:
         head: Sequence[RawRow],
         *,
         is_all: bool,
+        drawing: Callable[[int, Callable[[int], None]], DrawnRows | None] | None = None,
     ) -> None:
-        self.path = path
-        """The file, as it was named; `-` is the standard input."""
+        self.path = file.path
+        """Where the file is; `-` is the standard input."""
+        self.name = file.name
+        """What messages call it."""
         self.format: str = form
         """`jsonl`, `json`, `csv` or `parquet`."""
         self.mapping: Mapping[str, str] = layout.mapping
@@ -162,6 +189,7 @@ class CaseFile:
         self._layout = layout
         self._new_reader = new_reader
         self._raw = raw
+        self._drawing = drawing
         self._reader: RowReader | None = None
         self._look_at(head, is_all=is_all)
 
@@ -216,6 +244,27 @@ class CaseFile:
         raw = self._raw()
         reader = self._reader = self._new_reader()
         yield from map(reader.read, raw)
+
+    def draw(self, most: int, advance: Callable[[int], None] = lambda _: None) -> CaseSample | None:
+        """Some rows, drawn at random; all others are only counted, which is much quicker than reading them.
+
+        Args:
+            most: how many are drawn; all that differ if there are no more.
+            advance: called now and then with how many rows were counted since.
+
+        Returns:
+            None where no sample tells what the file holds: it isn't JSONL, its rows stand within others, it can be read
+            only once or breaks off, or its rows share ids.
+
+        Raises:
+            InputError: the file is gone.
+        """
+        found = self._drawing(most, advance) if self._drawing else None
+        if found is None:
+            return None
+        reader = self._reader = self._new_reader()
+        ranked = sorted(zip(found.ranks, map(reader.read, found.drawn), strict=True), key=itemgetter(0))
+        return None if reader.twins else CaseSample(found.rows, found.repeated, tuple(row for _, row in ranked))
 
     def describe(self) -> list[str]:
         """What was found, in lines for people, to be shown before anything is judged."""

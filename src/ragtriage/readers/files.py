@@ -7,8 +7,9 @@ import io
 import re
 import sys
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, nullcontext
+from dataclasses import dataclass
 from json import JSONDecodeError
 from pathlib import Path
 from typing import BinaryIO, Literal, cast
@@ -17,7 +18,7 @@ from ragtriage.core.display import listed
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.suggestions import near_files
 from ragtriage.readers.json_documents import json_document
-from ragtriage.readers.json_lines import json_lines
+from ragtriage.readers.json_lines import DrawnRows, drawn_lines, json_lines
 from ragtriage.readers.json_values import parse
 from ragtriage.readers.nested_rows import rows_within
 from ragtriage.readers.paths import ValuePath
@@ -39,18 +40,41 @@ _LOOK_AHEAD = 1 << 16
 STDIN = "-"
 
 
-def open_bytes(path: str) -> io.BufferedReader:
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """A file to be read; as a text, what messages call it."""
+
+    path: str
+    """Where it is; `-` is the standard input."""
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+InputPath = str | Path | InputFile
+
+
+def input_file(path: InputPath) -> InputFile:
+    """A file under the name by which a user knows it."""
+    if isinstance(path, InputFile):
+        return path
+    return InputFile(str(path), "standard input" if str(path) == STDIN else str(path))
+
+
+def open_bytes(path: InputPath) -> io.BufferedReader:
     """The file's bytes, unpacked if they are gzip; `-` is the standard input.
 
     Raises:
         InputError: it doesn't exist, is a folder or can't be read.
     """
+    file = input_file(path)
     raw: BinaryIO | None = None
-    if not path:
+    if not file.path:
         raise InputError("the name of a file is empty: name the file to read")
     try:
         # closed by `raw_rows`, or by who finds the format unusable
-        raw = sys.stdin.buffer if path == STDIN else Path(path).open("rb", buffering=_LOOK_AHEAD)  # noqa: SIM115
+        raw = sys.stdin.buffer if file.path == STDIN else Path(file.path).open("rb", buffering=_LOOK_AHEAD)  # noqa: SIM115
         stream = (
             raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(cast("io.RawIOBase", raw), _LOOK_AHEAD)
         )
@@ -58,16 +82,16 @@ def open_bytes(path: str) -> io.BufferedReader:
             stream = io.BufferedReader(cast("io.RawIOBase", _Unpacked(stream)), _LOOK_AHEAD)
             stream.peek(1)
     except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file.{_near(Path(path))}") from None
+        raise InputError(f"{file}: there is no such file.{_near(Path(file.path))}") from None
     except IsADirectoryError:
-        raise InputError(f"{path}: is a folder: name a file in it.{_inside(Path(path))}") from None
+        raise InputError(f"{file}: is a folder: name a file in it.{_inside(Path(file.path))}") from None
     except PermissionError:
-        raise InputError(f"{path}: may not be read: change its permissions (chmod +r)") from None
+        raise InputError(f"{file}: may not be read: change its permissions (chmod +r)") from None
     except (OSError, EOFError, zlib.error, ValueError) as error:
         if raw is not None:
             raw.close()
         reason = (isinstance(error, OSError) and error.strerror) or error
-        raise InputError(f"{path}: can't be read: {reason}") from None
+        raise InputError(f"{file}: can't be read: {reason}") from None
     return stream
 
 
@@ -83,9 +107,9 @@ class _Unpacked(gzip.GzipFile):
         self._packed.close()
 
 
-def can_be_read_again(path: str) -> bool:
-    """Whether a path is a file and neither the standard input nor a pipe."""
-    return path != STDIN and Path(path).is_file()
+def can_be_read_again(file: InputFile) -> bool:
+    """Whether it is a file and neither the standard input nor a pipe."""
+    return file.path != STDIN and Path(file.path).is_file()
 
 
 def _near(path: Path) -> str:
@@ -108,7 +132,7 @@ def _inside(path: Path) -> str:
     return f" It holds {', '.join(names[:5])}{' …' if len(names) > 5 else ''}." if names else ""
 
 
-def detect_format(path: str, stream: io.BufferedReader, asked: str | None) -> Format:
+def detect_format(file: InputFile, stream: io.BufferedReader, asked: str | None) -> Format:
     """The format of a stream, from what was asked, else from its first bytes and the file's name.
 
     Raises:
@@ -119,20 +143,20 @@ def detect_format(path: str, stream: io.BufferedReader, asked: str | None) -> Fo
         raise ConfigError(f"there is no format {asked!r}: {', '.join(FORMATS)}")
     head = stream.peek(_LOOK_AHEAD)[:_LOOK_AHEAD]
     if not head:
-        raise InputError(f"{path}: is empty")
+        raise InputError(f"{file}: is empty")
     if head[:4] == b"PAR1":
         return "parquet"
-    _check_text(path, head)
+    _check_text(file, head)
     if asked is not None:
         return asked
-    suffixes = Path(path.lower().removesuffix(".gz")).suffixes
+    suffixes = Path(file.path.lower().removesuffix(".gz")).suffixes
     named = _SUFFIXES.get(suffixes[-1]) if suffixes else None
     if named == "parquet":
-        raise InputError(f"{path}: is not a Parquet file")
-    return "csv" if named == "csv" else _tell_json(path, head, named)
+        raise InputError(f"{file}: is not a Parquet file")
+    return "csv" if named == "csv" else _tell_json(file, head, named)
 
 
-def _tell_json(path: str, head: bytes, named: Format | None) -> Format:
+def _tell_json(file: InputFile, head: bytes, named: Format | None) -> Format:
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     first, _, rest = text.partition(b"\n")
     if re.match(rb"\[\s*[\[{\]]", text) or first.strip() == b"{":
@@ -140,9 +164,9 @@ def _tell_json(path: str, head: bytes, named: Format | None) -> Format:
     if text[:1] == b"{":
         lines = _is_object(first) and (named != "json" or rest.lstrip()[:1] == b"{")
         return "jsonl" if lines else named or "json"
-    if named is None and path != STDIN:
+    if named is None and file.path != STDIN:
         raise InputError(
-            f"{path}: its format can't be told: use the ending .jsonl, .json, .csv or .parquet, or --format"
+            f"{file}: its format can't be told: use the ending .jsonl, .json, .csv or .parquet, or --format"
         )
     return named or "jsonl"
 
@@ -154,20 +178,20 @@ def _is_object(line: bytes) -> bool:
         return False
 
 
-def _check_text(path: str, head: bytes) -> None:
+def _check_text(file: InputFile, head: bytes) -> None:
     """Raise an InputError for what isn't a text in UTF-8 at all: UTF-16, UTF-32 or another kind of file."""
     start = head[:200]
     every_other_is_nul = len(start) >= 4 and max(start[::2].count(0), start[1::2].count(0)) > len(start) // 3
     if every_other_is_nul or head[:2] in {b"\xff\xfe", b"\xfe\xff"}:
-        raise InputError(f"{path}: is UTF-16 or UTF-32: save as UTF-8")
+        raise InputError(f"{file}: is UTF-16 or UTF-32: save as UTF-8")
     if head[:4] == b"PK\x03\x04":
-        raise InputError(f"{path}: is a zip archive or an Excel workbook: save as CSV, or unpack it")
+        raise InputError(f"{file}: is a zip archive or an Excel workbook: save as CSV, or unpack it")
     if head[:5] == b"%PDF-" or head[:4] in {b"\x28\xb5\x2f\xfd", b"BZh9"} or head[:6] == b"\xfd7zXZ\x00":
-        raise InputError(f"{path}: is a PDF or packed: give a JSONL, JSON, CSV or Parquet file (.gz is unpacked)")
+        raise InputError(f"{file}: is a PDF or packed: give a JSONL, JSON, CSV or Parquet file (.gz is unpacked)")
 
 
 def raw_rows(
-    path: str,
+    path: InputPath,
     form: Format = "jsonl",
     limits: Limits = Limits(),  # noqa: B008  # frozen
     stream: io.BufferedReader | None = None,
@@ -188,9 +212,13 @@ def raw_rows(
         InputError: the file can't be read, the header of a table is unusable, or a Parquet file isn't one.
         MissingExtraError: Parquet, and pyarrow isn't installed.
     """
-    opened = open_bytes(path) if stream is None else stream
+    file = input_file(path)
+    opened = open_bytes(file) if stream is None else stream
     row = 0
-    with nullcontext() if path == STDIN else opened, closing(_parsed(path, opened, form, limits, nested)) as parsed:
+    with (
+        nullcontext() if file.path == STDIN else opened,
+        closing(_parsed(file, opened, form, limits, nested)) as parsed,
+    ):
         try:
             for found in parsed:
                 row = found.row
@@ -200,23 +228,39 @@ def raw_rows(
             yield RawRow(row + 1, problem=problem, ends=True)
 
 
+def drawn_rows(file: InputFile, limits: Limits, most: int, advance: Callable[[int], None]) -> DrawnRows | None:
+    """Some rows of a JSONL file, drawn at random; see `drawn_lines`.
+
+    Returns:
+        None for a file that breaks off, of which nobody can tell how many rows it has.
+
+    Raises:
+        InputError: the file can't be read.
+    """
+    with open_bytes(file) as stream:
+        try:
+            return drawn_lines(stream, limits, most, advance)
+        except (OSError, EOFError, zlib.error):
+            return None
+
+
 def _parsed(
-    path: str, stream: io.BufferedReader, form: Format, limits: Limits, nested: ValuePath | None
+    file: InputFile, stream: io.BufferedReader, form: Format, limits: Limits, nested: ValuePath | None
 ) -> Generator[RawRow, None, None]:
     if form == "json":
         yield from json_document(stream, limits, nested)
         return
-    rows = _flat(path, stream, form, limits)
+    rows = _flat(file, stream, form, limits)
     yield from rows if nested is None else rows_within(rows, nested)
 
 
-def _flat(path: str, stream: io.BufferedReader, form: Format, limits: Limits) -> Iterator[RawRow]:
-    if form == "parquet" and not can_be_read_again(path):
-        raise InputError(f"{path}: Parquet can't be read from a pipe: give a file")
+def _flat(file: InputFile, stream: io.BufferedReader, form: Format, limits: Limits) -> Iterator[RawRow]:
+    if form == "parquet" and not can_be_read_again(file):
+        raise InputError(f"{file}: Parquet can't be read from a pipe: give a file")
     match form:
         case "csv":
-            yield from csv_table(stream, limits, path)
+            yield from csv_table(stream, limits, file.name)
         case "parquet":
-            yield from parquet_table(Path(path))
+            yield from parquet_table(Path(file.path))
         case _:
             yield from json_lines(stream, limits)

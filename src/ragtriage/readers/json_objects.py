@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.files import PRIVATE_FILE, atomic_write, private_folder
 from ragtriage.core.validation import Invalid, validated
-from ragtriage.readers.files import STDIN, raw_rows
+from ragtriage.readers.files import InputPath, input_file, raw_rows
 from ragtriage.readers.problems import Rejected, RowProblem
 from ragtriage.readers.text_values import as_json_value
 
@@ -20,7 +20,7 @@ _SUFFIXES = frozenset({".jsonl", ".ndjson"})
 Value = TypeVar("Value")
 
 
-def values_in(path: str, make: Callable[[Mapping[str, Any], str], Value]) -> tuple[list[Value], list[Rejected]]:
+def values_in(path: InputPath, make: Callable[[Mapping[str, Any], str], Value]) -> tuple[list[Value], list[Rejected]]:
     """What the lines of a file hold, and the lines that can't be used.
 
     Args:
@@ -32,7 +32,7 @@ def values_in(path: str, make: Callable[[Mapping[str, Any], str], Value]) -> tup
     """
     made: list[Value] = []
     rejected: list[Rejected] = []
-    name = "standard input" if path == STDIN else path
+    name = input_file(path).name
     for row in raw_rows(path):
         if row.values is None:
             rejected.append(row.rejected(None, row.problem or "can't be read", name))
@@ -93,7 +93,7 @@ def lines_by_id(path: Path) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
         yield place, str(key), row.values
 
 
-def first_line(path: str) -> Mapping[str, Any] | None:
+def first_line(path: InputPath) -> Mapping[str, Any] | None:
     """The columns of a file's first line, to tell what the file holds; None where it can't be read."""
     try:
         row = next(raw_rows(path), None)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from math import ceil
 
-from ragtriage.core.display import plural
+from ragtriage.core.display import about, plural
 from ragtriage.evaluation.estimate import EvaluationEstimate
 from ragtriage.judges.protocol import Estimate
 from ragtriage.report.document import GAP, Block, Cell, Column, Span, line, note, number_columns, table, text_columns
@@ -37,7 +37,7 @@ def plan_document(
         judge: who would judge.
         notes: what else is to be known about the numbers.
     """
-    facts = [f" of {one_line(input, 120)}", plural(estimate.cases, "case"), one_line(judge, 120)]
+    facts = [f" of {one_line(input, 120)}", _cases(estimate), one_line(judge, 120)]
     if estimate.trials > 1:
         facts.append(f"{estimate.trials} times")
     yield line(("plan", "strong"), " · ".join(facts))
@@ -66,10 +66,15 @@ def plan_document(
         yield from (replace(note(said), hang=0) for said in (BY_RULES, *notes))
 
 
+def _cases(estimate: EvaluationEstimate) -> str:
+    estimated = estimate.sampling and estimate.sampling.rows
+    return f"{about(estimate.cases)} cases" if estimated else plural(estimate.cases, "case")
+
+
 def _of_sample(estimate: EvaluationEstimate) -> str:
     if not estimate.sampling:
         return ""
-    return f" from {estimate.sampling.cases:,} of {plural(estimate.cases, 'case')}"
+    return f" from {estimate.sampling.cases:,} of {_cases(estimate)}"
 
 
 def _estimates(estimate: EvaluationEstimate) -> Iterator[tuple[Cell, ...]]:

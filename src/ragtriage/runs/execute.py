@@ -108,7 +108,7 @@ def evaluate_file(  # noqa: PLR0913  # what is evaluated, by which judge, where 
         JudgeError: the judge can't work at all. What was kept before stays; so with a StoreError.
         StoreError: the store can't be written.
     """
-    job = Job(file, judge, store, config, selection, name or file.path, by, trials, notify)
+    job = Job(file, judge, store, config, selection, name or file.name, by, trials, notify)
     results: list[TrialResult] = []
     while len(results) < trials and not (results and results[-1].stopped):
         results.append(_run_trial(job, len(results), results[0].stored.number if results else None))

@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 import heapq
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ragtriage.core.case import Case
 from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.core.statistics import wilson_interval
 from ragtriage.core.suggestions import near_names
+from ragtriage.evaluation.estimate import RowEstimate
 from ragtriage.metrics.optional import optional_data_of
 from ragtriage.readers import CaseFile, Rejected
+from ragtriage.readers.cases import CaseSample
 
 QUOTED = 10
 """Rejected rows that are quoted; all are counted."""
@@ -68,6 +71,8 @@ class RowCounts:
     """What the user should know of rows behind the head of the file."""
     cut_off: bool = False
     """Whether the file couldn't be read to its end."""
+    estimate: RowEstimate | None = None
+    """By what all numbers are estimated where only some rows were looked at."""
 
     @property
     def incomplete(self) -> bool:
@@ -103,6 +108,33 @@ class RowCounts:
             raise InputError(f"{name}: none of its {self.rejected} rows can be used{first}")
 
 
+def estimated_counts(sample: CaseSample, notes: Sequence[str]) -> RowCounts:
+    """What all rows of a file hold, told from some of them.
+
+    Args:
+        sample: the rows; one of them at least can be used.
+        notes: what the user should know of its rows.
+    """
+    seen, size, others = RowCounts(), len(sample.drawn), sample.rows - sample.repeated
+    for row in sample.drawn:
+        if isinstance(row, Case):
+            seen.select(row)
+    rejected = sorted((row for row in sample.drawn if isinstance(row, Rejected)), key=lambda row: row.row)
+    shares = (len(rejected) / size, *wilson_interval(len(rejected) / size, size))
+    unusable, low, high = (sample.repeated + round(share * others) for share in shares)
+    usable = sample.rows - unusable
+    return RowCounts(
+        usable,
+        unusable,
+        rejected[:QUOTED],
+        round(seen.conversations / seen.selected * usable),
+        Counter({words: round(count / seen.selected * usable) for words, count in seen.optional.items()}),
+        seen.tags,
+        tuple(f"of {size:,} rows that were looked at, {note}" for note in notes),
+        estimate=RowEstimate(sample.rows, size, unusable, low, high, sample.repeated),
+    )
+
+
 def require_tag(by: str | None, tags: Collection[str], called: str = "tag") -> None:
     """Refuse to slice by a tag that no row has.
 
@@ -121,6 +153,20 @@ def require_tag(by: str | None, tags: Collection[str], called: str = "tag") -> N
         f"there is {', '.join(list(tags)[:QUOTED])}{' …' if len(tags) > QUOTED else ''}" if tags else "they have none"
     )
     raise ConfigError(f"--by {by}: no row has this {called}: {f'did you mean {near[0]}?' if near else there}")
+
+
+def require_tag_of(file: CaseFile, selection: RowSelection, by: str | None) -> None:
+    """Refuse to slice by a tag that no selected row of a file has, before anything is made; see `require_tag`.
+
+    Raises:
+        InputError: no row can be used.
+    """
+    if by is None or by in OPTIONAL_TAGS:
+        return
+    counts = RowCounts()
+    if all(by not in case.tags for case in SelectedCases(file, selection).counted(counts)):
+        counts.require_some(file.name)
+        require_tag(by, counts.tags)
 
 
 class SelectedCases:

@@ -14,7 +14,7 @@ import numpy as np
 from ragtriage.core.display import plural
 from ragtriage.core.metric import Better, Metric
 from ragtriage.core.record import Record
-from ragtriage.core.statistics import bootstrap, percentile_interval, ranked
+from ragtriage.core.statistics import percentile_interval, ranked, resamples_of
 from ragtriage.core.verdicts import Missing, Score, Undefined, Verdict, Verdicts
 from ragtriage.diagnosis import KIND_WORDS, KINDS, NONE, RULES, UNDETERMINED, Finding, Rule, diagnose, headline
 from ragtriage.diagnosis.ranking import Rank, case_rank, needs_a_look, rank_of
@@ -282,5 +282,6 @@ def weighted_interval(
     mean = float(np.average(values, weights=weights))
     if len(values) == 1:
         return mean, mean, mean
-    drawn = bootstrap(len(values), lambda picks: values[picks] @ weights[picks] / weights[picks].sum(), seed=seed)
-    return mean, *percentile_interval(drawn)
+    weighted = values * weights
+    drawn = [weighted[some].sum(1) / weights[some].sum(1) for some in resamples_of(len(values), seed=seed)]
+    return mean, *percentile_interval(np.concatenate(drawn))

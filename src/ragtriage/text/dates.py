@@ -10,6 +10,7 @@ from datetime import date
 from functools import lru_cache
 from typing import Literal
 
+from ragtriage.text.forms import forms, read_by
 from ragtriage.text.lexicon import WORDS
 from ragtriage.text.numbers import number_in, numbers_as_figures
 from ragtriage.text.times import without_clocks
@@ -28,39 +29,54 @@ Span = tuple[date, date]
 Moment = tuple[Span, ...]
 """A date in all its readings: 3/4/2020 has two, others have one."""
 
-_MONTH_NAMES = "|".join(sorted(MONTH_NUMBERS, key=len, reverse=True))
-_MONTH = rf"({_MONTH_NAMES})\.?"
 YEAR = r"1\d{3}|20\d\d"
 """A year in figures, as a piece of regular expressions."""
-_YEAR = rf"({YEAR})"
-_FORMS = (
-    (re.compile(rf"\b(\d{{1,2}})(?: of)? {_MONTH},? {_YEAR}\b", re.IGNORECASE), "dmy"),
-    (re.compile(rf"\b{_MONTH} (\d{{1,2}}),? {_YEAR}\b", re.IGNORECASE), "mdy"),
-    (re.compile(rf"\b{_YEAR}-(\d\d)-(\d\d)\b"), "ymd"),
-    (re.compile(rf"\b{_MONTH},? {_YEAR}\b", re.IGNORECASE), "my"),
-    (re.compile(rf"\b{_YEAR} ?[-–] ?(\d\d(?:\d\d)?)\b"), "yy"),
-    (re.compile(rf"\b{_YEAR}s\b"), "decade"),
-    (re.compile(rf"\b{_YEAR}\b"), "y"),
+_YEAR = rf"(?P<year>{YEAR})"
+_MONTH = rf"(?P<month>{'|'.join(sorted(MONTH_NUMBERS, key=len, reverse=True))})"
+
+
+def _in_words(year: str, *, whole: bool = False, weekday: str = "", behind_day: str = "") -> tuple[str, str, str, str]:
+    """Forms of a day and of a month, as regular expressions with the groups `day`, `month`, `year` and `weekday`.
+
+    Args:
+        year: what is a year.
+        whole: a day has its year.
+        weekday: what may stand before a day in words.
+        behind_day: what may stand behind its number.
+    """
+    day, year = rf"(?P<day>\d{{1,2}}){behind_day}", rf"(?P<year>{year})"
+    of_year = rf"(?:,? {year}\b)" + ("" if whole else "?")
+    return (
+        rf"\b{weekday}{day}(?: of)? {_MONTH}\b\.?{of_year}",
+        rf"\b{weekday}{_MONTH}\.? {day}\b{of_year}",
+        rf"\b{year}-(?P<month>\d\d)-(?P<day>\d\d)\b",
+        rf"\b{_MONTH}\.?,? {year}\b",
+    )
+
+
+_WHOLE_FORMS = forms(
+    *_in_words(YEAR, whole=True),
+    rf"\b{_YEAR} ?[-–] ?(?P<last>\d\d(?:\d\d)?)\b",
+    rf"\b{_YEAR}(?P<decade>(?-i:s))\b",
+    rf"\b{_YEAR}\b",
 )
-"""Ways of writing a date, the most exact first, and what their groups are: day, month, year."""
-_SLASHED = re.compile(rf"(?<![\d/.-])(\d{{1,2}})([/.-])(\d{{1,2}})\2{_YEAR}(?![\d/])")
-_YEAR_FIRST = re.compile(rf"(?<![\d/.]){_YEAR}[/.](\d\d)[/.](\d\d)(?![\d/])")
+"""Ways of writing days, months, years and decades that are named in full."""
+_WEEKDAY = rf"(?:(?P<weekday>{'|'.join(WEEKDAYS)}),? (?:the )?)?"
+*_DAY_FORMS, _MONTH_FORM = _in_words(r"(?:19|20)\d\d", weekday=_WEEKDAY)
+_WRITTEN_FORMS = forms(*_DAY_FORMS, rf"(?<!\d ){_MONTH_FORM}")
+"""Ways of writing a day, perhaps without its year, or a month of a year."""
+_LEADS_YEAR = "|".join(rf"(?<=\b{word} )" for word in WORDS.ordered("before_year"))
+_PLACED_FORMS = forms(
+    *_in_words(r"(?:1[5-9]|20)\d\d", behind_day="(?:st|nd|rd|th)?(?!:)"),
+    rf"\b(?P<month>{'|'.join(sorted(SURE_MONTHS))}|(?-i:(?<=[a-z] )May))\b(?!\s\d)",
+    rf"(?:{_LEADS_YEAR})(?P<year>(?:1[5-9]|20)\d\d)\b(?![%/-]|[.,:]\d|\s?(?:€|%|percent\b))",
+)
+"""Ways of writing a date, however little of it."""
+_SLASHED = re.compile(rf"(?<![\d/.-])(\d{{1,2}})([/.-])(\d{{1,2}})\2({YEAR})(?![\d/])")
+_YEAR_FIRST = re.compile(rf"(?<![\d/.])({YEAR})[/.](\d\d)[/.](\d\d)(?![\d/])")
 _DATE_WORD = re.compile(
     rf"\d{{1,4}}(?:st|nd|rd|th)?|of|{'|'.join(f'{month}|{month[:3]}' for month in sorted(SURE_MONTHS))}", re.IGNORECASE
 )
-_DAY = rf"(?:({'|'.join(WEEKDAYS)}),? (?:the )?)?"
-_PARTIAL_FORMS = (
-    re.compile(
-        rf"\b{_DAY}(?P<day>\d{{1,2}})(?: of)? (?P<month>{_MONTH_NAMES})\b\.?(?:,? (?P<year>(?:19|20)\d\d)\b)?",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        rf"\b{_DAY}(?P<month>{_MONTH_NAMES})\.? (?P<day>\d{{1,2}})\b(?:,? (?P<year>(?:19|20)\d\d)\b)?", re.IGNORECASE
-    ),
-    re.compile(r"\b()(?P<year>(?:19|20)\d\d)-(?P<month>\d\d)-(?P<day>\d\d)\b"),
-    re.compile(rf"(?<!\d )\b()(?P<month>{_MONTH_NAMES})\b\.?,? (?P<year>(?:19|20)\d\d)\b(?P<day>)", re.IGNORECASE),
-)
-"""The same with a day of the week before it, or without its year or day."""
 _FORMS_OF_NAMES = dict.fromkeys(form for name in (*MONTHS, *WEEKDAYS) for form in (name, name[:3]))
 _CUT = "|".join(sorted(_FORMS_OF_NAMES, key=len, reverse=True))
 _RANGE = re.compile(
@@ -70,14 +86,61 @@ _RANGE = re.compile(
 """From one month or day to another."""
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenDate:
+    """A date as a text has it; what isn't written is None."""
+
+    day: int | None
+    month: int | None
+    year: int | None
+    weekday: str = ""
+    """In small letters; empty if it isn't named."""
+
+    @property
+    def month_name(self) -> str:
+        """In small letters; empty if there is no month."""
+        return MONTHS[self.month - 1] if self.month else ""
+
+    def on(self, year: int) -> date | None:
+        """The day it is, in its own year or, without one, in this; None if there is no such day, or none is named."""
+        try:
+            return date(self.year or year, self.month, self.day) if self.month and self.day else None
+        except ValueError:
+            return None
+
+
+def placed_dates(text: str) -> list[tuple[WrittenDate, tuple[int, int]]]:
+    """The dates of a text, however little of one is written, each with its span; days of the week aren't read."""
+    found = ((match, _written(match)) for match in read_by(_PLACED_FORMS, text))
+    return [(one, (match.start(), match.start() + len(match[0].rstrip(".")))) for match, one in found if one]
+
+
+def written_dates(text: str) -> Iterator[WrittenDate]:
+    """The dates of a text that name a month and a day or a year, in any markup; a form takes nothing from another."""
+    for form in _WRITTEN_FORMS:
+        yield from filter(None, map(_written, form.finditer(without_markup(text))))
+
+
+def _written(match: re.Match[str]) -> WrittenDate | None:
+    """The date that has one of the forms; None for "Auguſt", which is matched where capital letters may be small."""
+    parts = match.groupdict()
+    day, month, year = (parts.get(name) for name in ("day", "month", "year"))
+    number = int(month) if month and month.isdigit() else MONTH_NUMBERS.get((month or "").lower())
+    if month and number is None:
+        return None
+    weekday = (parts.get("weekday") or "").lower()
+    return WrittenDate(int(day) if day else None, number, int(year) if year else None, weekday)
+
+
+@lru_cache(256)
+def without_markup(text: str) -> str:
+    """The text without emphasis, its numbers as figures."""
+    return numbers_as_figures(text.replace("*", "").replace("_", " "))
+
+
 def dates(text: str) -> Iterator[Span]:
-    """The dates of a text with `numbers_as_figures`; what is read as one isn't read as another."""
-    for pattern, form in _FORMS:
-        for found in pattern.finditer(text):
-            span = _span(form, found.groups())
-            if span:
-                yield span
-        text = pattern.sub(" ", text)
+    """The dates of a text with `numbers_as_figures` that are named in full, as days."""
+    return filter(None, map(_days, read_by(_WHOLE_FORMS, text)))
 
 
 def dates_agree(truth: str, response: str) -> Literal[-1, 0, 1]:
@@ -93,23 +156,21 @@ def _within(a: Span, b: Span) -> bool:
     return b[0] <= a[0] and a[1] <= b[1]
 
 
-def _span(form: str, parts: tuple[str, ...]) -> Span | None:
-    """From the groups of a form to days; None for a date that there isn't."""
+def _days(match: re.Match[str]) -> Span | None:
+    """The days of a date that is named in full; None for a date that there isn't."""
+    one, parts = _written(match), match.groupdict()
+    if one is None or one.year is None:
+        return None
     try:
-        if form == "y":
-            return date(int(parts[0]), 1, 1), date(int(parts[0]), 12, 31)
-        if form == "decade":
-            return date(int(parts[0]), 1, 1), date(int(parts[0]) + 9, 12, 31)
-        if form == "yy":
-            last = int(parts[0][: 4 - len(parts[1])] + parts[1])
-            return (date(int(parts[0]), 1, 1), date(last, 12, 31)) if last >= int(parts[0]) else None
-        known = dict(zip(form, parts, strict=True))
-        month = known["m"]
-        year, number = int(known["y"]), int(month) if month.isdigit() else MONTH_NUMBERS[month.lower()]
-        if "d" in known:
-            day = date(year, number, int(known["d"]))
-            return day, day
-        return date(year, number, 1), date(year, number, calendar.monthrange(year, number)[1])
+        if one.day is not None:
+            day = one.on(one.year)
+            return (day, day) if day else None
+        if one.month is not None:
+            last = calendar.monthrange(one.year, one.month)[1]
+            return date(one.year, one.month, 1), date(one.year, one.month, last)
+        until = parts.get("last") or ""
+        end = one.year + 9 if parts.get("decade") else int(str(one.year)[: 4 - len(until)] + until)
+        return (date(one.year, 1, 1), date(end, 12, 31)) if end >= one.year else None
     except ValueError:
         return None
 
@@ -140,43 +201,6 @@ def _day(year: str, month: str, day: str) -> date | None:
         return date(int(year), int(month), int(day))
     except ValueError:
         return None
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenDate:
-    """A date as a text has it."""
-
-    day: int | None
-    """None of "September 2026"."""
-    month: int
-    year: int | None
-    weekday: str
-    """In small letters; empty if it isn't named."""
-
-    def on(self, year: int) -> date | None:
-        """The day it is, in its own year or, without one, in this; None if there is no such day, or none is named."""
-        try:
-            return date(self.year or year, self.month, self.day) if self.day else None
-        except ValueError:
-            return None
-
-
-@lru_cache(256)
-def without_markup(text: str) -> str:
-    """The text without emphasis, its numbers as figures."""
-    return numbers_as_figures(text.replace("*", "").replace("_", " "))
-
-
-def written_dates(text: str) -> Iterator[WrittenDate]:
-    """The dates of a text that name a month and a day or a year, in any markup."""
-    for form in _PARTIAL_FORMS:
-        for found in form.finditer(without_markup(text)):
-            month = found["month"].lower()
-            number = int(month) if month.isdigit() else MONTH_NUMBERS.get(month)
-            if number is None:
-                continue  # "Auguſt" matches where small and capital letters do
-            year = int(found["year"]) if found["year"] else None
-            yield WrittenDate(int(found["day"]) if found["day"] else None, number, year, (found[1] or "").lower())
 
 
 @lru_cache(64)

@@ -3,35 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 
 from ragtriage.text import words as vocabulary
-from ragtriage.text.dates import MONTH_NUMBERS, SURE_MONTHS, WEEKDAYS
+from ragtriage.text.dates import WEEKDAYS, WrittenDate, placed_dates
 from ragtriage.text.lexicon import DETAILS, WORDS
 from ragtriage.text.numbers import Figure, placed_figures
 from ragtriage.text.times import Clock, placed_clocks
 
 Span = tuple[int, int]
 
-_MONTH = "|".join(sorted(MONTH_NUMBERS, key=len, reverse=True))
-_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
-_YEAR = r"(?P<year>(?:1[5-9]|20)\d\d)"
-_LEADS_YEAR = "|".join(rf"(?<=\b{word} )" for word in "in of by since until after before from year during".split())
-_DATES = tuple(
-    re.compile(form, re.IGNORECASE)
-    for form in (
-        rf"\b{_DAY}(?: of)? (?P<month>{_MONTH})\b\.?(?:,? {_YEAR}\b)?",
-        rf"\b(?P<month>{_MONTH})\.? {_DAY}\b(?!:)(?:,? {_YEAR}\b)?",
-        rf"\b{_YEAR}-(?P<month>\d\d)-(?P<day>\d\d)\b",
-        rf"\b(?P<month>{_MONTH})\.?,? {_YEAR}\b",
-        rf"\b(?P<month>{'|'.join(sorted(SURE_MONTHS))}|(?-i:(?<=[a-z] )May))\b(?!\s\d)",
-        rf"(?:{_LEADS_YEAR}){_YEAR}\b(?![%/-]|[.,:]\d|\s?(?:€|%|percent\b))",
-    )
-)
-"""Ways of writing a date, the most exact first; what is read as one isn't read as another."""
 _WEEKDAY = re.compile(rf"\b({'|'.join(sorted(WEEKDAYS))})s?\b", re.IGNORECASE)
 _CURRENCIES = {form: names[0] for names in map(str.split, DETAILS.lines("currencies")) for form in names}
 _UNITS = {form: (kind, Decimal(by)) for kind, by, *forms in map(str.split, DETAILS.lines("units")) for form in forms}
@@ -47,21 +31,12 @@ _CODE = re.compile(r"0\d")
 
 
 @dataclass(frozen=True, slots=True)
-class Date:
-    """A date, or as much of one as is written."""
-
-    day: int | None
-    month: int | None
-    year: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class Detail:
     """One value in a text."""
 
     kind: str
     """What it is a value of: `date`, `weekday`, `time`, `%`, a currency, a unit or what kind of unit it is."""
-    value: Figure | Date | Clock | int
+    value: Figure | WrittenDate | Clock | int
     text: str
     """As it is written, with its unit."""
     span: Span
@@ -70,21 +45,20 @@ class Detail:
 @lru_cache(2048)
 def details(text: str) -> tuple[Detail, ...]:
     """The details of a text, in its order; a number without a unit isn't one."""
-    found: list[Detail] = []
-    rest = text
-    for form in _DATES:
-        for match in form.finditer(rest):
-            written = match[0].rstrip(".")
-            span = (match.start(), match.start() + len(written))
-            found.append(Detail("date", _date(match.groupdict()), written, span))
-        rest = form.sub(_blank, rest)
-    for clock, (start, end) in placed_clocks(rest):
-        found.append(Detail("time", clock, text[start:end], (start, end)))
-    for one in found:
-        rest = rest[: one.span[0]] + " " * (one.span[1] - one.span[0]) + rest[one.span[1] :]
+    found = [Detail("date", one, text[slice(*span)], span) for one, span in placed_dates(text)]
+    rest = _without(text, found)
+    found += [Detail("time", one, text[slice(*span)], span) for one, span in placed_clocks(rest)]
+    rest = _without(rest, found)
     found += [Detail("weekday", WEEKDAYS.index(m[1].lower()), m[0], m.span()) for m in _WEEKDAY.finditer(rest)]
     found += _amounts(rest)
     return tuple(sorted(found, key=lambda one: one.span))
+
+
+def _without(text: str, found: Iterable[Detail]) -> str:
+    """The text with blanks where these stand."""
+    for start, end in (one.span for one in found):
+        text = text[:start] + " " * (end - start) + text[end:]
+    return text
 
 
 def bare_numbers(text: str) -> frozenset[Decimal]:
@@ -97,7 +71,7 @@ def is_same(one: Detail, other: Detail) -> bool | None:
     if one.kind != other.kind:
         return None
     match one.value, other.value:
-        case Date() as a, Date() as b:
+        case WrittenDate() as a, WrittenDate() as b:
             return _same_date(a, b)
         case Clock() as a, Clock() as b:
             return a.may_be(b) or b.may_be(a)
@@ -107,21 +81,11 @@ def is_same(one: Detail, other: Detail) -> bool | None:
             return a == b
 
 
-def _same_date(a: Date, b: Date) -> bool | None:
+def _same_date(a: WrittenDate, b: WrittenDate) -> bool | None:
     both = [
         (x, y) for x, y in ((a.day, b.day), (a.month, b.month), (a.year, b.year)) if x is not None and y is not None
     ]
     return all(x == y for x, y in both) if both else None
-
-
-def _date(parts: dict[str, str | None]) -> Date:
-    month, day, year = (parts.get(name) for name in ("month", "day", "year"))
-    number = None if month is None else int(month) if month.isdigit() else MONTH_NUMBERS.get(month.lower())
-    return Date(int(day) if day else None, number, int(year) if year else None)
-
-
-def _blank(match: re.Match[str]) -> str:
-    return " " * len(match[0])
 
 
 def _amounts(text: str) -> Iterator[Detail]:

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from ragtriage.text.dates import names_in_ranges
-from ragtriage.text.details import Date, Detail, Span, bare_numbers, details, is_same
+from ragtriage.text.dates import WrittenDate, names_in_ranges
+from ragtriage.text.details import Detail, Span, bare_numbers, details, is_same
 from ragtriage.text.differing_words import Pair, denied_words, differing_names, opposite_words
 from ragtriage.text.lexicon import DETAILS, WORDS
 from ragtriage.text.numbers import Figure, placed_figures
@@ -124,8 +124,8 @@ def _counterpart(one: Detail, others: Sequence[Detail], claim: str, text: str) -
     """Which of several values stands where the claim has its own; None if that isn't plain."""
     own, there = details(claim), details(text)
     fitting = [other for other in others if not _of_another(other, own, there, text)]
-    if isinstance(one.value, Date) and fitting:
-        alike = [_alike(one.value, other.value) for other in fitting if isinstance(other.value, Date)]
+    if isinstance(one.value, WrittenDate) and fitting:
+        alike = [_alike(one.value, other.value) for other in fitting if isinstance(other.value, WrittenDate)]
         fitting = [
             other
             for other, parts in zip(fitting, alike, strict=True)
@@ -146,10 +146,10 @@ def _counterpart(one: Detail, others: Sequence[Detail], claim: str, text: str) -
 
 def _shape(value: object) -> tuple[bool, ...]:
     """Which parts of a date are written."""
-    return (bool(value.day), bool(value.month), bool(value.year)) if isinstance(value, Date) else ()
+    return (bool(value.day), bool(value.month), bool(value.year)) if isinstance(value, WrittenDate) else ()
 
 
-def _alike(one: Date, other: Date) -> int:
+def _alike(one: WrittenDate, other: WrittenDate) -> int:
     pairs = ((one.day, other.day), (one.month, other.month), (one.year, other.year))
     return sum(a == b for a, b in pairs if a is not None)
 

@@ -14,7 +14,7 @@ UNDECIDED = "en"
 
 _SAMPLE = 4000
 _ENGLISH = WORDS.words("common_english")
-_LATIN_END = 0x250
+_LATIN = re.compile("[\0-\u024f]+")
 _WORD = re.compile(r"[^\W\d_]+")
 _PART = 12
 """Words that a part of a case must have to be of another language than the whole."""
@@ -61,7 +61,7 @@ def _of_part(text: str) -> str:
 
 def _in_another_script(words: list[str]) -> bool:
     letters = "".join(words)
-    return sum(ord(letter) >= _LATIN_END for letter in letters) > len(letters) / 2
+    return 2 * len(_LATIN.sub("", letters)) > len(letters)
 
 
 def _common(words: list[str]) -> float:

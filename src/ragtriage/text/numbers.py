@@ -7,13 +7,16 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from ragtriage.text.forms import blank
 from ragtriage.text.lexicon import WORDS
 
 _UNITS = {word: value for value, word in enumerate(WORDS.ordered("small_numbers"))}
 _TENS = {word: 10 * value for value, word in enumerate(WORDS.ordered("tens"), start=2)}
 _SMALL = _UNITS | _TENS
-_POWERS = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9}
-_MORE_POWERS = _POWERS | {"trillion": 12, "mn": 6, "bn": 9, "k": 3}
+_POWERS, _FURTHER_POWERS = (
+    {word: int(power) for word, power in map(str.split, WORDS.lines(name))} for name in ("powers", "further_powers")
+)
+_MORE_POWERS = _POWERS | _FURTHER_POWERS
 
 # "one" is an article or pronoun as often as a number. Seventy and eighty never were among the words that are compared
 # as numbers, and would change verdicts.
@@ -42,7 +45,7 @@ _WORD_AT_FIGURE = re.compile(r"(?<=\d)(?=[A-Z][a-z])")
 _WORD = _any_of([*_SMALL, *_POWERS])
 _AND = "".join(rf"|(?<={scale}) and (?:{_WORD})\b" for scale in _POWERS)
 _RUN = re.compile(rf"\b(?:a (?=hundred|thousand))?(?:{_WORD})\b(?:[- ](?:{_WORD})\b{_AND})*", re.IGNORECASE)
-_SEVERAL_WORDS = re.compile(r"(?:ty[- ]|\b(?:hundred|thousand|[mb]illion)\b)", re.IGNORECASE)
+_SEVERAL_WORDS = re.compile(rf"(?:ty[- ]|\b(?:{'|'.join(_POWERS)})\b)", re.IGNORECASE)
 
 _ANY_WORD = _any_of([*_SMALL, *_POWERS, "trillion", "dozen"])
 _SPELLED = re.compile(rf"(?<![\w.])(?:{_ANY_WORD})(?:(?:[\s-]+and[\s-]+|[\s-]+)(?:{_ANY_WORD}))*\b", re.IGNORECASE)
@@ -50,7 +53,7 @@ _FIGURES = re.compile(
     r"(?<![\w.,])(?P<sign>[-−](?=[\d.]))?"
     r"(?P<body>\d{1,3}(?:,\d{3})++(?:\.\d++)?|\d++,\d{1,2}(?![\d,])|\d++(?:\.\d++)?|\.\d++)"
     r"(?!(?<=\d\d\d0)['’]?s\b)"  # a decade is no number
-    r"(?:\s?(?P<scale>hundred|thousand|million|billion|trillion|mn|bn|k)\b)?",
+    rf"(?:\s?(?P<scale>{'|'.join(_MORE_POWERS)})\b)?",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"(?:[$€£¥]|[A-Z]{3} )?\s*(?P<number>.+?)\s*(?:[$€£¥%]| percent| [A-Z]{3})?")
@@ -160,7 +163,7 @@ def placed_figures(text: str) -> list[tuple[Figure, tuple[int, int]]]:
         scaled = value.scaleb(power)
         figure = Figure(-scaled if match["sign"] else scaled, Decimal(1).scaleb(power - decimals))
         found.append((figure, match.span()))
-    rest = _FIGURES.sub(lambda match: " " * len(match[0]), text)
+    rest = _FIGURES.sub(blank, text)
     return found + [(Figure(Decimal(_read(match[0])), Decimal(1)), match.span()) for match in _SPELLED.finditer(rest)]
 
 

@@ -24,9 +24,8 @@ _TOGETHER = re.compile(
 _NEXT = re.compile(r"\s+[\"'“‘«(\[*_`]*([^\W_][\w'’-]{0,30}|.)?")
 _ITEM = re.compile(r"(?:(?P<colon>(?<!\d):)\s{1,3}|\s|^)(?P<number>\d{1,2})\.$")
 _SECOND = re.compile(r"\s2\.\s")
-_MONTH = re.compile(
-    r"\s+(?:Jan|Feb|Mar|Mär|Apr|Ma[iy]|Jun|Jul|Aug|Sep|O[ck]t|Nov|De[cz])\w*\.?\s+(?:\d{4}|bis|und|to|and)\b"
-)
+_CUT_MONTHS = dict.fromkeys(name[:3].title() for name in WORDS.ordered("months") + WORDS.ordered("german_months"))
+_MONTH = re.compile(rf"\s+(?:{'|'.join(_CUT_MONTHS)})\w*\.?\s+(?:\d{{4}}|bis|und|to|and)\b")
 _NEAR = 1000
 """Characters in which a list's second item begins."""
 _LONGEST = 40

@@ -5,28 +5,28 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ragtriage.text.forms import forms, read_by
+from ragtriage.text.lexicon import WORDS
 from ragtriage.text.numbers import ONE_TO_TWELVE
 
 _HALF = r"(?P<half>[ap]\.?\s?m\b\.?|(?:in|on) the (?:early |late )?(?:morning|afternoon|evening))"
 _ZONE = r"(?P<zone>(?-i:Z|[A-Z]{2,4}T|UTC)\b)"
 _OFFSET = r"(?P<offset>[+-]\d\d(?::?\d\d)?(?!\d))"
 _EXACT = rf"(?::(?P<second>[0-5]\d)(?:\.\d+)?{_OFFSET}?)?"
-_FORMS = tuple(
-    re.compile(form, re.IGNORECASE)
-    for form in (
-        rf"(?<![\d:.,])(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d){_EXACT}(?![\d:])(?:\s?{_HALF})?(?:\s?{_ZONE})?",
-        rf"(?<![\d:.,/])(?<!-\d\d-)(?P<hour>0?[1-9]|1[0-2])(?:\.(?P<minute>[0-5]\d))?\s?{_HALF}(?:\s?{_ZONE})?",
-        r"(?<=\bat )(?P<hour>[01]?\d|2[0-3])[.h](?P<minute>[0-5]\d)(?![\d.])",
-        r"(?<![\d:.,])(?P<hour>[01]\d|2[0-3])(?P<minute>[0-5]\d)\s?(?:h|hrs|hours)\b",
-        rf"(?<![\d:.,])(?P<hour>[01]?\d|2[0-3])\s?o['’]?\s?clock\b(?:\s?{_HALF})?",
-        r"\b(?P<hour>noon|midday|midnight)\b",
-    )
+_FORMS = forms(
+    rf"(?<![\d:.,])(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d){_EXACT}(?![\d:])(?:\s?{_HALF})?(?:\s?{_ZONE})?",
+    rf"(?<![\d:.,/])(?<!-\d\d-)(?P<hour>0?[1-9]|1[0-2])(?:\.(?P<minute>[0-5]\d))?\s?{_HALF}(?:\s?{_ZONE})?",
+    r"(?<=\bat )(?P<hour>[01]?\d|2[0-3])[.h](?P<minute>[0-5]\d)(?![\d.])",
+    r"(?<![\d:.,])(?P<hour>[01]\d|2[0-3])(?P<minute>[0-5]\d)\s?(?:h|hrs|hours)\b",
+    rf"(?<![\d:.,])(?P<hour>[01]?\d|2[0-3])\s?o['’]?\s?clock\b(?:\s?{_HALF})?",
+    r"\b(?P<hour>noon|midday|midnight)\b",
 )
-"""Ways of writing a time of day; what is read as one isn't read as another."""
+"""Ways of writing a time of day."""
 _NAMED = {"noon": 12, "midday": 12, "midnight": 0}
 _HOUR = "|".join(ONE_TO_TWELVE)
+_MINUTES = "|".join(WORDS.ordered("spoken_minutes"))
 _SPOKEN = re.compile(
-    rf"\b(?:half|quarter|minutes|ten|twenty|five|\d{{1,2}}) (?:past|to|after) (?:{_HOUR}|\d{{1,2}})\b"
+    rf"\b(?:{_MINUTES}|\d{{1,2}}) (?:past|to|after) (?:{_HOUR}|\d{{1,2}})\b"
     r"|\bo['’]?\s?clock\b|(?<![\d.,])\d{1,2}(?:\.|\s?h\s?)[0-5]\d\b(?!\.\d)"
     rf"|\b(?:at|around|about) (?:{_HOUR})\b|\b(?:{_HOUR})[\s-]+(?:thirty|fifteen|[ap]\.?m\b|(?:in|on) the )",
     re.IGNORECASE,
@@ -72,11 +72,7 @@ def clocks(text: str) -> list[Clock]:
 def placed_clocks(text: str) -> list[tuple[Clock, tuple[int, int]]]:
     """The times of day of a text, each with its span."""
     later = bool(_LATER.search(text))
-    found = []
-    for form in _FORMS:
-        found += [(_clock(match, later=later), match.span()) for match in form.finditer(text)]
-        text = form.sub(lambda match: " " * len(match[0]), text)
-    return found
+    return [(_clock(match, later=later), match.span()) for match in read_by(_FORMS, text)]
 
 
 def clock_in(text: str) -> Clock | None:

@@ -81,11 +81,11 @@ def test_what_is_no_plain_denial_is_none(claim: str, text: str) -> None:
     assert denied(claim, text) == ""
 
 
-def test_a_denied_claim_is_never_supported_and_says_by_what() -> None:
+def test_a_denied_claim_is_never_supported_and_says_by_what(embedded: EmbeddedJudge) -> None:
     case = Case(
         "1", "Are pets allowed?", (Source("Pets are not allowed in the cabins."),), "Pets are allowed in the cabins."
     )
-    record = next(iter(evaluate_sync([case], EmbeddedJudge(), metrics=metrics_named(["groundedness"]))))
+    record = next(iter(evaluate_sync([case], embedded, metrics=metrics_named(["groundedness"]))))
     known = record.steps["supported(claims(response), sources)"]
     assert isinstance(known, Verdicts)
     (verdict,) = known.best()

@@ -81,7 +81,7 @@ def test_a_bare_yes_to_several_questions_asserts_nothing() -> None:
     assert asserted_text("Is parking free? Is there a lift?", "Yes.") == ""
 
 
-def test_short_answers_cover_what_was_asked_and_nobody_is_blamed_for_them() -> None:
+def test_short_answers_cover_what_was_asked_and_nobody_is_blamed_for_them(embedded: EmbeddedJudge) -> None:
     told = (
         "The footbridge over the Sill was closed in September 2020.",
         "It reopened to the public on 4 March 2021. Parking at the bridge is free on Sundays.",
@@ -91,7 +91,7 @@ def test_short_answers_cover_what_was_asked_and_nobody_is_blamed_for_them() -> N
         Case("yes", "Is parking at the bridge free on Sundays?", tuple(map(Source, told)), "Yes."),
     ]
 
-    records = evaluate_sync(cases, EmbeddedJudge(), metrics=metrics_named(["response_query_coverage", "groundedness"]))
+    records = evaluate_sync(cases, embedded, metrics=metrics_named(["response_query_coverage", "groundedness"]))
 
     for record in records:
         for name in ("response_query_coverage", "groundedness"):
@@ -100,11 +100,11 @@ def test_short_answers_cover_what_was_asked_and_nobody_is_blamed_for_them() -> N
             assert outcome.value == 1.0, (record.case.id, name)
 
 
-def test_a_bare_no_is_neither_supported_nor_unsupported() -> None:
+def test_a_bare_no_is_neither_supported_nor_unsupported(embedded: EmbeddedJudge) -> None:
     question = ask.supported("No.", ["Parking is free on Sundays."], query="Is parking free on Sundays?")
 
     async def answers() -> list[Answer]:
-        return [answer async for _, answer in EmbeddedJudge().ask([question])]
+        return [answer async for _, answer in embedded.ask([question])]
 
     (found,) = asyncio.run(answers())
     assert isinstance(found, Verdict)

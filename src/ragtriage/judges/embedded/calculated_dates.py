@@ -12,7 +12,7 @@ from itertools import islice
 import numpy as np
 
 from ragtriage.judges.embedded.rules import RULES
-from ragtriage.text.dates import MONTHS, WEEKDAYS, WrittenDate, without_markup, written_dates
+from ragtriage.text.dates import WEEKDAYS, WrittenDate, without_markup, written_dates
 
 _WORKDAYS = re.compile(r"business|working|banking|week", re.IGNORECASE)
 _DAYS = {"day": 1, "week": 7, "fortnight": 14}
@@ -41,10 +41,10 @@ def calculated_dates(claim: str, texts: tuple[str, ...], response: str) -> froze
         for one in own:
             day = one.on(year)
             if day in days:
-                found |= {str(one.day), MONTHS[one.month - 1], str(day.year)}
+                found |= {str(one.day), one.month_name, str(day.year)}
                 found |= {one.weekday} & ({WEEKDAYS[day.weekday()]} if one.year or year not in _NO_YEAR else set())
             elif one.day is None and (one.year, one.month) in months:
-                found |= {MONTHS[one.month - 1], str(one.year)}
+                found |= {one.month_name, str(one.year)}
     return frozenset(found)
 
 
@@ -54,7 +54,7 @@ def _reached(texts: tuple[str, ...], response: str) -> tuple[tuple[int, set[date
     said = list(islice(written_dates(response), _MOST))
     asked = list(islice(written_dates(texts[-1]), _MOST)) if texts else []
     told = {one for text in texts for one in islice(written_dates(text), _MOST)}
-    told = {*asked, *sorted(told, key=lambda one: (one.year or 0, one.month, one.day or 0, one.weekday))[:_IN_ALL]}
+    told = {*asked, *sorted(told, key=lambda one: (one.year or 0, one.month or 0, one.day or 0, one.weekday))[:_IN_ALL]}
     at_hand = [*asked, *said]
     own = {span for text in (response, *texts[-1:]) for span in islice(_spans(text), _MOST)}
     spans = {*own, *sorted({span for text in texts for span in islice(_spans(text), _MOST)})[:_MOST]}

@@ -71,6 +71,8 @@ def verdict_of(question: Question, found: Scored, thresholds: FittedThresholds) 
         # Rows and fields are read less well than sentences: there only what is nowhere to be found is unsupported.
         below = thresholds.sure if found.table else thresholds.unsure
         value = "no" if chance <= below else "unknown" if chance < thresholds.check else "yes"
+        if value == "unknown" and found.contradicted_by and not found.table:
+            value = "no"
         if value == "no" and found.calculated:  # the models miss what stands nowhere, and can't calculate
             value, chance = "unknown", max(chance, thresholds.unsure)
         sure = value != "no" or (chance <= thresholds.sure and not found.table)

@@ -6,12 +6,21 @@ import json
 import ssl
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import httpx2
     from openai import AsyncOpenAI
+
+
+@cache
+def certificates() -> ssl.SSLContext:
+    """Whom all clients trust: to read it is most of the work of making one."""
+    import httpx2  # noqa: PLC0415  # comes with the optional package
+
+    return httpx2.create_ssl_context()
 
 
 def quick_client(address: str, key: str, http_client: httpx2.AsyncClient | None) -> AsyncOpenAI:
@@ -33,7 +42,7 @@ def quick_client(address: str, key: str, http_client: httpx2.AsyncClient | None)
         Omit,
     )
 
-    carrier = http_client if http_client is not None else DefaultAsyncHttpxClient()
+    carrier = http_client if http_client is not None else DefaultAsyncHttpxClient(verify=certificates())
 
     class Client(AsyncOpenAI):
         def __init__(self) -> None:

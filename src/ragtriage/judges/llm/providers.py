@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from ragtriage.core.errors import ConfigError, MissingExtraError
 from ragtriage.judges.llm.model_names import address_of, split_name, unknown_provider
-from ragtriage.judges.llm.openai_client import quick_client
+from ragtriage.judges.llm.openai_client import certificates, quick_client
 from ragtriage.judges.llm.options import LLMOptions, is_header_value
 
 if TYPE_CHECKING:
@@ -133,7 +133,8 @@ def fast_client(name: str, options: LLMOptions) -> httpx2.AsyncClient | None:
     most = max(100, options.concurrency)
     # shorter than servers keep a connection that isn't used, so that none is closed while a request goes out on it
     limits = httpx2.Limits(max_connections=most, max_keepalive_connections=most, keepalive_expiry=4.0)
-    return make(limits=limits, follow_redirects=False)  # headers may be secret, and stay with the server they are for
+    # headers may be secret, and stay with the server they are for
+    return make(limits=limits, follow_redirects=False, verify=certificates())
 
 
 def _provider(name: str, options: LLMOptions, http_client: httpx2.AsyncClient | None) -> Provider[Any]:

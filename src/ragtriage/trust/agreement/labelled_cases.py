@@ -61,7 +61,7 @@ def read_labelled_cases(file: CaseFile, columns: Mapping[str, Metric]) -> Labell
                 if (label := _label(column, row.tags.get(column))) is not None
             }
         except RowProblem as problem:
-            rejected.append(Rejected(number, problem.field, problem.reason, file=file.path))
+            rejected.append(Rejected(number, problem.field, problem.reason, file=file.name))
             continue
         if own:
             cases.append(row)

@@ -13,7 +13,7 @@ from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.core.verdicts import Answered
 from ragtriage.evaluation.predict import BATCH, TASKS, predict
 from ragtriage.judges.protocol import Judge
-from ragtriage.readers.files import STDIN
+from ragtriage.readers.files import InputPath, input_file
 from ragtriage.readers.json_objects import lines_by_id, row_as, values_in
 from ragtriage.readers.problems import Rejected, RowProblem
 from ragtriage.readers.text_values import described
@@ -79,7 +79,7 @@ def task_named(name: str | None) -> Task | None:
     return known
 
 
-def read_labelled_rows(path: str, task: Task | None = None) -> LabelledRows:
+def read_labelled_rows(path: InputPath, task: Task | None = None) -> LabelledRows:
     """The labelled rows of a JSONL file, which may be gzipped; `-` is standard input.
 
     A row without an `id` goes by its number, one without a `group` is a group by itself.
@@ -91,7 +91,7 @@ def read_labelled_rows(path: str, task: Task | None = None) -> LabelledRows:
 
     def row(values: Mapping[str, Any], number: str) -> LabelledRow:
         if not found:
-            found.append(_task_of(values, path, number))
+            found.append(_task_of(values, input_file(path).name, number))
         return _row(values, found[0], number)
 
     rows, rejected = values_in(path, row)
@@ -182,12 +182,12 @@ def _parts(rows: Sequence[LabelledRow], column: str, default: str) -> dict[str, 
     return dict(sorted(found.items()))
 
 
-def _task_of(values: Mapping[str, Any], path: str, number: str) -> Task:
+def _task_of(values: Mapping[str, Any], file: str, number: str) -> Task:
     """The task of a file's rows, by the first of them."""
     task = next((task for task, fields in FIELDS.items() if not _lacking(values, fields)), None)
     if task is None:
         raise InputError(
-            f"{'standard input' if path == STDIN else path}, row {number}: its fields ({', '.join(list(values)[:8])}) "
+            f"{file}, row {number}: its fields ({', '.join(list(values)[:8])}) "
             f"are those of no task ({', '.join(get_args(Task))}), and none is named label_METRIC: say what the labels "
             "are about with --label COLUMN=METRIC, for example --label human=groundedness"
         )

@@ -10,6 +10,7 @@ from typing import Any
 
 from ragtriage.core.case import Case, Source, Turn
 from ragtriage.metrics import metric_named
+from ragtriage.readers.files import InputPath
 from ragtriage.readers.json_objects import first_line, row_as, values_in, write_lines
 from ragtriage.readers.problems import Rejected, RowProblem
 from ragtriage.readers.text_values import described
@@ -87,7 +88,7 @@ class _PairRow:
             raise ValueError("query is empty: write it as a text in quotes")
 
 
-def read_pairs(path: str) -> tuple[list[Pair], list[Rejected]]:
+def read_pairs(path: InputPath) -> tuple[list[Pair], list[Rejected]]:
     """The pairs of a JSONL file, which may be gzipped (`-` is standard input), and the rows that can't be used.
 
     A row holds `query`, `metric` (a metric's name, or its short name in THELMA's table 1), `better` and `worse`, each
@@ -100,7 +101,7 @@ def read_pairs(path: str) -> tuple[list[Pair], list[Rejected]]:
     return values_in(path, pair_of)
 
 
-def holds_pairs(path: str) -> bool:
+def holds_pairs(path: InputPath) -> bool:
     """Whether a file's first row is a pair rather than a case; False if it can't be read."""
     return {"better", "worse"} <= (first_line(path) or {}).keys()
 

@@ -1,0 +1,17 @@
+"""One embedded judge for all tests that only ask it: its models are loaded once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from ragtriage.judges.embedded import EmbeddedJudge
+
+
+@pytest.fixture(scope="session")
+def embedded() -> Iterator[EmbeddedJudge]:
+    """It keeps texts that it has read, which changes no answer."""
+    judge = EmbeddedJudge()
+    yield judge
+    judge.close()
