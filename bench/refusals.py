@@ -25,6 +25,7 @@ REMARK, CLAIM = "remarks", "claims"
 MARKS = Scorer(threads=2, kept=None).marks
 """How the embedded judge tells claims and remarks."""
 
+
 def parts_of(row: dict[str, Any]) -> list[tuple[str, bool, str]]:
     """The parts of a response: remark or claim by its label, whether it is read as a remark, and its text."""
     said = row["response"]

@@ -98,7 +98,7 @@ class _Rule:
 
     name: str
     kind: FindingKind
-    when: Mapping[str, Level]
+    when: Mapping[str, Level | Literal["any"]]
     component: str
     reading: str
     advice: str = ""
@@ -259,11 +259,13 @@ def _own_rule(table: _Rule, where: str, also: Collection[str]) -> Rule:
     empty = [key for key in ("name", "when", "component", "reading") if not given[key]]
     if empty:
         raise ConfigError(f"{where} has an empty {', '.join(empty)}")
-    when: dict[str, Level] = {}
+    when: dict[str, Level | Literal["any"]] = {}
     for name, level in table.when.items():
         metric = _metric(name, also)
         if metric is None:
-            raise ConfigError(f'{where}: when = {{ {name} = "{level}" }}: write a metric\'s name = "low" or "high"')
+            raise ConfigError(
+                f'{where}: when = {{ {name} = "{level}" }}: write a metric\'s name = "low", "high" or "any"'
+            )
         when[metric] = level
     # what a metric of one's own tells apart isn't known before it is loaded
     unloaded = {*table.when, *(table.quotes or ())} & {*also, *custom_metrics.installed_metrics()}

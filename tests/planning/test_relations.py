@@ -140,13 +140,17 @@ def test_a_conversation_that_says_nothing_is_none() -> None:
 
 
 def test_a_fact_is_asked_about_with_the_source_that_it_was_taken_from() -> None:
-    judge = FakeJudge(answer)
+    def facts(question: Question) -> Answer:
+        whole = question.subject
+        return (Component(whole[:8], (0, 8)),) if whole == "It costs 5 euros." else answer(question)
+
+    judge = FakeJudge(lambda question: facts(question) if question.kind == "facts" else answer(question))
     steps = [Match(components, "essential", "query") for components in (FACTS, SOURCES, CLAIMS)]
 
     list(evaluate_sync([CASE], judge, metrics=(), also=steps))
 
     essential = {(q.subject, q.evidence) for q in judge.asked if q.kind == "essential"}
-    source = CASE.sources[0].text
-    assert (source, (source,)) in essential  # the fact, which here is all of its source
-    assert (source, ()) in essential
+    assert ("It costs", ("It costs 5 euros.",)) in essential
+    assert ("It costs 5 euros.", ()) in essential
+    assert ("It floats.", ()) in essential  # a fact that is all of its source is the same question as the source
     assert (CASE.response, ()) in essential

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ragtriage.core.metric import metric
 from ragtriage.core.steps import Match, only_where_not
 from ragtriage.core.verdicts import Outcome, Verdicts
-from ragtriage.metrics.aggregate import CONTRADICTED, share
+from ragtriage.metrics.aggregate import CONTRADICTED, UNSUPPORTED, share
 from ragtriage.metrics.decompositions import CLAIMS
 
 SUPPORTED = Match(CLAIMS, "supported", "sources")
@@ -16,7 +16,7 @@ SUPPORTED_BY_CONVERSATION = Match(CLAIMS, "supported", "conversation", only_wher
 @metric(
     title="Grounded",
     fault="not supported by the sources",
-    kinds={CONTRADICTED: "contradicted by the sources"},
+    kinds={CONTRADICTED: "contradicted by the sources", UNSUPPORTED: "not supported by the sources"},
     support=SUPPORTED,
 )
 def groundedness(support: Verdicts) -> Outcome:

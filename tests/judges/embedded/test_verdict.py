@@ -59,10 +59,11 @@ def test_red_is_only_what_is_surely_unsupported_and_the_doubtful_is_to_be_checke
         (Scored(0.2, contradicted_by="It opens at ten."), True),
         (Scored(0.2, nearness=NEAR), True),
         (Scored(0.2, nearness=NEAR - 0.01), False),
-        (Scored(0.5, contradicted_by="It opens at ten.", nearness=1.0), False),
+        (Scored(0.5, contradicted_by="It opens at ten.", nearness=1.0), True),
+        (Scored(0.5, nearness=1.0), False),
         (Scored(0.9, contradicted_by="It opens at ten.", nearness=1.0), False),
     ],
-    ids=["a sentence says otherwise", "near a sentence", "near nothing", "to be checked", "supported"],
+    ids=["a sentence says otherwise", "near a sentence", "near nothing", "in doubt", "to be checked", "supported"],
 )
 def test_an_unsupported_claim_is_contradicted_where_a_sentence_says_otherwise_or_nearly_the_same(
     found: Scored, contradicted: bool

@@ -265,7 +265,7 @@ class Featurizer:
 
 
 def claimed_text(query: str, response: tuple[str, ...], marker: Marker | None = None) -> str:
-    """What a response claims, a line a stretch, without its remarks about the sources; empty if it declines to answer."""
+    """What a response claims, a line a stretch, without its remarks about the sources; empty if it declines."""
     text = visible_text("\n".join(response))
     if declines(query, text, marker).value == "yes":
         return ""
