@@ -1,0 +1,80 @@
+"""What the tests of one process looked at, in values that travel with their reports to the process that sums up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ragtriage.core.metric import Metric
+from ragtriage.core.record import Record
+from ragtriage.core.verdicts import Score
+from ragtriage.diagnosis import Finding
+from ragtriage.diagnosis.thresholds import is_bad
+from ragtriage.runs.evaluation_config import EvaluationConfig
+from ragtriage.testing.judging import Judged
+from ragtriage.text.sanitize import one_line
+
+LONGEST_REASON = 200
+"""Characters of why a score is undefined."""
+
+
+class Results:
+    """Gathers what is told of each test, and gives it away with the test's report."""
+
+    def __init__(self) -> None:
+        self._cases: dict[tuple[str, str], dict[str, Any]] = {}
+        self._told: list[dict[str, Any]] = []
+
+    def looked_at(self, name: str, record: Record, config: EvaluationConfig) -> tuple[Finding, ...]:
+        """A test uses a record; returns its findings.
+
+        Args:
+            name: of the list that the case is in.
+            record: with every metric that was computed.
+            config: its metrics, thresholds and rules.
+        """
+        findings = config.diagnose(record)
+        self._cases[name, record.case.id] = {
+            "list": name,
+            "id": record.case.id,
+            "weight": record.case.weight,
+            "scores": {m.name: _value(record, m) for m in config.metrics},
+            "titles": {m.name: m.title for m in config.metrics},
+            "low": [m.name for m in config.metrics if _low(record, m, config)],
+            "findings": list(dict.fromkeys(finding.rule for finding in findings)),
+        }
+        return findings
+
+    def judged(self, name: str, judged: Judged) -> None:
+        """The cases of a list were judged, or read."""
+        told = {"answers": judged.answers, "remembered": judged.remembered, "seconds": judged.seconds}
+        self._told.append({"list": name, "run": judged.number, **told})
+
+    def note(self, sentence: str) -> None:
+        """Something else that the summary is to say."""
+        self._told.append({"note": sentence})
+
+    def properties(self) -> Iterator[tuple[str, Any]]:
+        """The scores of the cases that were looked at, as a test's user properties."""
+        for case in self._cases.values():
+            for name, value in case["scores"].items():
+                yield f"ragtriage.{name}", value
+            yield "ragtriage.findings", ", ".join(case["findings"])
+
+    def taken(self) -> dict[str, Any] | None:
+        """What was gathered since the last time, in basic types; None if there is nothing."""
+        cases, told = list(self._cases.values()), self._told
+        self._cases, self._told = {}, []
+        return {"cases": cases, "told": told} if cases or told else None
+
+
+def _value(record: Record, metric: Metric) -> float | str:
+    """A score with six decimals, or why there is none."""
+    outcome = record.outcomes.get(metric.name)
+    return round(outcome.value, 6) if isinstance(outcome, Score) else one_line(str(outcome), LONGEST_REASON)
+
+
+def _low(record: Record, metric: Metric, config: EvaluationConfig) -> bool:
+    outcome = record.outcomes.get(metric.name)
+    value = outcome.value if isinstance(outcome, Score) else None
+    return is_bad(value, config.thresholds.get(metric.name), metric.better)

@@ -1,0 +1,92 @@
+"""What a test session comes to, in lines: put together from what the tests of all processes looked at."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ragtriage.core.display import plural
+from ragtriage.core.statistics import ranked
+from ragtriage.text.sanitize import one_line
+
+MOST_FINDINGS = 6
+"""Kinds of findings that a line lists."""
+
+
+def summary_lines(gathered: Iterable[Mapping[str, Any]], crashed: Sequence[str]) -> list[str]:
+    """The summary.
+
+    Args:
+        gathered: what came with the reports; see `ragtriage.testing.results`.
+        crashed: the names of workers that crashed.
+    """
+    cases: dict[str, dict[str, Mapping[str, Any]]] = {}
+    judged: dict[str, list[Mapping[str, Any]]] = {}
+    notes: dict[str, None] = {}
+    for one in gathered:
+        for case in one["cases"]:
+            known = cases.setdefault(case["list"], {})
+            known[case["id"]] = _merged(known.get(case["id"]), case)
+        for told in one["told"]:
+            if "note" in told:
+                notes[told["note"]] = None
+            else:
+                judged.setdefault(told["list"], []).append(told)
+    lines = [
+        line
+        for name in dict.fromkeys([*cases, *judged])
+        for line in _list(name, list(cases.get(name, {}).values()), judged.get(name, []))
+    ]
+    lines += notes
+    lines += [f"worker {name} crashed: what it judged is in the store, some counts may be missing" for name in crashed]
+    return lines
+
+
+def _merged(known: Mapping[str, Any] | None, case: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A case that several tests looked at, with all of its metrics."""
+    if known is None:
+        return case
+    both = {**known, **case}
+    for key in ("scores", "titles"):
+        both[key] = {**known[key], **case[key]}
+    for key in ("low", "findings"):
+        both[key] = list(dict.fromkeys([*known[key], *case[key]]))
+    return both
+
+
+def _list(name: str, cases: Sequence[Mapping[str, Any]], judged: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    yield f"{one_line(name, 120)}: {_judged(judged, len(cases))}"
+    titles = {metric: title for case in cases for metric, title in case["titles"].items()}
+    if titles:
+        width = max(map(len, titles.values()))
+        yield f"  {'':{width}}  mean  low  undefined"
+        for metric, title in titles.items():
+            yield f"  {title:{width}}  {_numbers(metric, cases)}"
+    findings = ranked(Counter(finding for case in cases for finding in case["findings"]))
+    if findings:
+        shown = [f"{rule} {count}" for rule, count in list(findings.items())[:MOST_FINDINGS]]
+        more = len(findings) - len(shown)
+        yield f"  findings: {', '.join(shown)}{f' and {more} more' if more else ''}"
+
+
+def _judged(judged: Sequence[Mapping[str, Any]], cases: int) -> str:
+    parts = [plural(cases, "case")] if cases else []
+    runs = dict.fromkeys(str(told["run"]) for told in judged if told["run"])
+    if runs:
+        parts.append(f"run{'s' if len(runs) > 1 else ''} {' and '.join(runs)}")
+    answers, remembered = (sum(told[key] for told in judged) for key in ("answers", "remembered"))
+    seconds = max((told["seconds"] for told in judged), default=0.0)
+    parts.append(f"{plural(answers, 'answer')} judged, {remembered:,} remembered, {seconds:.1f} s")
+    return " · ".join(parts)
+
+
+def _numbers(metric: str, cases: Sequence[Mapping[str, Any]]) -> str:
+    """The weighted mean over the cases that have a score, how many of them are low, and how many have none."""
+    known = [(case["scores"][metric], case["weight"]) for case in cases if metric in case["scores"]]
+    defined = [(value, weight) for value, weight in known if not isinstance(value, str)]
+    most = max((weight for _, weight in defined), default=1.0)
+    total = sum(weight / most for _, weight in defined)
+    mean = f"{sum(value * (weight / most) for value, weight in defined) / total:.2f}" if defined else "–"
+    low = sum(metric in case["low"] for case in cases)
+    return f"{mean:>4}  {low:>3}  {len(known) - len(defined):>9}"
