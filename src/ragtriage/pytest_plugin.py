@@ -60,7 +60,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that judge, before `-m` selects."""
     for item in items:
-        if _cases_of(item) or "ragtriage_run" in getattr(item, "fixturenames", ()):
+        if _cases_of(item) or _asks_for_a_run(item):
             item.add_marker(MARKER)
 
 
@@ -71,9 +71,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     from ragtriage.testing.suite import current  # noqa: PLC0415  # loaded by a test
 
     chosen = [(case, getattr(item, "function", None)) for item in session.items for case in _cases_of(item)]
-    runs = [
-        getattr(one, "function", None) for one in session.items if "ragtriage_run" in getattr(one, "fixturenames", ())
-    ]
+    runs = [getattr(item, "function", None) for item in session.items if _asks_for_a_run(item)]
     if chosen:
         current().select(((case.cases, case.position, test) for case, test in chosen), runs)
 
@@ -134,8 +132,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if gathered:
         from ragtriage.testing.session_summary import summary_lines  # noqa: PLC0415  # only where a test judged
 
+        crashed: list[str] = config.stash.get(_CRASHED, [])
         terminalreporter.section("ragtriage")
-        for line in summary_lines(gathered, config.stash.setdefault(_CRASHED, [])):
+        for line in summary_lines(gathered, crashed):
             terminalreporter.write_line(line)
 
 
@@ -164,6 +163,10 @@ def _cases_of(item: pytest.Item) -> list[Any]:
 
     callspec = getattr(item, "callspec", None)
     return [value for value in callspec.params.values() if isinstance(value, JudgedCase)] if callspec else []
+
+
+def _asks_for_a_run(item: pytest.Item) -> bool:
+    return "ragtriage_run" in getattr(item, "fixturenames", ())
 
 
 def _decide(item: pytest.Item, undecided: Undecided, *, may_pass: bool = False) -> None:

@@ -42,21 +42,14 @@ class Judged:
     """What judging some cases came to."""
 
     number: int
-    """The run that holds them."""
+    """The run that holds them; 0 for a case that a test made."""
+    cases: int = 0
+    """Cases that were judged now; the others were judged before."""
     answers: int = 0
     """Answers that the judge gave."""
     remembered: int = 0
     """Answers that were known."""
     seconds: float = 0.0
-
-    def __add__(self, other: Judged) -> Judged:
-        """Both, in the other's run."""
-        return Judged(
-            other.number,
-            self.answers + other.answers,
-            self.remembered + other.remembered,
-            self.seconds + other.seconds,
-        )
 
 
 class Judges:
@@ -140,7 +133,7 @@ def judge_cases(
             without_event_loop(lambda: _write(run, cases, missing, built, config))
             if len(_ids(store.run(run.number))) == len(cases):
                 run.finish()
-    return spent.on(run.number)
+    return spent.on(run.number, len(missing))
 
 
 def judge_case(case: Case, judges: Judges, store: Store, config: EvaluationConfig) -> tuple[Record, Judged]:
@@ -155,7 +148,7 @@ def judge_case(case: Case, judges: Judges, store: Store, config: EvaluationConfi
         finally:
             built.memory.flush()
 
-    return without_event_loop(record), spent.on(0)
+    return without_event_loop(record), spent.on(0, 1)
 
 
 def without_event_loop(work: Callable[[], T]) -> T:
@@ -176,11 +169,11 @@ class _Spent:
         self._before = memory.judged, memory.remembered
         self._started = time.monotonic()
 
-    def on(self, number: int) -> Judged:
-        """What was done since, for a run."""
+    def on(self, number: int, cases: int = 0) -> Judged:
+        """What was done since, for a run of which some cases were judged."""
         judged, remembered = self._before
         seconds = time.monotonic() - self._started
-        return Judged(number, self._memory.judged - judged, self._memory.remembered - remembered, seconds)
+        return Judged(number, cases, self._memory.judged - judged, self._memory.remembered - remembered, seconds)
 
 
 def _write(

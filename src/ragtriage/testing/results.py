@@ -47,8 +47,8 @@ class Results:
 
     def judged(self, name: str, judged: Judged) -> None:
         """The cases of a list were judged, or read."""
-        told = {"answers": judged.answers, "remembered": judged.remembered, "seconds": judged.seconds}
-        self._told.append({"list": name, "run": judged.number, **told})
+        told = {"cases": judged.cases, "answers": judged.answers, "remembered": judged.remembered}
+        self._told.append({"list": name, "run": judged.number, "seconds": judged.seconds, **told})
 
     def note(self, sentence: str) -> None:
         """Something else that the summary is to say."""

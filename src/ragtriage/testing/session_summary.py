@@ -75,10 +75,12 @@ def _judged(judged: Sequence[Mapping[str, Any]], cases: int) -> str:
     runs = dict.fromkeys(str(told["run"]) for told in judged if told["run"])
     if runs:
         parts.append(f"run{'s' if len(runs) > 1 else ''} {' and '.join(runs)}")
-    answers, remembered = (sum(told[key] for told in judged) for key in ("answers", "remembered"))
-    seconds = max((told["seconds"] for told in judged), default=0.0)
-    parts.append(f"{plural(answers, 'answer')} judged, {remembered:,} remembered, {seconds:.1f} s")
-    return " · ".join(parts)
+    now, answers, remembered = (sum(told[key] for told in judged) for key in ("cases", "answers", "remembered"))
+    if not now:
+        return " · ".join([*parts, "judged before"])
+    seconds = max(told["seconds"] for told in judged if told["cases"])
+    asked = f"{plural(answers, 'answer')} by the judge, {remembered:,} remembered"
+    return " · ".join([*parts, f"{now:,} judged now ({asked}) in {seconds:.1f} s"])
 
 
 def _numbers(metric: str, cases: Sequence[Mapping[str, Any]]) -> str:
