@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Generator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -54,6 +55,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         from ragtriage.testing.suite import closed  # noqa: PLC0415  # loaded by a test
 
         closed(config)
+    gathered = config.stash.get(_GATHERED, None)
+    if gathered and not hasattr(config, "workerinput"):
+        from ragtriage.testing.session_summary import files_to_delete  # noqa: PLC0415  # only where a test judged
+
+        for path in files_to_delete(gathered):
+            Path(path).unlink(missing_ok=True)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -169,6 +169,7 @@ class Batch:
             CollectedLines(path) as lines,
         ):
             without_event_loop(lambda: ask_all(asked, application, lines, policy, lambda: None))
+        self._shared.results.wrote(path)
         found = open_cases(path, mapping=COLLECTED_COLUMNS, format="jsonl").rows()
         answered = {case.id: case for case in found if isinstance(case, Case)}
         return tuple(answered[case.id] for case in asked if case.id in answered)

@@ -6,17 +6,18 @@ from collections import Counter
 from collections.abc import Collection
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from ragtriage.core.display import listed, plural
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.suggestions import near_names
 from ragtriage.runs.evaluation_config import EvaluationConfig
-from ragtriage.runs.summary import Summary
-from ragtriage.runs.tally import diagnosed_records, tally_of
+from ragtriage.runs.summary import Summary, Tally
 from ragtriage.store import StoredRun
 from ragtriage.testing.batch import Batch
 from ragtriage.testing.comparing import RunComparison, compared
 from ragtriage.testing.outcomes import NotJudged, Undecided
+from ragtriage.testing.results import low_scores
 from ragtriage.testing.suite import Suite
 
 
@@ -64,10 +65,10 @@ class JudgedRun:
         """The metrics, thresholds and rules that it was judged by."""
         return self._batch.config()
 
-    @cached_property
+    @property
     def summary(self) -> Summary:
-        """The run in numbers."""
-        return tally_of(self.stored, self.config).summary()
+        """The run in numbers, which the session's summary shows too."""
+        return self._counted[0]
 
     def mean(self, metric: str) -> float:
         """The mean of a metric over the cases that have it, weighted.
@@ -80,7 +81,7 @@ class JudgedRun:
         name = self._suite.metrics.named(metric).name
         if name not in self._names:
             self._names.add(name)
-            self.__dict__.pop("summary", None)
+            self.__dict__.pop("_counted", None)
         found = next(one.mean for one in self.summary.metrics if one.name == name)
         if found is None:
             raise Undecided(f"{name} is undefined on all cases of {self._batch.cases.name}")
@@ -102,8 +103,7 @@ class JudgedRun:
             near = near_names(rule, rules, 3)
             hint = f"did you mean {listed(near, 'or')}?" if near else f"there are {', '.join(rules)}"
             raise ConfigError(f"no rule is called {rule!r}: {hint}")
-        _, counts = self._findings
-        return counts[rule, sure] / len(self._batch.cases.cases)
+        return self._counted[1][rule, sure] / len(self._batch.cases.cases)
 
     def compare(self, base: str | int | Path) -> RunComparison:
         """Compare it, as the new side, with a baseline file or a stored run; see `RunComparison`.
@@ -115,9 +115,29 @@ class JudgedRun:
         return compared(self.stored, base, self._suite.store, self.config, self._home)
 
     @cached_property
-    def _findings(self) -> tuple[StoredRun, Counter[tuple[str, bool]]]:
-        stored, counts = self.stored, Counter[tuple[str, bool]]()
-        for _, findings in diagnosed_records(stored, self.config):
+    def _counted(self) -> tuple[Summary, Counter[tuple[str, bool]]]:
+        """The summary, and how many cases have a finding: of a rule, and of a rule for sure."""
+        stored, config = self.stored, self.config
+        tally = Tally(config.metrics, config.thresholds, config.rules)
+        low: Counter[str] = Counter()
+        counts: Counter[tuple[str, bool]] = Counter()
+        for record in stored.records():
+            findings = tally.add(record)
             counts.update({(finding.rule, False) for finding in findings})
             counts.update({(finding.rule, True) for finding in findings if finding.sure})
-        return stored, counts
+            low.update(low_scores(record, config))
+        summary = tally.summary()
+        self._suite.results.whole(self._batch.cases.name, _numbers(summary, low, counts))
+        return summary, counts
+
+
+def _numbers(summary: Summary, low: Counter[str], counts: Counter[tuple[str, bool]]) -> dict[str, Any]:
+    """A run in basic types, for the session's summary."""
+    return {
+        "cases": summary.cases,
+        "metrics": {
+            one.name: {"title": one.title, "mean": one.mean, "low": low[one.name], "undefined": summary.cases - one.n}
+            for one in summary.metrics
+        },
+        "findings": {rule: count for (rule, sure), count in counts.items() if not sure},
+    }

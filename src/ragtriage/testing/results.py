@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from ragtriage.core.metric import Metric
@@ -40,7 +41,7 @@ class Results:
             "weight": record.case.weight,
             "scores": {m.name: _value(record, m) for m in config.metrics},
             "titles": {m.name: m.title for m in config.metrics},
-            "low": [m.name for m in config.metrics if _low(record, m, config)],
+            "low": low_scores(record, config),
             "findings": list(dict.fromkeys(finding.rule for finding in findings)),
         }
         return findings
@@ -49,6 +50,14 @@ class Results:
         """The cases of a list were judged, or read."""
         told = {"cases": judged.cases, "answers": judged.answers, "remembered": judged.remembered}
         self._told.append({"list": name, "run": judged.number, "seconds": judged.seconds, **told})
+
+    def whole(self, name: str, numbers: dict[str, Any]) -> None:
+        """A test uses the run of a whole list, in numbers; see `ragtriage.testing.judged_run`."""
+        self._told.append({"list": name, "whole": numbers})
+
+    def wrote(self, path: Path) -> None:
+        """A file that is to be deleted when the session ends."""
+        self._told.append({"file": str(path)})
 
     def note(self, sentence: str) -> None:
         """Something else that the summary is to say."""
@@ -74,7 +83,11 @@ def _value(record: Record, metric: Metric) -> float | str:
     return round(outcome.value, 6) if isinstance(outcome, Score) else one_line(str(outcome), LONGEST_REASON)
 
 
-def _low(record: Record, metric: Metric, config: EvaluationConfig) -> bool:
-    outcome = record.outcomes.get(metric.name)
-    value = outcome.value if isinstance(outcome, Score) else None
-    return is_bad(value, config.thresholds.get(metric.name), metric.better)
+def low_scores(record: Record, config: EvaluationConfig) -> list[str]:
+    """The names of the metrics whose scores lie on the bad side of their thresholds."""
+    scores = [(m, record.outcomes.get(m.name)) for m in config.metrics]
+    return [
+        m.name
+        for m, found in scores
+        if isinstance(found, Score) and is_bad(found.value, config.thresholds.get(m.name), m.better)
+    ]

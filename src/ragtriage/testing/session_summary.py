@@ -23,6 +23,7 @@ def summary_lines(gathered: Iterable[Mapping[str, Any]], crashed: Sequence[str])
     """
     cases: dict[str, dict[str, Mapping[str, Any]]] = {}
     judged: dict[str, list[Mapping[str, Any]]] = {}
+    whole: dict[str, Mapping[str, Any]] = {}
     notes: dict[str, None] = {}
     for one in gathered:
         for case in one["cases"]:
@@ -31,13 +32,14 @@ def summary_lines(gathered: Iterable[Mapping[str, Any]], crashed: Sequence[str])
         for told in one["told"]:
             if "note" in told:
                 notes[told["note"]] = None
-            else:
+            elif "whole" in told:
+                whole[told["list"]] = told["whole"]
+            elif "list" in told:
                 judged.setdefault(told["list"], []).append(told)
-    lines = [
-        line
-        for name in dict.fromkeys([*cases, *judged])
-        for line in _list(name, list(cases.get(name, {}).values()), judged.get(name, []))
-    ]
+    lines: list[str] = []
+    for name in dict.fromkeys([*cases, *whole, *judged]):
+        numbers = whole.get(name) or _numbers(list(cases.get(name, {}).values()))
+        lines += _list(name, numbers, judged.get(name, []))
     lines += notes
     lines += [f"worker {name} crashed: what it judged is in the store, some counts may be missing" for name in crashed]
     return lines
@@ -55,15 +57,21 @@ def _merged(known: Mapping[str, Any] | None, case: Mapping[str, Any]) -> Mapping
     return both
 
 
-def _list(name: str, cases: Sequence[Mapping[str, Any]], judged: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    yield f"{one_line(name, 120)}: {_judged(judged, len(cases))}"
-    titles = {metric: title for case in cases for metric, title in case["titles"].items()}
-    if titles:
-        width = max(map(len, titles.values()))
+def files_to_delete(gathered: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The paths of files that only the session needed."""
+    return [told["file"] for one in gathered for told in one["told"] if "file" in told]
+
+
+def _list(name: str, numbers: Mapping[str, Any], judged: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    yield f"{one_line(name, 120)}: {_judged(judged, numbers['cases'])}"
+    metrics = numbers["metrics"].values()
+    if metrics:
+        width = max(len(one["title"]) for one in metrics)
         yield f"  {'':{width}}  mean  low  undefined"
-        for metric, title in titles.items():
-            yield f"  {title:{width}}  {_numbers(metric, cases)}"
-    findings = ranked(Counter(finding for case in cases for finding in case["findings"]))
+        for one in metrics:
+            mean = "–" if one["mean"] is None else f"{one['mean']:.2f}"
+            yield f"  {one['title']:{width}}  {mean:>4}  {one['low']:>3}  {one['undefined']:>9}"
+    findings = ranked(Counter(numbers["findings"]))
     if findings:
         shown = [f"{rule} {count}" for rule, count in list(findings.items())[:MOST_FINDINGS]]
         more = len(findings) - len(shown)
@@ -83,12 +91,22 @@ def _judged(judged: Sequence[Mapping[str, Any]], cases: int) -> str:
     return " · ".join([*parts, f"{now:,} judged now ({asked}) in {seconds:.1f} s"])
 
 
-def _numbers(metric: str, cases: Sequence[Mapping[str, Any]]) -> str:
+def _numbers(cases: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Some cases in numbers: see `ragtriage.testing.judged_run`, which gives the same of a whole file."""
+    titles = {metric: title for case in cases for metric, title in case["titles"].items()}
+    return {
+        "cases": len(cases),
+        "metrics": {metric: {"title": title, **_metric(metric, cases)} for metric, title in titles.items()},
+        "findings": Counter(finding for case in cases for finding in case["findings"]),
+    }
+
+
+def _metric(metric: str, cases: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The weighted mean over the cases that have a score, how many of them are low, and how many have none."""
     known = [(case["scores"][metric], case["weight"]) for case in cases if metric in case["scores"]]
     defined = [(value, weight) for value, weight in known if not isinstance(value, str)]
     most = max((weight for _, weight in defined), default=1.0)
     total = sum(weight / most for _, weight in defined)
-    mean = f"{sum(value * (weight / most) for value, weight in defined) / total:.2f}" if defined else "–"
+    mean = sum(value * (weight / most) for value, weight in defined) / total if defined else None
     low = sum(metric in case["low"] for case in cases)
-    return f"{mean:>4}  {low:>3}  {len(known) - len(defined):>9}"
+    return {"mean": mean, "low": low, "undefined": len(known) - len(defined)}
