@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ragtriage.testing.judged_case import JudgedCase
     from ragtriage.testing.judged_run import JudgedRun
     from ragtriage.testing.outcomes import NotJudged, Undecided, UnsureWarning
+    from ragtriage.testing.suite import use_judge
 
 _HOMES = {
     "assertions": ("assert_grounded", "assert_score", "judge"),
@@ -29,6 +30,7 @@ _HOMES = {
     "judged_case": ("JudgedCase",),
     "judged_run": ("JudgedRun",),
     "outcomes": ("NotJudged", "Undecided", "UnsureWarning"),
+    "suite": ("use_judge",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -42,6 +44,7 @@ __all__ = [  # written out, so that type checkers and readers see it
     "assert_score",
     "cases",
     "judge",
+    "use_judge",
 ]
 
 

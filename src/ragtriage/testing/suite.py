@@ -19,6 +19,7 @@ from ragtriage.core.errors import StoreError
 from ragtriage.core.record import Record
 from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.llm.model_names import takes_base_url
+from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession
 from ragtriage.store import Store, open_store
 from ragtriage.testing import active
@@ -48,6 +49,16 @@ def current() -> Suite:
 def found(config: pytest.Config) -> Suite | None:
     """The suite of a session, None if no test used it."""
     return config.stash.get(_KEY, None)
+
+
+def use_judge(config: pytest.Config, judge: Judge) -> None:
+    """Let a judge of one's own judge in this session, whatever its options name; call it in `pytest_configure`.
+
+    Args:
+        config: of the session.
+        judge: fulfils `ragtriage.judges.protocol.Judge`, such as a `FakeJudge`.
+    """
+    config.stash[_KEY] = Suite(options_of(config), Judges(judge))
 
 
 def closed(config: pytest.Config) -> None:
