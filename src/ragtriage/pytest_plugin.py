@@ -140,6 +140,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         from ragtriage.testing.session_summary import summary_lines  # noqa: PLC0415  # only where a test judged
 
         crashed: list[str] = config.stash.get(_CRASHED, [])
+        terminalreporter.ensure_newline()
         terminalreporter.section("ragtriage")
         for line in summary_lines(gathered, crashed):
             terminalreporter.write_line(line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -341,6 +342,19 @@ def test_a_session_without_tests_of_ours_loads_nothing_and_says_nothing(
     ended.stdout.fnmatch_lines(["loaded: [[]] [[]]"])
     assert "ragtriage" not in ended.stdout.str().replace(str(Path.cwd()), "")
     assert not (pytester.path / ".ragtriage").exists()
+
+
+def test_the_example_is_as_its_page_says(session: Session, pytester: pytest.Pytester) -> None:
+    example = Path(__file__).parents[2] / "examples" / "pytest"
+    for name in ("answers.jsonl", "test_answers.py", "pyproject.toml"):
+        shutil.copy(example / name, pytester.path)
+    (pytester.path / "conftest.py").unlink()
+    ended = session("", apart=True)
+
+    ended.assert_outcomes(passed=8, skipped=1)
+    ended.stdout.fnmatch_lines(
+        ["answers.jsonl: 8 cases * run 1 * 8 judged now *", "  Grounded *1 *1", "*unsupported_claims 1"]
+    )
 
 
 def test_user_properties_hold_the_scores(session: Session, pytester: pytest.Pytester) -> None:

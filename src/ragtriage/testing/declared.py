@@ -69,12 +69,10 @@ def settings_for(folder: Path) -> Settings:
 
 
 def beside(path: Path, folder: Path) -> Path:
-    """A path as a test means it: beside the test's file, or in the rootdir."""
-    path = path.expanduser()
-    if path.is_absolute() or not active.CONFIGS or (folder / path).exists():
-        return folder / path
-    root = active.CONFIGS[-1].rootpath / path
-    return root if root.exists() else folder / path
+    """A path as a test means it: beside the test's file, in the rootdir, or in the present folder."""
+    roots = [config.rootpath for config in active.CONFIGS[-1:]]
+    places = [place / path.expanduser() for place in (folder, *roots, Path.cwd())]
+    return next((place for place in places if place.exists()), places[0])
 
 
 def _application(app: str | None, folder: Path) -> str | None:
