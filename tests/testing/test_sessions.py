@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inner_sessions import CASES, Session, asked, write
 
-from conftest import CASES, Session, asked, write
 from ragtriage import NotStoredError, open_store
 
 pytest_plugins = "pytester"
