@@ -119,7 +119,9 @@ def test_a_judge_that_fails_is_an_error_also_in_junit(session: Session, pytester
     ended = session(GROUNDED, "--junit-xml=out.xml")
 
     ended.assert_outcomes(passed=1, errors=1)
-    ended.stdout.fnmatch_lines(["*groundedness of case 'q2': *the judge is ill*"])
+    ended.stdout.fnmatch_lines(
+        ["*groundedness of case 'q2': *the judge is ill*", "  Grounded *1.00 *0 *0  and 1 failed"]
+    )
     written = (pytester.path / "out.xml").read_text(encoding="utf-8")
     assert 'errors="1" failures="0"' in written
     assert '<property name="ragtriage.groundedness" value="1.0"' in written

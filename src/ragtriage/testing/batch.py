@@ -20,11 +20,12 @@ from ragtriage.readers import open_cases
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.store import Store, StoredRun
 from ragtriage.testing.case_list import CaseList
-from ragtriage.testing.judging import PATIENCE, Judged, Judges, judge_cases, without_event_loop
+from ragtriage.testing.judging import PATIENCE, Judged, judge_cases, without_event_loop
 from ragtriage.testing.named_metrics import SuiteMetrics
 from ragtriage.testing.options import SuiteOptions
 from ragtriage.testing.outcomes import NotJudged
 from ragtriage.testing.results import Results
+from ragtriage.testing.session_judge import Judges
 
 
 class Shared(Protocol):
@@ -105,7 +106,7 @@ class Batch:
         try:
             record = run.record(case_id)
         except RagtriageError as error:
-            raise NotJudged(str(error)) from None
+            raise NotJudged(self.stopped or str(error)) from None
         failure = record.case.tags.get("failure_detail") if self.cases.app else None
         if failure:
             raise NotJudged(f"the application gave no answer to case {case_id!r}: {failure}")
@@ -118,6 +119,11 @@ class Batch:
         __tracebackhide__ = True
         self.select_all(())
         return self.run(names)
+
+    @property
+    def stopped(self) -> str | None:
+        """Why some of the selected cases weren't judged, as where a budget was reached; None if all were."""
+        return self._judged[2].stopped if self._judged else None
 
     def never_defined(self, name: str) -> bool:
         """Whether a metric is undefined on all selected cases, of which there are several."""

@@ -55,6 +55,8 @@ class JudgedRun:
         __tracebackhide__ = True
         run = self._batch.whole(self._names)
         failed = self._suite.store.run(run.number).info.failed
+        if self._batch.stopped:
+            raise NotJudged(self._batch.stopped)
         if failed:
             first = next((str(o) for row in run.rows() for o in row.outcomes.values() if getattr(o, "failed", 0)), "")
             raise NotJudged(f"{plural(failed, 'case')} of {self._batch.cases.name} couldn't be judged: {first}")
@@ -136,7 +138,13 @@ def _numbers(summary: Summary, low: Counter[str], counts: Counter[tuple[str, boo
     return {
         "cases": summary.cases,
         "metrics": {
-            one.name: {"title": one.title, "mean": one.mean, "low": low[one.name], "undefined": summary.cases - one.n}
+            one.name: {
+                "title": one.title,
+                "mean": one.mean,
+                "low": low[one.name],
+                "undefined": summary.cases - one.n,
+                "failed": 0,
+            }
             for one in summary.metrics
         },
         "findings": {rule: count for (rule, sure), count in counts.items() if not sure},

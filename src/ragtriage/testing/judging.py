@@ -13,26 +13,26 @@ from typing import TypeVar
 
 from ragtriage import __version__
 from ragtriage.core.case import Case
+from ragtriage.core.errors import Stopped
 from ragtriage.core.questions import KINDS
 from ragtriage.core.record import Record
 from ragtriage.evaluation.engine import evaluate_sync
-from ragtriage.judges.build import BuiltJudge, build_judge
+from ragtriage.judges.build import BuiltJudge
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.protocol import Judge
-from ragtriage.judges.session import JudgeSession
-from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.definitions import version_of
 from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
 from ragtriage.runs.selection import ALL_ROWS
-from ragtriage.store import RowsHash, RunIdentity, RunInfo, RunWriter, Store, StoredRun
+from ragtriage.runs.spending import RunSpending
+from ragtriage.store import RowsHash, RunIdentity, RunWriter, Store, StoredRun
 from ragtriage.store.schema import MADE_BY, TESTS
 from ragtriage.testing.counting import CountingMemory
+from ragtriage.testing.session_budget import spending_marks, written_in
+from ragtriage.testing.session_judge import Judges
 
 PATIENCE = 300.0
 """Seconds that another session is waited for; the processes of one session wait for each other as long as they live."""
-SESSION = "session"
-"""The key in a run's configuration that says which session wrote it last."""
 
 T = TypeVar("T")
 
@@ -50,37 +50,10 @@ class Judged:
     remembered: int = 0
     """Answers that were known."""
     seconds: float = 0.0
-
-
-class Judges:
-    """Who judges, and where what was answered before stands. The judge is built once a process.
-
-    Args:
-        session: what the judges share; a judge itself is for tests of the plugin.
-        older: a store that can be read and not written.
-    """
-
-    def __init__(self, session: JudgeSession | Judge, older: Store | None = None) -> None:
-        self._session = session
-        self._older = older
-        self._built: tuple[Store, BuiltJudge, CountingMemory] | None = None
-
-    def built(self, store: Store) -> tuple[BuiltJudge, CountingMemory]:
-        """The judge whose answers are kept in a store, and the memory that counts them."""
-        if self._built is None or self._built[0] is not store:
-            memory = CountingMemory(store.answers(), self._older.answers() if self._older else None)
-            if isinstance(self._session, JudgeSession):
-                judge = build_judge(self._session, memory, tickets=store.tickets())
-            else:
-                judge = BuiltJudge(Cached(self._session, memory), memory)
-            self._built = store, judge, memory
-        return self._built[1:]
-
-    def close(self) -> None:
-        """Let go of the model, and make safe what it answered."""
-        if self._built is not None:
-            self._built[1].close()
-            self._built = None
+    cost: float = 0.0
+    """In US dollars."""
+    stopped: str | None = None
+    """Why not all of the cases were judged, as where a budget was reached."""
 
 
 def judge_cases(
@@ -108,38 +81,53 @@ def judge_cases(
         name: what people know the cases by.
         session: which test session this is.
 
+    Returns:
+        The run, and what was spent on it. Where the judge stopped, the run holds what was judged until then.
+
     Raises:
-        JudgeError: the judge can't work at all, or stopped.
+        JudgeError: the judge can't work at all.
         StoreError: the store can't be used, or another session is judging the same cases for too long.
     """
     built, memory = judges.built(store)
-    spent = _Spent(memory)
+    spent = _Spent(memory, built.ledger)
     identity = _identity(cases, config, built.judge)
     number = store.newest(identity)
     if number is not None and not _missing(store.run(number), wanted, session):
         return spent.on(number)
-    with store.alone(f"judging {name}", party=session, patience=PATIENCE):
+    # what is paid for is asked by one process at a time, so that a session keeps its budget
+    what = f"judging {name}" if built.ledger is None else "asking models for tests"
+    with store.alone(what, party=session, patience=PATIENCE):
         number = store.newest(identity)
         missing = set(wanted) if number is None else _missing(store.run(number), wanted, session)
         if number is not None and not missing:
             return spent.on(number)
-        stored = {**to_stored(config, ALL_ROWS, {}), MADE_BY: TESTS, SESSION: session}
+        info = None if number is None else store.run(number).info
+        stored = {**to_stored(config, ALL_ROWS, {}), MADE_BY: TESTS, **spending_marks(info, session)}
         if number is None:
             judge = built.judge.name()
             run = store.begin(identity, input=name, rows=len(cases), judge=judge, configuration=stored)
         else:
             run = store.resume(number, configuration=stored)
+        stopped: str | None = None
+        if built.ledger is not None:
+            judges.budget.leave_room(built.ledger, store, session)
         with run:
-            without_event_loop(lambda: _write(run, cases, missing, built, config))
-            if len(_ids(store.run(run.number))) == len(cases):
+            try:
+                without_event_loop(lambda: _write(run, cases, missing, built, config, store))
+            except Stopped as error:
+                stopped = str(error)
+            held = _ids(store.run(run.number))
+            if len(held) == len(cases):
                 run.finish()
-    return spent.on(run.number, len(missing))
+        if built.ledger is not None:
+            judges.budget.count_own(spent.cost, spent.requests)
+    return spent.on(run.number, len(missing & held), stopped)
 
 
 def judge_case(case: Case, judges: Judges, store: Store, config: EvaluationConfig) -> tuple[Record, Judged]:
     """One case, judged at once. Its answers are remembered; no run holds it. Raises as `judge_cases`."""
     built, memory = judges.built(store)
-    spent = _Spent(memory)
+    spent = _Spent(memory, built.ledger)
 
     def record() -> Record:
         try:
@@ -164,24 +152,41 @@ def without_event_loop(work: Callable[[], T]) -> T:
 class _Spent:
     """Counts from now on."""
 
-    def __init__(self, memory: CountingMemory) -> None:
+    def __init__(self, memory: CountingMemory, ledger: Ledger | None) -> None:
         self._memory = memory
-        self._before = memory.judged, memory.remembered
+        self._ledger = ledger or Ledger()
+        self._before = memory.judged, memory.remembered, self._ledger.cost, self._ledger.requests
         self._started = time.monotonic()
 
-    def on(self, number: int, cases: int = 0) -> Judged:
+    @property
+    def cost(self) -> float:
+        """In US dollars."""
+        return self._ledger.cost - self._before[2]
+
+    @property
+    def requests(self) -> int:
+        """Requests that were sent."""
+        return self._ledger.requests - self._before[3]
+
+    def on(self, number: int, cases: int = 0, stopped: str | None = None) -> Judged:
         """What was done since, for a run of which some cases were judged."""
-        judged, remembered = self._before
-        seconds = time.monotonic() - self._started
-        return Judged(number, cases, self._memory.judged - judged, self._memory.remembered - remembered, seconds)
+        answers, remembered = self._memory.judged - self._before[0], self._memory.remembered - self._before[1]
+        return Judged(number, cases, answers, remembered, time.monotonic() - self._started, self.cost, stopped)
 
 
 def _write(
-    run: RunWriter, cases: Sequence[Case], missing: Collection[str], built: BuiltJudge, config: EvaluationConfig
+    run: RunWriter,
+    cases: Sequence[Case],
+    missing: Collection[str],
+    built: BuiltJudge,
+    config: EvaluationConfig,
+    store: Store,
 ) -> None:
     """Judge what is missing, in its place among all cases, with what it cost."""
-    ledger = built.ledger or Ledger()
-    before = {name: value - getattr(ledger, name, 0) for name, value in run.spent().items() if name != "seconds"}
+    ledger, answers = built.ledger or Ledger(), store.answers()
+    spending = RunSpending(run, ledger)
+    if built.ledger:
+        answers.spending = spending  # a kill must not lose what the answers that are kept have cost
     try:
         records = evaluate_sync(
             (case for case in run.todo(cases) if case.id in missing),
@@ -192,9 +197,10 @@ def _write(
             window=built.window,
         )
         for _ in records:
-            for name, spent in before.items():
-                setattr(run, name, spent + getattr(ledger, name))
+            spending.count()
     finally:
+        spending.count()
+        answers.spending = None
         run.flush()
         built.memory.flush()
 
@@ -213,7 +219,7 @@ def _identity(cases: Sequence[Case], config: EvaluationConfig, judge: Judge) -> 
 
 def _missing(run: StoredRun, wanted: Collection[str], session: str) -> set[str]:
     """The ids of wanted cases that a run doesn't hold, or that failed in an earlier session."""
-    again = run.info.failed and not _written_in(run.info, session)
+    again = run.info.failed and not written_in(run.info, session)
     failed = {one.id for one in run.rows() if any(_failed(o) for o in one.outcomes.values())} if again else set()
     return (set(wanted) - _ids(run)) | (failed & set(wanted))
 
@@ -224,7 +230,3 @@ def _ids(run: StoredRun) -> set[str]:
 
 def _failed(outcome: object) -> bool:
     return bool(getattr(outcome, "failed", False))
-
-
-def _written_in(info: RunInfo, session: str) -> bool:
-    return info.configuration.get(SESSION) == session

@@ -15,6 +15,8 @@ from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.testing.judging import Judged
 from ragtriage.text.sanitize import one_line
 
+FAILED = "failed: "
+"""What stands before the reason where the judge failed: see `Undefined`."""
 LONGEST_REASON = 200
 """Characters of why a score is undefined."""
 
@@ -48,8 +50,10 @@ class Results:
 
     def judged(self, name: str, judged: Judged) -> None:
         """The cases of a list were judged, or read."""
-        told = {"cases": judged.cases, "answers": judged.answers, "remembered": judged.remembered}
-        self._told.append({"list": name, "run": judged.number, "seconds": judged.seconds, **told})
+        counts = {one: getattr(judged, one) for one in ("cases", "answers", "remembered", "seconds", "cost")}
+        self._told.append({"list": name, "run": judged.number, **counts})
+        if judged.stopped and judged.answers:  # not each process that finds nothing left to spend
+            self.note(judged.stopped)
 
     def whole(self, name: str, numbers: dict[str, Any]) -> None:
         """A test uses the run of a whole list, in numbers; see `ragtriage.testing.judged_run`."""

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ragtriage.core.display import plural
+from ragtriage.core.display import dollars, plural
 from ragtriage.core.statistics import ranked
+from ragtriage.testing.results import FAILED
 from ragtriage.text.sanitize import one_line
 
 MOST_FINDINGS = 6
@@ -70,7 +71,8 @@ def _list(name: str, numbers: Mapping[str, Any], judged: Sequence[Mapping[str, A
         yield f"  {'':{width}}  mean  low  undefined"
         for one in metrics:
             mean = "–" if one["mean"] is None else f"{one['mean']:.2f}"
-            yield f"  {one['title']:{width}}  {mean:>4}  {one['low']:>3}  {one['undefined']:>9}"
+            failed = f"  and {one['failed']} failed" if one["failed"] else ""
+            yield f"  {one['title']:{width}}  {mean:>4}  {one['low']:>3}  {one['undefined']:>9}{failed}"
     findings = ranked(Counter(numbers["findings"]))
     if findings:
         shown = [f"{rule} {count}" for rule, count in list(findings.items())[:MOST_FINDINGS]]
@@ -84,11 +86,13 @@ def _judged(judged: Sequence[Mapping[str, Any]], cases: int) -> str:
     if runs:
         parts.append(f"run{'s' if len(runs) > 1 else ''} {' and '.join(runs)}")
     now, answers, remembered = (sum(told[key] for told in judged) for key in ("cases", "answers", "remembered"))
-    if not now:
+    if not now and not answers:
         return " · ".join([*parts, "judged before"])
-    seconds = max(told["seconds"] for told in judged if told["cases"])
+    seconds = max(told["seconds"] for told in judged if told["cases"] or told["answers"])
     asked = f"{plural(answers, 'answer')} by the judge, {remembered:,} remembered"
-    return " · ".join([*parts, f"{now:,} judged now ({asked}) in {seconds:.1f} s"])
+    cost = sum(told["cost"] for told in judged)
+    price = f" for {dollars(cost)}" if cost else ""
+    return " · ".join([*parts, f"{now:,} judged now ({asked}) in {seconds:.1f} s{price}"])
 
 
 def _numbers(cases: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -109,4 +113,5 @@ def _metric(metric: str, cases: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     total = sum(weight / most for _, weight in defined)
     mean = sum(value * (weight / most) for value, weight in defined) / total if defined else None
     low = sum(metric in case["low"] for case in cases)
-    return {"mean": mean, "low": low, "undefined": len(known) - len(defined)}
+    failed = sum(isinstance(value, str) and value.startswith(FAILED) for value, _ in known)
+    return {"mean": mean, "low": low, "undefined": len(known) - len(defined) - failed, "failed": failed}

@@ -25,10 +25,11 @@ from ragtriage.store import Store, open_store
 from ragtriage.testing import active
 from ragtriage.testing.batch import Batch
 from ragtriage.testing.case_list import CaseList
-from ragtriage.testing.judging import Judges, judge_case
+from ragtriage.testing.judging import judge_case
 from ragtriage.testing.named_metrics import SuiteMetrics, words_in
 from ragtriage.testing.options import SuiteOptions, options_of
 from ragtriage.testing.results import Results
+from ragtriage.testing.session_judge import Judges
 
 OFFLINE = "no answer to this question is remembered, and no model may be asked: add --ragtriage-network to ask it"
 TURNED_OFF = "ragtriage's pytest plugin is turned off (-p no:ragtriage)"
