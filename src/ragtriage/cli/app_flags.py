@@ -29,8 +29,6 @@ from ragtriage.runs.selection import RowCounts, RowSelection, SelectedCases, req
 from ragtriage.store import open_store
 from ragtriage.store.database import store_address
 
-COLLECTED_COLUMNS = {"id": "id", "query": "query", "response": "response", "sources": "sources"}
-"""Where our fields are in a file of collected cases, whatever the columns of its questions are called."""
 _HOW = frozenset({"app_header", "app_concurrency", "app_timeout", "app_max_attempts", "max_reply", "retry_failed"})
 """Flags that change how an application is asked and not what."""
 

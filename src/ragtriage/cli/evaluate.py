@@ -9,7 +9,7 @@ from pathlib import Path
 
 import typer
 
-from ragtriage.cli.app_flags import COLLECTED_COLUMNS, AppFlags, collect_first, default_answers_file, mark_evaluated
+from ragtriage.cli.app_flags import AppFlags, collect_first, default_answers_file, mark_evaluated
 from ragtriage.cli.console import ExitCode, tell
 from ragtriage.cli.evaluation_output import event_printer, print_result, sent_again, trial_remarks
 from ragtriage.cli.flags import command
@@ -17,6 +17,7 @@ from ragtriage.cli.input_files import CaseFlags, check_output, print_columns, re
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.metric_flags import RequestedMetrics, requested_metrics
 from ragtriage.cli.plan import answers_in, print_plan
+from ragtriage.collect.answers_file import COLLECTED_COLUMNS
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.session import JudgeSession
 from ragtriage.readers import CaseFile

@@ -33,7 +33,8 @@ def _line(info: RunInfo) -> str:
     done = f"{info.done} of {plural(info.rows, 'case')}" + (f", {info.failed} failed" if info.failed else "")
     cost = dollars(info.cost) if info.cost else ""
     trial = f"trial {info.trial + 1} of run {info.repeats}" if info.repeats else ""
-    facts = (info.state, done, one_line(info.judge, 120), one_line(info.input, 120), cost, trial)
+    maker = "by tests" if info.by_tests else ""
+    facts = (info.state, done, one_line(info.judge, 120), one_line(info.input, 120), cost, trial, maker)
     return "  ".join((f"{info.number:>4}", shown_time(info.created), *filter(None, facts)))
 
 

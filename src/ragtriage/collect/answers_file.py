@@ -21,6 +21,9 @@ from ragtriage.core.errors import InputError
 from ragtriage.core.files import atomic_path
 from ragtriage.readers.json_objects import append, open_to_append
 
+COLLECTED_COLUMNS = {"id": "id", "query": "query", "response": "response", "sources": "sources"}
+"""Where our fields are in a file of collected cases, whatever the columns of its questions are called."""
+
 
 class CollectedLines:
     """A file of collected cases; use it as a context manager.

@@ -12,6 +12,7 @@ from ragtriage.judges.llm.channel import Channel
 from ragtriage.judges.llm.embedding_judge import EmbeddingJudge
 from ragtriage.judges.llm.ledger import Ledger
 from ragtriage.judges.llm.model_names import address_of, options_for
+from ragtriage.judges.llm.offline import Offline
 from ragtriage.judges.llm.options import LLMOptions, Price
 from ragtriage.judges.llm.pricing import price_of
 from ragtriage.judges.llm.prompts import Prompts, read_prompts
@@ -27,7 +28,7 @@ class ModelConnection:
     options: LLMOptions
     """As far as they are meant for this model."""
     price: Price | None
-    transport: ModelTransport
+    transport: ModelTransport | Offline
     channel: Channel
     embeddings: EmbeddingJudge | None
     """What measures similarity; None for the embedded judge."""
@@ -51,8 +52,13 @@ class JudgeSession:
     """By name; empty where no language model judges."""
 
     @classmethod
-    def of(cls, config: JudgeConfig) -> JudgeSession:
+    def of(cls, config: JudgeConfig, *, offline: str | None = None) -> JudgeSession:
         """Find everything that can be wrong with names, keys, packages, prompts and prices; nothing is sent.
+
+        Args:
+            config: who judges.
+            offline: why no model may be asked at all: neither keys nor packages are looked for then, and a question
+                that no memory answers fails for this reason.
 
         Raises:
             ConfigError: a name, key, prompt or price is wrong or missing.
@@ -61,11 +67,14 @@ class JudgeSession:
         options = config.options
         ledger = Ledger(budget=options.budget, max_requests=options.max_requests)
         prompts = read_prompts(options.prompts, options.guidance)
-        return cls(config, ledger, prompts, {name: _connection(name, config, ledger) for name in config.models})
+        models = {name: _connection(name, config, ledger, offline) for name in config.models}
+        return cls(config, ledger, prompts, models)
 
 
-def _connection(name: str, config: JudgeConfig, ledger: Ledger) -> ModelConnection:
+def _connection(name: str, config: JudgeConfig, ledger: Ledger, offline: str | None) -> ModelConnection:
     options = options_for(name, config.options)
+    if offline is not None:
+        return _offline_connection(name, config, ledger, Offline(offline))
     transport, price = ModelTransport(name, options), price_of(name, options)
     channel = Channel(config.options, ledger, price, name=name)
     _check_budget(name, price, options, "give its price, IN:OUT (US dollars for a million tokens), or ")
@@ -78,6 +87,16 @@ def _connection(name: str, config: JudgeConfig, ledger: Ledger) -> ModelConnecti
         _check_budget(options.embeddings, price_of(options.embeddings, theirs), theirs, "")
         embeddings = EmbeddingJudge(options.embeddings, theirs, channel)
     return ModelConnection(name, options, price, transport, channel, embeddings)
+
+
+def _offline_connection(name: str, config: JudgeConfig, ledger: Ledger, nobody: Offline) -> ModelConnection:
+    """What has the fingerprints of a model, and never asks it."""
+    options = options_for(name, config.options)
+    channel, embeddings = Channel(config.options, ledger, name=name), None
+    if options.embeddings != EMBEDDED:
+        theirs = options_for(options.embeddings, config.options)
+        embeddings = EmbeddingJudge(options.embeddings, theirs, channel, nobody.embed)
+    return ModelConnection(name, options, None, nobody, channel, embeddings)
 
 
 def _check_budget(name: str, price: Price | None, options: LLMOptions, advice: str) -> None:

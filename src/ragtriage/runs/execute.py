@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from ragtriage.core.errors import Stopped, StoreError
 from ragtriage.core.record import Record
@@ -25,12 +24,10 @@ from ragtriage.runs.events import INTERRUPTED, CaseDone, Listener, RowsRead, Run
 from ragtriage.runs.prepare import Job, PreparedRun, prepare
 from ragtriage.runs.repeats import RepeatSummary, repeats_of
 from ragtriage.runs.selection import ALL_ROWS, RowCounts, RowSelection
+from ragtriage.runs.spending import RunSpending
 from ragtriage.runs.store_failures import store_failure
 from ragtriage.runs.tally import SlicedTally, tally_of
 from ragtriage.store import RunInfo, RunWriter, Store, StoredRun
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +68,7 @@ class FileResult:
     def total(self) -> RunInfo:
         """The first run, with what all of them took."""
         infos = [trial.stored.info for trial in self.trials]
-        return replace(infos[0], **{name: sum(getattr(info, name) for info in infos) for name in _Spending.FIELDS})
+        return replace(infos[0], **{name: sum(getattr(info, name) for info in infos) for name in RunSpending.FIELDS})
 
 
 def evaluate_file(  # noqa: PLR0913  # what is evaluated, by which judge, where it is stored, and how
@@ -144,8 +141,9 @@ def _execute(job: Job, ready: PreparedRun, tally: SlicedTally) -> str | None:
     """
     run, built = ready.run, ready.built
     answers = job.store.answers()
-    spending = _Spending(run, built.ledger or Ledger())
-    sink = _StoppingSink(run, built.ledger or Ledger())
+    ledger = built.ledger or Ledger()
+    ledger.spent_before += run.cost
+    spending, sink = RunSpending(run, ledger), _StoppingSink(run, ledger)
     try:
         if isinstance(ready.start, RunResumed) and ready.start.done:
             for record in job.store.run(run.number).records():
@@ -199,29 +197,6 @@ def _remaining(job: Job, judge: Judge, trial: int) -> EvaluationEstimate | None:
         first_trial=trial,
         sample=0,
     )[0]
-
-
-class _Spending:
-    """Adds what this command spends on a run to what earlier starts of the same run did."""
-
-    FIELDS = ("cost", "requests", "tokens_in", "tokens_out")
-
-    def __init__(self, run: RunWriter, ledger: Ledger) -> None:
-        self._run, self._ledger = run, ledger
-        ledger.spent_before += run.cost
-        self._before = {name: getattr(run, name) - getattr(ledger, name) for name in self.FIELDS}
-
-    def count(self) -> None:
-        for name, before in self._before.items():
-            setattr(self._run, name, before + getattr(self._ledger, name))
-
-    def keep(self, connection: Connection) -> None:
-        self.count()
-        self._run.keep_spending(connection)
-
-    def by_run(self) -> Mapping[int, Mapping[str, float]]:
-        self.count()
-        return {self._run.number: self._run.spent()}
 
 
 @dataclass(frozen=True, slots=True)

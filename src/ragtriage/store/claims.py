@@ -8,6 +8,7 @@ import socket
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, or_, select, update
 
@@ -20,6 +21,18 @@ LONGEST = 3600.0
 """Seconds after which a claim lapses though its owner lives, so that nobody waits for ever."""
 
 
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who holds a claim."""
+
+    party: str
+    """The processes that it belongs to, such as those of one test session; empty if it was given none."""
+    host: str
+    pid: int
+    since: float
+    """Seconds since its last sign of life."""
+
+
 class Claims:
     """The questions that one process asks, claimed by the keys of their answers.
 
@@ -29,12 +42,13 @@ class Claims:
     Args:
         database: where they stand.
         clock: the time, seconds since 1970.
+        party: several processes that belong together; see `Holder`.
     """
 
-    def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, database: Database, clock: Callable[[], float] = time.time, *, party: str = "") -> None:
         self._database = database
         self._clock = clock
-        self._owner = secrets.token_hex(8)
+        self._owner = f"{party}:{secrets.token_hex(8)}" if party else secrets.token_hex(8)
         self._host, self._pid = socket.gethostname(), os.getpid()
         self._insertion = database.insert_or_ignore(claims)
         self._held: set[bytes] = set()
@@ -79,6 +93,14 @@ class Claims:
             self._held -= mine
             with self._database.writing() as connection:
                 self._delete(connection, mine)
+
+    def holder(self, key: bytes) -> Holder | None:
+        """Who has claimed a key; None if nobody has."""
+        with self._database.reading() as connection:
+            row = connection.execute(select(claims).where(claims.c.key == key)).one_or_none()
+        if row is None:
+            return None
+        return Holder(row.owner.rpartition(":")[0], row.owner_host, row.owner_pid, self._clock() - row.heartbeat)
 
     def close(self) -> None:
         """Give up all claims, as far as the store can be written; what is left lapses."""

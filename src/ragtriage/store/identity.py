@@ -11,7 +11,7 @@ from sqlalchemy import func, select, tuple_
 
 from ragtriage.core.case import Case
 from ragtriage.store.database import IN_ONE_STATEMENT, Database
-from ragtriage.store.schema import FINISHED, cases, runs
+from ragtriage.store.schema import FINISHED, cases, not_by_tests, runs
 
 SIZE = 16
 """Bytes of a digest: 128 bits, so that chance never makes two texts one."""
@@ -92,7 +92,7 @@ class InputScan(RowsHash):
         self._database = database
         self._unchanged = 0
         self._waiting: list[tuple[bytes, bytes]] = []
-        same = (runs.c.input == input) & (runs.c.state == FINISHED)
+        same = (runs.c.input == input) & (runs.c.state == FINISHED) & not_by_tests()
         with database.reading() as connection:
             self.last_run: int | None = connection.execute(select(func.max(runs.c.number)).where(same)).scalar()
             """The newest finished run of the same file, None if there is none."""

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, select, update
@@ -86,7 +87,16 @@ def alive(pid: int | None) -> bool:
         return False
     except OSError:
         return True  # it is another user's
-    return True
+    return not _ended(pid)
+
+
+def _ended(pid: int) -> bool:
+    """Whether a process was killed and its parent hasn't taken note of it yet; False where that can't be told."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return False
+    return state in {"Z", "X"}
 
 
 class Heartbeat:

@@ -18,7 +18,19 @@ from ragtriage.metrics import metric_named
 from ragtriage.store.codec import DELETED, decode_steps, with_custom_parts
 from ragtriage.store.database import Database
 from ragtriage.store.identity import digest
-from ragtriage.store.schema import FINISHED, State, case_texts, cases, rejected, runs, scores, texts
+from ragtriage.store.schema import (
+    FINISHED,
+    MADE_BY,
+    TESTS,
+    State,
+    case_texts,
+    cases,
+    not_by_tests,
+    rejected,
+    runs,
+    scores,
+    texts,
+)
 
 CHUNK = 64
 """Records that are read together."""
@@ -80,6 +92,11 @@ class RunInfo:
     """Which repetition of the same evaluation it is; 0 for the first, and where nothing is repeated."""
     repeats: int | None = None
     """The number of the first run of a repeated evaluation; None in the first one, and where nothing is repeated."""
+
+    @property
+    def by_tests(self) -> bool:
+        """Whether a test session made it: such a run is shown by its number and never meant by `last`."""
+        return self.configuration.get(MADE_BY) == TESTS
 
     @property
     def complete(self) -> bool:
@@ -146,11 +163,14 @@ def read_means(connection: Connection, numbers: Sequence[int]) -> dict[int, dict
 def read_run(connection: Connection, which: int | str) -> RunInfo:
     """The run with a number, also as a text, or the `last`: the newest, or the first of the newest repeated evaluation.
 
+    A run that a test session made is never the last.
+
     Raises:
         NotStoredError: there is no such run; says which there are.
     """
     text = str(which).strip()
-    newest = connection.execute(select(runs.c.number, runs.c.repeats).order_by(runs.c.number.desc()).limit(10)).all()
+    by_number = select(runs.c.number, runs.c.repeats).order_by(runs.c.number.desc()).limit(10)
+    newest = connection.execute(by_number.where(not_by_tests()) if text == "last" else by_number).all()
     if not newest:
         raise NotStoredError("the store holds no run yet: evaluate a file first")
     there = f"the newest are {', '.join(str(row.number) for row in newest)}"

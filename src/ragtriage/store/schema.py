@@ -108,6 +108,18 @@ runs = sa.Table(
     sqlite_autoincrement=True,  # a number is never given twice, also after a run was deleted
 )
 
+MADE_BY = "made_by"
+"""The key in a run's configuration that says what made it; without one, a person's command did."""
+TESTS = "pytest"
+"""Made by a test session, so never the `last` run that a person means."""
+
+
+def not_by_tests() -> sa.ColumnElement[bool]:
+    """Whether a run wasn't made by a test session; its mark can't stand within a text, where quotes are escaped."""
+    written = sa.type_coerce(runs.c.configuration, sa.Text)
+    return written.not_like(f"%{json.dumps({MADE_BY: TESTS})[1:-1]}%")
+
+
 cases = sa.Table(
     "cases",
     metadata,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import TracebackType
@@ -13,6 +14,7 @@ from sqlalchemy import insert, select, update
 
 from ragtriage.core.errors import StoreError
 from ragtriage.core.steps import Step
+from ragtriage.store.alone import alone
 from ragtriage.store.answers import StoredAnswers, StoredTickets
 from ragtriage.store.database import Database, open_database, store_address
 from ragtriage.store.forgetting import cases_with_texts, forget_texts, held_elsewhere
@@ -70,6 +72,16 @@ class Store:
             return connection.execute(
                 select(runs.c.number).where(same).order_by(runs.c.number.desc()).limit(1)
             ).scalar()
+
+    def newest(self, identity: RunIdentity) -> int | None:
+        """The newest run with this identity, finished or not; None if there is none."""
+        same = select(runs.c.number).where(runs.c.identity == identity.hexdigest())
+        with self._database.reading() as connection:
+            return connection.execute(same.order_by(runs.c.number.desc()).limit(1)).scalar()
+
+    def alone(self, what: str, *, party: str, patience: float) -> AbstractContextManager[None]:
+        """Do something that no other process with this store does at the same time; see `ragtriage.store.alone`."""
+        return alone(self._database, what, party=party, patience=patience)
 
     def begin(
         self,

@@ -1,0 +1,187 @@
+"""The pytest plugin: cases of a file as tests, judged together.
+
+It loads nothing, writes nothing and connects to nothing until a test uses `ragtriage.testing` or the fixture
+`ragtriage_run`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ragtriage.testing import active
+from ragtriage.testing.outcomes import NotJudged, Undecided
+
+if TYPE_CHECKING:
+    from ragtriage.testing.judged_run import JudgedRun
+
+UNDEFINED = ("skip", "fail", "pass")
+"""What may become of a test that needs an undefined score."""
+MARKER = "ragtriage"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Register flags and ini options."""
+    group = parser.getgroup("ragtriage")
+    group.addoption("--ragtriage-judge", metavar="NAME", help="who judges: embedded (default) or PROVIDER:MODEL")
+    group.addoption("--ragtriage-network", action="store_true", help="models and applications at a URL may be asked")
+    group.addoption("--ragtriage-store", metavar="PLACE", help="where runs and answers are kept [.ragtriage/]")
+    group.addoption(
+        "--ragtriage-undefined", choices=UNDEFINED, help="what becomes of a test whose score is undefined [skip]"
+    )
+    parser.addini("ragtriage_judge", "who judges: embedded (default) or PROVIDER:MODEL", default="")
+    parser.addini("ragtriage_store", "where runs and answers are kept, from the rootdir", default="")
+    parser.addini("ragtriage_undefined", "what becomes of a test whose score is undefined [skip]", default="")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker, and note which session runs."""
+    config.addinivalue_line("markers", f"{MARKER}: tests that judge answers; every one gets it by itself")
+    given = config.getini("ragtriage_undefined")
+    if given and given not in UNDEFINED:
+        raise pytest.UsageError(f"ragtriage_undefined is {given!r}: use {', '.join(UNDEFINED)}")
+    active.CONFIGS.append(config)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End what tests used."""
+    if config in active.CONFIGS:
+        active.CONFIGS.remove(config)
+    if _used():
+        from ragtriage.testing.suite import closed  # noqa: PLC0415  # loaded by a test
+
+        closed(config)
+    gathered = config.stash.get(_GATHERED, None)
+    if gathered and not hasattr(config, "workerinput"):
+        from ragtriage.testing.session_summary import files_to_delete  # noqa: PLC0415  # only where a test judged
+
+        for path in files_to_delete(gathered):
+            Path(path).unlink(missing_ok=True)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that judge, before `-m` selects."""
+    for item in items:
+        if _cases_of(item) or _asks_for_a_run(item):
+            item.add_marker(MARKER)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Take note of the cases that were selected: they are judged together."""
+    if not _used() or session.config.option.collectonly:
+        return
+    from ragtriage.testing.suite import current  # noqa: PLC0415  # loaded by a test
+
+    chosen = [(case, getattr(item, "function", None)) for item in session.items for case in _cases_of(item)]
+    runs = [getattr(item, "function", None) for item in session.items if _asks_for_a_run(item)]
+    if chosen:
+        current().select(((case.cases, case.position, test) for case, test in chosen), runs)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
+    """An undefined score that a fixture needs."""
+    try:
+        return (yield)
+    except Undecided as undecided:
+        _decide(item, undecided)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """An undefined score, and the scores that go into the report."""
+    try:
+        return (yield)
+    except Undecided as undecided:
+        return _decide(item, undecided, may_pass=True)
+    finally:
+        if _used():
+            from ragtriage.testing.reports import add_properties  # noqa: PLC0415  # loaded by a test
+
+            add_properties(item)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> Generator[None, Any, Any]:
+    """A judge that failed is an error and no failure of the answer; what a test looked at goes with its report."""
+    report = yield
+    if call.excinfo is not None and isinstance(call.excinfo.value, NotJudged) and report.when == "call":
+        report.when = "setup"  # what makes an error of it in every output; the test could not begin to decide
+    if _used():
+        from ragtriage.testing.reports import attach  # noqa: PLC0415  # loaded by a test
+
+        attach(item.config, report)
+    return report
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Gather what the tests looked at, from all processes."""
+    if hasattr(report, "ragtriage") and active.CONFIGS:
+        active.CONFIGS[-1].stash.setdefault(_GATHERED, []).append(report.ragtriage)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object | None) -> None:
+    """Note a worker of pytest-xdist that crashed."""
+    if error:
+        node.config.stash.setdefault(_CRASHED, []).append(node.gateway.id)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say what was judged, once, if anything was."""
+    gathered = config.stash.get(_GATHERED, None)
+    if gathered:
+        from ragtriage.testing.session_summary import summary_lines  # noqa: PLC0415  # only where a test judged
+
+        crashed: list[str] = config.stash.get(_CRASHED, [])
+        terminalreporter.ensure_newline()
+        terminalreporter.section("ragtriage")
+        for line in summary_lines(gathered, crashed):
+            terminalreporter.write_line(line)
+
+
+@pytest.fixture
+def ragtriage_run(request: pytest.FixtureRequest) -> Callable[..., JudgedRun]:
+    """The run of a whole file, whatever was deselected: `ragtriage_run("answers.jsonl")`."""
+    from ragtriage.testing.run_fixture import run_of  # noqa: PLC0415  # only where a test uses it
+
+    return run_of(request)
+
+
+_GATHERED = pytest.StashKey[list[dict[str, Any]]]()
+_CRASHED = pytest.StashKey[list[str]]()
+
+
+def _used() -> bool:
+    """Whether a test has loaded what judges."""
+    return "ragtriage.testing.suite" in sys.modules
+
+
+def _cases_of(item: pytest.Item) -> list[Any]:
+    """The judged cases that a test is given by its parameters."""
+    if not _used():
+        return []
+    from ragtriage.testing.judged_case import JudgedCase  # noqa: PLC0415  # loaded by a test
+
+    callspec = getattr(item, "callspec", None)
+    return [value for value in callspec.params.values() if isinstance(value, JudgedCase)] if callspec else []
+
+
+def _asks_for_a_run(item: pytest.Item) -> bool:
+    return "ragtriage_run" in getattr(item, "fixturenames", ())
+
+
+def _decide(item: pytest.Item, undecided: Undecided, *, may_pass: bool = False) -> None:
+    """Skip, fail or pass a test that needs an undefined score."""
+    config = item.config
+    policy = config.getoption("ragtriage_undefined") or config.getini("ragtriage_undefined") or UNDEFINED[0]
+    if policy == "fail":
+        raise pytest.fail.Exception(str(undecided), pytrace=False) from None
+    if policy == "skip" or not may_pass:
+        raise pytest.skip.Exception(str(undecided), _use_item_location=True) from None

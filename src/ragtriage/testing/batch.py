@@ -1,0 +1,197 @@
+"""The selected cases of one file, judged together when a test first asks for a verdict on one of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Protocol
+
+from ragtriage.collect.answers_file import COLLECTED_COLUMNS, CollectedLines
+from ragtriage.collect.application_names import ApplicationSpec, open_application
+from ragtriage.collect.asking import RequestPolicy, ask_all
+from ragtriage.core.case import Case
+from ragtriage.core.errors import ConfigError, RagtriageError
+from ragtriage.core.record import Record
+from ragtriage.core.verdicts import Score
+from ragtriage.diagnosis import Finding
+from ragtriage.readers import open_cases
+from ragtriage.runs.evaluation_config import EvaluationConfig
+from ragtriage.store import Store, StoredRun
+from ragtriage.testing.case_list import CaseList
+from ragtriage.testing.judging import PATIENCE, Judged, judge_cases, without_event_loop
+from ragtriage.testing.named_metrics import SuiteMetrics
+from ragtriage.testing.options import SuiteOptions
+from ragtriage.testing.outcomes import NotJudged
+from ragtriage.testing.results import Results
+from ragtriage.testing.session_judge import Judges
+
+
+class Shared(Protocol):
+    """What a session's batches share; see `ragtriage.testing.suite.Suite`."""
+
+    options: SuiteOptions
+    results: Results
+
+    @property
+    def metrics(self) -> SuiteMetrics:
+        """The metrics that tests may name."""
+        ...
+
+    @property
+    def store(self) -> Store:
+        """Where runs are kept."""
+        ...
+
+    @property
+    def judges(self) -> Judges:
+        """Who judges."""
+        ...
+
+
+class Batch:
+    """The cases of one list, of which some were selected.
+
+    Args:
+        cases: the list.
+        shared: what the session's batches share.
+    """
+
+    def __init__(self, cases: CaseList, shared: Shared) -> None:
+        self.cases = cases
+        self._shared = shared
+        self._selected: dict[str, None] = {}
+        self._names: frozenset[str] = frozenset()
+        self._judged: tuple[frozenset[str], frozenset[str], Judged] | None = None
+        self._run: tuple[Store, StoredRun] | None = None
+        self._read: tuple[StoredRun, str, tuple[Record, tuple[Finding, ...]]] | None = None
+        self._defined: tuple[StoredRun, Counter[str], int] | None = None
+        self._failed: tuple[frozenset[str], frozenset[str], str] | None = None
+
+    @property
+    def selected(self) -> Collection[str]:
+        """The ids of the cases that were selected."""
+        return self._selected.keys()
+
+    def select(self, case_id: str) -> None:
+        """Have a case judged with the others."""
+        self._selected[case_id] = None
+
+    def select_all(self, names: Collection[str]) -> None:
+        """Have all cases judged, with these metrics too."""
+        self._selected |= {case.id: None for case in self.cases.cases}
+        self._names |= frozenset(names)
+
+    def name_metrics_of(self, test: Any) -> None:
+        """Have the metrics computed that a test's code names."""
+        self._names |= self._shared.metrics.named_in(test)
+
+    def config(self) -> EvaluationConfig:
+        """The metrics that are computed so far, with thresholds and rules."""
+        return self._shared.metrics.config(self._names)
+
+    def record(self, case_id: str, names: Collection[str]) -> tuple[Record, tuple[Finding, ...]]:
+        """A case with the outcomes of these metrics at least, and its findings.
+
+        Raises:
+            NotJudged: it can't be judged: says why.
+            ConfigError: there is no such metric.
+        """
+        __tracebackhide__ = True
+        self.select(case_id)
+        run = self.run(names)
+        if self._read is not None and self._read[0] is run and self._read[1] == case_id:
+            return self._read[2]  # a test asks for several scores of one case
+        try:
+            record = run.record(case_id)
+        except RagtriageError as error:
+            raise NotJudged(self.stopped or str(error)) from None
+        failure = record.case.tags.get("failure_detail") if self.cases.app else None
+        if failure:
+            raise NotJudged(f"the application gave no answer to case {case_id!r}: {failure}")
+        found = record, self._shared.results.looked_at(self.cases.name, record, self.config())
+        self._read = run, case_id, found
+        return found
+
+    def whole(self, names: Collection[str]) -> StoredRun:
+        """A run of all cases of the list, whatever was selected. Raises as `record`."""
+        __tracebackhide__ = True
+        self.select_all(())
+        return self.run(names)
+
+    @property
+    def stopped(self) -> str | None:
+        """Why some of the selected cases weren't judged, as where a budget was reached; None if all were."""
+        return self._judged[2].stopped if self._judged else None
+
+    def never_defined(self, name: str) -> bool:
+        """Whether a metric is undefined on all selected cases, of which there are several."""
+        run = self.run([name])
+        if self._defined is None or self._defined[0] is not run:
+            rows = [row.outcomes for row in run.rows() if row.id in self._selected]
+            scored = (metric for found in rows for metric, outcome in found.items() if isinstance(outcome, Score))
+            self._defined = run, Counter(scored), len(rows)
+        _, defined, count = self._defined
+        return count > 1 and not defined[name]
+
+    def run(self, names: Collection[str]) -> StoredRun:
+        """The run that holds the selected cases with these metrics. Raises as `record`."""
+        __tracebackhide__ = True
+        own = frozenset(self._shared.metrics.named(name).name for name in names)
+        self._names = self._names | own or frozenset(self._shared.metrics.default)
+        wanted = frozenset(self._selected)
+        if self._failed is not None and self._failed[:2] == (wanted, self._names):
+            raise NotJudged(self._failed[2])  # what failed for all cases isn't tried again for each
+        if self._judged is None or not (wanted <= self._judged[0] and self._names <= self._judged[1]):
+            try:
+                judged = self._judge(wanted)
+            except RagtriageError as error:
+                self._failed = (wanted, self._names, str(error))
+                raise NotJudged(str(error)) from None
+            self._judged, self._run = (wanted, self._names, judged), None
+            self._shared.results.judged(self.cases.name, judged)
+        store = self._shared.store
+        if self._run is None or self._run[0] is not store:
+            self._run = store, store.run(self._judged[2].number)
+        return self._run[1]
+
+    def _judge(self, wanted: Collection[str]) -> Judged:
+        shared = self._shared
+        store = shared.store  # opened first: it may tell the judges of an older one
+        cases = self.cases.cases if self.cases.app is None else self._ask(self.cases.app, wanted)
+        return judge_cases(
+            cases,
+            wanted,
+            shared.judges,
+            store,
+            self.config(),
+            name=self.cases.name,
+            session=shared.options.session,
+        )
+
+    def _ask(self, app: str, wanted: Collection[str]) -> tuple[Case, ...]:
+        """What the application answers to the wanted queries; the processes of a session ask it once."""
+        options, store = self._shared.options, self._shared.store
+        if "://" in app and not options.network:
+            raise ConfigError(f"app={app!r} is a URL, and tests may not ask it: add --ragtriage-network")
+        asked = [case for case in self.cases.cases if case.id in wanted]
+        own = blake2b("\0".join(self.cases.key).encode(), digest_size=6).hexdigest()
+        path = answers_folder(options, store) / f"pytest-{options.session}-{own}.jsonl"
+        tags = dict.fromkeys(name for case in asked for name in case.tags)
+        policy = RequestPolicy()
+        application = open_application(ApplicationSpec(app), ("query", "id", *tags), policy.concurrency)
+        with (
+            store.alone(f"asking {self.cases.name}", party=options.session, patience=PATIENCE),
+            CollectedLines(path) as lines,
+        ):
+            without_event_loop(lambda: ask_all(asked, application, lines, policy, lambda: None))
+        self._shared.results.wrote(path)
+        found = open_cases(path, mapping=COLLECTED_COLUMNS, format="jsonl").rows()
+        answered = {case.id: case for case in found if isinstance(case, Case)}
+        return tuple(answered[case.id] for case in asked if case.id in answered)
+
+
+def answers_folder(options: SuiteOptions, store: Store) -> Path:
+    """Where the answers of an application are kept while a session runs: beside the store."""
+    return options.default_store if "://" in store.where else Path(store.where).parent

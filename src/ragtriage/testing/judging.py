@@ -1,0 +1,232 @@
+"""Cases are judged into a store: by one process at a time, and only those that it doesn't hold yet."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import time
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from typing import TypeVar
+
+from ragtriage import __version__
+from ragtriage.core.case import Case
+from ragtriage.core.errors import Stopped
+from ragtriage.core.questions import KINDS
+from ragtriage.core.record import Record
+from ragtriage.evaluation.engine import evaluate_sync
+from ragtriage.judges.build import BuiltJudge
+from ragtriage.judges.llm.ledger import Ledger
+from ragtriage.judges.protocol import Judge
+from ragtriage.metrics import metric_named
+from ragtriage.metrics.definitions import version_of
+from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
+from ragtriage.runs.selection import ALL_ROWS
+from ragtriage.runs.spending import RunSpending
+from ragtriage.store import RowsHash, RunIdentity, RunWriter, Store, StoredRun
+from ragtriage.store.schema import MADE_BY, TESTS
+from ragtriage.testing.counting import CountingMemory
+from ragtriage.testing.session_budget import spending_marks, written_in
+from ragtriage.testing.session_judge import Judges
+
+PATIENCE = 300.0
+"""Seconds that another session is waited for; the processes of one session wait for each other as long as they live."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What judging some cases came to."""
+
+    number: int
+    """The run that holds them; 0 for a case that a test made."""
+    cases: int = 0
+    """Cases that were judged now; the others were judged before."""
+    answers: int = 0
+    """Answers that the judge gave."""
+    remembered: int = 0
+    """Answers that were known."""
+    seconds: float = 0.0
+    cost: float = 0.0
+    """In US dollars."""
+    stopped: str | None = None
+    """Why not all of the cases were judged, as where a budget was reached."""
+
+
+def judge_cases(
+    cases: Sequence[Case],
+    wanted: Collection[str],
+    judges: Judges,
+    store: Store,
+    config: EvaluationConfig,
+    *,
+    name: str,
+    session: str,
+) -> Judged:
+    """Have the wanted cases judged in a run of all cases, unless it holds them already.
+
+    One process judges while the others of its session wait, then read what it stored. A run that holds only some of its
+    cases stays unfinished: the next session adds what it selects. A case whose judging failed in this session is left
+    as it is, else it is tried again.
+
+    Args:
+        cases: all, in the order of the input.
+        wanted: the ids of those that are needed.
+        judges: who judges.
+        store: where the run is kept.
+        config: metrics, thresholds and rules.
+        name: what people know the cases by.
+        session: which test session this is.
+
+    Returns:
+        The run, and what was spent on it. Where the judge stopped, the run holds what was judged until then.
+
+    Raises:
+        JudgeError: the judge can't work at all.
+        StoreError: the store can't be used, or another session is judging the same cases for too long.
+    """
+    built, memory = judges.built(store)
+    spent = _Spent(memory, built.ledger)
+    identity = _identity(cases, config, built.judge)
+    number = store.newest(identity)
+    if number is not None and not _missing(store.run(number), wanted, session):
+        return spent.on(number)
+    # what is paid for is asked by one process at a time, so that a session keeps its budget
+    what = f"judging {name}" if built.ledger is None else "asking models for tests"
+    with store.alone(what, party=session, patience=PATIENCE):
+        number = store.newest(identity)
+        missing = set(wanted) if number is None else _missing(store.run(number), wanted, session)
+        if number is not None and not missing:
+            return spent.on(number)
+        info = None if number is None else store.run(number).info
+        stored = {**to_stored(config, ALL_ROWS, {}), MADE_BY: TESTS, **spending_marks(info, session)}
+        if number is None:
+            judge = built.judge.name()
+            run = store.begin(identity, input=name, rows=len(cases), judge=judge, configuration=stored)
+        else:
+            run = store.resume(number, configuration=stored)
+        stopped: str | None = None
+        if built.ledger is not None:
+            judges.budget.leave_room(built.ledger, store, session)
+        with run:
+            try:
+                without_event_loop(lambda: _write(run, cases, missing, built, config, store))
+            except Stopped as error:
+                stopped = str(error)
+            held = _ids(store.run(run.number))
+            if len(held) == len(cases):
+                run.finish()
+        if built.ledger is not None:
+            judges.budget.count_own(spent.cost, spent.requests)
+    return spent.on(run.number, len(missing & held), stopped)
+
+
+def judge_case(case: Case, judges: Judges, store: Store, config: EvaluationConfig) -> tuple[Record, Judged]:
+    """One case, judged at once. Its answers are remembered; no run holds it. Raises as `judge_cases`."""
+    built, memory = judges.built(store)
+    spent = _Spent(memory, built.ledger)
+
+    def record() -> Record:
+        try:
+            found = [*evaluate_sync([case], built.judge, metrics=config.metrics, also=config.diagnosis_steps)]
+            return found[0]
+        finally:
+            built.memory.flush()
+
+    return without_event_loop(record), spent.on(0, 1)
+
+
+def without_event_loop(work: Callable[[], T]) -> T:
+    """Do something that begins an event loop of its own; in another thread where a test is a coroutine."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return work()
+    with ThreadPoolExecutor(1, "ragtriage") as thread:
+        return thread.submit(work).result()
+
+
+class _Spent:
+    """Counts from now on."""
+
+    def __init__(self, memory: CountingMemory, ledger: Ledger | None) -> None:
+        self._memory = memory
+        self._ledger = ledger or Ledger()
+        self._before = memory.judged, memory.remembered, self._ledger.cost, self._ledger.requests
+        self._started = time.monotonic()
+
+    @property
+    def cost(self) -> float:
+        """In US dollars."""
+        return self._ledger.cost - self._before[2]
+
+    @property
+    def requests(self) -> int:
+        """Requests that were sent."""
+        return self._ledger.requests - self._before[3]
+
+    def on(self, number: int, cases: int = 0, stopped: str | None = None) -> Judged:
+        """What was done since, for a run of which some cases were judged."""
+        answers, remembered = self._memory.judged - self._before[0], self._memory.remembered - self._before[1]
+        return Judged(number, cases, answers, remembered, time.monotonic() - self._started, self.cost, stopped)
+
+
+def _write(
+    run: RunWriter,
+    cases: Sequence[Case],
+    missing: Collection[str],
+    built: BuiltJudge,
+    config: EvaluationConfig,
+    store: Store,
+) -> None:
+    """Judge what is missing, in its place among all cases, with what it cost."""
+    ledger, answers = built.ledger or Ledger(), store.answers()
+    spending = RunSpending(run, ledger)
+    if built.ledger:
+        answers.spending = spending  # a kill must not lose what the answers that are kept have cost
+    try:
+        records = evaluate_sync(
+            (case for case in run.todo(cases) if case.id in missing),
+            built.judge,
+            metrics=config.metrics,
+            also=config.diagnosis_steps,
+            sink=run,
+            window=built.window,
+        )
+        for _ in records:
+            spending.count()
+    finally:
+        spending.count()
+        answers.spending = None
+        run.flush()
+        built.memory.flush()
+
+
+def _identity(cases: Sequence[Case], config: EvaluationConfig, judge: Judge) -> RunIdentity:
+    """What the records depend on; the thresholds too, since a run is shown as it was judged."""
+    rows = RowsHash()
+    for case in cases:
+        rows.add(case)
+    prints: dict[str, str] = {kind: judge.fingerprint(kind) for kind in KINDS}
+    prints |= {f"metric {m.name}": version_of(m) for m in config.metrics if not metric_named(m.name)}
+    read_by = json.dumps([dict(config.thresholds), [asdict(rule) for rule in config.rules]], sort_keys=True)
+    prints["tests"] = f"{__version__} {hashlib.blake2b(read_by.encode(), digest_size=8).hexdigest()}"
+    return RunIdentity(rows.hexdigest(), tuple(m.name for m in config.metrics), prints)
+
+
+def _missing(run: StoredRun, wanted: Collection[str], session: str) -> set[str]:
+    """The ids of wanted cases that a run doesn't hold, or that failed in an earlier session."""
+    again = run.info.failed and not written_in(run.info, session)
+    failed = {one.id for one in run.rows() if any(_failed(o) for o in one.outcomes.values())} if again else set()
+    return (set(wanted) - _ids(run)) | (failed & set(wanted))
+
+
+def _ids(run: StoredRun) -> set[str]:
+    return {row.id for row in run.rows()}
+
+
+def _failed(outcome: object) -> bool:
+    return bool(getattr(outcome, "failed", False))

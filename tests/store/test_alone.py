@@ -1,0 +1,70 @@
+"""What one process at a time does with a store, and runs that test sessions made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ragtriage import NotStoredError, StoreError, open_store
+from ragtriage.store import RunIdentity
+from ragtriage.store.alone import alone
+from ragtriage.store.claims import Claims
+from ragtriage.store.database import open_database
+from ragtriage.store.identity import digest
+from ragtriage.store.schema import MADE_BY, TESTS
+
+
+def test_another_party_is_waited_for_and_then_named(tmp_path: Path) -> None:
+    with open_store(tmp_path):
+        database = open_database(str(tmp_path / "runs.sqlite"), create=False)
+    waits: list[float] = []
+    with alone(database, "judging a.jsonl", party="one", patience=5):
+        with (
+            pytest.raises(StoreError, match=r"judging a\.jsonl is being done by process \d+ on .*: wait until it ends"),
+            alone(database, "judging a.jsonl", party="other", patience=5, sleep=waits.append),
+        ):
+            pass
+        with alone(database, "judging b.jsonl", party="other", patience=0):
+            pass  # something else isn't held up
+    database.close()
+
+    assert sum(waits) >= 5
+
+
+def test_the_same_party_is_waited_for_as_long_as_it_lives(tmp_path: Path) -> None:
+    with open_store(tmp_path):
+        database = open_database(str(tmp_path / "runs.sqlite"), create=False)
+    holder = Claims(database, party="one")
+    holder.claim([digest("alone\0judging")])
+    waits: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 50:
+            holder.close()
+
+    with alone(database, "judging", party="one", patience=0, sleep=sleep):
+        assert len(waits) == 50
+    database.close()
+
+
+def test_a_run_that_tests_made_is_never_the_last(tmp_path: Path) -> None:
+    identity = RunIdentity("rows", ("groundedness",))
+    with open_store(tmp_path) as store:
+        given = {"input": "a.jsonl", "rows": 0, "judge": "fake"}
+        with store.begin(identity, configuration={MADE_BY: TESTS}, **given) as run:
+            run.finish()
+        with pytest.raises(NotStoredError, match="no run yet"):
+            store.run("last")
+        with store.begin(
+            RunIdentity("others", ()), configuration={"mapping": {"id": f'"{MADE_BY}": "pytest"'}}, **given
+        ):
+            pass
+        with store.begin(identity, configuration={MADE_BY: TESTS}, **given) as run:
+            run.finish()
+
+        assert store.run("last").number == 2
+        assert store.run(3).info.by_tests
+        assert store.newest(identity) == 3
+        assert store.scan("a.jsonl").last_run is None
