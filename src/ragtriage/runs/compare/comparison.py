@@ -25,8 +25,8 @@ Verdict = Literal[
     "only in base",
     "only in new",
 ]
-"""What became of a metric or a finding. `not touched`: nothing that it is judged by changed on any pair. `undefined`: no
-pair has it on both sides. The four last ones aren't compared."""
+"""What became of a metric or a finding. `not touched`: nothing that it is judged by changed on any pair. `undefined`:
+no pair has it on both sides. The last four aren't compared."""
 COMPARED: tuple[Verdict, ...] = ("worse", "can't tell", "better", "not touched", "undefined")
 """The verdicts on what was compared, in the order in which they are listed."""
 How = Literal["exact", "drawn", "normal"]

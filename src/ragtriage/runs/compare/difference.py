@@ -60,7 +60,7 @@ class Paired:
     def sums(self) -> Numbers:
         """The weighted change of each group, of cases that have both numbers; shape (groups,)."""
         own = self.both
-        return np.bincount(own.group, own.weight * own.change)
+        return np.bincount(own.group, own.weight * own.change).astype(np.float64)
 
     def at(self, chosen: np.ndarray[Any, Any]) -> Paired:
         """Some of the cases, by a mask or by their places."""
