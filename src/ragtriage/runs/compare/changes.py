@@ -11,8 +11,8 @@ from ragtriage.core.metric import Metric
 from ragtriage.core.questions import KINDS
 from ragtriage.core.steps import Decompose, Field, Step
 from ragtriage.planning.levels import plan
-from ragtriage.planning.relations import needs_judge
-from ragtriage.runs.compare.case_table import DIGESTED, CaseTable, Digested, Flags
+from ragtriage.planning.relations import REPLACING_KINDS, needs_judge
+from ragtriage.runs.compare.case_table import DIGESTED, CaseTable, Digested, Flags, digest_of
 from ragtriage.runs.compare.comparison import Changes, Verdict
 from ragtriage.runs.compare.pairing import Pairing
 from ragtriage.runs.compare.sides import Side
@@ -45,10 +45,13 @@ class ChangedTexts:
     differs: Mapping[Digested, Flags]
     """True where both digests are known and differ."""
     unknown: Mapping[Digested, Flags]
+    conversations: bool
+    """Whether some case may have a conversation before its query."""
 
     def judged(self, read: Collection[Digested]) -> Flags:
         """The pairs of which something in `read` changed, or isn't known to be the same."""
-        return np.logical_or.reduce([self.differs[name] | self.unknown[name] for name in read])
+        changed: Flags = np.logical_or.reduce([self.differs[name] | self.unknown[name] for name in read])
+        return changed
 
 
 def changed_texts(base: CaseTable, new: CaseTable, pairing: Pairing) -> ChangedTexts:
@@ -59,7 +62,8 @@ def changed_texts(base: CaseTable, new: CaseTable, pairing: Pairing) -> ChangedT
         theirs, mine = base.digests[name][pairing.base], new.digests[name][pairing.new]
         unknown[name] = (theirs == 0) | (mine == 0)
         differs[name] = (theirs != mine) & ~unknown[name]
-    return ChangedTexts(differs, unknown)
+    histories = base.digests["history"], new.digests["history"]
+    return ChangedTexts(differs, unknown, any((column != digest_of()).any() for column in histories))
 
 
 def changes_between(base: Side, new: Side, texts: ChangedTexts, shared: Collection[str]) -> Changes:
@@ -72,19 +76,23 @@ def changes_between(base: Side, new: Side, texts: ChangedTexts, shared: Collecti
         shared: the metrics that both sides have.
     """
     differs = texts.differs
-    read = [name for name in ("query", "history", "reference", "sources", "response") if name in DIGESTED]
+    read: tuple[Digested, ...] = ("query", "history", "reference", "sources", "response")
     unknown = int(np.logical_or.reduce([texts.unknown[name] for name in read]).sum())
     other_sources, response = differs["sources"], differs["response"]
     order = differs["order"] & ~other_sources
     kinds = tuple(kind for kind in KINDS if _differ(base, new, kind))
-    asked = {kind for m in new.metrics if m.name in shared for kind in kinds_of(m)}
+    asked = {kind for m in new.metrics if m.name in shared for kind in kinds_of(m, conversations=texts.conversations)}
     judged = bool(asked & {*kinds})
     prompt = int((response & ~other_sources & ~order & ~texts.unknown["sources"]).sum())
-    counts = {name: int(differs[name].sum()) for name in read}
+    counts: dict[Digested, int] = {name: int(differs[name].sum()) for name in read}
     both = base.thresholds.keys() | new.thresholds.keys()
     versions = (base.header.version, new.header.version)
     return Changes(
-        **counts,
+        query=counts["query"],
+        history=counts["history"],
+        reference=counts["reference"],
+        sources=counts["sources"],
+        response=counts["response"],
         source_order=int(order.sum()),
         unknown=unknown,
         same_sources_other_response=prompt,
@@ -103,29 +111,27 @@ def _differ(base: Side, new: Side, kind: str) -> bool:
     return theirs is not None and mine is not None and theirs != mine
 
 
-def _reading(counts: Mapping[str, int], prompt: int, order: int, unknown: int, *, judged: bool) -> str:
+def _reading(counts: Mapping[Digested, int], prompt: int, order: int, unknown: int, *, judged: bool) -> str:
     """What the changes amount to: whose they are."""
-    nothing = not any(counts.values()) and not order and not unknown
-    if judged and nothing:
-        return "the application is the same: any difference is the judge's"
+    same = not any(counts.values()) and not order and not unknown
     if judged:
-        return "the judge differs too: a difference may be the judge's or the application's"
-    if counts["sources"] or order:
-        others = "other sources" if counts["sources"] else "the same sources in another order"
-        too = "of retrieval (too)" if counts["response"] else "of retrieval"
-        return f"{others}: a change {too}"
+        mine, both = "the application is the same", "the judge differs too"
+        return f"{mine}: any difference is the judge's" if same else f"{both}: a difference may be the judge's"
+    others = "other sources" if counts["sources"] else "the same sources in another order" if order else ""
+    if others:
+        return f"{others}: a change of retrieval{' (too)' if counts['response'] else ''}"
     if prompt:
         return "same sources, other responses: a change of prompt or generator"
-    if counts["query"] or counts["history"] or counts["reference"]:
-        return "the questions changed, the answers didn't"
     if counts["response"]:
         return "other responses"
-    return "" if unknown else "nothing that is judged changed"
+    asked = counts["query"] or counts["history"] or counts["reference"]
+    return "the questions changed, the answers didn't" if asked else "nothing that is judged changed" if same else ""
 
 
-def kinds_of(metric: Metric) -> frozenset[str]:
-    """The kinds of questions that a metric asks a judge."""
-    return frozenset(_kind(step) for step in plan((metric,)).steps if needs_judge(step))
+def kinds_of(metric: Metric, *, conversations: bool = True) -> frozenset[str]:
+    """The kinds of questions that a metric asks a judge; without conversations no query is written out first."""
+    kinds = {_kind(step) for step in plan((metric,)).steps if needs_judge(step)}
+    return frozenset(kinds if conversations else kinds - {*REPLACING_KINDS})
 
 
 def _kind(step: Step) -> str:
@@ -149,13 +155,16 @@ def _of_step(step: Step) -> Iterator[Digested]:
         yield from _READ[field]
 
 
-def incomparable(base: Side, new: Side, name: str, *, across_judges: bool) -> tuple[Verdict, str] | None:
+def incomparable(
+    base: Side, new: Side, name: str, texts: ChangedTexts, *, across_judges: bool
+) -> tuple[Verdict, str] | None:
     """Why a metric can't be compared, as a verdict and a sentence; None if it can.
 
     Args:
         base: the old side.
         new: the new one.
         name: the metric.
+        texts: which pairs differ in what.
         across_judges: whether to compare although the judge differs.
     """
     mine, theirs = ({m.name: m for m in side.metrics} for side in (new, base))
@@ -165,7 +174,7 @@ def incomparable(base: Side, new: Side, name: str, *, across_judges: bool) -> tu
         return "only in base", "the new side doesn't have it"
     if base.definitions[name] != new.definitions[name]:
         return "redefined", "it is defined otherwise now"
-    other = sorted(kind for kind in kinds_of(mine[name]) if _differ(base, new, kind))
+    other = sorted(kind for kind in kinds_of(mine[name], conversations=texts.conversations) if _differ(base, new, kind))
     if other and not across_judges:
         return "judged differently", f"the judge differs in {', '.join(other)}"
     return None

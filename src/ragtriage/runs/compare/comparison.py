@@ -141,7 +141,7 @@ class MetricComparison:
     """Pairs that have it on the base side only."""
     gained: int = 0
     p_defined: float | None = None
-    """McNemar's exact test of lost against gained, by groups."""
+    """McNemar's exact test of lost against gained."""
     mention_undefined: bool = False
     """Whether so many were lost or gained that it is to be said."""
     bounds: tuple[float, float] | None = None
