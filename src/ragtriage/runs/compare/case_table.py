@@ -61,6 +61,8 @@ class CaseTable:
     tags: Mapping[str, Sequence[str | None]]
     """Tag → each case's value as a text, None where it has none."""
     found: FoundColumns | None = None
+    hashed_ids: bool = False
+    """Whether the ids are their digests (`hashed_id`)."""
     noise: Mapping[str, float] = field(default_factory=dict)
     """Metric → the variance of a score over trials; none where there is one trial."""
 
@@ -90,6 +92,11 @@ def question_digest(query: str, history: Iterable[tuple[str, str]]) -> int:
 def normalised(text: str) -> str:
     """A text without what makes no other question: case, white space, compatibility forms."""
     return _SPACE.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
+
+
+def hashed_id(name: str) -> str:
+    """What stands for an id where ids are to stay private, 16 hexadecimal digits."""
+    return f"{digest_of(name.encode('utf-8', 'surrogatepass')):016x}"
 
 
 def tag_text(value: Any) -> str | None:

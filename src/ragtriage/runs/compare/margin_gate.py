@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ragtriage.core.display import plural
+from ragtriage.core.display import MINUS, p_text, plural, signed
 from ragtriage.core.errors import ConfigError
 from ragtriage.runs.compare.case_table import Flags
 from ragtriage.runs.compare.comparison import COMPARED, GateResult, MetricComparison, Outcome
@@ -13,8 +13,6 @@ from ragtriage.runs.compare.gate_limits import WorseLimit
 from ragtriage.runs.compare.matched import Matched
 from ragtriage.runs.compare.metric_rows import SIGNIFICANT
 from ragtriage.runs.compare.swaps import binomial_p
-
-_MINUS = str.maketrans({"-": "\N{MINUS SIGN}"})
 
 
 def margin_outcome(low: float, high: float, margin: float) -> Outcome:
@@ -71,7 +69,8 @@ def _said(
     weak = f"; these pairs see {found.sees:.3f} at best" if found.sees > limit.margin > 0 else ""
     if outcome == "worse":
         side = "below" if direction == 1 else "above"
-        return outcome, f"{name} is worse: {told}, wholly {side} {signed(-direction * limit.margin, plain=True)}"
+        end = f"{-direction * limit.margin + 0.0:g}".replace("-", MINUS)
+        return outcome, f"{name} is worse: {told}, wholly {side} {end}"
     if outcome == "can't tell":
         needed = cases_needed(found.cases, found.se, limit.margin)
         if needed is not None and needed > found.cases:
@@ -120,21 +119,6 @@ def _of_slice(matched: Matched, limit: WorseLimit) -> Flags:
     return chosen
 
 
-def signed(value: float, *, plain: bool = False) -> str:
-    """A difference with its sign, `−0.096`; `plain` leaves out places that say nothing: `−0.03`."""
-    text = f"{value:g}" if plain else f"{round(value, 3) + 0.0:+.3f}"
-    return text.translate(_MINUS)
-
-
 def level_text(level: float) -> str:
     """A level in percent, `95 %`, `98.3 %`."""
     return f"{round(100 * level, 1):g} %"
-
-
-def p_text(p: float | None) -> str:
-    """A p-value as it is shown: `.013`, `<.001`, `1`."""
-    if p is None:
-        return ""
-    if p < 0.001:
-        return "<.001"
-    return "1" if p >= 0.995 else f"{p:.{2 if p >= 0.1 else 3}f}".removeprefix("0")

@@ -30,7 +30,7 @@ def notes_on(matched: Matched, pairs: Pairs, changes: Changes, *, by_question: b
     stored = f"both sides are read with those of {new.name}"
     older, newer = changes.versions or ("", "")
     told = {
-        f"{base.name} is newer than {new.name}": 0 < len(new.created) and base.created > new.created > "",
+        f"{base.name} is newer than {new.name}": bool(new.created) and base.created > new.created,
         f"{plural(near, 'id')} without a pair would be the same on both sides but for case or white space": near,
         "paired by the question, since ids that were made from the content change with every answer":
             pairs.by == "query" and by_question,
@@ -42,7 +42,8 @@ def notes_on(matched: Matched, pairs: Pairs, changes: Changes, *, by_question: b
             pairs.other_cluster,
         f"the stored thresholds of {', '.join(changes.thresholds)} differ: {stored}": changes.thresholds,
         f"the stored rules differ: {stored}": changes.rules,
-        f"evaluated by ragtriage {older} and {newer}, with the same fingerprints": changes.versions and not changes.judge,
+        f"evaluated by ragtriage {older} and {newer}, with the same fingerprints":
+            changes.versions and not changes.judge,
         f"of {plural(changes.unknown, 'pair')} it isn't known what changed: their texts or digests aren't there":
             changes.unknown,
         "one side judged languages that the other left undefined (--any-language)":

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ragtriage.core.errors import InputError
-from ragtriage.runs.compare.case_table import CaseTable
+from ragtriage.runs.compare.case_table import CaseTable, hashed_id
 from ragtriage.runs.compare.comparison import PairedBy
 from ragtriage.runs.compare.difference import Places
 
@@ -59,8 +59,12 @@ def pair_up(base: CaseTable, new: CaseTable, by: PairedBy | None = None) -> Pair
 
 
 def _by_id(base: CaseTable, new: CaseTable) -> Pairing:
-    at = {name: place for place, name in enumerate(base.ids)}
-    found = np.array([at.get(name, -1) for name in new.ids], np.int64)
+    hashed = base.hashed_ids != new.hashed_ids
+    theirs_by_name, mine_by_name = (
+        [*map(hashed_id, table.ids)] if hashed and not table.hashed_ids else table.ids for table in (base, new)
+    )
+    at = {name: place for place, name in enumerate(theirs_by_name)}
+    found = np.array([at.get(name, -1) for name in mine_by_name], np.int64)
     there = np.flatnonzero(found >= 0)
     mine, theirs = new.digests["question"][there], base.digests["question"][found[there]]
     other = (mine != theirs) & (mine != 0) & (theirs != 0)

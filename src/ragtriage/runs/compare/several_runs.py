@@ -40,7 +40,7 @@ def merged_tables(tables: Sequence[CaseTable], rows: Sequence[Places]) -> CaseTa
         failed,
         first.tags,
         _found(found) if len(found) == len(tables) else None,
-        noise,
+        noise=noise,
     )
 
 
