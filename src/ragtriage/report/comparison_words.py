@@ -87,7 +87,7 @@ def gate_heading(gate: GateResult) -> str:
     """How a gate's sentence begins."""
     if gate.failed:
         return "gate failed"
-    return "gate can't tell" if gate.outcome == "can't tell" else "gate passed"
+    return "gate" if gate.outcome == "can't tell" else "gate passed"
 
 
 def family_text(comparison: Comparison) -> str:

@@ -88,7 +88,7 @@ def share_results(new: Side, limits: Sequence[ShareLimit]) -> Iterator[GateResul
         what = f"{'sure ' if limit.sure else ''}{limit.rule}"
         says = (
             f"{share:.1%} of {plural(count, 'case')} have {what} (95 % interval {low:.1%} to {high:.1%}), at most "
-            f"{limit.share:.3g} was asked for"
+            f"{limit.share:.1%} was asked for"
         )
         outcome: Outcome = "fails" if failed else "passes"
         yield GateResult(
