@@ -544,7 +544,6 @@ def test_an_older_side_as_new_and_a_model_after_a_month_are_noted() -> None:
     late = {"created": "2027-03-01T00:00:00+00:00", "judge": "openai:gpt"}
     found = compared(made_side({G: [1, 1]}), made_side({G: [1, 0]}, number=2, header=late))
     assert any("30 days apart" in note for note in found.notes)
-    assert any(
-        "is newer than" in n
-        for n in compared(made_side({G: [1, 1]}, header=late), made_side({G: [1, 0]}, number=2)).notes
-    )
+    late_file = {**late, "baseline": "b.json"}
+    older = compared(made_side({G: [1, 1]}, header=late_file), made_side({G: [1, 0]}, number=2))
+    assert any("is newer than" in note for note in older.notes)

@@ -30,7 +30,7 @@ def notes_on(matched: Matched, pairs: Pairs, changes: Changes, *, by_question: b
     stored = f"both sides are read with those of {new.name}"
     older, newer = changes.versions or ("", "")
     told = {
-        f"{base.name} is newer than {new.name}": bool(new.created) and base.created > new.created,
+        f"{base.name} is newer than {new.name}": _newer(base, new),
         f"{plural(near, 'id')} without a pair would be the same on both sides but for case or white space": near,
         "paired by the question, since ids that were made from the content change with every answer":
             pairs.by == "query" and by_question,
@@ -53,6 +53,13 @@ def notes_on(matched: Matched, pairs: Pairs, changes: Changes, *, by_question: b
         "the judge differs, so no gate is read": across and changes.judge,
     }  # fmt: skip
     yield from (sentence for sentence, holds in told.items() if holds)
+
+
+def _newer(base: SideHeader, new: SideHeader) -> bool:
+    """Whether the base was evaluated after the new side: by the runs' numbers, which are finer than their times."""
+    if base.baseline is None and new.baseline is None:
+        return base.runs > new.runs
+    return bool(new.created) and base.created > new.created
 
 
 def _by_model(side: SideHeader) -> bool:
