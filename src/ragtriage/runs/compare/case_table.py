@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +25,6 @@ upper and lower case and white space apart), the query and the history as they a
 a set and in their order, the response, and what only some metrics read (samples, relevant ids, citation marks)."""
 SIZE = 8
 """Bytes of a digest."""
-_SPACE = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +70,12 @@ class CaseTable:
 
 def digest_of(*parts: bytes) -> int:
     """The digest of some parts, in this order, as a number above 0."""
-    whole = hashlib.blake2b(digest_size=SIZE)
-    for part in parts:
-        whole.update(len(part).to_bytes(8, "big") + part)
-    return int.from_bytes(whole.digest(), "big") or 1
+    whole = b"".join([len(part).to_bytes(8, "big") + part for part in parts])
+    return int.from_bytes(hashlib.blake2b(whole, digest_size=SIZE).digest(), "big") or 1
+
+
+EMPTY = digest_of()
+"""The digest of nothing: a case without a history, a reference, …"""
 
 
 def question_digest(query: str, history: Iterable[tuple[str, str]]) -> int:
@@ -91,7 +91,8 @@ def question_digest(query: str, history: Iterable[tuple[str, str]]) -> int:
 
 def normalised(text: str) -> str:
     """A text without what makes no other question: case, white space, compatibility forms."""
-    return _SPACE.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
+    plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    return " ".join(plain.casefold().split())
 
 
 def hashed_id(name: str) -> str:

@@ -12,7 +12,7 @@ from ragtriage.core.questions import KINDS
 from ragtriage.core.steps import Decompose, Field, Step
 from ragtriage.planning.levels import plan
 from ragtriage.planning.relations import REPLACING_KINDS, needs_judge
-from ragtriage.runs.compare.case_table import DIGESTED, CaseTable, Digested, Flags, digest_of
+from ragtriage.runs.compare.case_table import DIGESTED, EMPTY, CaseTable, Digested, Flags
 from ragtriage.runs.compare.comparison import Changes, Verdict
 from ragtriage.runs.compare.pairing import Pairing
 from ragtriage.runs.compare.sides import Side
@@ -63,7 +63,7 @@ def changed_texts(base: CaseTable, new: CaseTable, pairing: Pairing) -> ChangedT
         unknown[name] = (theirs == 0) | (mine == 0)
         differs[name] = (theirs != mine) & ~unknown[name]
     histories = base.digests["history"], new.digests["history"]
-    return ChangedTexts(differs, unknown, any((column != digest_of()).any() for column in histories))
+    return ChangedTexts(differs, unknown, any((column != EMPTY).any() for column in histories))
 
 
 def changes_between(base: Side, new: Side, texts: ChangedTexts, shared: Collection[str]) -> Changes:

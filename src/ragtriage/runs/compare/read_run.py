@@ -11,6 +11,8 @@ from ragtriage.core.case import Source, Turn
 from ragtriage.readers.case_rows import made_up_id
 from ragtriage.runs.compare.case_table import (
     DIGESTED,
+    EMPTY,
+    SIZE,
     CaseTable,
     Digested,
     Digests,
@@ -96,28 +98,42 @@ def case_digests(texts: CaseTexts, relevant_ids: Sequence[str] | None) -> dict[D
         turns = [(turn.label or "", turn.text or "") for turn in history]
         found["question"] = question_digest("".join(one.text or "" for one in query), turns)
     sources = by_role.get("source", ())
-    marks = [_digest(by_role.get(role, ())) for role in ("sample", "citation mark")]
-    names = repr(([one.label for one in sources], relevant_ids)).encode("utf-8", "surrogatepass")
-    known = [part.to_bytes(8, "big") for part in marks if part is not None]
     parts: dict[Digested, int | None] = {
         "query": _digest(query),
-        "history": _digest(history),
+        "history": _digest(history, labelled=True),
         "reference": _digest(by_role.get("reference", ())),
-        "sources": _digest(sorted(sources, key=lambda one: one.hash or b""), labelled=False),
-        "order": _digest(sources, labelled=False),
+        "sources": _digest(sorted(sources, key=lambda one: one.hash or b"")),
+        "order": _digest(sources),
         "response": _digest(by_role.get("response", ())),
-        "others": digest_of(*known, names) if len(known) == len(marks) else None,
+        "others": _others(texts, relevant_ids),
     }
     return found | {name: value for name, value in parts.items() if value is not None}
 
 
-def _digest(texts: Texts, *, labelled: bool = True) -> int | None:
+def _others(texts: CaseTexts, relevant_ids: Sequence[str] | None) -> int | None:
+    """The digest of what only some metrics read: samples, citation marks, ids."""
+    names = [one.label for one in texts.by_role.get("source", ())]
+    read = [texts.by_role.get(role, ()) for role in ("sample", "citation mark")]
+    if not any(read) and not any(names) and relevant_ids is None:
+        return EMPTY
+    digests = [_digest(some) for some in read]
+    if None in digests:
+        return None
+    return digest_of(repr((digests, names, relevant_ids)).encode("utf-8", "surrogatepass"))
+
+
+def _digest(texts: Texts, *, labelled: bool = False) -> int | None:
     """The digest of some texts; None if one was deleted."""
+    if not texts:
+        return EMPTY
     hashes = [one.hash for one in texts]
     if None in hashes:
         return None
-    parts = ((one.hash or b"") + ((one.label or "").encode("utf-8", "replace") if labelled else b"") for one in texts)
-    return digest_of(*parts)
+    if labelled:
+        hashes += [(one.label or "").encode("utf-8", "surrogatepass") for one in texts]
+    elif len(hashes) == 1:  # a digest already
+        return int.from_bytes((hashes[0] or b"")[:SIZE], "big") or 1
+    return digest_of(*filter(None, hashes))
 
 
 def _is_made_up(name: str, texts: CaseTexts) -> bool:
