@@ -69,6 +69,7 @@ def records(count: int, seed: int, *, steps: bool) -> Iterator[Record]:
 
 
 def store_runs(store: Store, count: int, *, steps: bool) -> None:
+    """Two runs: the second with other responses and scores on a third of the cases."""
     for seed in (0, 1):
         names = tuple(m.name for m in metrics_named(METRICS))
         identity = RunIdentity(str(seed), names, {"supported": "1"})
@@ -76,12 +77,12 @@ def store_runs(store: Store, count: int, *, steps: bool) -> None:
         run = store.begin(identity, input=f"v{seed}.jsonl", rows=count, judge="embedded", configuration=configuration)
         with run:
             for record in records(count, seed, steps=steps):
-    """Two runs: the second with other responses and scores on a third of the cases."""
                 run.keep(record)
             run.finish()
 
 
 def scale(count: int, *, findings: bool) -> None:
+    """Compare two runs, by slices too, and a baseline file with its run."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "baseline.json"
         with open_store(folder) as store:
@@ -95,7 +96,6 @@ def scale(count: int, *, findings: bool) -> None:
                 ("run and run", CompareOptions()),
                 ("by topic, in documents", CompareOptions(by="topic", cluster="document")),
             ):
-    """Compare two runs, by slices too, and a baseline file with its run."""
                 timed(name, lambda o=options: compare_chosen(base, new, reading, o, findings=findings))  # type: ignore[misc]
             whole = side_of(base.runs, "run 1", reading=reading if findings else None)
             rules = [rule.name for rule in reading.rules]
@@ -123,9 +123,9 @@ def peak() -> float:
 
 
 def timed(name: str, call: Any, times: int = 3) -> None:
+    """Print the median seconds of a call."""
     took = []
     for _ in range(times):
-    """Print the median seconds of a call."""
         started = time.perf_counter()
         call()
         took.append(time.perf_counter() - started)
