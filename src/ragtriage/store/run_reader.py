@@ -19,6 +19,7 @@ from ragtriage.store.codec import DELETED, decode_steps, with_custom_parts
 from ragtriage.store.database import Database
 from ragtriage.store.identity import digest
 from ragtriage.store.run_columns import RunColumns
+from ragtriage.store.run_notes import RunNotes
 from ragtriage.store.schema import FINISHED, State, case_texts, cases, rejected, runs, scores, texts
 
 CHUNK = 64
@@ -236,6 +237,10 @@ class StoredRun:
     def columns(self) -> RunColumns:
         """The run by columns, for what goes through all its cases at once."""
         return RunColumns(self._database, self.number)
+
+    def notes(self) -> RunNotes:
+        """What was computed from the whole run and is kept."""
+        return RunNotes(self._database, self.number)
 
     def rejected(self) -> list[RejectedRow]:
         """The rows of the input that couldn't be used, in their order."""

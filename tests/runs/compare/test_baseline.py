@@ -17,6 +17,7 @@ from ragtriage.runs.compare.baseline_write import BaselineOptions, write_baselin
 from ragtriage.runs.compare.choose import Chosen, choose_side
 from ragtriage.runs.compare.compare import CompareOptions
 from ragtriage.runs.compare.comparison import Comparison
+from ragtriage.runs.compare.found import NOTE, FoundRows, packed, unpacked
 from ragtriage.runs.compare.gate_limits import CompareGates, worse_limits
 from ragtriage.runs.compare.sides import side_of
 from ragtriage.runs.compare.stored import compare_chosen
@@ -200,3 +201,18 @@ def test_unknown_keys_are_ignored_and_a_cut_gzip_is_told(folder: Path) -> None:
     packed.write_bytes(gzip.compress(path.read_bytes())[:-20])
     with pytest.raises(InputError, match="can't be read"):
         read_baseline(packed)
+
+
+def test_what_was_found_on_a_large_run_is_kept_and_read_alike(folder: Path) -> None:
+    with open_store(folder / ".ragtriage") as store:
+        run, reading = store.run(2), config_of(store.run(2).info)
+        rows = FoundRows(reading.rules)
+        for record in run.records():
+            rows.add(record, reading.diagnose(record), reading)
+        run.notes().write(NOTE, "a", packed(rows.cases))
+        run.notes().write(NOTE, "b", packed(rows.cases))
+        again = list(unpacked(run.notes().read(NOTE, "b") or ""))
+
+        assert again == rows.cases
+        assert run.notes().read(NOTE, "a") is None
+        assert store.run(1).notes().read(NOTE, "b") is None

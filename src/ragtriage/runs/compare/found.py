@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+import base64
+import hashlib
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, astuple, dataclass, field
+from importlib.metadata import version
 
 import numpy as np
 
+from ragtriage.core.errors import StoreError
 from ragtriage.core.record import Record
+from ragtriage.core.validation import as_builtins
 from ragtriage.diagnosis import Finding, Rule, decided_rules, headline, most_pressing
 from ragtriage.diagnosis.headline import NONE, UNDETERMINED
 from ragtriage.runs.compare.case_table import FoundColumns
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.store import StoredRun
+from ragtriage.store.schema import FINISHED
+
+NOTE = "findings"
+KEPT_FROM = 1_000
+"""Cases from which on it is kept what was found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +96,8 @@ def found_columns(rules: Sequence[str], cases: Iterable[FoundOnCase]) -> FoundCo
 def read_found(run: StoredRun, config: EvaluationConfig) -> FoundColumns:
     """Diagnose a stored run; the longest part of a comparison, as the verdicts of every case are read.
 
+    Of a large run that is finished it is kept in the store what was found by these thresholds and rules.
+
     Args:
         run: the run.
         config: its metrics, with the thresholds and rules that both sides are read with.
@@ -90,10 +105,37 @@ def read_found(run: StoredRun, config: EvaluationConfig) -> FoundColumns:
     Raises:
         StoreError: the run can't be read.
     """
+    kept = run.info.state == FINISHED and run.info.rows >= KEPT_FROM
+    digest = _digest(run, config) if kept else ""
+    names = [rule.name for rule in config.rules]
+    if kept and (known := run.notes().read(NOTE, digest)):
+        return found_columns(names, unpacked(known))
     rows = FoundRows(config.rules)
     for record in run.records():
         rows.add(record, config.diagnose(record), config)
+    if kept:
+        with suppress(StoreError):  # a store that can't be written is read again the next time
+            run.notes().write(NOTE, digest, packed(rows.cases))
     return rows.columns()
+
+
+def _digest(run: StoredRun, config: EvaluationConfig) -> str:
+    """A digest of all that findings rest on."""
+    rules = [as_builtins(asdict(rule)) for rule in config.rules]
+    whole = [dict(config.thresholds), rules, run.info.versions, run.info.finished, run.info.done, version("ragtriage")]
+    return hashlib.blake2b(json.dumps(whole, sort_keys=True).encode(), digest_size=16).hexdigest()
+
+
+def packed(cases: Sequence[FoundOnCase]) -> str:
+    """What was found on cases as a short text."""
+    written = json.dumps([astuple(case) for case in cases], separators=(",", ":"))
+    return base64.b85encode(zlib.compress(written.encode())).decode()
+
+
+def unpacked(text: str) -> Iterator[FoundOnCase]:
+    """Undo `packed`."""
+    for holds, undecided, component, heading in json.loads(zlib.decompress(base64.b85decode(text))):
+        yield FoundOnCase(tuple((rule, sure) for rule, sure in holds), tuple(undecided), component, heading)
 
 
 def _heading(findings: Sequence[Finding], component: str) -> str:
