@@ -14,7 +14,7 @@ from ragtriage.cli.compare_flags import GateFlags, chosen_metrics, share_of
 from ragtriage.cli.console import ExitCode, print_json, tell
 from ragtriage.cli.flags import command, parse_names, store_address
 from ragtriage.cli.results import tell_deleted
-from ragtriage.config import Settings, find_settings, named_numbers
+from ragtriage.config import Settings, find_settings, named_numbers, read_settings
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, InputError, StoreError
 from ragtriage.report.comparison_document import comparison_document
@@ -52,13 +52,14 @@ def compare(  # noqa: PLR0913  # one parameter a flag
     as_json: bool = False,
     most: int = 10,
     store: str | None = None,
+    config: Path | None = None,
 ) -> None:
     """Compare two runs case by case: did the last change help, where, and is that more than chance?
 
     A side is a run's number, last, several runs by comma (seeds of one version), or a baseline file. Exit codes: 0; 1 a
     gate failed; 2 usage or input, unlike judges, nothing paired; 3 incomplete (failures, too few pairs).
     """
-    settings = find_settings(Path.cwd())
+    settings = read_settings(config) if config else find_settings(Path.cwd())
     needed = share_of(min_paired, "--min-paired")
     with open_store(store_address(store, settings), create=False) as there:
         chosen = choose_side(there, new)

@@ -76,8 +76,10 @@ def compare(base: Side, new: Side, rules: Sequence[Rule], options: CompareOption
     matched, pairs = match(base, new, pairing, options.cluster)
     rows = metric_rows(matched, options.metrics, across_judges=options.across_judges)
     shared = [row.name for row in rows if not row.verdict.startswith("only in")]
+    if not shared:
+        raise InputError(f"{base.header.name} and {new.header.name} have no metric in common")
     changes = changes_between(base, new, matched.texts, shared)
-    if shared and all(row.verdict == "judged differently" for row in rows if row.name in shared):
+    if all(row.verdict == "judged differently" for row in rows if row.name in shared):
         raise InputError(_all_judged_differently(base, new, changes))
     findings = finding_rows(matched, rules)
     slices, left_out = _slices(matched, rows, options.by)
