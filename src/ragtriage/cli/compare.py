@@ -102,9 +102,9 @@ def baseline(
     threshold: list[str] | None = None,
     store: str | None = None,
 ) -> None:
-    """Write what a run amounts to as a file that a repository can hold, for later runs to be compared with.
+    """Write what a run amounts to as a file, without its texts, for later runs to be compared with.
 
-    It holds ids, scores, findings and digests, no texts.
+    It holds ids, scores, findings and digests, a case a line, so that a repository can hold it.
     """
     if not out.name or out.is_dir():
         raise InputError(f"-o {out}: is a folder: name a file in it")

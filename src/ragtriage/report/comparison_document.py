@@ -46,6 +46,7 @@ from ragtriage.runs.compare.comparison import (
     SliceMetric,
     Verdict,
 )
+from ragtriage.runs.compare.gate_limits import slice_value
 from ragtriage.runs.compare.swaps import FEWEST
 from ragtriage.text.sanitize import one_line
 
@@ -217,7 +218,7 @@ def _slices(found: Comparison, tag: str, slices: Sequence[Slice], width: int) ->
             for place, name in enumerate(metrics, 1)
         ),
     )
-    rows = ((one_line(one.value, 60), f"{one.pairs:,}", *map(_slice_cell, one.metrics)) for one in slices)
+    rows = ((one_line(slice_value(one.value), 60), f"{one.pairs:,}", *map(_slice_cell, one.metrics)) for one in slices)
     yield replace(table(columns, rows), explained=True)
     if found.slices_left_out:
         yield note(f"{plural(found.slices_left_out, 'smaller slice')} left out")

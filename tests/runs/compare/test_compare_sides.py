@@ -20,7 +20,7 @@ from ragtriage.diagnosis import RULES
 from ragtriage.runs.compare.case_table import FoundColumns
 from ragtriage.runs.compare.compare import CompareOptions, compare
 from ragtriage.runs.compare.comparison import Comparison, MetricComparison
-from ragtriage.runs.compare.gate_limits import CompareGates, share_limits, worse_limits
+from ragtriage.runs.compare.gate_limits import CompareGates, share_limits, slice_value, worse_limits
 from ragtriage.runs.compare.margin_gate import margin_outcome
 from ragtriage.runs.compare.sides import Side
 
@@ -421,6 +421,13 @@ def test_a_margin_is_a_number_from_0_on(item: str) -> None:
 def test_a_share_is_from_0_to_1(item: str) -> None:
     with pytest.raises(ConfigError, match="--at-most"):
         share_limits([item])
+
+
+@pytest.mark.parametrize("value", ["billing", "a=b@c", "two\nlines", 'say "x"', " spaced", "a:b"])
+def test_a_slice_is_typed_as_it_is_shown(value: str) -> None:
+    (limit,) = worse_limits([f"groundedness@topic:{slice_value(value)}=0.05"])
+
+    assert (limit.slice, limit.margin) == (("topic", value), 0.05)
 
 
 def test_flags_go_before_settings() -> None:

@@ -135,6 +135,12 @@ def _slice(rest: str, item: str, where: str) -> tuple[tuple[str, str], str]:
     return (tag.strip(), plain if sign else value), margin if sign else ""
 
 
+def slice_value(value: str) -> str:
+    """A tag's value as it is shown and typed: in JSON's quotes where it holds what would be read otherwise."""
+    odd = value != value.strip() or any(sign in value for sign in '=@:"') or not value.isprintable()
+    return json.dumps(value, ensure_ascii=False) if odd else value
+
+
 def _number(text: str, item: str, where: str) -> float:
     if not text.strip():
         return 0.0

@@ -9,7 +9,7 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.runs.compare.case_table import Flags
 from ragtriage.runs.compare.comparison import COMPARED, GateResult, MetricComparison, Outcome
 from ragtriage.runs.compare.difference import Difference, Paired, cases_needed, difference
-from ragtriage.runs.compare.gate_limits import WorseLimit
+from ragtriage.runs.compare.gate_limits import WorseLimit, slice_value
 from ragtriage.runs.compare.matched import Matched
 from ragtriage.runs.compare.metric_rows import SIGNIFICANT
 from ragtriage.runs.compare.swaps import binomial_p
@@ -40,7 +40,7 @@ def margin_result(matched: Matched, row: MetricComparison | None, limit: WorseLi
     Raises:
         ConfigError: no pair is in the slice that it names.
     """
-    name = limit.metric + (f" ({limit.slice[0]}: {limit.slice[1]})" if limit.slice else "")
+    name = limit.metric + (f" ({limit.slice[0]}: {slice_value(limit.slice[1])})" if limit.slice else "")
     unknown = f"can't tell whether {name} is worse"
     if row is None or row.verdict not in COMPARED or row.verdict == "undefined":
         why = row.why if row else "it isn't among --metrics"
