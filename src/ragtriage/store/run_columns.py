@@ -81,10 +81,11 @@ class RunColumns:
             with self._database.reading() as connection:
                 yield from _texts_between(connection, self._run, first, min(last, first + CHUNK - 1), read)
 
-    def shared_with(self, others: Sequence[int]) -> dict[int, int]:
-        """How many of its cases other runs have too, by their ids or by their queries, whichever are more."""
+    def shared_with(self, other: int, enough: float) -> int:
+        """How many of its cases another run has too: by their ids or, where these are fewer than enough, by queries."""
         with self._database.reading() as connection:
-            return {other: max(self._by_id(connection, other), self._by_query(connection, other)) for other in others}
+            found = self._by_id(connection, other)
+            return found if found >= enough else max(found, self._by_query(connection, other))
 
     def _by_id(self, connection: Connection, other: int) -> int:
         own, same = cases.alias(), cases.alias()

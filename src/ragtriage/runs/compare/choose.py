@@ -89,9 +89,9 @@ def earlier_run(store: Store, new: Chosen) -> StoredRun | None:
         return None
     first = new.runs[0]
     candidates = [info.number for info in store.runs() if _may_be_base(info, new)][:MOST_LOOKED_AT]
-    cases = first.info.done + first.info.failed
+    enough = SHARED * (first.info.done + first.info.failed)
     for number in candidates:  # one at a time: mostly the first will do
-        if first.columns().shared_with([number])[number] >= SHARED * cases:
+        if first.columns().shared_with(number, enough) >= enough > 0:
             return store.run(number)
     return None
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -85,7 +86,7 @@ def side_of(
         name=name,
         runs=tuple(run.number for run in runs),
         baseline=None,
-        input=first.input,
+        input=Path(first.input).name if Path(first.input).is_absolute() else first.input,
         created=first.created,
         cases=len(table),
         judge=first.judge,
