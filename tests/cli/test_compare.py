@@ -198,6 +198,18 @@ def test_a_baseline_is_written_and_compared_with(two: Command) -> None:
     assert two("baseline", "1", "-o", ".").code == 2
 
 
+def test_two_files_are_compared_without_a_store(two: Command, tmp_path: Path) -> None:
+    for run in ("1", "2"):
+        assert two("baseline", run, "-o", f"{run}.json").code == 0
+    (tmp_path / ".ragtriage").rename(tmp_path / "elsewhere")
+    said = two("compare", "1.json", "2.json", *FALLS)
+
+    assert said.code == 1
+    assert "new  baseline 2.json" in said.out
+    assert "▼ unsupported_claims" in said.out
+    assert two("compare", "1.json").code == 2
+
+
 def test_settings_name_the_base_and_the_gates_and_flags_go_first(two: Command) -> None:
     Path("ragtriage.toml").write_text(
         'baseline = "1"\n[fail_if_worse]\ngroundedness = 0.03\n[at_most]\nunsupported_claims = 0.9\n', encoding="utf-8"

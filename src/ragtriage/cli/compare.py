@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -16,7 +17,7 @@ from ragtriage.cli.flags import command, parse_names, store_address
 from ragtriage.cli.results import tell_deleted
 from ragtriage.config import Settings, find_settings, named_numbers, read_settings
 from ragtriage.core.display import plural
-from ragtriage.core.errors import ConfigError, InputError, StoreError
+from ragtriage.core.errors import ConfigError, InputError
 from ragtriage.report.comparison_document import comparison_document
 from ragtriage.report.comparison_json import comparison_json
 from ragtriage.report.terminal import print_document
@@ -61,7 +62,10 @@ def compare(  # noqa: PLR0913  # one parameter a flag
     """
     settings = read_settings(config) if config else find_settings(Path.cwd())
     needed = share_of(min_paired, "--min-paired")
-    with open_store(store_address(store, settings), create=False) as there:
+    with ExitStack() as stack:
+        files = not is_run(new) and base is not None and not is_run(base)  # then no store is needed
+        opened = None if files else open_store(store_address(store, settings), create=False)
+        there = stack.enter_context(opened) if opened else None
         chosen = choose_side(there, new)
         before = _base(there, settings, base, chosen)
         for run in (*before.runs[:1], *chosen.runs[:1]):
@@ -72,7 +76,7 @@ def compare(  # noqa: PLR0913  # one parameter a flag
         options = CompareOptions(
             cluster=cluster,
             by=by,
-            metrics=chosen_metrics(metrics, [*names, *(name for run in before.runs for name in run.info.metrics)]),
+            metrics=None if metrics is None else chosen_metrics(metrics, [*names, *_metrics(before)]),
             pair=pair,
             min_paired=needed,
             across_judges=across_judges,
@@ -141,10 +145,17 @@ def exit_with(found: Comparison, *, told: bool) -> None:
         raise typer.Exit(ExitCode.GATE_FAILED)
 
 
-def _base(store: Store, settings: Settings, given: str | None, new: Chosen) -> Chosen:
+def _base(store: Store | None, settings: Settings, given: str | None, new: Chosen) -> Chosen:
     """The old side: as it was given, else that of the settings, else the nearest run that shares the cases."""
     named = given or settings.baseline
-    return choose_side(store, named) if named else choose_base(store, new)
+    return choose_base(store, new) if store and not named else choose_side(store, named or LAST)
+
+
+def _metrics(chosen: Chosen) -> list[str]:
+    """The names of a side's metrics."""
+    if chosen.file is None:
+        return [name for run in chosen.runs for name in run.info.metrics]
+    return [m.name for m in read_baseline(chosen.file)[0].metrics]
 
 
 def _reading(new: Chosen, threshold: list[str] | None) -> EvaluationConfig:
@@ -152,8 +163,6 @@ def _reading(new: Chosen, threshold: list[str] | None) -> EvaluationConfig:
     if new.runs:
         info = new.runs[0].info
         return config_of(info, named_numbers(threshold or (), "--threshold", info.metrics))
-    if new.file is None:
-        raise StoreError("a side has no run")
-    side, _ = read_baseline(new.file)
+    side, _ = read_baseline(new.file or Path())
     own = named_numbers(threshold or (), "--threshold", [m.name for m in side.metrics])
     return EvaluationConfig(side.metrics, {**side.thresholds, **own})

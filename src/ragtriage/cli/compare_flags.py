@@ -47,14 +47,12 @@ class GateFlags:
         )
 
 
-def chosen_metrics(given: str | None, known: Iterable[str]) -> frozenset[str] | None:
-    """The metrics that `--metrics` names, of those that a side has; None if it isn't given.
+def chosen_metrics(given: str, known: Iterable[str]) -> frozenset[str]:
+    """The metrics that `--metrics` names, of those that a side has.
 
     Raises:
         ConfigError: a name is neither a metric of a side nor a group, or none is left.
     """
-    if given is None:
-        return None
     there = dict.fromkeys(known)
     chosen: dict[str, None] = {}
     names = [name.strip() for name in given.split(",") if name.strip()]
