@@ -9,12 +9,15 @@ from contextlib import closing
 from pathlib import Path
 
 from cli_rows import row, written
+from compared_runs import answers, store_run
 from library_database import sqlite_library
 from ragtriage import Component, FakeJudge, Verdict, open_cases, open_store, thresholds_with
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer
 from ragtriage.metrics import metrics_named
-from ragtriage.runs.evaluation_config import EvaluationConfig
+from ragtriage.runs.compare.baseline_write import BaselineOptions, write_baseline
+from ragtriage.runs.compare.sides import side_of
+from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
 from ragtriage.runs.execute import evaluate_file
 
 
@@ -130,8 +133,19 @@ def library() -> None:
     sqlite_library(Path("library.sqlite").resolve())
 
 
+def compared_runs() -> None:
+    """Two runs of the same dozen questions, the second with worse answers, and a baseline of the first."""
+    store_run(answers(12, topic=lambda i: f"t{i % 2}"), "v1.jsonl")
+    store_run(answers(12, range(8), topic=lambda i: f"t{i % 2}"), "v2.jsonl")
+    with open_store(Path(".ragtriage")) as store:
+        reading = config_of(store.run(1).info)
+        side = side_of([store.run(1)], "run 1", reading=reading)
+    write_baseline(Path("base.json"), side, [rule.name for rule in reading.rules], BaselineOptions())
+
+
 PREPARED: Mapping[str, Callable[[], None]] = {
     "another database": another_database,
+    "compared runs": compared_runs,
     "empty store": empty_store,
     "fake judge": fake_judge,
     "labelled run": labelled_run,

@@ -11,6 +11,12 @@
     [fail_above]
     hallucination = 0.2
 
+    [fail_if_worse]
+    groundedness = 0.03
+
+    [at_most]
+    unsupported_claims = 0.02
+
     [llm]
     base_url = "http://localhost:8000/v1"
     concurrency = 4
@@ -39,6 +45,7 @@ Flags come before the file, the file before the defaults.
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -47,6 +54,7 @@ from typing import Any, ClassVar, Literal
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.files import why_unreadable
+from ragtriage.core.suggestions import near_names
 from ragtriage.core.validation import STRICT, Invalid, validated
 from ragtriage.diagnosis.rules import RULES, Rule
 from ragtriage.diagnosis.rules import Kind as FindingKind
@@ -77,6 +85,12 @@ class Settings:
     """Metric name → the mean below which the command fails."""
     fail_above: Mapping[str, float] = field(default_factory=dict)
     """The same for metrics of which lower is better: the mean above which it fails."""
+    baseline: str | None = None
+    """What runs are compared with where nothing else is said: a run, or a baseline file."""
+    fail_if_worse: Mapping[str, float] = field(default_factory=dict)
+    """Metric name, or METRIC@TAG:VALUE → how much worse than the baseline its mean may be."""
+    at_most: Mapping[str, float] = field(default_factory=dict)
+    """Rule, or RULE:sure → the largest allowed share of cases that have its finding."""
     map: Mapping[str, str] = field(default_factory=dict)
     """Our field → the input's column."""
     rules: tuple[Rule, ...] = RULES
@@ -143,11 +157,14 @@ def read_settings(path: Path) -> Settings:
         pattern_of(found.citation_mark)
     if found.store is not None and not found.store.strip():
         raise ConfigError(f"{where}: store is empty: name a folder or the address of a database, or leave it out")
+    if found.baseline is not None and not found.baseline.strip():
+        raise ConfigError(f"{where}: baseline is empty: name a run or a file, or leave it out")
     check_thresholds(found.decision_thresholds, where)
     check_kinds(found.bands, f"{where}: [bands]")
     metrics = tuple(custom_metrics.resolved_in(name, folder) for name in found.metrics)
     names = custom_metrics.names_in(metrics)
     prompts, guidance = (folder / one if one else None for one in (found.llm.prompts, found.llm.guidance))
+    own_rules = tuple(_own_rule(rule, f"{where}: rules[{i}]", names) for i, rule in enumerate(rules, start=1))
     return replace(
         found,
         metrics=metrics,
@@ -158,7 +175,10 @@ def read_settings(path: Path) -> Settings:
         thresholds=thresholds_with(_numbers(found.thresholds, "thresholds", where, names)),
         fail_below=_numbers(found.fail_below, "fail_below", where, names),
         fail_above=_numbers(found.fail_above, "fail_above", where, names),
-        rules=RULES + tuple(_own_rule(rule, f"{where}: rules[{i}]", names) for i, rule in enumerate(rules, start=1)),
+        baseline=_beside(found.baseline, folder),
+        fail_if_worse=_margins(found.fail_if_worse, where, names),
+        at_most=_shares(found.at_most, where, [rule.name for rule in RULES + own_rules]),
+        rules=RULES + own_rules,
     )
 
 
@@ -244,6 +264,41 @@ def _numbers(table: Mapping[str, float], key: str, where: str, also: Collection[
             raise ConfigError(f"{where}: {key} names {name} twice, as {other} and as {given}: give one number")
         found[name] = value
     return found
+
+
+def _margins(table: Mapping[str, float], where: str, also: Collection[str]) -> dict[str, float]:
+    """`[fail_if_worse]`: metrics, or slices of them, each with how much worse it may be."""
+    found: dict[str, float] = {}
+    for given, margin in table.items():
+        name, at, rest = given.partition("@")
+        metric = _metric(name, also)
+        if metric is None:
+            known = list(dict.fromkeys([*(m.name for m in METRICS), *OTHER_NAMES, *also]))
+            raise ConfigError(f"{where}: fail_if_worse: {unknown_metric(name, known)}")
+        if not 0 <= margin < math.inf:
+            raise ConfigError(f"{where}: fail_if_worse: {given} is {margin:g}: give a number from 0 on")
+        found[metric + at + rest] = margin
+    return found
+
+
+def _shares(table: Mapping[str, float], where: str, rules: Collection[str]) -> dict[str, float]:
+    """`[at_most]`: rules, each with the largest share of cases that may have it."""
+    for given, share in table.items():
+        rule = given.removesuffix(":sure")
+        if rule not in rules:
+            near = near_names(rule, rules)
+            hint = f"did you mean {near[0]}?" if near else f"there is {', '.join(rules)}"
+            raise ConfigError(f"{where}: at_most: no rule is called {rule!r}: {hint}")
+        if not 0 <= share <= 1:
+            raise ConfigError(f"{where}: at_most: {given} is {share:g}: give a share from 0 to 1")
+    return dict(table)
+
+
+def _beside(named: str | None, folder: Path) -> str | None:
+    """A baseline file is meant beside the settings that name it; a run stays as it is."""
+    if named is None or named == "last" or all(part.strip().isdecimal() for part in named.split(",")):
+        return named
+    return str(folder / named)
 
 
 def _metric(name: str, also: Collection[str]) -> str | None:

@@ -19,6 +19,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("demo", "Evaluate the example cases and show which of their known faults were found."),
     "report": ("results", "Write a run as one self-contained HTML file."),
     "show": ("results", "Show a run in the terminal: its numbers and worst cases, or one case in full."),
+    "compare": (
+        "compare",
+        "Compare two runs case by case: did the last change help, where, and is that more than chance?",
+    ),
+    "baseline": (
+        "compare",
+        "Write what a run amounts to as a file, without its texts, for later runs to be compared with.",
+    ),
     "export": ("results", "Write a run as rows for other programs, one row per case."),
     "runs": ("runs", "List the stored runs, the newest first."),
     "forget": (

@@ -7,20 +7,17 @@ from pathlib import Path
 from ragtriage.cli.console import tell
 from ragtriage.core.errors import InputError
 from ragtriage.core.validation import validated
-from ragtriage.runs.evaluation_config import EvaluationConfig
+from ragtriage.runs.evaluation_config import CORRECTIONS, EvaluationConfig
 from ragtriage.store import StoredRun
 from ragtriage.trust.calibration.corrected_mean import CorrectedMean
 from ragtriage.trust.calibration.run_labels import RunLabels, join_labels
 from ragtriage.trust.labels.label_files import Label, read_labels
 
-KEPT = "corrections"
-"""What corrected means are found by in a run's configuration."""
-
 
 def corrections_of(stored: StoredRun, config: EvaluationConfig, labels: Path | None) -> dict[str, CorrectedMean]:
     """Metric → its corrected mean; by a file of labels, else as it was kept with the run."""
     if labels is None:
-        kept = stored.info.configuration.get(KEPT, {})
+        kept = stored.info.configuration.get(CORRECTIONS, {})
         return {name: validated(CorrectedMean, found) for name, found in kept.items()}
     usable, rejected = read_labels(labels)
     if not usable:

@@ -10,7 +10,9 @@ from pathlib import Path
 import typer
 
 from ragtriage.cli.app_flags import AppFlags, collect_first, default_answers_file, mark_evaluated
+from ragtriage.cli.compare_flags import GateFlags
 from ragtriage.cli.console import ExitCode, tell
+from ragtriage.cli.evaluate_comparison import against, base_of, compare_result, print_comparison
 from ragtriage.cli.evaluation_output import event_printer, print_result, sent_again, trial_remarks
 from ragtriage.cli.flags import command
 from ragtriage.cli.input_files import CaseFlags, check_output, print_columns, rereadable
@@ -38,6 +40,8 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
     threshold: list[str] | None = None,
     fail_below: list[str] | None = None,
     fail_above: list[str] | None = None,
+    baseline: str | None = None,
+    gate_flags: GateFlags,
     repeat: int = 1,
     dry_run: bool = False,
     as_json: bool = False,
@@ -69,12 +73,16 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
         else:
             questions = case_flags.open_questions(there, settings)
             print_columns(questions)
-            requested_of(questions.mapping)  # what is wrong with a flag must be said before anything is asked
+            early = requested_of(questions.mapping)
+            against(
+                gate_flags, baseline, settings, early.config
+            )  # what is wrong with a flag must be said before anything is asked
             incomplete = collect_first(questions, app_flags, selection, answers, by, store_address)
             # what is evaluated are all cases of the file of the answers
             cases = case_flags.open_collected(str(answers), settings, COLLECTED_COLUMNS)
             given = _Input(cases, ALL_ROWS, incomplete)
         requested = requested_of(given.cases.mapping)
+        wanted = against(gate_flags, baseline, settings, requested.config)
         print_columns(given.cases)
         if dry_run:
             with answers_in(store_address) as memory:
@@ -91,7 +99,9 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
             return
         require_tag_of(given.cases, given.selection, by)
         with open_store(store_address) as store:
+            base = base_of(wanted, store)
             result = _evaluate(given, session, store, requested, by=by, trials=repeat)
+            compared = compare_result(wanted, base, result, requested.config, store)
             printed = print_result(
                 result,
                 requested.config,
@@ -100,12 +110,18 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
                 as_json=as_json,
                 store_flag=judge_flags.store,
                 notes=requested.notes,
+                comparison=compared.told,
             )
+            if not as_json:
+                print_comparison(compared, result, judge_flags.store)
+            if compared.error:
+                raise compared.error
     if answers is not None and collected is None and not result.unfinished:
         mark_evaluated(answers)
-    failing = requested.gates.failing(result.first.tally.summary())
+    failing = [*requested.gates.failing(result.first.tally.summary()), *compared.failing]
+    tell(*(f"not complete: {why}" for why in compared.incomplete))
     tell(*failing, *(line for trial in result.trials for line in trial_remarks(trial)), *sent_again(session.ledger))
-    if given.incomplete or not printed or result.first.rows.incomplete or result.unfinished:
+    if given.incomplete or not printed or result.first.rows.incomplete or result.unfinished or compared.incomplete:
         raise typer.Exit(ExitCode.INCOMPLETE)
     if failing:
         raise typer.Exit(ExitCode.GATE_FAILED)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cache, partial
 from pathlib import Path
@@ -84,6 +84,7 @@ def print_result(
     as_json: bool,
     store_flag: str | None,
     notes: Sequence[str] = (),
+    comparison: Mapping[str, Any] | None = None,
 ) -> bool:
     """Print a run, or repeated ones, and write the report: where `report` says, else in its usual place but for JSON.
 
@@ -97,7 +98,7 @@ def print_result(
         runs = tuple(trial.stored.number for trial in result.trials)
         repeats = RepeatsReport(result.repeats, runs, spent_on(result.total))
     shown = stored_run_report(first.stored, config, first.tally, repeats=repeats)
-    print_run(shown, as_json=as_json, notes=notes)
+    print_run(shown, as_json=as_json, notes=notes, comparison=comparison)
     if not as_json:
         listed = f"run {first.stored.number} is stored; list its cases: {to_type('show', first.stored, store_flag)}"
         print_next_steps(listed, worst_case(first.stored, shown, store_flag))

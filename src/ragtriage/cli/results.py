@@ -6,9 +6,10 @@ import contextlib
 import shlex
 import sys
 import webbrowser
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -180,10 +181,13 @@ def repeats_report_of(store: Store, stored: StoredRun, config: EvaluationConfig)
     return RepeatsReport(summary, tuple(trial.number for trial in trials)) if summary else None
 
 
-def print_run(run: RunReport, *, as_json: bool, notes: Sequence[str] = ()) -> None:
-    """A run's numbers: one JSON object, which holds the notes too, or tables."""
+def print_run(
+    run: RunReport, *, as_json: bool, notes: Sequence[str] = (), comparison: Mapping[str, Any] | None = None
+) -> None:
+    """A run's numbers: one JSON object, which holds the notes and a comparison too, or tables."""
     if as_json:
-        print_json(run_json(run) | ({"notes": list(notes)} if notes else {}))
+        beside = {"notes": list(notes)} if notes else {}
+        print_json(run_json(run) | beside | ({"comparison": dict(comparison)} if comparison else {}))
         return
     console = Console()
     print_document(console, run_document(run, console.width))

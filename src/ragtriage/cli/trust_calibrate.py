@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from ragtriage.cli.console import ExitCode, print_json, tell
-from ragtriage.cli.corrections import KEPT, joined_with
+from ragtriage.cli.corrections import joined_with
 from ragtriage.cli.flags import command, store_address
 from ragtriage.cli.input_files import print_rejected, too_many
 from ragtriage.cli.results import open_run
@@ -17,6 +17,7 @@ from ragtriage.core.errors import InputError
 from ragtriage.core.validation import as_builtins
 from ragtriage.report.calibration_document import calibration_document
 from ragtriage.report.terminal import print_document
+from ragtriage.runs.evaluation_config import CORRECTIONS
 from ragtriage.store import open_store
 from ragtriage.trust.calibration.calibrate import calibrate as calibrated
 from ragtriage.trust.labels.label_files import read_labels
@@ -53,8 +54,8 @@ def calibrate(
         if write is not None and found.settings:
             write_settings(write, found.settings)
         corrections = {name: as_builtins(one) for name, one in found.corrections().items()}
-        before = stored.info.configuration.get(KEPT, {})
-        there.add_to_configuration(stored.number, KEPT, {**before, **corrections})
+        before = stored.info.configuration.get(CORRECTIONS, {})
+        there.add_to_configuration(stored.number, CORRECTIONS, {**before, **corrections})
     earlier = [name for name in before if name not in corrections]
     if earlier:
         tell(f"note: kept with the run by other labels, and left as it was: {', '.join(earlier)}")

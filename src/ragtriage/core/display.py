@@ -23,3 +23,18 @@ def listed(parts: Sequence[str], last: str) -> str:
 def dollars(amount: float) -> str:
     """An amount for people: to the cent, small ones as exactly as it takes."""
     return f"${amount:.2f}" if amount >= 0.1 or not amount else f"${amount:.6f}".rstrip("0").rstrip(".")
+
+
+MINUS = "\N{MINUS SIGN}"
+
+
+def signed(value: float, places: int = 3) -> str:
+    """A difference with its sign: `−0.096`, `+0.011`; what rounds to nothing is `+0.000`."""
+    return f"{round(value, places) + 0.0:+.{places}f}".replace("-", MINUS)
+
+
+def p_text(p: float) -> str:
+    """A p-value as it is shown: `.013`, `<.001`, `1`."""
+    if p < 0.001:
+        return "<.001"
+    return "1" if p >= 0.995 else f"{p:.{2 if p >= 0.1 else 3}f}".removeprefix("0")

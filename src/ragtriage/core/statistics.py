@@ -63,12 +63,16 @@ def wald(hits: int, n: int) -> IntervalEstimate:
     return IntervalEstimate(share, max(0.0, share - half), min(1.0, share + half), n)
 
 
-def student_quantile(freedom: float) -> float:
-    """The .975 quantile of Student's t, by the expansion of Cornish and Fisher (Abramowitz and Stegun 26.7.5).
+def student_quantile(freedom: float, z: float = Z) -> float:
+    """A quantile of Student's t, by the expansion of Cornish and Fisher (Abramowitz and Stegun 26.7.5).
 
-    From 2 degrees of freedom on it is right to a hundredth; fewer than 1 count as 1.
+    From 2 degrees of freedom on the .975 quantile is right to a hundredth; fewer than 1 count as 1.
+
+    Args:
+        freedom: degrees of freedom.
+        z: the same quantile of the normal distribution; that of .975 if it isn't given.
     """
-    z, n = Z, max(1.0, freedom)
+    n = max(1.0, freedom)
     return (
         z
         + (z**3 + z) / (4 * n)

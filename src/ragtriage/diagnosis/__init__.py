@@ -1,6 +1,6 @@
 """Which component to repair, from how the scores play together."""
 
-from ragtriage.diagnosis.findings import Evidence, Finding, declined, diagnose
+from ragtriage.diagnosis.findings import Evidence, Finding, decided_rules, declined, diagnose
 from ragtriage.diagnosis.headline import (
     KIND_WORDS,
     NONE,
@@ -29,6 +29,7 @@ __all__ = [
     "Rule",
     "any_applicable",
     "component_of",
+    "decided_rules",
     "declined",
     "diagnose",
     "headline",

@@ -258,6 +258,20 @@ def _applicable(rules: Iterable[Rule], *, refused: bool | None) -> Iterator[Rule
             yield replace(rule, faults=rule.always)
 
 
+def decided_rules(record: Record, rules: Iterable[Rule]) -> frozenset[str]:
+    """The names of the rules of which it can be told whether they hold on a case.
+
+    Their scores are there, and it is known whether the response declines, where that decides.
+    """
+    scores, refused = _scores(record).keys(), declined(record)
+    return frozenset(
+        rule.name
+        for rule in rules
+        if rule.when.keys() <= scores
+        and (refused is not None or (not rule.declines and rule.kind in {"quality", "waste"} and not rule.always))
+    )
+
+
 def claims_from_conversation(record: Record) -> frozenset[str]:
     """The claims that the conversation supports though the sources don't."""
     step = record.verdicts(SUPPORTED_BY_CONVERSATION)

@@ -15,6 +15,9 @@ from ragtriage.metrics.definitions import definition_of, metric_by_name_alone, m
 from ragtriage.runs.selection import RowSelection
 from ragtriage.store import RunInfo
 
+CORRECTIONS = "corrections"
+"""Under which a run's stored configuration has the means that were corrected by labels."""
+
 
 @dataclass(frozen=True, slots=True)
 class EvaluationConfig:

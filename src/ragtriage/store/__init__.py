@@ -17,6 +17,7 @@ with open_store() as store:
 
 from ragtriage.store.codec import DELETED
 from ragtriage.store.identity import InputScan, RowsHash, RunIdentity
+from ragtriage.store.run_columns import CaseTexts, RunColumns, StoredText
 from ragtriage.store.run_reader import RejectedRow, Rejection, RunInfo, StoredRow, StoredRun
 from ragtriage.store.run_writer import RunWriter
 from ragtriage.store.store import Store, open_store
@@ -24,10 +25,12 @@ from ragtriage.store.store_file import StoreLostError
 
 __all__ = [
     "DELETED",
+    "CaseTexts",
     "InputScan",
     "RejectedRow",
     "Rejection",
     "RowsHash",
+    "RunColumns",
     "RunIdentity",
     "RunInfo",
     "RunWriter",
@@ -35,5 +38,6 @@ __all__ = [
     "StoreLostError",
     "StoredRow",
     "StoredRun",
+    "StoredText",
     "open_store",
 ]

@@ -18,6 +18,8 @@ from ragtriage.metrics import metric_named
 from ragtriage.store.codec import DELETED, decode_steps, with_custom_parts
 from ragtriage.store.database import Database
 from ragtriage.store.identity import digest
+from ragtriage.store.run_columns import RunColumns
+from ragtriage.store.run_notes import RunNotes
 from ragtriage.store.schema import (
     FINISHED,
     MADE_BY,
@@ -251,6 +253,14 @@ class StoredRun:
         """All cases with their scores, without texts and verdicts, in the order of the input."""
         columns = (cases.c.position, cases.c.id, cases.c.tags, cases.c.weight, cases.c.language)
         return self._in_portions(LIGHT_CHUNK, select(*columns), _light_rows)
+
+    def columns(self) -> RunColumns:
+        """The run by columns, for what goes through all its cases at once."""
+        return RunColumns(self._database, self.number)
+
+    def notes(self) -> RunNotes:
+        """What was computed from the whole run and is kept."""
+        return RunNotes(self._database, self.number)
 
     def rejected(self) -> list[RejectedRow]:
         """The rows of the input that couldn't be used, in their order."""

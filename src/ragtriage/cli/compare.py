@@ -1,0 +1,168 @@
+"""`ragtriage compare` and `ragtriage baseline`: did the last change help, and what the next one is held against."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import typer
+from rich.console import Console
+
+from ragtriage.cli.compare_flags import GateFlags, chosen_metrics, share_of
+from ragtriage.cli.console import ExitCode, print_json, tell
+from ragtriage.cli.flags import command, parse_names, store_address
+from ragtriage.cli.results import tell_deleted
+from ragtriage.config import Settings, find_settings, named_numbers, read_settings
+from ragtriage.core.display import plural
+from ragtriage.core.errors import ConfigError, InputError
+from ragtriage.report.comparison_document import comparison_document
+from ragtriage.report.comparison_json import comparison_json
+from ragtriage.report.terminal import print_document
+from ragtriage.runs.compare.baseline_read import read_baseline
+from ragtriage.runs.compare.baseline_write import BaselineOptions, write_baseline
+from ragtriage.runs.compare.choose import LAST, Chosen, choose_base, choose_side, is_run
+from ragtriage.runs.compare.compare import CompareOptions
+from ragtriage.runs.compare.comparison import Comparison
+from ragtriage.runs.compare.sides import side_of
+from ragtriage.runs.compare.stored import compare_chosen
+from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
+from ragtriage.store import Store, open_store
+
+BASELINE_FILE = Path("ragtriage-baseline.json")
+
+
+@command("compare")
+def compare(  # noqa: PLR0913  # one parameter a flag
+    base: str | None = None,
+    new: str = LAST,
+    *,
+    cluster: str | None = None,
+    by: str | None = None,
+    metrics: str | None = None,
+    threshold: list[str] | None = None,
+    pair: Literal["id", "query"] | None = None,
+    min_paired: str = "0.9",
+    gate_flags: GateFlags,
+    fail_below: list[str] | None = None,
+    fail_above: list[str] | None = None,
+    across_judges: bool = False,
+    no_findings: bool = False,
+    as_json: bool = False,
+    most: int = 10,
+    store: str | None = None,
+    config: Path | None = None,
+) -> None:
+    """Compare two runs case by case: did the last change help, where, and is that more than chance?
+
+    A side is a run's number, last, several runs by comma (seeds of one version), or a baseline file. Exit codes: 0; 1 a
+    gate failed; 2 usage or input, unlike judges, nothing paired; 3 incomplete (failures, too few pairs).
+    """
+    settings = read_settings(config) if config else find_settings(Path.cwd())
+    needed = share_of(min_paired, "--min-paired")
+    with ExitStack() as stack:
+        files = not is_run(new) and base is not None and not is_run(base)  # then no store is needed
+        opened = None if files else open_store(store_address(store, settings), create=False)
+        there = stack.enter_context(opened) if opened else None
+        chosen = choose_side(there, new)
+        before = _base(there, settings, base, chosen)
+        for run in (*before.runs[:1], *chosen.runs[:1]):
+            tell_deleted(run)
+        reading = _reading(chosen, threshold)
+        names = [m.name for m in reading.metrics]
+        gates = gate_flags.gates(settings, names, fail_below=fail_below, fail_above=fail_above)
+        options = CompareOptions(
+            cluster=cluster,
+            by=by,
+            metrics=None if metrics is None else chosen_metrics(metrics, [*names, *_metrics(before)]),
+            pair=pair,
+            min_paired=needed,
+            across_judges=across_judges,
+            most=most,
+            gates=gates,
+        )
+        findings = not no_findings
+        if gates.at_most and no_findings:
+            raise ConfigError("--at-most counts findings: leave out --no-findings")
+        found = compare_chosen(before, chosen, reading, options, findings=findings)
+    if as_json:
+        print_json(comparison_json(found))
+    else:
+        console = Console()
+        print_document(console, comparison_document(found, console.width))
+    exit_with(found, told=not as_json)
+
+
+@command("baseline")
+def baseline(
+    run: str = LAST,
+    *,
+    out: Path = BASELINE_FILE,
+    tags: str | None = None,
+    hash_ids: bool = False,
+    no_digests: bool = False,
+    threshold: list[str] | None = None,
+    store: str | None = None,
+) -> None:
+    """Write what a run amounts to as a file, without its texts, for later runs to be compared with.
+
+    It holds ids, scores, findings and digests, a case a line, so that a repository can hold it.
+    """
+    if not out.name or out.is_dir():
+        raise InputError(f"-o {out}: is a folder: name a file in it")
+    options = BaselineOptions(parse_names(tags), hash_ids, not no_digests)
+    with open_store(store_address(store), create=False) as there:
+        if not is_run(run):
+            raise ConfigError(f"{run!r} is no run: give its number, or last")
+        chosen = choose_side(there, run)
+        tell(*(f"note: {note}" for note in chosen.notes))
+        reading = _reading(chosen, threshold)
+        side = side_of(chosen.runs, chosen.name, options.tags, reading=reading)
+        side = replace(side, thresholds=dict(reading.thresholds))
+        count = write_baseline(out, side, [rule.name for rule in reading.rules], options)
+    sys.stdout.write(f"{out}\n")
+    tell(f"{plural(count, 'case')} of {chosen.name}; compare with it: ragtriage compare {out}")
+
+
+def exit_with(found: Comparison, *, told: bool) -> None:
+    """End with the code that a comparison calls for.
+
+    Args:
+        found: the comparison.
+        told: whether its gates stand on standard output already.
+
+    Raises:
+        typer.Exit: 3 where it isn't complete, else 1 where a gate failed.
+    """
+    if not told:
+        tell(*(f"gate failed: {gate.says}" for gate in found.failing))
+        tell(*(f"not complete: {why}" for why in found.incomplete))
+    if found.incomplete:
+        raise typer.Exit(ExitCode.INCOMPLETE)
+    if found.failing:
+        raise typer.Exit(ExitCode.GATE_FAILED)
+
+
+def _base(store: Store | None, settings: Settings, given: str | None, new: Chosen) -> Chosen:
+    """The old side: as it was given, else that of the settings, else the nearest run that shares the cases."""
+    named = given or settings.baseline
+    return choose_base(store, new) if store and not named else choose_side(store, named or LAST)
+
+
+def _metrics(chosen: Chosen) -> list[str]:
+    """The names of a side's metrics."""
+    if chosen.file is None:
+        return [name for run in chosen.runs for name in run.info.metrics]
+    return [m.name for m in read_baseline(chosen.file)[0].metrics]
+
+
+def _reading(new: Chosen, threshold: list[str] | None) -> EvaluationConfig:
+    """The thresholds and rules that both sides are read with: the new side's, but for the flags."""
+    if new.runs:
+        info = new.runs[0].info
+        return config_of(info, named_numbers(threshold or (), "--threshold", info.metrics))
+    side, _ = read_baseline(new.file or Path())
+    own = named_numbers(threshold or (), "--threshold", [m.name for m in side.metrics])
+    return EvaluationConfig(side.metrics, {**side.thresholds, **own})

@@ -1,0 +1,161 @@
+"""`evaluate` against an earlier run or a baseline: its gates are checked beforehand, and told at the end."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from ragtriage.cli.compare_flags import GateFlags
+from ragtriage.cli.console import tell
+from ragtriage.cli.results import program_name
+from ragtriage.config import Settings
+from ragtriage.core.errors import ConfigError, InputError, RagtriageError
+from ragtriage.report.comparison_document import comparison_lines
+from ragtriage.report.comparison_json import comparison_json
+from ragtriage.report.comparison_words import gate_heading
+from ragtriage.report.terminal import print_document
+from ragtriage.runs.compare.baseline_read import read_baseline
+from ragtriage.runs.compare.choose import Chosen, choose_side, earlier_run, is_run
+from ragtriage.runs.compare.compare import CompareOptions
+from ragtriage.runs.compare.comparison import Comparison, GateResult
+from ragtriage.runs.compare.gate_limits import FAIL_IF_WORSE, CompareGates
+from ragtriage.runs.compare.gates import share_results
+from ragtriage.runs.compare.sides import side_of
+from ragtriage.runs.compare.stored import compare_chosen
+from ragtriage.runs.evaluation_config import EvaluationConfig
+from ragtriage.runs.execute import FileResult
+from ragtriage.runs.repeats import trials_of
+from ragtriage.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """What an evaluation is held against."""
+
+    named: str | None
+    """A run or a baseline file that a flag or the settings name; None for the nearest earlier run, without gates."""
+    gates: CompareGates
+    """Those that `evaluate` doesn't read by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What came of it."""
+
+    comparison: Comparison | None = None
+    gates: tuple[GateResult, ...] = ()
+    incomplete: tuple[str, ...] = ()
+    told: dict[str, Any] = field(default_factory=dict)
+    """What `--json` says of it."""
+    error: RagtriageError | None = None
+    """Why it couldn't be compared with what was named; to be raised when the run itself was shown."""
+
+    @property
+    def failing(self) -> list[str]:
+        """One sentence for every gate that fails."""
+        return [f"gate failed: {gate.says}" for gate in self.gates if gate.failed]
+
+
+def against(flags: GateFlags, given: str | None, settings: Settings, config: EvaluationConfig) -> Against:
+    """What to compare with, and the gates, checked before anything is judged.
+
+    Args:
+        flags: the gates of the command line.
+        given: the value of `--baseline`.
+        settings: the user's.
+        config: the metrics that will be computed, and the rules.
+
+    Raises:
+        ConfigError: a gate can't be read, or there is nothing to hold it against.
+        InputError: the baseline can't be read.
+    """
+    named = given or settings.baseline
+    gates = flags.gates(settings, [m.name for m in config.metrics])
+    gates = CompareGates({}, {}, gates.fail_if_worse, gates.at_most, gates.cant_tell_fails)
+    if flags.fail_if_worse and named is None:
+        raise ConfigError(f"{FAIL_IF_WORSE} needs what is to be no worse than: name a run or a file with --baseline")
+    if gates.fail_if_worse and named is None:
+        tell("note: [fail_if_worse] of the settings is read by `ragtriage compare`; here it needs a baseline")
+        gates = CompareGates({}, {}, (), gates.at_most, gates.cant_tell_fails)
+    gates.check(config.metrics, config.rules)
+    if named is not None and not is_run(named):
+        if not Path(named).is_file():
+            raise InputError(f"--baseline {named}: is neither a run nor a file: give a run's number or a baseline file")
+        read_baseline(Path(named))
+    return Against(named, gates)
+
+
+def base_of(wanted: Against, store: Store) -> Chosen | None:
+    """The side that was named, while the run that is to be compared with it isn't there yet; None if none was.
+
+    Raises:
+        NotStoredError: there is no such run.
+    """
+    return choose_side(store, wanted.named) if wanted.named else None
+
+
+def compare_result(
+    wanted: Against, base: Chosen | None, result: FileResult, config: EvaluationConfig, store: Store
+) -> Compared:
+    """Hold a run that was evaluated against its base: the one that was named, else the nearest earlier run.
+
+    A run that isn't finished is compared with nothing. Without a named base nothing that goes wrong in comparing is an
+    error, and nothing is said where no text changed.
+    """
+    new = Chosen(tuple(trial.stored for trial in result.trials))
+    if result.unfinished:
+        return Compared(incomplete=("the run isn't complete, so it isn't compared",) if base or wanted.gates else ())
+    if base is None:
+        return _by_itself(wanted, new, config, store)
+    if {run.number for run in base.runs} & {run.number for run in new.runs}:
+        return Compared(incomplete=(f"{base.name} is the run that was continued: name another baseline",))
+    options = CompareOptions(gates=wanted.gates)
+    try:
+        found = compare_chosen(base, new, config, options, findings=bool(wanted.gates.at_most))
+    except (InputError, ConfigError) as error:
+        return Compared(error=error)
+    return Compared(found, found.gates, found.incomplete, comparison_json(found))
+
+
+def _by_itself(wanted: Against, new: Chosen, config: EvaluationConfig, store: Store) -> Compared:
+    """Against the nearest earlier run, and the gates that need no other run."""
+    gates: Sequence[GateResult] = ()
+    if wanted.gates.at_most:
+        side = side_of(new.runs, new.name, reading=config)
+        gates = [*share_results(side, wanted.gates.at_most)]
+    earlier = earlier_run(store, new)
+    if earlier is None:
+        return Compared(gates=tuple(gates))
+    base = Chosen(tuple(trials_of(store, earlier)))
+    try:
+        found = compare_chosen(base, new, config, CompareOptions(), findings=False)
+    except (InputError, ConfigError):
+        return Compared(gates=tuple(gates))  # nobody asked for it: `compare` says what is wrong
+    changes = found.changes
+    changed = changes.response or changes.sources or changes.source_order or changes.query
+    return Compared(found if changed else None, tuple(gates))
+
+
+def print_comparison(compared: Compared, result: FileResult, store_flag: str | None) -> None:
+    """What changed, in a few lines, the gates that can't tell, and the command for more."""
+    console = Console()
+    for gate in compared.gates:
+        if not gate.failed:
+            tell(f"{gate_heading(gate)}: {gate.says}")
+    found = compared.comparison
+    if found is None:
+        return
+    console.print()
+    print_document(console, comparison_lines(found))
+    base = found.base.baseline or str(found.base.runs[0])
+    there = ("--store", store_flag) if store_flag else ()
+    number = str(result.first.stored.number)
+    console.print(
+        f"more: {program_name()} {shlex.join(('compare', base, number, *there))}",
+        markup=False, highlight=False, soft_wrap=True,
+    )  # fmt: skip

@@ -1,0 +1,302 @@
+"""A comparison as a document: both sides, what changed, metrics, findings, headlines, slices, cases, gates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from ragtriage.core.display import p_text, plural, signed
+from ragtriage.report.comparison_words import (
+    ARROW,
+    BETTER,
+    WORSE,
+    changed_text,
+    count_text,
+    family_text,
+    gate_heading,
+    id_text,
+    interval,
+    pairs_text,
+    score_text,
+    short_signed,
+    side_facts,
+    unpaired_text,
+)
+from ragtriage.report.document import (
+    GAP,
+    Block,
+    Cell,
+    Column,
+    Heading,
+    Span,
+    line,
+    note,
+    number_columns,
+    table,
+    text_columns,
+)
+from ragtriage.report.words import short_title, titled, two_places
+from ragtriage.runs.compare.comparison import (
+    CaseList,
+    Comparison,
+    FindingComparison,
+    HeadlineMatrix,
+    MetricComparison,
+    Slice,
+    SliceMetric,
+    Verdict,
+)
+from ragtriage.runs.compare.gate_limits import slice_value
+from ragtriage.runs.compare.swaps import FEWEST
+from ragtriage.text.sanitize import one_line
+
+TONES = {"worse": "failure", "better": "right"}
+"""Verdict → the kind of finding whose look it shares; the mark says the same without colour."""
+MARKS = {"worse": WORSE, "better": BETTER}
+MOST_COMPONENTS = 8
+"""Components of the headline matrix that have a column; more are left out at the end."""
+INTERVAL = "95 % interval"
+
+
+def comparison_document(found: Comparison, width: int = 100) -> Iterator[Block]:
+    """Everything about a comparison, in the order in which it is read."""
+    for name, side in (("base", found.base), ("new ", found.new)):
+        yield line((f"{name} ", "quiet"), "  ".join(side_facts(side)), hang=5)
+    left_out = unpaired_text(found.pairs)
+    yield line(pairs_text(found.pairs) + (f"; {left_out}" if left_out else ""), hang=0)
+    yield line(f"changed: {changed_text(found.changes)}", hang=9)
+    if found.changes.reading:
+        yield line(found.changes.reading, indent=9, hang=0)
+    yield GAP
+    yield from _metrics(found)
+    yield from _findings(found)
+    if found.headlines and any(_moved(found.headlines)):
+        yield GAP
+        yield from _matrix(found.headlines)
+    for tag, slices in found.slices.items():
+        yield from _slices(found, tag, slices, width)
+    for cases, word in ((found.worse, "worse"), (found.better, "better")):
+        if cases and cases.cases:
+            yield GAP
+            yield from _cases(found, cases, word)
+    yield from _remarks(found)
+
+
+def _mark(verdict: Verdict) -> str:
+    return f"{MARKS.get(verdict, ' ')} "
+
+
+def _title(row: MetricComparison) -> str:
+    return titled(one_line(row.title, 60), row.better)
+
+
+def _metrics(found: Comparison) -> Iterator[Block]:
+    rows = [row for row in found.metrics if row.verdict in {"worse", "can't tell", "better"}]
+    if rows:
+        columns = (
+            *text_columns("metric"),
+            *number_columns("base", "new", "diff"),
+            Column(INTERVAL, gives_way=2, name=INTERVAL),
+            Column("p"),
+            Column("sees", "right", gives_way=3, name="sees (the smallest difference these pairs show)"),
+        )
+        yield table(columns, map(_metric, rows))
+    if same := [_title(row) for row in found.metrics if row.verdict == "not touched"]:
+        yield note(f"  not touched: {', '.join(same)}")
+    for row in found.metrics:
+        if row.why:
+            both = row.base_mean is not None and row.new_mean is not None
+            means = f" ({score_text(row.base_mean)} {ARROW} {score_text(row.new_mean)})" if both else ""
+            yield note(f"  {_title(row)}: {row.verdict}: {row.why}{means}")
+    if rows:
+        yield note(family_text(found))
+    for row in found.metrics:
+        yield from _beside(row)
+
+
+def _beside(row: MetricComparison) -> Iterator[Block]:
+    """What is to be said of a metric beside its numbers."""
+    title = _title(row)
+    if row.noise_se is not None and row.paired and row.paired.se:
+        yield note(f"{title}: of its standard error of {row.paired.se:.3f} the judge alone makes {row.noise_se:.3f}")
+    if row.corrected:
+        middle, low, high = row.corrected
+        yield note(f"{title}: corrected by labels {signed(middle)}, {signed(low)} to {signed(high)}")
+    if row.mention_undefined:
+        lost, other = plural(row.lost, "case"), f"{row.gained:,} the other way, p {_p(row.p_defined)}"
+        yield line(f"! {title} is undefined on {lost} that had it ({other})", tone="warning")
+        if row.paired:
+            both = plural(row.paired.cases, "case")
+            yield line(f"the difference is over {both} that have both", tone="warning", indent=2)
+
+
+def _p(p: float | None) -> str:
+    return "" if p is None else p_text(p)
+
+
+def _metric(row: MetricComparison) -> tuple[Cell, ...]:
+    tone, own = TONES.get(row.verdict, ""), row.paired
+    if own is None:
+        return (f"  {_title(row)}",)
+    p = _p(row.p_adjusted) + (f" perhaps {row.perhaps}" if row.perhaps else "")
+    return (
+        Span(_mark(row.verdict) + _title(row), tone),
+        two_places(own.base),
+        two_places(own.new),
+        Span(signed(own.difference), tone),
+        interval(own),
+        p,
+        "" if own.sees is None else f"{own.sees:.3f}",
+    )
+
+
+def _findings(found: Comparison) -> Iterator[Block]:
+    if not found.findings:
+        return
+    columns = (
+        *text_columns("finding"),
+        *number_columns("base", "new", "fixed", "broken", "diff"),
+        Column(INTERVAL, gives_way=2, name=INTERVAL),
+        Column("p"),
+    )
+    yield GAP
+    yield table(columns, map(_finding, found.findings))
+    if few := [row.rule for row in found.findings if row.p is None and row.fixed + row.broken]:
+        yield note(f"too few changes for a test (fewer than {FEWEST}): {', '.join(one_line(rule, 40) for rule in few)}")
+
+
+def _finding(row: FindingComparison) -> tuple[Cell, ...]:
+    tone, own = TONES.get(row.verdict, ""), row.paired
+    return (
+        Span(_mark(row.verdict) + one_line(row.rule, 40), tone),
+        count_text(row.base),
+        count_text(row.new),
+        f"{row.fixed:,}",
+        f"{row.broken:,}",
+        Span(short_signed(own.difference) if own and row.fixed + row.broken else "", tone),
+        interval(own, short=True) if row.p is not None else "",
+        _p(row.p_adjusted),
+    )
+
+
+def _moved(matrix: HeadlineMatrix) -> Iterator[bool]:
+    """Whether any pair is headed otherwise than before."""
+    for i, row in enumerate(matrix.counts):
+        yield any(count for j, count in enumerate(row) if i != j)
+
+
+def _matrix(matrix: HeadlineMatrix) -> Iterator[Block]:
+    shown = matrix.components[:MOST_COMPONENTS]
+    columns = (
+        Column(f"headline: base {ARROW} new", most=30),
+        *(Column(one_line(name, 40), "right", wrap=True, gives_way=place) for place, name in enumerate(shown)),
+    )
+    rows = (
+        (one_line(name, 40), *(f"{count:,}" if count else "" for count in counts[:MOST_COMPONENTS]))
+        for name, counts in zip(matrix.components, matrix.counts, strict=True)
+    )
+    yield table(columns, rows)
+    if left_out := matrix.components[MOST_COMPONENTS:]:
+        yield note(f"without a column: {', '.join(one_line(name, 40) for name in left_out)}")
+
+
+def _slices(found: Comparison, tag: str, slices: Sequence[Slice], width: int) -> Iterator[Block]:
+    titles = {row.name: _title(row) for row in found.metrics}
+    metrics = [m.name for m in slices[0].metrics] if slices else []
+    yield Heading(f"By {one_line(tag, 40)}")
+    columns = (
+        *text_columns("slice", most=30),
+        *number_columns("pairs"),
+        *(
+            Column(
+                titles[name] if width >= 130 else short_title(name),
+                "right",
+                wrap=True,
+                gives_way=place,
+                name=titles[name],
+            )
+            for place, name in enumerate(metrics, 1)
+        ),
+    )
+    rows = ((one_line(slice_value(one.value), 60), f"{one.pairs:,}", *map(_slice_cell, one.metrics)) for one in slices)
+    yield replace(table(columns, rows), explained=True)
+    if found.slices_left_out:
+        yield note(f"{plural(found.slices_left_out, 'smaller slice')} left out")
+
+
+def _slice_cell(one: SliceMetric) -> Cell:
+    shown = signed(one.paired.difference, 2) if one.paired else ""
+    return Span(MARKS.get(one.verdict, "") + shown, TONES.get(one.verdict, ""))
+
+
+def _cases(found: Comparison, cases: CaseList, word: str) -> Iterator[Block]:
+    row = found.metric(cases.metric)
+    yield line(f"{word} by most (of {cases.of:,}): {_title(row) if row else cases.metric}", tone="strong")
+
+    def told() -> Iterator[tuple[Cell, ...]]:
+        for case in cases.cases:
+            _, base, new = case.scores[0]
+            headed = f"{case.headline[0]} {ARROW} {case.headline[1]}" if any(case.headline) else ""
+            same = case.headline[0] if case.headline[0] == case.headline[1] else headed
+            sources = {"same": "sources same", "order": "sources reordered", "set": "other sources", "unknown": ""}
+            yield (
+                Span(id_text(case.id), "strong"),
+                f"{score_text(base)} {ARROW} {score_text(new)}",
+                sources[case.sources],
+                one_line(same, 80),
+            )
+
+    columns = (
+        Column("case", most=36),
+        Column("score"),
+        Column("sources", gives_way=1),
+        Column("headline", gives_way=2),
+    )
+    yield table(columns, told(), heads=False)
+
+
+def _remarks(found: Comparison) -> Iterator[Block]:
+    remarks = [*found.notes]
+    if found.hint:
+        remarks.append(
+            f"cases with the same {one_line(found.hint, 40)} seem to go together: "
+            f"--cluster {one_line(found.hint, 40)} makes the intervals honest"
+        )
+    out = found.left_out
+    listed = {
+        "only in base": out.only_base,
+        "only in new": out.only_new,
+        "another question": out.other_question,
+        "ambiguous": out.ambiguous,
+    }
+    for name, ids in listed.items():
+        if ids:
+            remarks.append(f"{name}: {', '.join(map(id_text, ids[:5]))}{' …' if len(ids) > 5 else ''}")
+    if remarks or found.gates or found.incomplete:
+        yield GAP
+    yield from (note(f"note: {one_line(remark, 500)}") for remark in remarks)
+    for gate in found.gates:
+        tone = "error" if gate.failed else "warning" if gate.outcome == "can't tell" else "right"
+        yield line(f"{gate_heading(gate)}: {one_line(gate.says, 500)}", tone=tone)
+    yield from (line(f"Not complete: {one_line(why, 500)}", tone="warning") for why in found.incomplete)
+
+
+def comparison_lines(found: Comparison) -> Iterator[Block]:
+    """A comparison in a few lines, as `evaluate` ends: better, worse, can't tell."""
+    changes = found.changes
+    counted = (
+        plural(changes.query, "query", "queries") if changes.query else "",
+        plural(changes.sources, "set of sources", "sets of sources") if changes.sources else "",
+        plural(changes.response, "response") if changes.response else "",
+    )
+    what = ", ".join(filter(None, counted))
+    paired = plural(found.pairs.paired, "case")
+    yield line((f"Compared with {found.base.name}", "strong"), f": {paired}, {what or 'nothing'} changed")
+    for verdict in ("better", "worse", "can't tell"):
+        rows = [row for row in found.metrics if row.verdict == verdict]
+        told = ", ".join(_title(row) + ("" if verdict == "can't tell" else _numbers(row)) for row in rows)
+        yield line((f"{MARKS.get(verdict, ' ')} {verdict}: ", TONES.get(verdict, "")), told or "nothing", hang=4)
+
+
+def _numbers(row: MetricComparison) -> str:
+    return f" {signed(row.paired.difference)} ({interval(row.paired)})" if row.paired else ""

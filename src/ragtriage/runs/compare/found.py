@@ -1,0 +1,145 @@
+"""What the rules found on the cases of a run, as columns."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, astuple, dataclass, field
+from importlib.metadata import version
+
+import numpy as np
+
+from ragtriage.core.errors import StoreError
+from ragtriage.core.record import Record
+from ragtriage.core.validation import as_builtins
+from ragtriage.diagnosis import Finding, Rule, decided_rules, headline, most_pressing
+from ragtriage.diagnosis.headline import NONE, UNDETERMINED
+from ragtriage.runs.compare.case_table import FoundColumns
+from ragtriage.runs.evaluation_config import EvaluationConfig
+from ragtriage.store import StoredRun
+from ragtriage.store.schema import FINISHED
+
+NOTE = "findings"
+KEPT_FROM = 1_000
+"""Cases from which on it is kept what was found."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundOnCase:
+    """What the rules found on one case, by their places among all rules."""
+
+    holds: tuple[tuple[int, bool], ...]
+    """The rules that hold, each with whether that is sure."""
+    undecided: tuple[int, ...]
+    """The rules of which it can't be told."""
+    component: str
+    heading: str
+
+
+@dataclass(slots=True)
+class FoundRows:
+    """Gathers what was found, a case at a time."""
+
+    rules: Sequence[Rule]
+    cases: list[FoundOnCase] = field(default_factory=list)
+    _places: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._places = {rule.name: place for place, rule in enumerate(self.rules)}
+
+    def add(self, record: Record, findings: Sequence[Finding], config: EvaluationConfig) -> None:
+        """Take one case in."""
+        held = {finding.rule: finding.sure for finding in findings}
+        known = decided_rules(record, self.rules)
+        component = headline(record, findings, config.thresholds, self.rules, config.metrics).component
+        self.cases.append(
+            FoundOnCase(
+                tuple((self._places[name], sure) for name, sure in held.items()),
+                tuple(at for name, at in self._places.items() if name not in known and name not in held),
+                component,
+                _heading(findings, component),
+            )
+        )
+
+    def columns(self) -> FoundColumns:
+        """All cases so far."""
+        return found_columns([rule.name for rule in self.rules], self.cases)
+
+
+def found_columns(rules: Sequence[str], cases: Iterable[FoundOnCase]) -> FoundColumns:
+    """The columns of what was found.
+
+    Args:
+        rules: their names, by the places that the cases name.
+        cases: in the order of the input.
+    """
+    rows = list(cases)
+    holds, sure = np.zeros((len(rows), len(rules))), np.zeros((len(rows), len(rules)))
+    for place, row in enumerate(rows):
+        for rule, certain in row.holds:
+            holds[place, rule] = 1.0
+            sure[place, rule] = float(certain)
+        for rule in row.undecided:
+            holds[place, rule] = sure[place, rule] = np.nan
+    return FoundColumns(
+        {name: holds[:, at] for at, name in enumerate(rules)},
+        {name: sure[:, at] for at, name in enumerate(rules)},
+        [row.component for row in rows],
+        [row.heading for row in rows],
+    )
+
+
+def read_found(run: StoredRun, config: EvaluationConfig) -> FoundColumns:
+    """Diagnose a stored run; the longest part of a comparison, as the verdicts of every case are read.
+
+    Of a large run that is finished it is kept in the store what was found by these thresholds and rules.
+
+    Args:
+        run: the run.
+        config: its metrics, with the thresholds and rules that both sides are read with.
+
+    Raises:
+        StoreError: the run can't be read.
+    """
+    kept = run.info.state == FINISHED and run.info.rows >= KEPT_FROM
+    digest = _digest(run, config) if kept else ""
+    names = [rule.name for rule in config.rules]
+    if kept and (known := run.notes().read(NOTE, digest)):
+        return found_columns(names, unpacked(known))
+    rows = FoundRows(config.rules)
+    for record in run.records():
+        rows.add(record, config.diagnose(record), config)
+    if kept:
+        with suppress(StoreError):  # a store that can't be written is read again the next time
+            run.notes().write(NOTE, digest, packed(rows.cases))
+    return rows.columns()
+
+
+def _digest(run: StoredRun, config: EvaluationConfig) -> str:
+    """A digest of all that findings rest on."""
+    rules = [as_builtins(asdict(rule)) for rule in config.rules]
+    whole = [dict(config.thresholds), rules, run.info.versions, run.info.finished, run.info.done, version("ragtriage")]
+    return hashlib.blake2b(json.dumps(whole, sort_keys=True).encode(), digest_size=16).hexdigest()
+
+
+def packed(cases: Sequence[FoundOnCase]) -> str:
+    """What was found on cases as a short text."""
+    written = json.dumps([astuple(case) for case in cases], separators=(",", ":"))
+    return base64.b85encode(zlib.compress(written.encode())).decode()
+
+
+def unpacked(text: str) -> Iterator[FoundOnCase]:
+    """Undo `packed`."""
+    for holds, undecided, component, heading in json.loads(zlib.decompress(base64.b85decode(text))):
+        yield FoundOnCase(tuple((rule, sure) for rule, sure in holds), tuple(undecided), component, heading)
+
+
+def _heading(findings: Sequence[Finding], component: str) -> str:
+    """The rule by which a case is headed; its component where nothing is to be repaired, or nothing can be told."""
+    if component in (NONE, UNDETERMINED) or not findings:
+        return component
+    return most_pressing(findings).rule

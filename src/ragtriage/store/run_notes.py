@@ -1,0 +1,46 @@
+"""What was computed from a whole run and is kept beside it, so that it isn't computed again; it holds no text."""
+
+from __future__ import annotations
+
+from sqlalchemy import delete, select
+
+from ragtriage.store.database import Database
+from ragtriage.store.schema import meta
+
+
+class RunNotes:
+    """The notes of one run in the table `meta`: of each kind the last that was written.
+
+    Args:
+        database: the store.
+        run: the run's number.
+    """
+
+    def __init__(self, database: Database, run: int) -> None:
+        self._database = database
+        self._run = run
+
+    def read(self, kind: str, digest: str) -> str | None:
+        """A note; None if none was written by this digest of all that it rests on.
+
+        Raises:
+            StoreError: the store can't be read.
+        """
+        with self._database.reading() as connection:
+            known = select(meta.c.value).where(meta.c.key == self._key(kind) + digest)
+            value: str | None = connection.execute(known).scalar()
+        return value
+
+    def write(self, kind: str, digest: str, value: str) -> None:
+        """Keep a note in place of the one before.
+
+        Raises:
+            StoreError: the store can't be written.
+        """
+        key = self._key(kind)
+        with self._database.writing() as connection:
+            connection.execute(delete(meta).where(meta.c.key.startswith(key)))
+            connection.execute(self._database.upsert(meta), {"key": key + digest, "value": value})
+
+    def _key(self, kind: str) -> str:
+        return f"{kind} of run {self._run}: "
