@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from inner_sessions import CASES, Session, asked, write
 
+from in_process import said_by
 from ragtriage import NotStoredError, open_store
 
 pytest_plugins = "pytester"
@@ -377,3 +378,26 @@ def test_user_properties_hold_the_scores(session: Session, pytester: pytest.Pyte
 
 def _flat(lines: str) -> str:
     return "\n".join(line.removeprefix("    ") for line in lines.splitlines())
+
+
+def test_a_run_is_compared_with_a_baseline_file(session: Session, pytester: pytest.Pytester) -> None:
+    rows = [CASES[0] | {"id": f"q{i}", "query": f"May I, {i}?"} for i in range(20)]
+    write(pytester.path / "answers.jsonl", rows)
+    lines = """
+    def test_run(ragtriage_run):
+        compared = ragtriage_run("answers.jsonl").compare("base.json")
+        assert compared.gate("groundedness", margin=0.03) != "worse"
+        assert compared.comparison.pairs.paired == 20
+
+    def test_unknown(ragtriage_run):
+        ragtriage_run("answers.jsonl").compare("nothing.json")
+    """
+    session("def test_run(ragtriage_run):\n    assert ragtriage_run('answers.jsonl').number\n").assert_outcomes(
+        passed=1
+    )
+    said_by(["baseline", "1", "-o", pytester.path / "base.json", "--store", pytester.path / ".ragtriage"])
+    session(_flat(lines)).assert_outcomes(passed=1, errors=1)
+
+    write(pytester.path / "answers.jsonl", [row | {"response": "The fee is 5 euros."} for row in rows])
+    ended = session(_flat(lines), "-k", "run")
+    ended.stdout.fnmatch_lines(["E *assert 'worse' != 'worse'"])

@@ -398,7 +398,8 @@ def test_a_part_of_a_response_that_says_several_things_is_supported_if_each_of_t
 
 def test_citations_are_judged_offline(judge: EmbeddedJudge) -> None:
     response = (
-        "The lighthouse was finished in 1889 [1]. Children under ten pay nothing [1]. It has a swimming pool on its roof [3].\n\n"
+        "The lighthouse was finished in 1889 [1]. Children under ten pay nothing [1]. "
+        "It has a swimming pool on its roof [3].\n\n"
         "In short, it was finished in 1889."
     )
     case = Case("c", QUERY, tuple(map(Source, TOWER)), response)

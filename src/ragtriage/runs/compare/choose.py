@@ -97,7 +97,12 @@ def earlier_run(store: Store, new: Chosen) -> StoredRun | None:
 
 
 def _may_be_base(info: RunInfo, new: Chosen) -> bool:
-    return info.number < min(run.number for run in new.runs) and info.complete and info.repeats is None
+    return (
+        info.number < min(run.number for run in new.runs)
+        and info.complete
+        and info.repeats is None
+        and not info.by_tests
+    )
 
 
 @dataclass(frozen=True, slots=True)
