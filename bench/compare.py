@@ -92,6 +92,9 @@ def scale(count: int, *, findings: bool) -> None:
             reading = config_of(store.run(2).info)
             base, new = Chosen((store.run(1),)), Chosen((store.run(2),))
             memory = peak()
+            if findings:
+                first = CompareOptions()
+                timed("the first time", lambda: compare_chosen(base, new, reading, first, findings=True), 1)
             for name, options in (
                 ("run and run", CompareOptions()),
                 ("by topic, in documents", CompareOptions(by="topic", cluster="document")),
