@@ -56,9 +56,9 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.files import why_unreadable
 from ragtriage.core.suggestions import near_names
 from ragtriage.core.validation import STRICT, Invalid, validated
-from ragtriage.diagnosis.rules import RULES, Rule
+from ragtriage.diagnosis.rules import RULES, Rule, RuleLevel
 from ragtriage.diagnosis.rules import Kind as FindingKind
-from ragtriage.diagnosis.thresholds import Level, thresholds_with
+from ragtriage.diagnosis.thresholds import thresholds_with
 from ragtriage.judges.decision_thresholds import DecisionThreshold, check_kinds, check_thresholds
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.metrics import METRICS, OTHER_NAMES, custom_metrics, metric_named, unknown_metric
@@ -112,7 +112,7 @@ class _Rule:
 
     name: str
     kind: FindingKind
-    when: Mapping[str, Level | Literal["any"]]
+    when: Mapping[str, RuleLevel]
     component: str
     reading: str
     advice: str = ""
@@ -314,7 +314,7 @@ def _own_rule(table: _Rule, where: str, also: Collection[str]) -> Rule:
     empty = [key for key in ("name", "when", "component", "reading") if not given[key]]
     if empty:
         raise ConfigError(f"{where} has an empty {', '.join(empty)}")
-    when: dict[str, Level | Literal["any"]] = {}
+    when: dict[str, RuleLevel] = {}
     for name, level in table.when.items():
         metric = _metric(name, also)
         if metric is None:

@@ -36,7 +36,7 @@ def session(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Sessi
 
     def run(lines: str, *flags: str, apart: bool = False) -> pytest.RunResult:
         if lines:
-            pytester.makepyfile(test_answers=f"from ragtriage.testing import *\n{lines}")
+            pytester.makepyfile(test_of_answers=f"from ragtriage.testing import *\n{lines}")
         arguments = [*PLUGIN, "-p", "no:cacheprovider", "-p", "no:randomly", *flags]
         return pytester.runpytest_subprocess(*arguments) if apart else pytester.runpytest_inprocess(*arguments)
 

@@ -349,7 +349,7 @@ def test_a_session_without_tests_of_ours_loads_nothing_and_says_nothing(
 
 def test_the_example_is_as_its_page_says(session: Session, pytester: pytest.Pytester) -> None:
     example = Path(__file__).parents[2] / "examples" / "pytest"
-    for name in ("answers.jsonl", "test_answers.py", "pyproject.toml"):
+    for name in ("answers.jsonl", "test_of_answers.py", "pyproject.toml"):
         shutil.copy(example / name, pytester.path)
     (pytester.path / "conftest.py").unlink()
     ended = session("", apart=True)

@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from ragtriage.core.steps import Step
-from ragtriage.diagnosis.thresholds import BAD, Level
+from ragtriage.diagnosis.thresholds import BAD
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.groundedness import SUPPORTED_BY_CONVERSATION
 from ragtriage.metrics.response import DECLINES
@@ -25,6 +25,9 @@ KINDS: tuple[Kind, ...] = ("failure", "quality", "doubt", "waste", "right")
 
 Origin = Literal["paper", "ours", "yours"]
 
+RuleLevel = Literal["low", "high", "any"]
+"""What a rule wants of a score; `any`: that it is defined."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -33,7 +36,7 @@ class Rule:
     name: str
     """One word or two, for files and filters."""
     kind: Kind
-    when: Mapping[str, Level | Literal["any"]]
+    when: Mapping[str, RuleLevel]
     """Metric name → level; all must hold. An undefined score is neither low nor high, nor `any`."""
     reading: str
     """What the pattern means, in a sentence."""
