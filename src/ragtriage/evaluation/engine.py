@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from inspect import CORO_CREATED, getcoroutinestate
 from itertools import islice
 from pathlib import Path
 from traceback import extract_tb
@@ -122,15 +123,19 @@ def evaluate_sync(
                 await asyncio.gather(task, return_exceptions=True)
             await records.aclose()  # type: ignore[attr-defined]  # an async generator, typed by what callers may use
 
+        step = advance()
         try:
-            while runner.run(advance()):
+            while runner.run(step):
                 yield received.pop()
+                step = advance()
         finally:
             # A Ctrl-C may come when a record has just come: then the wish to stop the loop is still waiting in it, and
             # would end the closing half-way. One turn of the loop uses it up.
             loop = runner.get_loop()
             loop.stop()
             loop.run_forever()
+            if getcoroutinestate(step) == CORO_CREATED:  # a Ctrl-C came before it began
+                step.close()
             runner.run(close())
 
 
