@@ -278,3 +278,16 @@ def test_what_is_wrong_with_a_gate_is_said_before_anything_is_judged(evaluated: 
         said = evaluated("evaluate", "v2.jsonl", *flags)
         assert (said.code, said.out) == (2, ""), flags
     assert len(json.loads(evaluated("runs", "--json").out)) == 1
+
+
+def test_evaluate_writes_the_same_gates_as_its_exit_code(evaluated: Command) -> None:
+    files = "--markdown", "out/rag.md", "--junit", "rag.xml"
+    said = evaluated("evaluate", "v3.jsonl", "--baseline", "1", "--fail-below", "groundedness=0.9", *files)
+
+    assert said.code == 1
+    assert said.err.count("gate failed: ") == 1
+    assert "### ragtriage: ❌ mean groundedness is too low" in Path("out/rag.md").read_text("utf-8")
+    assert 'tests="1" failures="1"' in Path("rag.xml").read_text("utf-8")
+    alone = evaluated("evaluate", "v2.jsonl", *files)
+    assert (alone.code, alone.out) == (2, "")
+    assert "--markdown, --junit: nothing to compare with: name a run or a file with --baseline" in alone.err

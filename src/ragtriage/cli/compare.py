@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import typer
 from rich.console import Console
 
 from ragtriage.cli.compare_flags import GateFlags, chosen_metrics, share_of
+from ragtriage.cli.comparison_files import ComparisonFiles, check_files
 from ragtriage.cli.console import ExitCode, print_json, tell
 from ragtriage.cli.flags import command, parse_names, store_address
 from ragtriage.cli.results import tell_deleted
@@ -51,6 +53,7 @@ def compare(  # noqa: PLR0913  # one parameter a flag
     across_judges: bool = False,
     no_findings: bool = False,
     as_json: bool = False,
+    files: ComparisonFiles,
     most: int = 10,
     store: str | None = None,
     config: Path | None = None,
@@ -60,11 +63,13 @@ def compare(  # noqa: PLR0913  # one parameter a flag
     A side is a run's number, last, several runs by comma (seeds of one version), or a baseline file. Exit codes: 0; 1 a
     gate failed; 2 usage or input, unlike judges, nothing paired; 3 incomplete (failures, too few pairs).
     """
+    began = time.monotonic()
     settings = read_settings(config) if config else find_settings(Path.cwd())
+    check_files(files.named, (base, new, settings.baseline))
     needed = share_of(min_paired, "--min-paired")
     with ExitStack() as stack:
-        files = not is_run(new) and base is not None and not is_run(base)  # then no store is needed
-        opened = None if files else open_store(store_address(store, settings), create=False)
+        no_runs = not is_run(new) and base is not None and not is_run(base)  # then no store is needed
+        opened = None if no_runs else open_store(store_address(store, settings), create=False)
         there = stack.enter_context(opened) if opened else None
         chosen = choose_side(there, new)
         before = _base(there, settings, base, chosen)
@@ -87,6 +92,7 @@ def compare(  # noqa: PLR0913  # one parameter a flag
         if gates.at_most and no_findings:
             raise ConfigError("--at-most counts findings: leave out --no-findings")
         found = compare_chosen(before, chosen, reading, options, findings=findings)
+        files.write(found, before, chosen, there, time.monotonic() - began)
     if as_json:
         print_json(comparison_json(found))
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -11,11 +12,19 @@ import typer
 
 from ragtriage.cli.app_flags import AppFlags, collect_first, default_answers_file, mark_evaluated
 from ragtriage.cli.compare_flags import GateFlags
+from ragtriage.cli.comparison_files import ComparisonFiles
 from ragtriage.cli.console import ExitCode, tell
-from ragtriage.cli.evaluate_comparison import against, base_of, compare_result, print_comparison
+from ragtriage.cli.evaluate_comparison import (
+    against,
+    base_of,
+    compare_result,
+    print_comparison,
+    refuse_files,
+    write_files,
+)
 from ragtriage.cli.evaluation_output import event_printer, print_result, sent_again, trial_remarks
 from ragtriage.cli.flags import command
-from ragtriage.cli.input_files import CaseFlags, check_output, print_columns, rereadable
+from ragtriage.cli.input_files import CaseFlags, print_columns, rereadable
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.metric_flags import RequestedMetrics, requested_metrics
 from ragtriage.cli.plan import answers_in, print_plan
@@ -42,6 +51,8 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
     fail_above: list[str] | None = None,
     baseline: str | None = None,
     gate_flags: GateFlags,
+    files: ComparisonFiles,
+    most: int = 10,
     repeat: int = 1,
     dry_run: bool = False,
     as_json: bool = False,
@@ -54,8 +65,9 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
 
     Exit codes: 0; 1 a gate failed; 2 usage or input; 3 incomplete (failures, too many unusable rows, interrupted).
     """
-    check_output(report, file, "--report")
+    began = time.monotonic()
     settings = judge_flags.settings(threshold, metrics)
+    refuse_files(files, report, (file, baseline or settings.baseline))
     session = judge_flags.session(settings)
     store_address = judge_flags.store_address(settings)
     requested_of = partial(
@@ -101,7 +113,8 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
         with open_store(store_address) as store:
             base = base_of(wanted, store)
             result = _evaluate(given, session, store, requested, by=by, trials=repeat)
-            compared = compare_result(wanted, base, result, requested.config, store)
+            compared = compare_result(wanted, base, result, requested, store, most=most if files.named else None)
+            write_files(files, compared, base, result, store, time.monotonic() - began)
             printed = print_result(
                 result,
                 requested.config,
@@ -118,7 +131,7 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
                 raise compared.error
     if answers is not None and collected is None and not result.unfinished:
         mark_evaluated(answers)
-    failing = [*requested.gates.failing(result.first.tally.summary()), *compared.failing]
+    failing = compared.failing(requested.gates, result)
     tell(*(f"not complete: {why}" for why in compared.incomplete))
     tell(*failing, *(line for trial in result.trials for line in trial_remarks(trial)), *sent_again(session.ledger))
     if given.incomplete or not printed or result.first.rows.incomplete or result.unfinished or compared.incomplete:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from ragtriage.cli.compare_flags import GateFlags
+from ragtriage.cli.comparison_files import ComparisonFiles, check_files
 from ragtriage.cli.console import tell
+from ragtriage.cli.input_files import check_output
+from ragtriage.cli.metric_flags import RequestedMetrics
 from ragtriage.cli.results import program_name
 from ragtriage.config import Settings
 from ragtriage.core.errors import ConfigError, InputError, RagtriageError
@@ -29,6 +32,7 @@ from ragtriage.runs.compare.sides import side_of
 from ragtriage.runs.compare.stored import compare_chosen
 from ragtriage.runs.evaluation_config import EvaluationConfig
 from ragtriage.runs.execute import FileResult
+from ragtriage.runs.gate import Gates
 from ragtriage.runs.repeats import trials_of
 from ragtriage.store import Store
 
@@ -52,13 +56,15 @@ class Compared:
     incomplete: tuple[str, ...] = ()
     told: dict[str, Any] = field(default_factory=dict)
     """What `--json` says of it."""
+    means_gated: bool = False
+    """Whether the gates hold those on means too, so that what is written and the exit code come from one list."""
     error: RagtriageError | None = None
     """Why it couldn't be compared with what was named; to be raised when the run itself was shown."""
 
-    @property
-    def failing(self) -> list[str]:
-        """One sentence for every gate that fails."""
-        return [f"gate failed: {gate.says}" for gate in self.gates if gate.failed]
+    def failing(self, means: Gates, result: FileResult) -> list[str]:
+        """One sentence for every gate that fails, those on means among them."""
+        on_means = [] if self.means_gated else means.failing(result.first.tally.summary())
+        return [*on_means, *(f"gate failed: {gate.says}" for gate in self.gates if gate.failed)]
 
 
 def against(flags: GateFlags, given: str | None, settings: Settings, config: EvaluationConfig) -> Against:
@@ -90,6 +96,44 @@ def against(flags: GateFlags, given: str | None, settings: Settings, config: Eva
     return Against(named, gates)
 
 
+def refuse_files(files: ComparisonFiles, report: Path | None, read: tuple[str, str | None]) -> None:
+    """Refuse files that can't be written, or that would hold nothing, before anything is judged.
+
+    Args:
+        files: those of the comparison.
+        report: that of the run.
+        read: the file of the cases, and what it is compared with, if anything is named.
+
+    Raises:
+        InputError: a file can't be written.
+        ConfigError: there is nothing to compare with.
+    """
+    check_output(report, read[0], "--report")
+    check_files(files.beside(report), read)
+    if files.named and read[1] is None:
+        flags = ", ".join(files.named)
+        raise ConfigError(f"{flags}: nothing to compare with: name a run or a file with --baseline")
+
+
+def write_files(
+    files: ComparisonFiles, compared: Compared, base: Chosen | None, result: FileResult, store: Store, seconds: float
+) -> None:
+    """Write the files of the comparison with what was named, or say that there is none.
+
+    Raises:
+        InputError: a file can't be written.
+    """
+    if compared.comparison and base:
+        files.write(compared.comparison, base, chosen_of(result), store, seconds)
+    elif files.named:
+        tell(f"not compared, so not written: {', '.join(map(str, files.named.values()))}")
+
+
+def chosen_of(result: FileResult) -> Chosen:
+    """The side that was evaluated."""
+    return Chosen(tuple(trial.stored for trial in result.trials))
+
+
 def base_of(wanted: Against, store: Store) -> Chosen | None:
     """The side that was named, while the run that is to be compared with it isn't there yet; None if none was.
 
@@ -100,26 +144,45 @@ def base_of(wanted: Against, store: Store) -> Chosen | None:
 
 
 def compare_result(
-    wanted: Against, base: Chosen | None, result: FileResult, config: EvaluationConfig, store: Store
+    wanted: Against,
+    base: Chosen | None,
+    result: FileResult,
+    requested: RequestedMetrics,
+    store: Store,
+    *,
+    most: int | None = None,
 ) -> Compared:
     """Hold a run that was evaluated against its base: the one that was named, else the nearest earlier run.
 
     A run that isn't finished is compared with nothing. Without a named base nothing that goes wrong in comparing is an
     error, and nothing is said where no text changed.
+
+    Args:
+        wanted: what to compare with, and the gates.
+        base: the side that was named.
+        result: what was evaluated.
+        requested: its metrics, thresholds and rules, and the gates on its means.
+        store: where the runs are.
+        most: cases that are listed in files, which show every gate and all findings; None where none is written.
     """
-    new = Chosen(tuple(trial.stored for trial in result.trials))
+    config = requested.config
+    new = chosen_of(result)
     if result.unfinished:
         return Compared(incomplete=("the run isn't complete, so it isn't compared",) if base or wanted.gates else ())
     if base is None:
         return _by_itself(wanted, new, config, store)
     if {run.number for run in base.runs} & {run.number for run in new.runs}:
         return Compared(incomplete=(f"{base.name} is the run that was continued: name another baseline",))
-    options = CompareOptions(gates=wanted.gates)
+    gates = wanted.gates
+    if most is not None:
+        gates = replace(gates, fail_below=requested.gates.fail_below, fail_above=requested.gates.fail_above)
+    options = CompareOptions(gates=gates, most=10 if most is None else most)
+    findings = bool(gates.at_most) or most is not None
     try:
-        found = compare_chosen(base, new, config, options, findings=bool(wanted.gates.at_most))
+        found = compare_chosen(base, new, config, options, findings=findings)
     except (InputError, ConfigError) as error:
         return Compared(error=error)
-    return Compared(found, found.gates, found.incomplete, comparison_json(found))
+    return Compared(found, found.gates, found.incomplete, comparison_json(found), means_gated=most is not None)
 
 
 def _by_itself(wanted: Against, new: Chosen, config: EvaluationConfig, store: Store) -> Compared:

@@ -1,0 +1,131 @@
+"""The files that a comparison is written to: checked before anything is judged, written before anything is printed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragtriage.cli.console import tell
+from ragtriage.cli.input_files import check_output
+from ragtriage.cli.results import remember_file
+from ragtriage.core.errors import InputError, NotStoredError
+from ragtriage.core.record import Record
+from ragtriage.report.comparison_junit import write_comparison_junit
+from ragtriage.report.comparison_markdown import write_comparison_markdown
+from ragtriage.report.comparison_verdict import Quote, Quotes
+from ragtriage.runs.compare.choose import Chosen
+from ragtriage.runs.compare.comparison import Comparison
+from ragtriage.store import Store
+
+
+@dataclass(frozen=True)
+class ComparisonFiles:
+    """Where a comparison is written to beside the terminal."""
+
+    markdown: Path | None = None
+    junit: Path | None = None
+    quote: bool = False
+
+    @property
+    def named(self) -> Mapping[str, Path]:
+        """Flag → the file that it names."""
+        flags = {"--markdown": self.markdown, "--junit": self.junit}
+        return {flag: path for flag, path in flags.items() if path is not None}
+
+    def beside(self, report: Path | None) -> Mapping[str, Path]:
+        """The same, with the report of a run if there is one; nothing if no file is named."""
+        return {"--report": report, **self.named} if report and self.named else self.named
+
+    def write(
+        self,
+        found: Comparison,
+        base: Chosen,
+        new: Chosen,
+        store: Store | None,
+        seconds: float,
+    ) -> None:
+        """Write the files, and say so on standard error.
+
+        Args:
+            found: the comparison.
+            base: the old side, whose texts may be quoted.
+            new: the new one.
+            store: of the runs, which is to know the files that hold their texts; None if there is none.
+            seconds: how long it took.
+
+        Raises:
+            InputError: a file can't be written.
+        """
+        quotes = quotes_of(found, base, new) if self.quote and self.named else {}
+        try:
+            if self.markdown:
+                write_comparison_markdown(self.markdown, found, quotes)
+            if self.junit:
+                write_comparison_junit(self.junit, found, quotes, seconds)
+        except OSError as error:
+            raise InputError(f"{error.filename or 'a file'} can't be written: {error.strerror or error}") from error
+        for flag, path in self.named.items():
+            tell(f"{flag.removeprefix('--')}: {path}")
+            if quotes:
+                remember_texts(store, path, (base, new))
+
+
+def check_files(named: Mapping[str, Path], read: Iterable[str | Path | None]) -> None:
+    """Refuse files that can't be written, that are the same, or that hold what is read.
+
+    Args:
+        named: flag → the file that it names.
+        read: what is read; what isn't a file doesn't count.
+
+    Raises:
+        InputError: says which.
+    """
+    inputs = [one for one in read if one is not None]
+    seen: dict[Path, str] = {}
+    for flag, path in named.items():
+        if str(path) == "-":
+            raise InputError(f"{flag} -: standard output holds the comparison itself: name a file")
+        for one in inputs:
+            check_output(path, one, flag)
+        if not path.name or path.is_dir():
+            raise InputError(f"{flag} {path}: is a folder: name a file in it")
+        whole = path.resolve()
+        if whole in seen:
+            raise InputError(f"{flag} {path}: {seen[whole]} names the same file: give each its own")
+        seen[whole] = flag
+        there = next(folder for folder in whole.parents if folder.exists())
+        if not there.is_dir():
+            raise InputError(f"{flag} {path}: can't be written, as {there} is a file")
+        if not os.access(there, os.W_OK):
+            raise InputError(f"{flag} {path}: can't be written: no right to write in {there}")
+
+
+def quotes_of(found: Comparison, base: Chosen, new: Chosen) -> Quotes:
+    """The texts of the cases that are listed as changed, as far as the store has them."""
+    cases = [case for listed in (found.worse, found.better) if listed for case in listed.cases]
+    quotes: dict[str, Quote] = {}
+    for case in cases:
+        old, now = _record(base, case.base_id), _record(new, case.id)
+        if query := (now or old):
+            quotes[case.id] = Quote(query.case.query, *(one.case.response if one else None for one in (old, now)))
+    return quotes
+
+
+def remember_texts(store: Store | None, path: Path, sides: Iterable[Chosen]) -> None:
+    """Note in the store that a file holds texts of both sides."""
+    runs = [side.runs[0] for side in sides if side.runs]
+    for place, run in enumerate(runs):
+        if store is not None:
+            remember_file(store, run, path, added=place > 0)
+
+
+def _record(side: Chosen, case_id: str) -> Record | None:
+    """A case of a side's first run; None where it has no texts: of a baseline, or deleted."""
+    if not side.runs:
+        return None
+    try:
+        return side.runs[0].record(case_id)
+    except NotStoredError:
+        return None
