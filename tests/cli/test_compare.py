@@ -301,7 +301,7 @@ def test_one_comparison_is_written_to_three_files(two: Command) -> None:
     assert said.code == 1
     assert "### ragtriage: ❌ groundedness is worse" in markdown
     assert 'failures="1"' in junit
-    assert "❌ groundedness is worse</h1>" in page
+    assert "✗ groundedness is worse</h1>" in page
     assert "<del>good</del>" in page
     assert "good claim" not in markdown + junit
     assert two("compare", *FALLS, *files, "--quote").code == 1

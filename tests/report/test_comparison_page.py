@@ -20,7 +20,7 @@ def test_it_holds_every_part(tmp_path: Path) -> None:
 
     for part in ("gates", "metrics", "findings", "headlines", "by", "changed", "left-out", "how"):
         assert f'<section id="{part}">' in text
-    assert "❌ groundedness is worse</h1>" in text
+    assert "✗ groundedness is worse</h1>" in text
     assert (
         'aria-label="Grounded: worse: difference −0.096, 95 % interval −0.136 to −0.056, margin −0.030, sees 0.055"'
         in text

@@ -30,6 +30,8 @@ PLOT = (240, 28)
 EDGE = 4
 MOST_TEXT = 6_000
 """Characters of a text that is shown."""
+PLAIN_SIGNS = (("❌", "✗"), ("⚠️", "!"), ("✅", "✓"))
+"""Signs that need a font with pictures, which not every browser has, and what stands for them here."""
 _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 
 
@@ -50,7 +52,7 @@ def write_comparison_page(path: Path, found: Comparison, quotes: Quotes | None =
         found=found,
         state=state,
         says=says,
-        sign=SIGNS[state],
+        sign=_plain(SIGNS[state]),
         reach=reach,
         rows=[_row(found, row, reach) for row in found.metrics if row.paired],
         apart=[row for row in found.metrics if not row.paired],
@@ -65,12 +67,18 @@ def write_comparison_page(path: Path, found: Comparison, quotes: Quotes | None =
         p_text=p_text,
         two_places=two_places,
         title_of_row=title_of_row,
-        gate_sign=gate_sign,
+        gate_sign=lambda gate: _plain(gate_sign(gate)),
         gate_name=gate_name,
         slice_value=slice_value,
         **page_parts("", "report.css", "comparison.css"),
     )  # fmt: skip
     write_page(path, stream)
+
+
+def _plain(text: str) -> str:
+    for sign, plain in PLAIN_SIGNS:
+        text = text.replace(sign, plain)
+    return text
 
 
 def _reach(found: Comparison) -> float:
@@ -110,7 +118,7 @@ def _row(found: Comparison, row: MetricComparison, reach: float) -> dict[str, An
         "metric": row,
         "title": title_of_row(row),
         "own": own,
-        "gates": [gate_cell(gate) for gate in gates],
+        "gates": [_plain(gate_cell(gate)) for gate in gates],
         "plot": {
             "label": f"{title_of_row(row)}: {', '.join(told)}",
             "zero": at(0),
