@@ -291,3 +291,22 @@ def test_evaluate_writes_the_same_gates_as_its_exit_code(evaluated: Command) -> 
     alone = evaluated("evaluate", "v2.jsonl", *files)
     assert (alone.code, alone.out) == (2, "")
     assert "--markdown, --junit: nothing to compare with: name a run or a file with --baseline" in alone.err
+
+
+def test_one_comparison_is_written_to_three_files(two: Command) -> None:
+    files = "--markdown", "c/rag.md", "--junit", "c/rag.xml", "--report", "c/rag.html"
+    said = two("compare", *FALLS, *files, "--most", "3")
+    markdown, junit, page = (Path(path).read_text("utf-8") for path in files[1::2])
+
+    assert said.code == 1
+    assert "### ragtriage: ❌ groundedness is worse" in markdown
+    assert 'failures="1"' in junit
+    assert "✗ groundedness is worse</h1>" in page
+    assert "<del>good</del>" in page
+    assert "good claim" not in markdown + junit
+    assert two("compare", *FALLS, *files, "--quote").code == 1
+    assert "good claim" in Path("c/rag.md").read_text("utf-8")
+    assert two("compare", *FALLS, "--markdown", "c/rag.md", "--junit", "c/../c/rag.md").code == 2
+    for place in ("v1.jsonl/rag.md", "c", "-"):
+        wrong = two("compare", "--markdown", place)
+        assert (wrong.code, wrong.out) == (2, ""), place

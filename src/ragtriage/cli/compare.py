@@ -54,6 +54,7 @@ def compare(  # noqa: PLR0913  # one parameter a flag
     no_findings: bool = False,
     as_json: bool = False,
     files: ComparisonFiles,
+    report: Path | None = None,
     most: int = 10,
     store: str | None = None,
     config: Path | None = None,
@@ -65,7 +66,7 @@ def compare(  # noqa: PLR0913  # one parameter a flag
     """
     began = time.monotonic()
     settings = read_settings(config) if config else find_settings(Path.cwd())
-    check_files(files.named, (base, new, settings.baseline))
+    check_files(files.beside(report), (base, new, settings.baseline))
     needed = share_of(min_paired, "--min-paired")
     with ExitStack() as stack:
         no_runs = not is_run(new) and base is not None and not is_run(base)  # then no store is needed
@@ -92,7 +93,7 @@ def compare(  # noqa: PLR0913  # one parameter a flag
         if gates.at_most and no_findings:
             raise ConfigError("--at-most counts findings: leave out --no-findings")
         found = compare_chosen(before, chosen, reading, options, findings=findings)
-        files.write(found, before, chosen, there, time.monotonic() - began)
+        files.write(found, before, chosen, there, time.monotonic() - began, report)
     if as_json:
         print_json(comparison_json(found))
     else:

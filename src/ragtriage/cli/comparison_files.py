@@ -14,6 +14,7 @@ from ragtriage.core.errors import InputError, NotStoredError
 from ragtriage.core.record import Record
 from ragtriage.report.comparison_junit import write_comparison_junit
 from ragtriage.report.comparison_markdown import write_comparison_markdown
+from ragtriage.report.comparison_page import write_comparison_page
 from ragtriage.report.comparison_verdict import Quote, Quotes
 from ragtriage.runs.compare.choose import Chosen
 from ragtriage.runs.compare.comparison import Comparison
@@ -35,8 +36,8 @@ class ComparisonFiles:
         return {flag: path for flag, path in flags.items() if path is not None}
 
     def beside(self, report: Path | None) -> Mapping[str, Path]:
-        """The same, with the report of a run if there is one; nothing if no file is named."""
-        return {"--report": report, **self.named} if report and self.named else self.named
+        """The same, with a report in HTML if there is one."""
+        return {"--report": report, **self.named} if report else self.named
 
     def write(
         self,
@@ -45,6 +46,7 @@ class ComparisonFiles:
         new: Chosen,
         store: Store | None,
         seconds: float,
+        page: Path | None = None,
     ) -> None:
         """Write the files, and say so on standard error.
 
@@ -54,12 +56,16 @@ class ComparisonFiles:
             new: the new one.
             store: of the runs, which is to know the files that hold their texts; None if there is none.
             seconds: how long it took.
+            page: an HTML file to write too, which always holds texts.
 
         Raises:
             InputError: a file can't be written.
         """
-        quotes = quotes_of(found, base, new) if self.quote and self.named else {}
+        texts = quotes_of(found, base, new) if page or (self.quote and self.named) else {}
+        quotes = texts if self.quote else {}
         try:
+            if page:
+                write_comparison_page(page, found, texts)
             if self.markdown:
                 write_comparison_markdown(self.markdown, found, quotes)
             if self.junit:
@@ -70,6 +76,9 @@ class ComparisonFiles:
             tell(f"{flag.removeprefix('--')}: {path}")
             if quotes:
                 remember_texts(store, path, (base, new))
+        if page:
+            tell(f"report: {page}")
+            remember_texts(store, page, (base, new))
 
 
 def check_files(named: Mapping[str, Path], read: Iterable[str | Path | None]) -> None:

@@ -109,7 +109,7 @@ def refuse_files(files: ComparisonFiles, report: Path | None, read: tuple[str, s
         ConfigError: there is nothing to compare with.
     """
     check_output(report, read[0], "--report")
-    check_files(files.beside(report), read)
+    check_files(files.beside(report) if files.named else {}, read)
     if files.named and read[1] is None:
         flags = ", ".join(files.named)
         raise ConfigError(f"{flags}: nothing to compare with: name a run or a file with --baseline")

@@ -72,8 +72,8 @@ def breakable(name: str) -> Markup:
 
 
 def page_parts(script: str, *styles: str) -> dict[str, str]:
-    """What a page carries: its script, its style, and a content security policy that allows these two alone."""
-    own, style = _asset(script), "\n".join(map(_asset, styles))
+    """What a page carries: its script (none if empty), its style, and a policy that allows these two alone."""
+    own, style = _asset(script) if script else "", "\n".join(map(_asset, styles))
     return {
         "script": Markup(own),  # noqa: S704  # our own file
         "style": Markup(style),  # noqa: S704  # our own files
