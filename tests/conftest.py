@@ -14,5 +14,11 @@ settings.load_profile("ragtriage")
 # All tests, and all that they load, stay: to look for garbage among them again and again takes some time.
 gc.set_threshold(50_000, 20, 20)
 
+
+def pytest_collection_finish() -> None:
+    """Look for garbage among what comes now alone."""
+    gc.freeze()
+
+
 # What a shell starts in the background ignores Ctrl-C, and so would every command that the tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -154,11 +154,13 @@ def _interpreter() -> socket.socket:
 
 def _forked(control: socket.socket) -> dict[str, Any]:
     """What to run: returns once in every process that was asked for, and never in the interpreter that forks them."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that wait
     while True:
         raw, descriptors, *_ = socket.recv_fds(control, 1 << 16, 4)
         while raw and not raw.endswith(b"\n"):
             raw += control.recv(1 << 16)
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG if raw else 0)[0]:
+                pass
         if not raw:
             os._exit(0)
         if os.fork() == 0:
@@ -166,7 +168,6 @@ def _forked(control: socket.socket) -> dict[str, Any]:
         for descriptor in descriptors:
             os.close(descriptor)
     control.close()
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     *streams, tells = descriptors
     child = os.fork()
     if child == 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -80,7 +81,13 @@ def test_a_missing_package_is_told_with_its_extra(process, rows: Path, missing: 
 def test_what_would_meet_every_request_ends_the_run_at_once(command, rows: Path, said: Said, told: str) -> None:
     written(rows, [row(i) for i in range(20)])
     refusing = True
-    with Server(Model(lambda heard, times: said if refusing else None)) as server:
+
+    def refused(heard: Heard, times: int) -> Said | None:
+        """In turn, as it is called in a lock: else one of the first may be overtaken by many later ones."""
+        time.sleep(0.005)
+        return said if refusing else None
+
+    with Server(Model(refused)) as server:
         ended = command("evaluate", rows.name, *LEAN, *judging(server, "--concurrency", 4))
         asked = len(server.heard)
         kept = kept_kinds()

@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import ragtriage
@@ -35,6 +36,7 @@ def imported(tree: ast.AST, module: str) -> Iterator[str]:
         assert not (isinstance(node, ast.ImportFrom) and node.level), f"{module}: write imports in full"
 
 
+@cache
 def graph() -> dict[str, set[str]]:
     return {
         name: {found for found in imported(ast.parse(path.read_text(encoding="utf-8")), name) if found != name}
