@@ -54,7 +54,7 @@ class Rows:
     y: np.ndarray
     p: np.ndarray
     said: np.ndarray
-    """Whether its verdict is yes: it leans to yes, so that may begin below a half."""
+    """Whether its verdict is yes."""
     group: np.ndarray
 
     def weights(self, share: float | None) -> np.ndarray:

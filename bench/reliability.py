@@ -1,117 +1,102 @@
-"""Whether the embedded judge's confidence means what it says, as a diagram.
+"""Whether the chances of the embedded judge's verdicts are right, as a diagram.
 
     python bench/reliability.py SCORES OUT.svg
 
-SCORES is the file WORK/runs/RUN/scores.pkl that `training/fuse.py` writes: every score is out of fold, five folds over
-whole cases. Left: of the verdicts with such a confidence, how many were right; a judge whose confidence is true lies on
-the diagonal; unknown is wrong. Right: how many of the unsupported claims are found, and how many of the claims called
-so really are, at every cut, where one claim in ten is unsupported; the cuts of no and of red are marked.
+SCORES is the file WORK/runs/RUN/scores.pkl that `training/fuse.py` writes: every chance is out of fold, five folds over
+whole cases, and not yet moved by `training/calibrate.py`, which hardly moves `supported` and moves `answered` most.
+Left: of the questions with such a chance, how many have the label yes; where the chances are right, the points lie on
+the diagonal. Right: how many of the unsupported claims are found, and how many of the claims called so really are, at
+every cut, where one claim in ten is unsupported; the two cuts of the bands are marked.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import pickle
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
+from drawing import BLUE, FRAME, RED, Panel, picture, text
 
-from ragtriage.judges.embedded.encoder import MODEL
+from ragtriage.core.chances import CHECK, NOT_SUPPORTED
 
 UNSUPPORTED = 0.1
-BINS = np.array([0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0])
-COLOURS = {"supported": "#1f6feb", "answered": "#bf5700", "essential": "#2da44e", "essential_part": "#8250df"}
-CUTS = json.loads((MODEL / "coefficients.json").read_text(encoding="utf-8"))["thresholds"]
-MARKS = {"no": CUTS["unsure"], "red": CUTS["sure"]}
-SIZE, LEFT, TOP = 240, 50, 30
+"""The share of unsupported claims at which precision is told."""
+LEAST = 20
+"""A bin with fewer questions isn't drawn."""
+ONLY_TAUGHT = ("short", "reordered")
+"""Kinds of rows that were made to fit on, and aren't what applications have."""
+COLOURS = {
+    "supported": BLUE,
+    "answered": "#bf5700",
+    "answered_response": "#9a6700",
+    "essential": "#2da44e",
+    "essential_claim": "#8250df",
+    "essential_fact": "#bf3989",
+}
+NAMES = {
+    "answered": "answered, by a source",
+    "answered_response": "answered, by the response",
+    "essential": "essential, a source",
+    "essential_claim": "essential, a claim",
+    "essential_fact": "essential, a fact",
+}
+CUTS = {f"check, below {CHECK:g}": CHECK, f"not supported, up to {NOT_SUPPORTED:g}": NOT_SUPPORTED}
+SIZE, LEFT, TOP, GAP = 260, 44, 50, 70
+TICKS = (0, 0.25, 0.5, 0.75, 1)
+Floats = npt.NDArray[np.float64]
 
 
-def weighted(task: str, y: np.ndarray) -> np.ndarray:
-    """For `supported`, weights by which one claim in ten is unsupported."""
-    share = UNSUPPORTED / (1 - y.mean())
-    return np.where(y == 1, (1 - UNSUPPORTED) / y.mean(), share) if task == "supported" else np.ones(len(y))
+def reliability(y: Floats, p: Floats) -> list[tuple[float, float, int]]:
+    """(mean chance, share of yes, questions) of each tenth that holds enough."""
+    tenths = np.minimum((p * 10).astype(int), 9)
+    bins = [tenths == tenth for tenth in range(10)]
+    return [(float(p[some].mean()), float(y[some].mean()), int(some.sum())) for some in bins if some.sum() >= LEAST]
 
 
-def reliability(task: str, y: np.ndarray, p: np.ndarray, yes: np.ndarray) -> list[tuple[float, float, int]]:
-    """(mean confidence, share that is right, verdicts) of each bin that holds at least 20."""
-    unknown = (p > MARKS["no"]) & ~yes & (task == "supported")
-    confidence, right, weight = np.where(yes, p, 1 - p), (yes == (y == 1)) & ~unknown, weighted(task, y)
-    found = []
-    for low, high in pairwise(BINS):
-        some = (confidence >= low) & ((confidence < high) | (high == 1.0))
-        if some.sum() >= 20:
-            mean = np.average(confidence[some], weights=weight[some])
-            found.append((float(mean), float(np.average(right[some], weights=weight[some])), int(some.sum())))
-    return found
+def precision(y: Floats, p: Floats, cut: float) -> tuple[float, float, float]:
+    """Share of the unsupported that is found up to a cut, share of those that is right, share of the supported."""
+    found, wrong = float((p[y == 0] <= cut).mean()), float((p[y == 1] <= cut).mean())
+    right = found * UNSUPPORTED
+    return found, right / max(1e-9, right + wrong * (1 - UNSUPPORTED)), wrong
 
 
-def precisions(y: np.ndarray, p: np.ndarray) -> list[tuple[float, float, float]]:
-    """(cut, share found, share right) of calling unsupported what has at most this probability."""
-    weight = weighted("supported", y)
-    found = []
-    for cut in np.arange(0.02, 0.62, 0.02):
-        called = p <= cut
-        wrong = weight[called & (y == 0)].sum()
-        if called.sum() >= 10:
-            found.append((float(cut), float(wrong / weight[y == 0].sum()), float(wrong / weight[called].sum())))
-    return found
-
-
-def place(x: float, y: float, panel: int) -> tuple[float, float]:
-    """Shares of 0 to 1 as points of the picture."""
-    return LEFT + panel * (SIZE + 90) + x * SIZE, TOP + (1 - y) * SIZE
-
-
-def line(points: list[tuple[float, float]], colour: str) -> str:
-    """Points joined by a line."""
-    joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    return f'<polyline points="{joined}" fill="none" stroke="{colour}" stroke-width="2"/>'
-
-
-def text(x: float, y: float, words: str, colour: str = "#57606a", anchor: str = "start") -> str:
-    """Words at a point."""
-    return f'<text x="{x:.0f}" y="{y:.0f}" fill="{colour}" text-anchor="{anchor}">{words}</text>'
-
-
-def axes(panel: int, across: str, up: str) -> Iterator[str]:
-    """A frame from 0 to 1 with its marks."""
-    x, y = place(0, 1, panel)
-    yield f'<rect x="{x}" y="{y}" width="{SIZE}" height="{SIZE}" fill="none" stroke="#d0d7de"/>'
-    for at in (0, 0.25, 0.5, 0.75, 1):
-        yield text(place(at, 0, panel)[0], TOP + SIZE + 16, f"{at:g}", anchor="middle")
-        yield text(x - 6, place(0, at, panel)[1] + 4, f"{at:g}", anchor="end")
-    yield text(x + SIZE / 2, TOP + SIZE + 34, across, anchor="middle")
-    yield text(x, TOP - 10, up)
-
-
-def drawn(scores: dict[str, dict[str, np.ndarray]]) -> Iterator[str]:
-    """The picture."""
-    width, height = 2 * SIZE + LEFT + 110, SIZE + TOP + 50
-    yield f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"'
-    yield 'font-family="sans-serif" font-size="12">'
-    yield f'<rect width="{width}" height="{height}" fill="#ffffff"/>'
-    yield from axes(0, "confidence", "share that is right")
-    yield line([place(0, 0, 0), place(1, 1, 0)], "#d0d7de")
+def left(panel: Panel, scores: dict[str, dict[str, Floats]]) -> Iterator[str]:
+    """Chance against share of yes."""
+    yield from panel.axes("Do the chances come true?", "mean chance", "share with the label yes")
+    yield panel.line([(0, 0), (1, 1)], FRAME)
     for number, (task, colour) in enumerate(COLOURS.items()):
-        points = reliability(task, *(scores[task][name] for name in ("label", "p", "yes")))
+        points = reliability(scores[task]["label"], scores[task]["p"])
         print(f"{task}: " + "; ".join(f"{c:.2f} → {r:.2f} ({n})" for c, r, n in points))
-        yield line([place(c, r, 0) for c, r, _ in points], colour)
-        for c, r, _ in points:
-            x, y = place(c, r, 0)
-            yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>'
-        yield text(LEFT + 12, TOP + 20 + 16 * number, task.replace("_part", " (a claim)"), colour)
-    yield from axes(1, "share of the unsupported that is found", "share of those called unsupported that are")
-    curve = precisions(scores["supported"]["label"], scores["supported"]["p"])
-    yield line([place(found, right, 1) for _, found, right in curve], COLOURS["supported"])
-    for name, cut in MARKS.items():
-        _, found, right = min(curve, key=lambda one: abs(one[0] - cut))
-        print(f"{name}: finds {found:.2f}, right {right:.2f}")
-        x, y = place(found, right, 1)
-        yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="#cf222e"/>' + text(x + 8, y + 16, name, "#cf222e")
-    yield "</svg>"
+        yield panel.line([(c, r) for c, r, _ in points], colour, 1.5)
+        yield from (panel.dot(c, r, colour, 2.5) for c, r, _ in points)
+        x, y = panel.place(0.98, 0.32)
+        yield text(x, y + 15 * number, NAMES.get(task, task), colour, "end")
+
+
+def right(panel: Panel, y: Floats, p: Floats) -> Iterator[str]:
+    """Precision against recall of calling a claim unsupported."""
+    up = "share of the claims called so that are"
+    yield from panel.axes("Calling a claim unsupported", "share of the unsupported claims that is found", up)
+    curve = [precision(y, p, cut) for cut in np.quantile(p[y == 0], np.linspace(0.02, 1, 80))]
+    yield panel.line([(found, right) for found, right, _ in curve], BLUE)
+    for name, cut in CUTS.items():
+        found, right, wrong = precision(y, p, cut)
+        print(f"up to {cut}: finds {found:.3f}, right {right:.3f}, of the supported {wrong:.3f}")
+        x, at = panel.place(found, right)
+        yield panel.dot(found, right, RED, 4)
+        beside = (x + 9, at - 5, name, RED) if found < 0.5 else (x - 9, at + 14, name, RED, "end")
+        yield text(*beside)
+
+
+def drawn(scores: dict[str, dict[str, Floats]]) -> str:
+    """The picture."""
+    panels = [Panel(LEFT + number * (SIZE + GAP), TOP, SIZE, TICKS) for number in (0, 1)]
+    supported = scores["supported"]
+    parts = [*left(panels[0], scores), *right(panels[1], supported["label"], supported["p"])]
+    return picture(LEFT + 2 * SIZE + GAP + 30, TOP + SIZE + 46, parts)
 
 
 def main() -> None:
@@ -120,7 +105,10 @@ def main() -> None:
     parser.add_argument("scores", type=Path)
     parser.add_argument("out", type=Path)
     args = parser.parse_args()
-    args.out.write_text("\n".join(drawn(pickle.loads(args.scores.read_bytes()))) + "\n", encoding="utf-8")
+    scores = pickle.loads(args.scores.read_bytes())
+    kept = {task: ~np.isin(some["kind"], ONLY_TAUGHT) for task, some in scores.items()}
+    scores = {task: {name: some[name][kept[task]] for name in ("label", "p")} for task, some in scores.items()}
+    args.out.write_text(drawn(scores), encoding="utf-8")
 
 
 if __name__ == "__main__":

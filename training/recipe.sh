@@ -25,6 +25,7 @@ student final-1 --seed 1
 student fold-0 --fold 0
 python "$here/export.py" mean "$work" mean final-0 final-1 fold-0
 python "$here/fuse.py" "$work" "$train" mean
+PYTHONPATH="$here/../bench" python "$here/calibrate.py" "$work" "$train" mean
 for file in reader.onnx coefficients.json; do
     cp "$work/runs/mean/$file" "$here/../src/ragtriage/judges/embedded/model/"
 done

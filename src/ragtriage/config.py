@@ -29,6 +29,13 @@
     [bands]
     supported = "0.2:0.9"
 
+    [base_rates]
+    supported = 0.9
+
+    [costs]
+    blame = 2
+    miss = 1
+
     [map]
     query = "question"
 
@@ -56,10 +63,11 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.files import why_unreadable
 from ragtriage.core.suggestions import near_names
 from ragtriage.core.validation import STRICT, Invalid, validated
-from ragtriage.diagnosis.rules import RULES, Rule, RuleLevel
+from ragtriage.diagnosis.rules import COSTS, RULES, Costs, Rule, RuleLevel
 from ragtriage.diagnosis.rules import Kind as FindingKind
 from ragtriage.diagnosis.thresholds import thresholds_with
-from ragtriage.judges.decision_thresholds import DecisionThreshold, check_kinds, check_thresholds
+from ragtriage.judges.decision_thresholds import DecisionThreshold, check_base_rates, check_kinds, check_thresholds
+from ragtriage.judges.judge_config import Matching
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.metrics import METRICS, OTHER_NAMES, custom_metrics, metric_named, unknown_metric
 from ragtriage.text.citations.marks import pattern_of
@@ -96,6 +104,12 @@ class Settings:
     rules: tuple[Rule, ...] = RULES
     """The built-in rules, then the user's own."""
     any_language: bool = False
+    matching: Matching = "soft"
+    """Whether a verdict counts with its chance, or as 1 or 0."""
+    base_rates: dict[str, float] = field(default_factory=dict)
+    """Kind of question → the share of yes to expect of the embedded judge's verdicts."""
+    costs: Costs = COSTS
+    """From which probability on a fault is shown."""
     citation_mark: str | None = None
     """See `ragtriage.core.case.Case.citation_mark`."""
     decision_thresholds: Mapping[str, DecisionThreshold] = field(default_factory=dict)
@@ -160,6 +174,9 @@ def read_settings(path: Path) -> Settings:
     if found.baseline is not None and not found.baseline.strip():
         raise ConfigError(f"{where}: baseline is empty: name a run or a file, or leave it out")
     check_thresholds(found.decision_thresholds, where)
+    check_base_rates(found.base_rates, f"{where}: [base_rates]")
+    if not (found.costs.blame > 0 and found.costs.miss > 0 and math.isfinite(found.costs.blame + found.costs.miss)):
+        raise ConfigError(f"{where}: [costs]: blame and miss must be above 0")
     check_kinds(found.bands, f"{where}: [bands]")
     metrics = tuple(custom_metrics.resolved_in(name, folder) for name in found.metrics)
     names = custom_metrics.names_in(metrics)

@@ -76,7 +76,7 @@ def test_what_it_wrote_can_be_evaluated_without_naming_columns(command, folder: 
     said = command("evaluate", "out.jsonl", "--judge", "embedded", "--json")
 
     assert (said.code, said.json["cases"]) == (0, 2)
-    assert said.json["metrics"]["groundedness"]["mean"] == 1
+    assert said.json["metrics"]["groundedness"]["mean"] > 0.9
 
 
 def test_a_case_without_response_ends_with_3_and_can_be_asked_again(command, folder: Path) -> None:

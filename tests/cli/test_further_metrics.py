@@ -84,7 +84,7 @@ def test_metrics_with_a_value_are_stored_and_shown_under_their_name(command, ric
 
 def test_a_mean_above_its_gate_exits_with_1_where_lower_is_better(command, rich: Path) -> None:
     wrong = written(rich.with_name("wrong.jsonl"), [row(1, answer="The moon is made of cheese.")])
-    args = ("--json", "--metrics", "hallucination")
+    args = ("--json", "--metrics", "hallucination", "--matching", "binary")
 
     failed = command("evaluate", wrong.name, *args, "--fail-above", "hallucination=0.2")
     passed = command("evaluate", wrong.name, *args, "--fail-above", "hallucination=1")

@@ -17,6 +17,8 @@ from servers import Server
 
 PAGE = Path(__file__).parents[2] / "docs" / "own-metrics.md"
 BOTH = "groundedness,my_metrics.py:usefulness"
+COUNTED = ("--matching", "binary")
+"""So that scores are shares that a person counts."""
 CRITERION = '''
 from ragtriage import Decompose, Match, metric, share
 
@@ -70,7 +72,7 @@ def test_it_is_evaluated_like_the_others(command, rows: Path) -> None:
 
 
 def test_a_stored_run_shows_it_also_when_the_file_is_gone(command, rows: Path) -> None:
-    said = command("evaluate", rows.name, "--metrics", BOTH)
+    said = command("evaluate", rows.name, *COUNTED, "--metrics", BOTH)
     before = command("show", 1).out
     Path("my_metrics.py").unlink()
 
@@ -92,7 +94,7 @@ def test_a_stored_run_shows_it_also_when_the_file_is_gone(command, rows: Path) -
 
 
 def test_what_a_stored_score_rests_on_is_what_was_found(command, rows: Path) -> None:
-    command("evaluate", rows.name, "--metrics", BOTH)
+    command("evaluate", rows.name, *COUNTED, "--metrics", BOTH)
 
     with open_store() as store:
         record = store.run("last").record("r1")
@@ -105,7 +107,7 @@ def test_what_a_stored_score_rests_on_is_what_was_found(command, rows: Path) -> 
 
 
 def test_it_has_a_gate(command, rows: Path) -> None:
-    low = command("evaluate", rows.name, "--metrics", BOTH, "--fail-below", "usefulness=0.99")
+    low = command("evaluate", rows.name, *COUNTED, "--metrics", BOTH, "--fail-below", "usefulness=0.99")
     high = command("evaluate", rows.name, "--metrics", BOTH, "--fail-below", "usefulness=0.1")
     unknown = command("evaluate", rows.name, "--metrics", "groundedness", "--fail-below", "usefulness=0.1")
 
@@ -122,9 +124,9 @@ def test_one_of_which_lower_is_better_is_so_everywhere(command, rows: Path, tmp_
         'when = { padding = "high" }\n',
         encoding="utf-8",
     )
-    said = command("evaluate", rows.name, "--repeat", 2)
-    wrong = command("evaluate", rows.name, "--fail-below", "padding=0.1")
-    loose = command("evaluate", rows.name, "--fail-above", "padding=0.9")
+    said = command("evaluate", rows.name, *COUNTED, "--repeat", 2)
+    wrong = command("evaluate", rows.name, *COUNTED, "--fail-below", "padding=0.1")
+    loose = command("evaluate", rows.name, *COUNTED, "--fail-above", "padding=0.9")
     (tmp_path / "lower.py").unlink()
 
     assert (said.code, loose.code) == (1, 0)
@@ -146,12 +148,12 @@ def test_one_of_which_lower_is_better_is_so_everywhere(command, rows: Path, tmp_
 def test_the_same_file_goes_on_and_a_changed_one_begins_anew(command, rows: Path) -> None:
     with open_store() as store:
         assert store.runs() == []
-    command("evaluate", rows.name, "--metrics", BOTH, "--limit", 2)
+    command("evaluate", rows.name, *COUNTED, "--metrics", BOTH, "--limit", 2)
     before = [info.identity for info in runs()]
-    command("evaluate", rows.name, "--metrics", BOTH, "--limit", 2)
+    command("evaluate", rows.name, *COUNTED, "--metrics", BOTH, "--limit", 2)
     file = Path("my_metrics.py")
     file.write_text(example().replace("cells)", "cells[:1])").replace("support.components,", "support.components[:1],"))
-    said = command("evaluate", rows.name, "--metrics", BOTH, "--limit", 2, "--json")
+    said = command("evaluate", rows.name, *COUNTED, "--metrics", BOTH, "--limit", 2, "--json")
 
     same, changed = [info.identity for info in runs()][1], runs()[0].identity
     assert before == [same]
@@ -167,7 +169,7 @@ def runs() -> list:
 def test_the_settings_name_it_with_threshold_gate_and_rule(command, rows: Path, tmp_path: Path) -> None:
     settings = PAGE.read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]
     (tmp_path / "ragtriage.toml").write_text(settings.replace("0.7", "0.99").replace("0.6", "0.8"), encoding="utf-8")
-    said = command("evaluate", rows.name)
+    said = command("evaluate", rows.name, *COUNTED)
     found = command("export", "last", "-o", "rows.jsonl.out.jsonl")
 
     assert said.code == 1
@@ -191,7 +193,7 @@ def test_files_in_the_settings_lie_beside_them(command, rows: Path, tmp_path: Pa
 
 
 def test_showing_runs_does_not_run_the_file(command, rows: Path, tmp_path: Path) -> None:
-    command("evaluate", rows.name, "--metrics", BOTH)
+    command("evaluate", rows.name, *COUNTED, "--metrics", BOTH)
     (tmp_path / "my_metrics.py").write_text("raise SystemExit('it was run')", encoding="utf-8")
     (tmp_path / "ragtriage.toml").write_text('metrics = ["my_metrics.py:usefulness"]', encoding="utf-8")
 

@@ -207,7 +207,7 @@ def test_a_cut_in_the_settings_changes_what_evaluate_says(command, labelled, tmp
 
     after = command(*evaluate).json
 
-    assert before["metrics"]["groundedness"]["mean"] == 1.0
+    assert before["metrics"]["groundedness"]["mean"] > 0.9
     assert after["metrics"]["groundedness"]["mean"] == 0.0
     assert after["run"] != before["run"]
 

@@ -82,7 +82,7 @@ def test_a_right_refusal_covers_nothing_and_is_done_right_all_the_same() -> None
 def test_a_finding_is_a_sentence_with_the_component_to_repair() -> None:
     assert str(headed(GOOD | {"groundedness": 0.75})) == (
         "failure · prompt or generator: the sources answer the question, but the response says things that they don't "
-        "support (not sure)"
+        "support"
     )
     assert str(headed(dict.fromkeys(GOOD))) == "undetermined: too many scores are undefined to tell"
 

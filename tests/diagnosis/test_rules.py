@@ -33,6 +33,7 @@ from ragtriage import (
     thresholds_with,
 )
 from ragtriage.config import read_settings
+from ragtriage.core.chances import CHECK, with_chance
 from ragtriage.core.questions import DECOMPOSITIONS, Question
 from ragtriage.core.verdicts import Answer, Known, Outcome, Part
 from ragtriage.diagnosis import component_of, declined
@@ -68,12 +69,12 @@ def record_of(
     name: str = "c",
     faults: Sequence[str] = (),
     claims: Sequence[str] = (),
-    confidences: Sequence[float] = (),
+    chances: Sequence[float] = (),
 ) -> Record:
     """A record with these scores.
 
     `faults` are the kinds of bad segments behind `citation_groundedness`, `claims` those of bad claims behind
-    `groundedness`, `confidences` those of the sub-questions that the sources answer.
+    `groundedness`, `chances` those that the sources answer each sub-question.
     """
     steps: dict[str, Known] = {}
     if declines:
@@ -85,9 +86,9 @@ def record_of(
         if kinds and isinstance(score := outcomes.get(metric), Score):
             bad = tuple(Part(Component(f"{kind}."), Verdict("no"), good=False, kind=kind) for kind in kinds)
             outcomes[metric] = replace(score, parts=bad)
-    if confidences:
-        good = [Part(Component("?"), Verdict("yes", confidence=one), good=True) for one in confidences]
-        outcomes["source_query_coverage"] = Score(1.0, len(good), parts=tuple(good))
+    if chances:
+        good = [Part(Component("?"), with_chance(Verdict("no"), one), good=one >= CHECK) for one in chances]
+        outcomes["source_query_coverage"] = Score(sum(chances) / len(good), len(good), parts=tuple(good))
     return Record(Case(name, "What does it cost?"), steps, outcomes)
 
 
@@ -98,7 +99,7 @@ def test_a_pattern_of_scores_gives_these_findings_and_no_other(row: dict[str, An
         declines=row.get("declines", False),
         faults=row.get("faults", ()),
         claims=row.get("claims", ()),
-        confidences=row.get("confidences", ()),
+        chances=row.get("chances", ()),
     )
 
     findings = diagnose(record, THRESHOLDS)
@@ -206,7 +207,7 @@ def test_a_finding_that_hangs_on_an_unsure_verdict_is_unsure() -> None:
     (finding,) = diagnose(grounded_by(sure=False), THRESHOLDS)
 
     assert not finding.sure
-    assert finding.doubt == "groundedness 0.50 rests on verdicts that the judge isn't sure of"
+    assert finding.doubt == "the judge isn't sure of any verdict that it rests on"
 
 
 def test_waste_is_shown_in_tokens_and_is_no_fault() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ragtriage import RULES, Case, Record, Score, Undefined, metrics_named, thresholds_with
+from ragtriage.core.chances import with_chance
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.verdicts import Component, Outcome, Part, Verdict
 from ragtriage.metrics import THELMA
@@ -92,12 +93,11 @@ def test_the_worst_of_equal_cases_do_not_depend_on_their_order() -> None:
 
 
 def test_the_worst_case_is_the_one_that_the_list_of_cases_begins_with() -> None:
-    unsure = Verdict("no", 0.4, 0.6, sure=False)
-    part = Part(Component("It is blue."), unsure, good=False)
+    part = Part(Component("It is blue."), with_chance(Verdict("no"), 0.3), good=False)
     rule = replace(RULES[0], when={"groundedness": "low"}, declines=False)
     config = replace(CONFIG, rules=(rule,))
     records = [
-        record(1, Score(0.0, 1, parts=(part,))),  # the most severe, and not sure
+        record(1, Score(0.3, 1, parts=(part,))),  # likely, and not sure
         record(10, Score(0.2, 2)),
         record(2, Score(0.2, 2)),
         record(3, Score(1.0, 2)),

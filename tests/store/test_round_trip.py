@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 from stored_cases import FULL, NAMES, answer, case, evaluated, fails, identity_of
 
 from ragtriage.core.case import Case, Source, Turn
+from ragtriage.core.chances import with_chance
 from ragtriage.core.errors import StoreError
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Component, Failure, Missing, Score, Undefined, Verdict, Verdicts
+from ragtriage.diagnosis import assess
+from ragtriage.diagnosis.thresholds import thresholds_with
 from ragtriage.judges.fake import FakeJudge
 from ragtriage.metrics import CITATIONS
 from ragtriage.metrics.decompositions import SEGMENTS
@@ -231,6 +234,8 @@ VERDICT = st.builds(
     TEXT,
     st.booleans(),
     TEXT,
+    st.booleans(),
+    PROBABILITY,
 )
 CELL = st.none() | VERDICT | st.builds(Failure, TEXT)
 
@@ -368,3 +373,50 @@ def test_nothing_more_is_written_where_no_claim_is_contradicted():
 
     assert b"contradicted" in with_it
     assert b"contradicted" not in without
+
+
+@pytest.mark.parametrize("chance", [0.0, 0.1 + 0.2, 0.5, 1 / 3, 1.0])
+@pytest.mark.parametrize("score", [None, 0.1 + 0.2, 1.0])
+def test_a_chance_is_read_as_exactly_as_it_was_given_whether_it_is_the_score_or_not(chance, score):
+    verdict = Verdict("yes", score, 0.7, chance=chance)
+    cells = ((verdict, None), (Verdict("no", 0.1), verdict))
+    grid = Verdicts((Component("a"), Component("b")), cells)
+
+    assert decode_answer(encode_answer(verdict)) == verdict
+    assert decode_steps(FULL, encode_steps(FULL, {"x": grid})) == {"x": grid}
+
+
+def test_chances_that_are_the_scores_are_written_once_and_none_where_there_are_none():
+    grids = [Verdicts((Component("a"),), ((Verdict("yes", 0.75, chance=one),),)) for one in (0.75, 0.5, None)]
+    same, other, without = (grid_of(encode_steps(FULL, {"x": grid}))[2]["x"] for grid in grids)
+
+    assert (same["chances"], other["chances"]) == (None, [0.5])
+    assert "chances" not in without
+
+
+def test_answers_from_before_there_were_chances_are_read():
+    assert decode_answer('["no",0.25,0.75,"because",false,"no such quote",true]') == Verdict(
+        "no", 0.25, 0.75, "because", False, "no such quote", True
+    )
+
+
+def test_chances_outlive_the_texts():
+    grid = Verdicts((Component("secret"),), ((Verdict("no", 0.3, explanation="secret", chance=0.4),),))
+    found = decode_steps(CASES[0], without_texts(encode_steps(CASES[0], {"step": grid})))["step"]
+
+    assert found.cells == ((Verdict("no", 0.3, chance=0.4),),)
+
+
+def test_a_stored_case_has_the_probabilities_that_it_had_when_it_was_judged(store):
+    def doubting(question):
+        found = answer(question)
+        return with_chance(found, len(question.subject) % 9 / 10) if isinstance(found, Verdict) else found
+
+    records = list(evaluated([*CASES, case(8, sources=(Source("It is six euros."),))], FakeJudge(doubting)))
+    stored = kept(store, records)
+
+    def probabilities(record):
+        return assess(record, thresholds_with({})).probabilities
+
+    assert [*map(probabilities, stored.records())] == [*map(probabilities, records)]
+    assert any(0 < p < 1 for record in records for p in probabilities(record).values())

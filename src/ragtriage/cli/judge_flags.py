@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ragtriage.cli.console import tell
-from ragtriage.cli.flags import store_address
+from ragtriage.cli.flags import parse_numbers, store_address
 from ragtriage.cli.spending import spending
 from ragtriage.config import Settings, find_settings, named_numbers, read_settings
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.build import build_judge
-from ragtriage.judges.judge_config import LOCAL, JudgeConfig
+from ragtriage.judges.decision_thresholds import check_base_rates
+from ragtriage.judges.judge_config import LOCAL, JudgeConfig, Matching
 from ragtriage.judges.llm.model_names import takes_base_url
 from ragtriage.judges.llm.options import Price
 from ragtriage.judges.protocol import Judge
@@ -33,6 +34,8 @@ class JudgeFlags:
     jury: Literal["majority"] | None = None
     cascade: str | None = None
     any_language: bool = False
+    matching: Matching | None = None
+    base_rate: list[str] | None = None
     base_url: str | None = None
     header: list[str] | None = None
     embeddings: str | None = None
@@ -119,6 +122,8 @@ def judge_config(flags: JudgeFlags, settings: Settings) -> JudgeConfig:
     if flags.base_url is None and not any(takes_base_url(name) for name in (*names, options.embeddings)):
         options = replace(options, base_url=None, headers=options.headers if flags.header else {})
     inherited = None if flags.judge else settings
+    if flags.base_rate and not any(name in LOCAL for name in names) and flags.cascade is None and not settings.cascade:
+        raise ConfigError("--base-rate is for the embedded judge: a model's verdicts have no chances to move")
     return JudgeConfig(
         names,
         flags.jury or (inherited.jury if inherited else None),
@@ -129,7 +134,16 @@ def judge_config(flags: JudgeFlags, settings: Settings) -> JudgeConfig:
         options,
         settings.decision_thresholds,
         settings.bands,
+        flags.matching or settings.matching,
+        settings.base_rates | _base_rates(flags.base_rate),
     )
+
+
+def _base_rates(items: list[str] | None) -> dict[str, float]:
+    """`KIND=SHARE` → kind and share."""
+    found = parse_numbers(items, "--base-rate", "supported=0.9", float)
+    check_base_rates(found, "--base-rate")
+    return found
 
 
 def _headers(items: list[str]) -> dict[str, str]:

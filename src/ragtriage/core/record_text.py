@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ragtriage.core.verdicts import Outcome, Part, Score, Undefined
+from ragtriage.core.verdicts import Outcome, Part, Score, Undefined, Verdict
 
 MOST_PARTS = 4
 """Components that are listed for one score, the bad ones first."""
@@ -30,15 +30,32 @@ def _lines(name: str, outcome: Outcome, width: int) -> Iterator[str]:
     if isinstance(outcome, Undefined):
         yield f"  {name:{width}}     –  {outcome}"
         return
-    shown = list(_parts(outcome.parts))
+    shown = [*filter(None, [counted_text(outcome.parts)]), *_parts(outcome.parts)]
     yield f"  {name:{width}}  {outcome.value:4.2f}  {shown[0] if shown else ''}"
     yield from (f"  {'':{width}}        {line}" for line in shown[1:])
+
+
+def counted_text(parts: Sequence[Part]) -> str:
+    """What an expected share is made of, as a person counts it: `2 ✓ 1 ? of 3`; empty where no verdict has a chance.
+
+    A no that isn't sure, and an unknown, count as `?`.
+    """
+    if not any(isinstance(part.cell, Verdict) and part.cell.chance is not None for part in parts):
+        return ""
+    signs = [_sign(part) for part in parts]
+    counts = " ".join(f"{signs.count(sign)} {sign}" for sign in ("✓", "?", "✗") if sign in signs)
+    return f"{counts} of {len(parts)}"
+
+
+def _sign(part: Part) -> str:
+    doubted = part.good is False and isinstance(part.cell, Verdict) and not part.cell.sure
+    return _SIGNS[None if doubted else part.good]
 
 
 def _parts(parts: Sequence[Part]) -> Iterator[str]:
     order = list(_SIGNS)
     for part in sorted(parts, key=lambda part: order.index(part.good))[:MOST_PARTS]:
-        yield f"{_SIGNS[part.good]} {_cut(part.component.text)}"
+        yield f"{_sign(part)} {_cut(part.component.text)}"
     rest = parts[MOST_PARTS:]
     if rest:
         yield f"and {len(rest)} more"

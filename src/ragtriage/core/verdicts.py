@@ -42,7 +42,8 @@ class Verdict:
     value: Answered
     """`unknown` where the judge can't tell; it leaves numerator and denominator and is counted."""
     score: float | None = None
-    """The probability of yes, in [0, 1] (similarity: the highest cosine, in [-1, 1]); None where none is given."""
+    """What the judge measured: the probability of yes, in [0, 1] (similarity: the highest cosine, in [-1, 1]); None
+    where it measures none."""
     confidence: float | None = None
     """The probability that `value` is right, in [0, 1]; None where the judge gives none."""
     explanation: str = ""
@@ -53,6 +54,9 @@ class Verdict:
     """What a mechanical check found against the verdict, for example that a quote isn't in the source; kept with it."""
     contradicted: bool = False
     """With a no to whether a claim is supported: True where the evidence says otherwise, and not merely nothing."""
+    chance: float | None = None
+    """The calibrated probability of yes that scores and findings count with, in [0, 1]; None: the verdict is taken at
+    its word. See `ragtriage.core.chances`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +133,7 @@ class Score:
     """A metric's value on one case."""
 
     value: float
-    """In the metric's range."""
+    """In the metric's range; of shares the expected one, where verdicts have chances."""
     judged: int
     """How many components were judged yes or no: the denominator."""
     unknown: int = 0

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ragtriage.core.chances import NOT_SUPPORTED
 from ragtriage.core.metric import Metric
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Missing, Part, Score, Verdict, Verdicts, is_yes
-from ragtriage.diagnosis.rules import KINDS, RULES, Kind, Rule
-from ragtriage.diagnosis.thresholds import BAD, MARGIN, Level, is_bad, level_of
+from ragtriage.diagnosis.likelihood import Likelihood, doubt_of
+from ragtriage.diagnosis.rules import BLAMING, COSTS, KINDS, RULES, SURE, Costs, Kind, Rule
+from ragtriage.diagnosis.thresholds import BAD, is_bad
 from ragtriage.metrics import METRICS
 from ragtriage.metrics.decompositions import CLAIMS, SEGMENTS
 from ragtriage.metrics.groundedness import SUPPORTED_BY_CONVERSATION
@@ -52,7 +53,7 @@ class Finding:
     reading: str
     advice: str
     sure: bool
-    """False where it hangs on a score near its threshold or on verdicts that the judge isn't sure of."""
+    """Whether it is so likely that it can be shown without a doubt: from `SURE` on."""
     doubt: str
     """Why it isn't sure; empty if it is."""
     scores: Mapping[str, float]
@@ -62,6 +63,8 @@ class Finding:
     evidence: tuple[Evidence, ...] = field(default=(), repr=False)
     tokens: int = 0
     """Waste only: about how many tokens of sources weren't needed."""
+    probability: float = 1.0
+    """That the scores are low and high as the rule wants them, in [0, 1]; 1 where no verdict has a chance."""
 
     def __str__(self) -> str:
         lines = [f"{self.component} ({self.kind}, {'sure' if self.sure else 'not sure'}): {self.reading}"]
@@ -79,28 +82,51 @@ def diagnose(
     thresholds: Mapping[str, float],
     rules: Sequence[Rule] = RULES,
     metrics: Sequence[Metric] = METRICS,
+    costs: Costs = COSTS,
 ) -> tuple[Finding, ...]:
-    """The findings on one case, failures first; empty if nothing was found.
+    """The findings on one case, failures first and of these the likeliest; empty if nothing was found.
 
     Args:
         record: an evaluated case.
         thresholds: metric name → the value at which a score is just good enough.
         rules: the table.
         metrics: where the plain words for a metric's bad components stand, and which direction is good.
+        costs: from which probability on a fault is shown.
     """
-    scored = _Scored(_scores(record), thresholds, {m.name: m for m in metrics}, claims_from_conversation(record))
-    levels = scored.levels()
+    return assess(record, thresholds, rules, metrics, costs).findings
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """What the rules say of one case."""
+
+    findings: tuple[Finding, ...]
+    """Those that are likely enough to be shown; failures first and of these the likeliest."""
+    probabilities: Mapping[str, float]
+    """Rule → the probability that it holds, also where that is too low to be shown; those that are 0 are left out."""
+
+
+def assess(
+    record: Record,
+    thresholds: Mapping[str, float],
+    rules: Sequence[Rule] = RULES,
+    metrics: Sequence[Metric] = METRICS,
+    costs: Costs = COSTS,
+) -> Assessment:
+    """The findings on one case, and how likely every rule is to hold; arguments as of `diagnose`."""
+    scores, known = _scores(record), {m.name: m for m in metrics}
+    likelihood = Likelihood(scores, thresholds, known)
+    scored = _Scored(scores, thresholds, known, claims_from_conversation(record), likelihood)
     refused = declined(record)
-    if refused and levels.get("response_query_coverage") == "high":
+    coverage = scored.scores.get("response_query_coverage")
+    if refused and coverage and not is_bad(coverage.value, thresholds.get("response_query_coverage")):
         refused = False  # what answers most of the query doesn't decline it
-    found = [
-        scored.finding(rule)
-        for rule in _applicable(rules, refused=refused)
-        if all(name in levels and level in ("any", levels[name]) for name, level in rule.when.items())
-        and (not rule.faults or scored.bad(rule))
-        and rule.confidence[0] <= scored.certain(rule) < rule.confidence[1]
-    ]
-    return tuple(sorted(found, key=lambda f: KINDS.index(f.kind)))
+    likely = {rule.name: (rule, scored.probability(rule)) for rule in _applicable(rules, refused=refused)}
+    found = [scored.finding(rule, p) for rule, p in likely.values() if scored.shown(rule, p, costs)]
+    return Assessment(
+        tuple(sorted(found, key=lambda f: (KINDS.index(f.kind), -f.probability))),
+        {name: p for name, (_, p) in likely.items() if p > 0.0},
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +138,15 @@ class _Scored:
     metrics: Mapping[str, Metric]
     conversed: Collection[str]
     """The claims that the conversation supports though the sources don't."""
+    likelihood: Likelihood
 
-    def levels(self) -> dict[str, Level]:
-        """Metric name → whether its score is low or high, where it has a threshold."""
-        return {
-            name: level_of(score.value, self.thresholds[name], self.metrics[name].better)
-            for name, score in self.scores.items()
-            if name in self.thresholds and name in self.metrics
-        }
+    def probability(self, rule: Rule) -> float:
+        """That a rule holds; 0 where a score that it reads isn't defined."""
+        bad = [part for _, part in self.bad(rule)] if rule.faults else []
+        if not rule.when.keys() <= self.scores.keys() or (rule.faults and not bad):
+            return 0.0
+        levels = {name: level for name, level in rule.when.items() if level != "any"}
+        return self.likelihood.of_bad(levels, bad) if bad else self.likelihood.of(levels)
 
     def against(self, rule: Rule) -> list[str]:
         """The metrics of a rule's pattern that are to be bad."""
@@ -127,39 +154,38 @@ class _Scored:
 
     def bad(self, rule: Rule) -> list[tuple[str, Part]]:
         """The bad components that a rule quotes, each with its metric."""
-        return [
-            (name, part)
-            for name in (self.against(rule) if rule.quotes is None else rule.quotes)
-            if name in self.scores
-            for part in self.scores[name].parts
-            if part.good is False and (not rule.faults or part.kind in rule.faults)
-        ]
+        return [(n, part) for n, part in self._quoted(rule) if part.good is False and _is_fault(part, rule)]
 
-    def certain(self, rule: Rule) -> float:
-        """How certain it is that the scores are high and low as a rule wants them, in [0, 1].
+    def evidence(self, rule: Rule) -> list[tuple[str, Part]]:
+        """The bad components; where several doubtful ones make a score low and none is bad, the most doubtful."""
+        doubtful = [(n, part) for n, part in self._quoted(rule) if part.good and 0.0 < doubt_of(part) < 1.0]
+        return self.bad(rule) or sorted(doubtful, key=lambda one: -doubt_of(one[1]))[:1]
 
-        The lowest confidence among the verdicts that are needed for it, the most confident first. A verdict without a
-        confidence is taken at its word. Only scores where higher is better and that say what they consist of count.
+    def shown(self, rule: Rule, probability: float, costs: Costs) -> bool:
+        """Whether a rule is likely enough, and if it blames the answer, rests on a component that is surely bad.
+
+        Doubts about many components may add up to a likely failure; but nobody can check one that names nothing firm.
+        A rule with bounds of its own needs none.
         """
-        lowest = 1.0
-        for name, level in rule.when.items():
-            if level == "any":
-                continue
-            score, good = self.scores[name], level != BAD[self.metrics[name].better]
-            cells = [part.cell for part in score.parts if part.good is good]
-            if self.metrics[name].better != "higher" or not cells:
-                continue
-            known = [1.0 if not isinstance(c, Verdict) or c.confidence is None else c.confidence for c in cells]
-            enough = math.ceil(self.thresholds[name] * score.judged - 1e-9)
-            needed = max(1, enough if good else score.judged - enough + 1)
-            lowest = min([lowest, *sorted(known, reverse=True)[:needed]])
-        return lowest
+        if not probability or not rule.shown(probability, costs):
+            return False
+        quoted = [part for _, part in self._quoted(rule)]
+        return (
+            rule.kind not in BLAMING
+            or rule.likely is not None
+            or not quoted
+            or any(_is_firm(part) for _, part in self.bad(rule))
+        )
 
-    def finding(self, rule: Rule) -> Finding:
+    def _quoted(self, rule: Rule) -> Iterator[tuple[str, Part]]:
+        names = self.against(rule) if rule.quotes is None else rule.quotes
+        return ((name, part) for name in names if name in self.scores for part in self.scores[name].parts)
+
+    def finding(self, rule: Rule, probability: float) -> Finding:
         """What a rule that holds says, with its evidence and its doubts."""
-        bad = self.bad(rule)
+        bad = self.evidence(rule)
         named = [*rule.when, *(name for name in rule.further if name in self.scores)]
-        doubts = [*self._doubts(rule, [part for _, part in bad])]
+        doubts = [*self._doubts(rule, probability, [part for _, part in bad])]
         return Finding(
             rule.name,
             rule.kind,
@@ -173,6 +199,7 @@ class _Scored:
             or len(bad) / max(1, sum(self.scores[name].judged for name, level in rule.when.items() if level == "any")),
             tuple(self._evidence(name, part) for name, part in bad),
             sum(len(part.component.text) for _, part in bad) // CHARACTERS_PER_TOKEN if rule.kind == "waste" else 0,
+            probability,
         )
 
     def _evidence(self, name: str, part: Part) -> Evidence:
@@ -181,34 +208,26 @@ class _Scored:
         if name == "groundedness" and metric and component.text in self.conversed:
             fault = BY_CONVERSATION
         explanation, sure = (cell.explanation, cell.sure) if isinstance(cell, Verdict) else ("", True)
+        sure = sure and part.good is False
         return Evidence(name, component.text, fault, explanation, component.source, component.span, sure)
 
-    def _doubts(self, rule: Rule, bad: Sequence[Part]) -> Iterator[str]:
-        doubted = False
-        for doubt in filter(None, (self._doubt(name) for name, level in rule.when.items() if level != "any")):
-            doubted = True
-            yield doubt
-        if self.certain(rule) < rule.sure_from:
-            doubted = True
-            yield "the judge isn't certain enough of verdicts that it hangs on"
-        if bad and not doubted and not any(isinstance(part.cell, Verdict) and part.cell.sure for part in bad):
+    def _doubts(self, rule: Rule, probability: float, bad: Sequence[Part]) -> Iterator[str]:
+        if probability < SURE:
+            yield f"likely, but not sure: {probability:.0%}"
+        elif bad and not any(isinstance(part.cell, Verdict) and part.cell.sure for part in bad):
             yield "the judge isn't sure of any verdict that it rests on"
         if "groundedness" in rule.when and (told := sum(part.component.text in self.conversed for part in bad)):
             yield f"the conversation before the query supports {told} of the claims"
 
-    def _doubt(self, name: str) -> str:
-        """Why a score's level isn't sure; empty if it is."""
-        metric, score, threshold = self.metrics[name], self.scores[name], self.thresholds[name]
-        upwards = metric.better == "higher"
-        if abs(score.value - threshold) < MARGIN - 1e-9 and score.value != metric.range[upwards]:  # else it is perfect
-            return f"{name} {score.value:.2f} lies near its threshold of {threshold:.2f}"
-        if not is_bad(score.value, threshold, metric.better) or not score.parts:
-            return ""
-        unsure = sum(p.good is False and isinstance(p.cell, Verdict) and not p.cell.sure for p in score.parts)
-        spared = unsure / max(1, score.judged)
-        if not is_bad(score.value + spared if upwards else score.value - spared, threshold, metric.better):
-            return f"{name} {score.value:.2f} rests on verdicts that the judge isn't sure of"
-        return ""
+
+def _is_firm(part: Part) -> bool:
+    """Whether a verdict is hardly the wrong one."""
+    return not isinstance(part.cell, Verdict) or part.cell.chance is None or doubt_of(part) <= NOT_SUPPORTED
+
+
+def _is_fault(part: Part, rule: Rule) -> bool:
+    """Whether a bad component is bad in a way that a rule is about."""
+    return not rule.faults or part.kind in rule.faults
 
 
 def _scores(record: Record) -> dict[str, Score]:

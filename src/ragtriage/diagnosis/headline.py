@@ -118,8 +118,8 @@ def component_of(record: Record, findings: Sequence[Finding], rules: Sequence[Ru
 
 
 def most_pressing(findings: Sequence[Finding]) -> Finding:
-    """The finding that comes first: by its kind, the sure before the unsure, the severe before the slight."""
-    return min(findings, key=lambda f: (KINDS.index(f.kind), not f.sure, -f.severity))
+    """The finding that comes first: by its kind, the likelier before the less likely, the severe before the slight."""
+    return min(findings, key=lambda f: (KINDS.index(f.kind), not f.sure, -round(f.probability, 2), -f.severity))
 
 
 def any_applicable(rules: Sequence[Rule], computed: Collection[str]) -> bool:

@@ -23,10 +23,39 @@ Kind = Literal["failure", "quality", "doubt", "waste", "right"]
 KINDS: tuple[Kind, ...] = ("failure", "quality", "doubt", "waste", "right")
 """What a finding is, the most pressing first."""
 
+BLAMING: tuple[Kind, ...] = ("failure", "quality")
+"""The kinds that blame the answer."""
+LIKELY = 0.5
+"""From this probability on a finding that blames nothing is shown."""
+SURE = 0.9
+"""From this probability on a finding is sure."""
+
 Origin = Literal["paper", "ours", "yours"]
 
 RuleLevel = Literal["low", "high", "any"]
 """What a rule wants of a score; `any`: that it is defined."""
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What the two errors of a diagnosis cost, in any unit: only their proportion counts."""
+
+    blame: float = 2.0
+    """A sound answer that is blamed."""
+    miss: float = 1.0
+    """A fault that is missed."""
+
+    @property
+    def shown_from(self) -> float:
+        """From which probability on a fault is shown: blame / (blame + 2 · miss), so that the default is a half.
+
+        A finding is read before anybody acts on it, so that showing a wrong one costs half of a wrong blame.
+        """
+        return self.blame / (self.blame + 2.0 * self.miss)
+
+
+COSTS = Costs()
+"""The default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +82,15 @@ class Rule:
     origin: Origin = "ours"
     faults: tuple[str, ...] = ()
     """Only where a quoted component is bad in one of these ways, and only those are quoted: see `Metric.kinds`."""
-    confidence: tuple[float, float] = (0.0, math.inf)
-    """Holds only where the verdicts it depends on are at least so certain, and less certain than the second."""
-    sure_from: float = 0.0
-    """Not sure where they are less certain."""
+    likely: tuple[float, float] | None = None
+    """Shown from the first probability on and below the second; None: as its kind is, by the costs."""
     always: tuple[str, ...] = ()
     """Those of `faults` that count whether the response declines or not: a false citation is one in either."""
+
+    def shown(self, probability: float, costs: Costs) -> bool:
+        """Whether it is likely enough to be shown."""
+        low, high = self.likely or (costs.shown_from if self.kind in BLAMING else LIKELY, math.inf)
+        return low <= probability < high
 
     def reads_level(self) -> bool:
         """Whether it blames scores, and not single bad components beside scores that may be good."""

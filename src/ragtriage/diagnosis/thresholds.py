@@ -16,8 +16,6 @@ Level = Literal["low", "high"]
 BAD: Mapping[Better, Level] = MappingProxyType({"higher": "low", "lower": "high"})
 """Which direction is good → the level that is bad."""
 
-MARGIN = 0.1
-"""How near a score may lie to its threshold before a finding is *near a threshold* and not *sure*."""
 _ROUNDING = 1e-9
 """A mean of verdicts such as 4/5 must not fall below 0.8 by rounding."""
 

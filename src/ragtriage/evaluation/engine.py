@@ -25,6 +25,7 @@ from ragtriage.core.questions import Question
 from ragtriage.core.record import Record, Sink
 from ragtriage.core.steps import Step
 from ragtriage.core.verdicts import Answer, Failure, Known, Missing, Outcome, Score, Undefined
+from ragtriage.evaluation.consistency import consistent
 from ragtriage.judges.protocol import TURN, Judge
 from ragtriage.metrics import THELMA
 from ragtriage.planning.levels import Plan, plan
@@ -197,6 +198,7 @@ async def _evaluate_case(case: Case, planned: Plan, judge: _Asked, language: Cal
         cause = f"{type(error).__name__}: {error}"
         for step in planned.steps:
             steps.setdefault(str(step), Missing(f"the evaluation of this case failed: {cause}", "query", failed=True))
+    steps = consistent(steps)
     outcomes = {m.name: _outcome(m, steps) for m in planned.metrics}
     return Record(case, recorded(steps), outcomes, code, time.monotonic() - started)
 

@@ -20,7 +20,7 @@ from ragtriage.judges.llm.prompts import ASKED, Prompts, read_guidance
 from ragtriage.judges.llm.text_writer import Writer
 from ragtriage.judges.protocol import Judge
 from ragtriage.judges.session import JudgeSession, ModelConnection
-from ragtriage.judges.wrappers import AnswerMemory, Cached, Cascade, InMemory, Jury, Rethresholded, Routed
+from ragtriage.judges.wrappers import AnswerMemory, Cached, Cascade, InMemory, Jury, Rethresholded, Reweighed, Routed
 
 COMPARING_CACHE = 10_000
 """Word pieces that the embedded judge remembers where it only compares the sentences of a response."""
@@ -172,7 +172,10 @@ def _routed(model: ModelConnection, queue: BatchQueue | None, prompts: Prompts, 
 
 
 def _thresholded(config: JudgeConfig, name: str, judge: Judge) -> Judge:
-    """The judge with the user's decision thresholds, where there are any for it."""
+    """The judge with the user's decision thresholds and base rates, where there are any for it."""
     given = config.decision_thresholds
     own = {kind: given[kind] for kind in KINDS if kind in given and given[kind].judge == name}
-    return Rethresholded(judge, own) if own else judge
+    decided = Rethresholded(judge, own) if own else judge
+    rates = config.base_rates if name in LOCAL else {}
+    binary = config.matching == "binary"
+    return Reweighed(decided, rates, binary=binary) if rates or binary else decided

@@ -15,6 +15,8 @@ WITHOUT_PROBABILITY: tuple[Kind, ...] = (*DECOMPOSITIONS, "similarity", "decline
 """Kinds that are answered with texts, cosines or rules, so that a threshold has nothing to decide."""
 MARK = "+threshold-"
 """Stands between a judge's own fingerprint and its threshold."""
+ODDS, BINARY = "+odds", "+binary"
+"""The same for chances that are moved to another base rate, and for dropped ones."""
 NEVER_NO, NEVER_YES = -1.0, 2.0
 """Ends of a band that no score reaches: on that side nothing is decided."""
 
@@ -40,8 +42,8 @@ class DecisionThreshold:
 
 
 def without_threshold(fingerprint: str) -> str:
-    """The fingerprint of the judge itself."""
-    return fingerprint.partition(MARK)[0]
+    """The fingerprint of the judge itself, without what a user's settings make of its verdicts."""
+    return min((fingerprint.partition(mark)[0] for mark in (MARK, ODDS, BINARY)), key=len)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,9 @@ class Band:
         return stands[answer.value]
 
 
+BASE_RATES: Mapping[str, float] = {"supported": 0.79, "answered": 0.73}
+"""Kind → the share of yes at which the embedded judge's chances are calibrated: that of natural cases."""
+
 BANDS: Mapping[Kind, Band] = {
     "supported": Band(0.3, 0.97),
     "answered": Band(0.14, 0.92, responses=False),
@@ -114,6 +119,19 @@ def check_thresholds(given: Mapping[str, DecisionThreshold], where: str) -> None
             raise ConfigError(f'{place} lacks the judge that it is for, for example judge = "embedded"')
         if not 0 <= one.no <= one.yes <= 1:
             raise ConfigError(f"{place}: yes is {one.yes:g} and no is {one.no:g}: give 0 ≤ no ≤ yes ≤ 1")
+
+
+def check_base_rates(given: Mapping[str, float], place: str) -> None:
+    """Check the base rates that a user states.
+
+    Raises:
+        ConfigError: a kind has none, or a rate isn't strictly between 0 and 1.
+    """
+    for kind, rate in given.items():
+        if kind not in BASE_RATES:
+            raise ConfigError(f"{place}: {kind!r} has no base rate: there are {', '.join(BASE_RATES)}")
+        if not 0 < rate < 1:
+            raise ConfigError(f"{place}: {kind} is {rate:g}: give a share between 0 and 1, for example {kind}=0.9")
 
 
 def check_kinds(kinds: Iterable[str], place: str) -> None:

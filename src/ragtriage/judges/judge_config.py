@@ -10,13 +10,14 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.options import WINDOW
 from ragtriage.core.questions import Kind
 from ragtriage.core.suggestions import near_names
-from ragtriage.judges.decision_thresholds import BANDS, Band, DecisionThreshold
+from ragtriage.judges.decision_thresholds import BANDS, Band, DecisionThreshold, check_base_rates
 from ragtriage.judges.llm.model_names import split_name, suggested_name, takes_base_url
 from ragtriage.judges.llm.options import LLMOptions
 
 EMBEDDED = "embedded"
 LOCAL = (EMBEDDED,)
 """The judges that come with the package."""
+Matching = Literal["soft", "binary"]
 SHIPPED = "shipped"
 """The cascade's bands that come with the package."""
 BATCH_WINDOW = 20_000
@@ -48,6 +49,10 @@ class JudgeConfig:
     """Kind → in place of the judges' own; each counts for the judge that it names alone."""
     own_bands: Mapping[str, str] = field(default_factory=dict)
     """Kind → the band instead of the shipped one, LOW:HIGH."""
+    matching: Matching = "soft"
+    """Whether a verdict counts with its chance, or as 1 or 0."""
+    base_rates: Mapping[str, float] = field(default_factory=dict)
+    """Kind → the share of yes that is expected, in place of the one at which the embedded judge is calibrated."""
 
     def __post_init__(self) -> None:
         for name in self.models:
@@ -65,6 +70,7 @@ class JudgeConfig:
             self._check_options()
 
     def _check_parts(self) -> None:
+        check_base_rates(self.base_rates, "base rates")
         if len(self.names) > 1 and not self.jury:
             raise ConfigError("several judges need a jury: majority", "jury")
         if self.jury and len(self.names) < 2:

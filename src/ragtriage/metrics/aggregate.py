@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
+from ragtriage.core.chances import chance_of, good_chances, with_chance
 from ragtriage.core.verdicts import Cell, Component, Failure, Outcome, Part, Score, Undefined, Verdict
 
 UNTOLD = "the judge could not tell for any of {}"
@@ -44,10 +46,10 @@ def failure_of(cells: Sequence[Cell]) -> Undefined | None:
 
 
 def share(components: Sequence[Component], cells: Sequence[Cell], good: Literal["yes", "no"] = "yes") -> Outcome:
-    """The share of components whose verdict is `good`, in [0, 1].
+    """The expected share of components whose verdict is `good`, in [0, 1]: Σp / n.
 
-    Unknown verdicts leave numerator and denominator. Undefined if the judge failed on a component, or if no verdict is
-    left.
+    Verdicts without a chance count as 1 or 0, which gives the share that a person counts. Unknown verdicts leave
+    numerator and denominator. Undefined if the judge failed on a component, or if no verdict is left.
 
     Args:
         components: shape (n,), n ≥ 1.
@@ -58,23 +60,24 @@ def share(components: Sequence[Component], cells: Sequence[Cell], good: Literal[
     if failed:
         return failed
     judged = parts(components, cells, good)
-    known = [part.good for part in judged if part.good is not None]
+    known = good_chances(judged, good)
     if not known:
         return Undefined(UNTOLD.format(len(cells)))
-    return Score(sum(known) / len(known), len(known), len(cells) - len(known), judged)
+    return Score(math.fsum(known) / len(known), len(known), len(cells) - len(known), judged)
 
 
 def share_of_faults(
     components: Sequence[Component], cells: Sequence[Cell], good: Literal["yes", "no"] = "yes"
 ) -> Outcome:
-    """The share of components whose verdict is the other one than `good`, in [0, 1]; lower is better.
+    """The expected share of components whose verdict is the other one than `good`, in [0, 1]; lower is better.
 
     Everything else is as in `share`.
     """
     found = share(components, cells, good)
     if not isinstance(found, Score):
         return found
-    return replace(found, value=sum(part.good is False for part in found.parts) / found.judged)
+    bad = good_chances(found.parts, "no" if good == "yes" else "yes")
+    return replace(found, value=math.fsum(bad) / found.judged)
 
 
 def mean_cosine(components: Sequence[Component], cells: Sequence[Cell], wanted: int = 0) -> Outcome:
@@ -108,17 +111,25 @@ def cosines_of(cells: Sequence[Cell]) -> list[float] | Undefined:
 def conjunction(*cells: Cell) -> Cell:
     """The cell that decides whether all hold: no > failure > unknown > yes; among equals the first.
 
-    None (not asked) counts as no: what wasn't asked had no need to be.
+    None (not asked) counts as no: what wasn't asked had no need to be. Where a verdict among them has a chance, the
+    chance that all hold is their product.
     """
     order: list[Cell] = [cell for cell in cells if cell is None or (isinstance(cell, Verdict) and cell.value == "no")]
     order += [cell for cell in cells if isinstance(cell, Failure)]
     order += [cell for cell in cells if isinstance(cell, Verdict) and cell.value == "unknown"]
-    return [*order, *cells][0]
+    decides = [*order, *cells][0]
+    if not isinstance(decides, Verdict) or all(not isinstance(c, Verdict) or c.chance is None for c in cells):
+        return decides
+    chances = [0.0 if cell is None else chance_of(cell) for cell in cells]
+    known = [chance for chance in chances if chance is not None]
+    if len(known) < len(cells) or (decides.value == "no" and decides.chance is None):
+        return decides
+    return with_chance(decides, math.prod(known))
 
 
 def negated(cell: Cell) -> Cell:
     """The verdict on the opposite; what is unknown or failed stays so."""
     if not isinstance(cell, Verdict) or cell.value == "unknown":
         return cell
-    score = None if cell.score is None else 1.0 - cell.score
-    return replace(cell, value="no" if cell.value == "yes" else "yes", score=score)
+    score, chance = (None if given is None else 1.0 - given for given in (cell.score, cell.chance))
+    return replace(cell, value="no" if cell.value == "yes" else "yes", score=score, chance=chance)

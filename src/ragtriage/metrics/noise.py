@@ -74,4 +74,5 @@ def _taken(wrong: Cell, told: Sequence[Cell], guilty: Sequence[Cell]) -> Cell:
     place = by_source.index(found)
     says = told[place]
     why = f": {says.explanation}" if isinstance(says, Verdict) and says.explanation else ""
-    return Verdict("yes", explanation=f"source {place + 1} supports it, the reference doesn't{why}")
+    told_by = f"source {place + 1} supports it, the reference doesn't{why}"
+    return Verdict("yes", explanation=told_by, chance=decided.chance)

@@ -250,6 +250,8 @@ def _score(score: ScoreReport) -> tuple[Cell, ...]:
     tone, beside = "beyond" if score.bad else "", []
     if score.bad:
         beside.append(Span(f" {score.beyond}", tone))
+    if score.counted:
+        beside.append(Span(f"  {score.counted}", "quiet"))
     if score.unknown:
         beside.append(Span(f"  {plural(score.unknown, 'component')} left out", "quiet"))
     bar = Bar(score.value, score.range, tone or "bar", 10, tuple(beside))

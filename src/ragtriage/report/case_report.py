@@ -8,6 +8,7 @@ from functools import partial
 
 from ragtriage.core.metric import Better, Metric
 from ragtriage.core.record import Record
+from ragtriage.core.record_text import counted_text
 from ragtriage.core.verdicts import Component, Score, Undefined
 from ragtriage.diagnosis import RULES, Finding, Headline, Rule, headline
 from ragtriage.metrics import metric_named
@@ -70,6 +71,8 @@ class ScoreReport:
     """Why it is undefined; empty if it isn't."""
     failed: bool = False
     unknown: int = 0
+    counted: str = ""
+    """What an expected share is made of, `2 ✓ 1 ? of 3`."""
 
     @property
     def bad(self) -> bool:
@@ -183,10 +186,10 @@ def _scores(record: Record, thresholds: Mapping[str, float], metrics: Sequence[M
             ScoreReport, name=name, title=title_of(name, metrics), better=better, range=within, threshold=limit
         )
         match outcome:
-            case Score(value=value, unknown=unknown):
+            case Score(value=value, unknown=unknown, parts=parts):
                 bad = bad_level(value, limit, better)
                 beyond = f"{bad}, {'below' if better == 'higher' else 'above'} {limit:g}" if bad else ""
-                yield shown(value=value, beyond=beyond, unknown=unknown)
+                yield shown(value=value, beyond=beyond, unknown=unknown, counted=counted_text(parts))
             case Undefined(reason=reason, failed=failed):
                 yield shown(value=None, reason=one_line(reason, 300), failed=failed)
 

@@ -123,12 +123,14 @@ def _diagnosis(run: RunReport) -> Iterator[Block]:
 
 def _group(group: Group) -> Iterator[Block]:
     wasted = f" · about {group.tokens:,} tokens of sources that were not needed" if group.kind == "waste" else ""
+    told = group.expected is not None and round(group.expected.low) < round(group.expected.high)
+    expected = f"; {group.expected} expected" if told else ""
     yield GAP
     yield line(
         (f"{SIGNS[group.kind]} ", group.kind),
         (one_line(group.component, 80), f"{group.kind} strong"),
         (f" · {KIND_WORDS[group.kind]}", group.kind),
-        (f" · {plural(group.cases, 'case')}, {group.sure:,} sure{wasted}", group.kind),
+        (f" · {plural(group.cases, 'case')}, {group.sure:,} sure{expected}{wasted}", group.kind),
     )
     for reading in group.readings[:MOST_READINGS]:
         counted = f" ({reading.cases:,})" if len(group.readings) > 1 else ""
@@ -194,7 +196,7 @@ def cases_document(
     )
     yield replace(table(columns, (_case(row, names, width) for row in shown), gap=1), explained=True)
     if any(not row.sure and row.kind != "undetermined" for row in shown):
-        yield _remark("?: not sure, a score lies near its threshold or on unsure verdicts")
+        yield _remark("?: likely, but not sure")
     if any(row.kind == "low-score" for row in shown):
         yield _remark("low score: no fault found, but a score lies on the wrong side of its threshold")
     if len(ordered) > len(shown):

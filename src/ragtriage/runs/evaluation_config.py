@@ -9,7 +9,7 @@ from typing import Any
 from ragtriage.core.metric import Metric
 from ragtriage.core.record import Record
 from ragtriage.core.steps import Step
-from ragtriage.diagnosis import RULES, Finding, Rule, diagnose, needs_of
+from ragtriage.diagnosis import COSTS, RULES, Assessment, Costs, Finding, Rule, assess, needs_of
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.definitions import definition_of, metric_by_name_alone, metric_from
 from ragtriage.runs.selection import RowSelection
@@ -27,6 +27,8 @@ class EvaluationConfig:
     thresholds: Mapping[str, float]
     """Metric name → where a score is just good enough. Thresholds and rules can be changed after a run, for free."""
     rules: Sequence[Rule] = RULES
+    costs: Costs = COSTS
+    """From which probability on a fault is shown; as thresholds, changed for free."""
 
     @property
     def diagnosis_steps(self) -> tuple[Step, ...]:
@@ -36,7 +38,11 @@ class EvaluationConfig:
 
     def diagnose(self, record: Record) -> tuple[Finding, ...]:
         """The findings on one case."""
-        return diagnose(record, self.thresholds, self.rules, self.metrics)
+        return self.assess(record).findings
+
+    def assess(self, record: Record) -> Assessment:
+        """The findings on one case, and how likely every rule is to hold."""
+        return assess(record, self.thresholds, self.rules, self.metrics, self.costs)
 
 
 def to_stored(config: EvaluationConfig, selection: RowSelection, mapping: Mapping[str, str]) -> dict[str, Any]:
@@ -44,6 +50,7 @@ def to_stored(config: EvaluationConfig, selection: RowSelection, mapping: Mappin
     return {
         "thresholds": dict(config.thresholds),
         "rules": [asdict(rule) for rule in config.rules if rule.origin == "yours"],
+        **({"costs": asdict(config.costs)} if config.costs != COSTS else {}),
         "metrics": [definition_of(m) for m in config.metrics if not metric_named(m.name)],
         "selection": asdict(selection),
         "mapping": dict(mapping),
@@ -63,4 +70,5 @@ def config_of(info: RunInfo, thresholds: Mapping[str, float] | None = None) -> E
     custom = {definition["name"]: metric_from(definition) for definition in stored.get("metrics", ())}
     metrics = tuple(metric_named(name) or custom.get(name) or metric_by_name_alone(name) for name in info.metrics)
     rules = tuple(Rule(**rule) for rule in stored.get("rules", ()))
-    return EvaluationConfig(metrics, {**stored.get("thresholds", {}), **(thresholds or {})}, RULES + rules)
+    costs = Costs(**stored.get("costs", {}))
+    return EvaluationConfig(metrics, {**stored.get("thresholds", {}), **(thresholds or {})}, RULES + rules, costs)

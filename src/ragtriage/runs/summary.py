@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,15 +15,32 @@ import numpy as np
 from ragtriage.core.display import plural
 from ragtriage.core.metric import Better, Metric
 from ragtriage.core.record import Record
-from ragtriage.core.statistics import percentile_interval, ranked, resamples_of
+from ragtriage.core.statistics import Z, percentile_interval, ranked, resamples_of
 from ragtriage.core.verdicts import Missing, Score, Undefined, Verdict, Verdicts
-from ragtriage.diagnosis import KIND_WORDS, KINDS, NONE, RULES, UNDETERMINED, Finding, Rule, diagnose, headline
+from ragtriage.diagnosis import (
+    COSTS,
+    KIND_WORDS,
+    KINDS,
+    NONE,
+    RULES,
+    UNDETERMINED,
+    Assessment,
+    Costs,
+    Finding,
+    Kind,
+    Rule,
+    assess,
+    headline,
+)
 from ragtriage.diagnosis.ranking import Rank, case_rank, needs_a_look, rank_of
 from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.planning.requirements import CITES_NOTHING
 
 WORST = 5
 """Worst cases kept for each component and kind."""
+BETWEEN_DOMAINS = 0.45
+"""By how much the log odds of a finding differ between domains beyond chance: the standard deviation over the natural
+cases of eight domains, of which nothing was fitted on two (`training/calibrate.py` prints what each is off by)."""
 BINS = 10
 """Bars of a distribution plot."""
 
@@ -66,6 +84,20 @@ class FindingCount:
 
 
 @dataclass(frozen=True, slots=True)
+class ExpectedCount:
+    """A number of cases as a sum of probabilities."""
+
+    value: float
+    low: float
+    """Ends of the 95 % interval: whether each case has it, and by how much the texts may differ from those that the
+    chances were calibrated on (`BETWEEN_DOMAINS`)."""
+    high: float
+
+    def __str__(self) -> str:
+        return f"about {self.value:.0f} ({self.low:.0f} to {self.high:.0f})"
+
+
+@dataclass(frozen=True, slots=True)
 class Group:
     """All findings of one kind on one component."""
 
@@ -80,6 +112,9 @@ class Group:
     """Waste only."""
     worst: tuple[str, ...]
     """The ids of the worst cases, worst first."""
+    expected: ExpectedCount | None = None
+    """How many cases have such a finding, also those where it is too unlikely to be shown; None where the verdicts have
+    no chances, so that `cases` says it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,17 +179,25 @@ class _GroupCounts:
     tokens: int = 0
     readings: Counter[tuple[str, str]] = field(default_factory=Counter)
     worst: list[tuple[Rank, str]] = field(default_factory=list)
+    expected: float = 0.0
+    spread: float = 0.0
+    """Σp(1 − p): the variance of the number of cases, and by how much a step in the log odds of all moves it."""
 
 
 class Tally:
     """Counts records as they come; holds one number a score and case, nothing else of a case."""
 
     def __init__(
-        self, metrics: Sequence[Metric], thresholds: Mapping[str, float], rules: Sequence[Rule] = RULES
+        self,
+        metrics: Sequence[Metric],
+        thresholds: Mapping[str, float],
+        rules: Sequence[Rule] = RULES,
+        costs: Costs = COSTS,
     ) -> None:
         self._metrics = tuple(metrics)
         self._thresholds = thresholds
         self._rules = rules
+        self._costs = costs
         self._columns = {m.name: _Column() for m in metrics}
         self._groups: dict[tuple[str, str], _GroupCounts] = {}
         self._components: Counter[str] = Counter()
@@ -164,7 +207,8 @@ class Tally:
 
     def add(self, record: Record) -> tuple[Finding, ...]:
         """Count one record and return its findings."""
-        findings = diagnose(record, self._thresholds, self._rules, self._metrics)
+        assessed = assess(record, self._thresholds, self._rules, self._metrics, self._costs)
+        findings = assessed.findings
         self._cases += 1
         self._failed += any(isinstance(o, Undefined) and o.failed for o in record.outcomes.values())
         self._flagged += sum(
@@ -195,6 +239,7 @@ class Tally:
                     column.undefined[reason] += 1
                 case None:
                     column.undefined["not computed"] += 1
+        self._count_probabilities(assessed)
         for key in dict.fromkeys((finding.component, finding.kind) for finding in findings):
             self._count_group(key, [f for f in findings if (f.component, f.kind) == key], record.case.id)
         return findings
@@ -203,7 +248,7 @@ class Tally:
         """What was counted so far."""
         order = [*(rule.component for rule in self._rules if rule.kind != "doubt"), UNDETERMINED, NONE]
         counts = {name: self._components[name] for name in dict.fromkeys(order) if self._components[name]}
-        groups = [self._group(*one) for one in self._groups.items()]
+        groups = [self._group(*one) for one in self._groups.items() if one[1].cases]
         return Summary(
             self._cases,
             tuple(self._metric(m) for m in self._metrics),
@@ -217,6 +262,21 @@ class Tally:
             self._worst[1] if self._worst else None,
         )
 
+    def _count_probabilities(self, assessed: Assessment) -> None:
+        """Add up how likely a case is to have a finding of each group: of several rules, that at least one holds.
+
+        Rules are taken for independent. A doubt is about the judge, not about the answer, and isn't expected of a case.
+        """
+        without: dict[tuple[str, Kind], float] = {}
+        for rule in self._rules:
+            if rule.kind != "doubt" and (p := assessed.probabilities.get(rule.name)):
+                key = (rule.component, rule.kind)
+                without[key] = without.get(key, 1.0) * (1.0 - p)
+        for group, none in without.items():
+            counts = self._groups.setdefault(group, _GroupCounts())
+            counts.expected += 1.0 - none
+            counts.spread += none * (1.0 - none)
+
     def _count_group(self, key: tuple[str, str], findings: Sequence[Finding], case: str) -> None:
         """Count one case under one component and kind; it may have several findings there."""
         counts = self._groups.setdefault(key, _GroupCounts())
@@ -229,7 +289,14 @@ class Tally:
     def _group(self, key: tuple[str, str], counts: _GroupCounts) -> Group:
         worst = tuple(case for _, case in counts.worst)
         readings = tuple(FindingCount(text, count, advice) for (text, advice), count in ranked(counts.readings).items())
-        return Group(*key, counts.cases, counts.sure, readings, counts.tokens, worst)
+        expected = self._expected(counts) if counts.spread else None
+        return Group(*key, counts.cases, counts.sure, readings, counts.tokens, worst, expected)
+
+    def _expected(self, counts: _GroupCounts) -> ExpectedCount:
+        reach = Z * math.hypot(math.sqrt(counts.spread), BETWEEN_DOMAINS * counts.spread)
+        return ExpectedCount(
+            counts.expected, max(0.0, counts.expected - reach), min(float(self._cases), counts.expected + reach)
+        )
 
     def _metric(self, metric: Metric) -> MetricSummary:
         column = self._columns[metric.name]

@@ -58,7 +58,7 @@ class SlicedTally:
         return dict(sorted(found.items(), key=lambda item: (-item[1].cases, item[0])))
 
     def _tally(self) -> Tally:
-        return Tally(self._config.metrics, self._config.thresholds, self._config.rules)
+        return Tally(self._config.metrics, self._config.thresholds, self._config.rules, self._config.costs)
 
 
 def tally_of(stored: StoredRun, config: EvaluationConfig, by: str | None = None) -> SlicedTally:

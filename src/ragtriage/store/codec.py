@@ -96,8 +96,10 @@ def encode_answer(answer: Answer) -> str:
     match answer:
         case Failure():
             raise ValueError("a failure is never kept: the next run asks again")
-        case Verdict(value, score, confidence, explanation, sure, flag, contradicted):
-            more = [flag, contradicted] if contradicted else [flag] if flag else []
+        case Verdict(value, score, confidence, explanation, sure, flag, contradicted, chance):
+            more = [flag, contradicted, chance]
+            while more and (more[-1] in ("", None) or more[-1] is False):
+                more.pop()
             return _dumps([value, score, confidence, explanation, sure, *more])
         case _:
             return _dumps([[[c.text, c.span, c.source, c.remark] for c in answer]])
@@ -136,13 +138,17 @@ def _encode_grid(cells: tuple[tuple[Cell, ...], ...]) -> dict[str, Any]:
     flat = [cell for row in cells for cell in row]
     verdicts = [cell for cell in flat if isinstance(cell, Verdict)]
     contradicted = [i for i, v in enumerate(verdicts) if v.contradicted]
+    chances = [v.chance for v in verdicts]
+    scores = [v.score for v in verdicts]
     return {
         "width": len(cells[0]) if cells else 0,
         "verdicts": "".join(
             _LETTERS[c.value] if isinstance(c, Verdict) else _FAILED if isinstance(c, Failure) else _NOT_ASKED
             for c in flat
         ),
-        "scores": [v.score for v in verdicts],
+        "scores": scores,
+        # what a judge measured mostly is the chance too
+        **({"chances": None if chances == scores else chances} if any(c is not None for c in chances) else {}),
         "confidences": [v.confidence for v in verdicts],
         "why": {i: v.explanation for i, v in enumerate(verdicts) if v.explanation},
         "flags": {i: v.flag for i, v in enumerate(verdicts) if v.flag},
@@ -154,16 +160,17 @@ def _encode_grid(cells: tuple[tuple[Cell, ...], ...]) -> dict[str, Any]:
 
 def _decode_cells(read: dict[str, Any]) -> Iterator[Cell]:
     unsure, contradicted = set(read["unsure"]), set(read.get("contradicted", ()))
-    verdicts = enumerate(zip(read["scores"], read["confidences"], strict=True))
+    chances = read.get("chances", [None] * len(read["scores"]))
+    verdicts = enumerate(zip(read["scores"], read["confidences"], chances or read["scores"], strict=True))
     for i, letter in enumerate(read["verdicts"]):
         if letter == _NOT_ASKED:
             yield None
         elif letter == _FAILED:
             yield Failure(read["causes"][str(i)])
         else:
-            nth, (score, confidence) = next(verdicts)
+            nth, (score, confidence, chance) = next(verdicts)
             explanation, flag = (read[told].get(str(nth), "") for told in ("why", "flags"))
-            told = (explanation, nth not in unsure, flag, nth in contradicted)
+            told = (explanation, nth not in unsure, flag, nth in contradicted, chance)
             yield Verdict(_VALUES[letter], score, confidence, *told)
 
 

@@ -120,7 +120,7 @@ class JudgedRun:
     def _counted(self) -> tuple[Summary, Counter[tuple[str, bool]]]:
         """The summary, and how many cases have a finding: of a rule, and of a rule for sure."""
         stored, config = self.stored, self.config
-        tally = Tally(config.metrics, config.thresholds, config.rules)
+        tally = Tally(config.metrics, config.thresholds, config.rules, config.costs)
         low: Counter[str] = Counter()
         counts: Counter[tuple[str, bool]] = Counter()
         for record in stored.records():

@@ -202,4 +202,6 @@ def _judge_config(names: tuple[str, ...], settings: Settings) -> JudgeConfig:
         options=options,
         decision_thresholds=settings.decision_thresholds,
         own_bands=settings.bands,
+        matching=settings.matching,
+        base_rates=settings.base_rates,
     )

@@ -89,5 +89,5 @@ def test_a_denied_claim_is_never_supported_and_says_by_what(embedded: EmbeddedJu
     known = record.steps["supported(claims(response), sources)"]
     assert isinstance(known, Verdicts)
     (verdict,) = known.best()
-    assert (verdict.value, verdict.sure) == ("no", False)
+    assert (verdict.value, verdict.contradicted) == ("no", True)
     assert "a passage says otherwise: “Pets are not allowed in the cabins.”" in verdict.explanation

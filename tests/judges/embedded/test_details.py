@@ -19,17 +19,17 @@ DETAILS = Path(__file__).parents[2] / "details"
 
 
 def refused(judge: EmbeddedJudge, claims: list[tuple[str, list[str], str]]) -> int:
-    """How many (claim, sources, query) are called unsupported."""
+    """How many (claim, sources, query) are surely unsupported: shown in red."""
 
     async def ask() -> int:
         questions = [supported(claim, sources, query, claim) for claim, sources, query in claims]
         answers = [answer async for _, answer in judge.ask(questions)]
-        return sum(isinstance(answer, Verdict) and answer.value == "no" for answer in answers)
+        return sum(isinstance(answer, Verdict) and answer.value == "no" and answer.sure for answer in answers)
 
     return asyncio.run(ask())
 
 
-@pytest.mark.parametrize(("name", "least", "most"), [("first", 22, 9), ("second", 23, 17)])
+@pytest.mark.parametrize(("name", "least", "most"), [("first", 22, 6), ("second", 20, 13)])
 def test_wrong_details_are_found_and_true_claims_mostly_left_alone(
     embedded: EmbeddedJudge, name: str, least: int, most: int
 ) -> None:

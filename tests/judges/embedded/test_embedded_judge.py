@@ -398,8 +398,7 @@ def test_a_part_of_a_response_that_says_several_things_is_supported_if_each_of_t
 
 def test_citations_are_judged_offline(judge: EmbeddedJudge) -> None:
     response = (
-        "The lighthouse was finished in 1889 [1]. Children under ten pay nothing [1]. "
-        "It has a swimming pool on its roof [3].\n\n"
+        "The lighthouse was finished in 1889 [1]. Tickets cost 6 euros [1]. It has a swimming pool on its roof [3].\n\n"
         "In short, it was finished in 1889."
     )
     case = Case("c", QUERY, tuple(map(Source, TOWER)), response)
@@ -451,7 +450,7 @@ def test_claims_are_atomic_and_what_is_said_of_the_sources_is_a_remark(judge: Em
 def test_a_claim_that_a_passage_contradicts_is_told_from_one_that_stands_nowhere(judge: EmbeddedJudge) -> None:
     otherwise, nowhere, right = asked(
         judge,
-        ask.supported("The lighthouse wasn't finished in 1889.", TOWER, QUERY),
+        ask.supported("Tickets cost 9 euros.", TOWER, QUERY),
         ask.supported("Electric cars are charged free of charge behind the museum.", TOWER, QUERY),
         ask.supported("Tickets cost 6 euros.", TOWER, QUERY),
     )

@@ -25,7 +25,7 @@ METRICS = metrics_named(["thelma", "-self_distinctness", "-fact_precision"])
         ("shapes", 1, 9, 3),
         ("everyday", 2, 5, 1),
         ("later", 1, 8, 2),
-        ("institutions", 2, 5, 1),
+        ("institutions", 2, 3, 1),
         ("assistants", 2, 2, 1),
         ("services", 2, 2, 1),
     ],

@@ -147,7 +147,7 @@ class Featurizer:
 
     def _supported(self, question: Question) -> Featurized:
         if not _subject(question):
-            return Featurized("supported", (), (Scored(UNTOLD, next(iter(question.evidence), "")),))
+            return Featurized("supported", (), (Scored(UNTOLD, next(iter(question.evidence), ""), untold=True),))
         claim, encoded, evidence, c = self._search(_subject(question), question.evidence)
         row = features.supported(c, claim, encoded.vector, evidence, self._reader.sentence(question.query))
         contradicted_by = contradicting_sentence(claim, evidence.sentences)

@@ -34,7 +34,6 @@ class Model:
         self._mean = np.array(fitted["mean"], np.float64)
         self._scale = np.array(fitted["scale"], np.float64)
         self._layers = [(np.array(w, np.float64), np.array(b, np.float64)) for w, b in fitted["layers"]]
-        self.lean = float(fitted.get("lean", 0.0))
 
     def probability(self, row: Sequence[float]) -> float:
         """Of yes."""
@@ -73,7 +72,6 @@ class Fusion:
     def __init__(self, fitted: Mapping[str, Any]) -> None:
         self._weights = np.array(fitted["weights"], np.float64)
         self._bias = float(fitted["bias"])
-        self.lean = float(fitted.get("lean", 0.0))
 
     def probability(self, inputs: Vector) -> float:
         """Of yes, from `fused_inputs`."""

@@ -83,11 +83,10 @@ class Scorer:
             return measured.scored[0]
         chances = self.chances(measured)
         at = int(np.argmax(chances))
-        chance, lean = chances[at], 0.0
+        chance = chances[at]
         if measured.reads:
-            fusion = self._fusions[measured.task]
-            chance, lean = fusion.probability(fused_inputs(measured, logits, chance)), fusion.lean
-        return replace(measured.scored[at], probability=chance, lean=lean)
+            chance = self._fusions[measured.task].probability(fused_inputs(measured, logits, chance))
+        return replace(measured.scored[at], probability=chance)
 
     def chances(self, measured: Featurized) -> list[float]:
         """The probability of each alternative by words and vectors alone."""

@@ -1,11 +1,11 @@
-"""From a probability to a verdict with its confidence, its reason, and whether it is sure."""
+"""From a probability to a verdict with its reason."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ragtriage.core.chances import CHECK, with_chance
 from ragtriage.core.questions import Question
 from ragtriage.core.verdicts import Answer, Answered, Verdict
 from ragtriage.judges.embedded.attribution import without_attribution
@@ -34,6 +34,8 @@ class Scored:
     """Numbers of the claim that nothing in the evidence, the query or a calculation accounts for."""
     calculated: bool = False
     """Whether the claim states a date or number that the response works out rightly, and that stands nowhere."""
+    untold: bool = False
+    """Whether nobody can tell: a "no" alone, of which it isn't said what it denies."""
     contradicted_by: str = ""
     """A sentence of the evidence that contradicts the claim in one detail."""
     cosine: float | None = None
@@ -41,9 +43,7 @@ class Scored:
     nearness: float = 0.0
     """Share of the claim's words, weighted by rarity, that the closest sentence has."""
     table: bool = False
-    """Whether the evidence is mostly rows and fields, or the claim is code: both are read less well."""
-    lean: float = 0.0
-    """Log odds by which the probability leans to yes on purpose."""
+    """Whether the evidence is mostly rows and fields, or the claim is code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,41 +52,19 @@ class FittedThresholds:
 
     repeats: float
     """Two sentences with at least this cosine may say the same."""
-    sure: float
-    """A claim with at most this probability is called unsupported in red, and is over a table called so at all."""
-    unsure: float
-    """A claim with at most this probability is called unsupported."""
-    check: float
-    """A claim between `unsure` and this probability is neither: it is to be checked."""
 
 
 def verdict_of(question: Question, found: Scored, thresholds: FittedThresholds) -> Verdict:
     """The verdict on one question."""
     if question.kind == "similarity":
         return _similarity(found, thresholds)
-    chance = _without_lean(found)
-    value: Answered = "yes" if found.probability >= 0.5 else "no"
-    sure, contradicted = True, False
-    if question.kind == "supported":
-        # Rows and fields are read less well than sentences: there only what is nowhere to be found is unsupported.
-        below = thresholds.sure if found.table else thresholds.unsure
-        value = "no" if chance <= below else "unknown" if chance < thresholds.check else "yes"
-        if value == "unknown" and found.contradicted_by and not found.table:
-            value = "no"
-        if value == "no" and found.calculated:  # the models miss what stands nowhere, and can't calculate
-            value, chance = "unknown", max(chance, thresholds.unsure)
-        sure = value != "no" or (chance <= thresholds.sure and not found.table)
-        contradicted = value == "no" and (found.contradicted_by != "" or found.nearness >= NEAR)
-    confidence = {"yes": chance, "no": 1.0 - chance, "unknown": max(chance, 1.0 - chance)}[value]
-    return Verdict(value, chance, confidence, _explained(question, found, value), sure, contradicted=contradicted)
-
-
-def _without_lean(found: Scored) -> float:
-    """The probability of yes as it is believed; a yes that is given in doubt may have less than a half."""
-    if not found.lean:
-        return found.probability
-    odds = math.log(found.probability / (1.0 - found.probability)) - found.lean
-    return 1.0 / (1.0 + math.exp(-odds))
+    chance = found.probability
+    if found.untold or (question.kind == "supported" and found.calculated and chance < CHECK):
+        # the models miss what stands nowhere, and can't calculate
+        return Verdict("unknown", chance, 1.0 - chance, _explained(question, found, "unknown"))
+    contradicted = question.kind == "supported" and (found.contradicted_by != "" or found.nearness >= NEAR)
+    decided = with_chance(Verdict("no", chance, contradicted=contradicted), chance)
+    return replace(decided, explanation=_explained(question, found, decided.value))
 
 
 def _similarity(found: Scored, thresholds: FittedThresholds) -> Verdict:

@@ -41,13 +41,13 @@ VERSIONS: Mapping[Kind, KindVersion] = {
     "questions": KindVersion(1),
     "sentences": KindVersion(1),
     "declines": KindVersion(2, marked=True),
-    "supported": KindVersion(2, ("supported",), ("sure", "unsure"), marked=True),
+    "supported": KindVersion(3, ("supported",), marked=True),
     # Of open requests the model of relevance decides whether something answers them, or is essential.
-    "answered": KindVersion(2, ("answered", "relevant"), marked=True),
-    "essential": KindVersion(2, ("essential", "relevant")),
-    "needed_sentences": KindVersion(2, ("essential", "relevant")),
-    "relevant": KindVersion(1, ("relevant",)),
-    "same_answer": KindVersion(2, ("same_answer",), marked=True),
+    "answered": KindVersion(3, ("answered", "relevant"), marked=True),
+    "essential": KindVersion(3, ("essential", "relevant")),
+    "needed_sentences": KindVersion(3, ("essential", "relevant")),
+    "relevant": KindVersion(2, ("relevant",)),
+    "same_answer": KindVersion(3, ("same_answer",), marked=True),
     "similarity": KindVersion(1, ("similar",), ("repeats",)),
 }
 """The kinds that the embedded judge answers."""

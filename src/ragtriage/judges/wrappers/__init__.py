@@ -9,6 +9,7 @@ from ragtriage.judges.wrappers.cascade import Cascade
 from ragtriage.judges.wrappers.jury import Jury
 from ragtriage.judges.wrappers.memory import AnswerKeys, AnswerMemory, CachedAnswer, InMemory
 from ragtriage.judges.wrappers.rethresholded import Rethresholded
+from ragtriage.judges.wrappers.reweighed import Reweighed
 from ragtriage.judges.wrappers.routed import Routed
 
 __all__ = [
@@ -20,5 +21,6 @@ __all__ = [
     "InMemory",
     "Jury",
     "Rethresholded",
+    "Reweighed",
     "Routed",
 ]

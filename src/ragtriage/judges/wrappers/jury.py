@@ -123,6 +123,7 @@ class Jury:
             value == "unknown" or (2 * max(yes, no) > len(votes) and any(verdict.sure for verdict in sides[value])),
             "; ".join(dict.fromkeys(verdict.flag for verdict in given.values() if verdict.flag)),
             value == "no" and any(verdict.contradicted for verdict in sides["no"]),
+            None if value == "unknown" or not (yes and no) else yes / (yes + no),
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 
+from ragtriage.core.chances import log_odds, shifted, with_chance
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import Kind, Question
 from ragtriage.core.verdicts import Answer, Answered, Verdict
@@ -66,8 +67,13 @@ def rethresholded(answer: Answer, threshold: DecisionThreshold) -> Answer:
         return answer
     score = answer.score
     value: Answered = "yes" if score >= threshold.yes else "no" if score < threshold.no else "unknown"
+    # the threshold says where the odds are even; beyond its ends a verdict is taken at its word
+    even = threshold.yes if answer.chance is not None and 0.0 < threshold.yes < 1.0 and value != "unknown" else None
+    chance = None if even is None else shifted(score, -log_odds(even))
+    if value == answer.value and chance is not None:
+        return with_chance(answer, chance)
     if value == answer.value:
-        return answer
+        return answer if chance == answer.chance else replace(answer, chance=chance)
     confidence = {"yes": score, "no": 1.0 - score, "unknown": max(score, 1.0 - score)}[value]
     # how often such a no is right was measured at the judge's own threshold: it is shown as one to be checked
-    return replace(answer, value=value, confidence=confidence, sure=answer.sure and value != "no")
+    return replace(answer, value=value, confidence=confidence, sure=answer.sure and value != "no", chance=chance)

@@ -1,0 +1,59 @@
+"""Verdicts with other chances than the judge's own: at another base rate, or none at all."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
+
+from ragtriage.core.chances import log_odds, shifted, with_chance
+from ragtriage.core.questions import Kind, Question
+from ragtriage.core.verdicts import Answer, Verdict
+from ragtriage.judges.decision_thresholds import BASE_RATES, BINARY, ODDS
+from ragtriage.judges.protocol import Estimate, Judge
+from ragtriage.judges.wrappers.streams import closing_stream
+
+
+class Reweighed:
+    """Asks a judge and moves the chances of its verdicts.
+
+    It belongs around `Cached`: what was answered stays known. A verdict without a chance stays as it is.
+
+    Args:
+        judge: whose chances are calibrated at `BASE_RATES`.
+        base_rates: kind → the share of yes that is expected in place of that.
+        binary: drop the chances after that, so that every verdict counts as 1 or 0.
+    """
+
+    def __init__(self, judge: Judge, base_rates: Mapping[str, float], *, binary: bool = False) -> None:
+        self._judge = judge
+        self._binary = binary
+        self._shifts = {kind: log_odds(rate) - log_odds(BASE_RATES[kind]) for kind, rate in base_rates.items()}
+
+    def name(self) -> str:
+        """The inner judge's."""
+        return self._judge.name()
+
+    def fingerprint(self, kind: Kind) -> str:
+        """The inner judge's, with what is changed for this kind."""
+        moved = f"{ODDS}{self._shifts[kind]:+.3f}" if kind in self._shifts else ""
+        return self._judge.fingerprint(kind) + moved + BINARY * self._binary
+
+    def unsupported_reason(self, kind: Kind, language: str) -> str | None:
+        """The inner judge's."""
+        return self._judge.unsupported_reason(kind, language)
+
+    def estimate(self, questions: Sequence[Question]) -> Estimate:
+        """The inner judge's."""
+        return self._judge.estimate(questions)
+
+    async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
+        """See `Judge.ask`."""
+        async with closing_stream(self._judge.ask(questions)) as answers:
+            async for position, answer in answers:
+                yield position, self._reweighed(questions[position].kind, answer)
+
+    def _reweighed(self, kind: Kind, answer: Answer) -> Answer:
+        if not isinstance(answer, Verdict) or answer.chance is None or answer.value == "unknown":
+            return answer
+        moved = with_chance(answer, shifted(answer.chance, self._shifts[kind])) if kind in self._shifts else answer
+        return replace(moved, chance=None) if self._binary else moved

@@ -1,0 +1,131 @@
+"""Whether a response declines moves the chances that its sources answer, and nothing else."""
+
+from __future__ import annotations
+
+from math import exp
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragtriage import Case, Component, FakeJudge, Score, Source, Verdict, Verdicts, evaluate_sync, metrics_named
+from ragtriage.core.questions import DECOMPOSITIONS, Question
+from ragtriage.core.verdicts import Answer, Cell, Failure, Known, Missing
+from ragtriage.evaluation.consistency import BASE, WEIGHT, consistent
+from ragtriage.metrics.groundedness import SUPPORTED
+from ragtriage.metrics.response import DECLINES
+from ragtriage.metrics.source import ANSWERED_BY_ONE, ANSWERED_TOGETHER
+
+QUESTION = Component("What does it cost?")
+EVEN = Verdict("yes", 0.5, 0.5, "because", chance=0.5)
+
+
+def step_of(*cells: Cell) -> Verdicts:
+    return Verdicts((QUESTION,), (cells,))
+
+
+def moved(declines: Cell, *cells: Cell) -> tuple[Cell, ...]:
+    """The cells, beside a response that declines so."""
+    found = consistent({str(DECLINES): step_of(declines), str(ANSWERED_BY_ONE): step_of(*cells)})
+    answered = found[str(ANSWERED_BY_ONE)]
+    assert isinstance(answered, Verdicts)
+    return answered.cells[0]
+
+
+def chance(cell: Cell) -> float:
+    assert isinstance(cell, Verdict)
+    assert cell.chance is not None
+    return cell.chance
+
+
+def test_declining_lowers_and_not_declining_raises() -> None:
+    (declined,), (answered,) = moved(Verdict("yes"), EVEN), moved(Verdict("no"), EVEN)
+
+    # from even odds: e^(.48 − 2.16) to 1, and e^.48 to 1
+    assert chance(declined) == pytest.approx(1 / (1 + exp(1.68)))
+    assert chance(answered) == pytest.approx(1 / (1 + exp(-0.48)))
+    assert (BASE, WEIGHT) == (0.48, 2.16)
+    assert isinstance(declined, Verdict)
+    assert (declined.value, declined.sure, declined.score, declined.explanation) == ("no", True, 0.5, "because")
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_the_likelier_it_declines_the_less_likely_the_sources_answer(one: float, other: float) -> None:
+    less, more = sorted((one, other))
+
+    (before,), (after,) = (moved(Verdict("no", chance=p), EVEN) for p in (less, more))
+    assert chance(after) <= chance(before)
+
+
+@pytest.mark.parametrize("declines", [Verdict("yes"), Verdict("no"), Verdict("no", chance=0.4)])
+@pytest.mark.parametrize(
+    "cell",
+    [
+        None,
+        Failure("too long"),
+        Verdict("yes", 0.6, 0.6),
+        Verdict("unknown", 0.4),
+        Verdict("unknown", 0.4, chance=0.4),
+        Verdict("yes", 1.0, 1.0, chance=1.0),
+        Verdict("no", 0.0, 1.0, chance=0.0),
+    ],
+)
+def test_what_is_certain_or_has_no_chance_stays(declines: Verdict, cell: Cell) -> None:
+    assert moved(declines, cell, EVEN)[0] == cell
+
+
+@pytest.mark.parametrize(
+    "declines",
+    [
+        step_of(Verdict("unknown")),
+        step_of(Failure("too long")),
+        step_of(None),
+        Missing("no response", "response"),
+        None,
+    ],
+)
+def test_where_nobody_knows_whether_it_declines_nothing_moves(declines: Known | None) -> None:
+    steps: dict[str, Known] = {str(ANSWERED_BY_ONE): step_of(EVEN), str(ANSWERED_TOGETHER): step_of(EVEN)}
+    if declines is not None:
+        steps[str(DECLINES)] = declines
+
+    assert consistent(steps) == steps
+
+
+def test_both_steps_are_moved_and_no_other_and_the_given_ones_are_left_alone() -> None:
+    steps: dict[str, Known] = {
+        str(DECLINES): step_of(Verdict("yes", chance=0.9)),
+        str(ANSWERED_BY_ONE): step_of(EVEN, EVEN),
+        str(ANSWERED_TOGETHER): step_of(EVEN),
+        str(SUPPORTED): step_of(EVEN),
+    }
+    before = dict(steps)
+
+    found = consistent(steps)
+
+    assert steps == before
+    assert {name for name in steps if found[name] != steps[name]} == {str(ANSWERED_BY_ONE), str(ANSWERED_TOGETHER)}
+
+
+@pytest.mark.parametrize("missing", [ANSWERED_BY_ONE, ANSWERED_TOGETHER])
+def test_a_step_that_was_not_taken_stays_so(missing: object) -> None:
+    steps: dict[str, Known] = {str(DECLINES): step_of(Verdict("yes")), str(missing): Missing("no query", "query")}
+
+    assert consistent(steps) == steps
+    assert consistent({}) == {}
+
+
+@pytest.mark.parametrize(("declines", "coverage"), [("yes", 0.157), ("no", 0.618)])
+def test_the_score_of_a_case_is_computed_from_the_moved_chances(declines: str, coverage: float) -> None:
+    def answer(question: Question) -> Answer:
+        if question.kind in DECOMPOSITIONS:
+            return (Component(question.subject, (0, len(question.subject))),)
+        return Verdict("yes" if declines == "yes" else "no") if question.kind == "declines" else EVEN
+
+    case = Case("c", "What does it cost?", (Source("It costs 5 euros."),), "Nobody knows.")
+    metrics = metrics_named(["source_query_coverage"])
+    (record,) = evaluate_sync([case], FakeJudge(answer), metrics=metrics, also=[DECLINES])
+
+    outcome = record.outcomes["source_query_coverage"]
+    assert isinstance(outcome, Score)
+    assert outcome.value == pytest.approx(coverage, abs=0.001)

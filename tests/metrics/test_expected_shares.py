@@ -1,0 +1,112 @@
+"""Shares of verdicts with chances: the expected share, and the counted one where every verdict is certain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragtriage.core.chances import chance_of, with_chance
+from ragtriage.core.verdicts import Cell, Component, Failure, Outcome, Score, Undefined, Verdict
+from ragtriage.metrics.aggregate import conjunction, negated, share, share_of_faults
+
+Good = Literal["yes", "no"]
+GOOD = st.sampled_from(["yes", "no"])
+PLAIN = st.sampled_from([Verdict("yes"), Verdict("no"), Verdict("unknown")])
+CHANCES = st.lists(st.floats(0, 1), min_size=1, max_size=12)
+
+
+def decided(chance: float) -> Verdict:
+    return with_chance(Verdict("no"), chance)
+
+
+def shares(cells: Sequence[Cell], good: Good = "yes") -> tuple[Outcome, Outcome]:
+    components = [Component(f"Claim {i}.") for i in range(len(cells))]
+    return share(components, cells, good), share_of_faults(components, cells, good)
+
+
+def values(outcomes: tuple[Outcome, Outcome]) -> list[float]:
+    return [outcome.value for outcome in outcomes if isinstance(outcome, Score)]
+
+
+def test_four_claims_have_the_mean_of_their_chances() -> None:
+    # (.9 + .8 + .6 + .3) / 4 = 2.6 / 4 = .65
+    assert values(shares([decided(p) for p in (0.9, 0.8, 0.6, 0.3)])) == pytest.approx([0.65, 0.35])
+
+
+def test_unknown_verdicts_leave_numerator_and_denominator() -> None:
+    (found, _) = shares([decided(0.9), Verdict("unknown", 0.4), decided(0.4), Verdict("yes")])
+
+    assert isinstance(found, Score)
+    assert (found.judged, found.unknown) == (3, 1)
+    assert found.value == pytest.approx(2.3 / 3)  # .9 + .4 + 1
+
+
+@given(st.lists(PLAIN, min_size=1, max_size=12), GOOD)
+def test_certain_chances_give_the_share_that_a_person_counts(cells: list[Verdict], good: Good) -> None:
+    certain = [cell if cell.value == "unknown" else replace(cell, chance=float(cell.value == "yes")) for cell in cells]
+    told = [cell.value for cell in cells if cell.value != "unknown"]
+
+    counted = [told.count(good) / len(told), (len(told) - told.count(good)) / len(told)] if told else []
+    assert values(shares(cells, good)) == values(shares(certain, good)) == counted
+
+
+@given(CHANCES.flatmap(lambda chances: st.tuples(st.just(chances), st.permutations(chances))), GOOD)
+def test_the_order_of_the_verdicts_changes_no_share(both: tuple[list[float], list[float]], good: Good) -> None:
+    one, other = ([decided(p) for p in chances] for chances in both)
+
+    assert values(shares(one, good)) == values(shares(other, good))
+
+
+@given(CHANCES, GOOD)
+def test_what_is_good_and_what_is_not_sum_to_one(chances: list[float], good: Good) -> None:
+    cells = [decided(p) for p in chances]
+
+    assert sum(values(shares(cells, good))) == pytest.approx(1.0)
+    assert values(shares(cells, good)) == pytest.approx(values(shares([negated(c) for c in cells], good))[::-1])
+
+
+@given(CHANCES)
+def test_a_verdict_of_a_half_moves_a_share_towards_a_half(chances: list[float]) -> None:
+    before, after = (values(shares([decided(p) for p in some]))[0] for some in (chances, [*chances, 0.5]))
+
+    assert abs(after - 0.5) <= abs(before - 0.5)
+    assert (after - 0.5) * (before - 0.5) >= 0
+
+
+@pytest.mark.parametrize(
+    ("cells", "failed"),
+    [([Verdict("unknown")] * 2, False), ([None], False), ([decided(0.4), Failure("too long")], True)],
+)
+def test_without_a_verdict_a_share_is_undefined(cells: list[Cell], failed: bool) -> None:
+    assert [isinstance(o, Undefined) and o.failed == failed for o in shares(cells)] == [True, True]
+
+
+def test_the_chance_that_all_hold_is_the_product() -> None:
+    both = conjunction(decided(0.9), decided(0.8))
+    mixed = conjunction(Verdict("yes"), decided(0.6), decided(0.7))
+
+    assert chance_of(both) == pytest.approx(0.72)
+    assert (both.value, mixed.value) == ("yes", "no")  # type: ignore[union-attr]  # verdicts
+    assert chance_of(mixed) == pytest.approx(0.42)
+
+
+def test_without_a_chance_the_deciding_cell_stays_as_it_was() -> None:
+    yes, no = Verdict("yes", 0.9, 0.9, "because"), Verdict("no", 0.1, 0.9, sure=False)
+
+    assert conjunction(yes, no) is no
+    assert conjunction(yes, yes) is yes
+    assert conjunction(decided(0.9), Failure("too long")) == Failure("too long")
+    assert conjunction(decided(0.9), Verdict("unknown", 0.5)) == Verdict("unknown", 0.5)
+
+
+@pytest.mark.parametrize("chance", [0.0, 0.25, 0.75, 1.0])
+def test_the_opposite_has_the_other_chance(chance: float) -> None:
+    cell = negated(decided(chance))
+
+    assert cell == replace(decided(chance), value="yes" if chance < 0.5 else "no", chance=1.0 - chance)
+    assert negated(Verdict("yes")) == Verdict("no")
