@@ -2,9 +2,9 @@
 
     python bench/cascade.py SCORES
 
-SCORES is the file WORK/runs/RUN/scores.pkl that `training/fuse.py` writes: every score is out of fold, five folds over
-whole cases. A kind of question is asked of several things (a fact, a source, a claim): a band must hold for each of
-them alone, so the strictest of their cuts counts. Whether a response answers is left out: nearly all do, and of the
+SCORES is the file WORK/runs/RUN/scores.pkl that `training/calibrate.py` leaves: every score is out of fold, five folds
+over whole cases. A kind of question is asked of several things (a fact, a source, a claim): a band must hold for each
+of them alone, so the strictest of their cuts counts. Whether a response answers is left out: nearly all do, and of the
 few that the judge says don't only half really don't.
 
 A cut is as wide as two demands allow. What is decided is right at least nine times in ten (`RIGHT`) at the shares that
@@ -22,6 +22,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ragtriage.core.chances import CHECK
+
 RIGHT = 0.9
 LOST = 0.1
 DRAWS = 200
@@ -33,7 +35,7 @@ CLOSED = (-1.0, 2.0)
 ASKED_OF = {
     "supported": (("supported", ""),),
     "answered": (("answered", "passage as asked"),),
-    "essential": (("essential", "sentence"), ("essential_long", "source"), ("essential_part", "response")),
+    "essential": (("essential_fact", "sentence"), ("essential", "source"), ("essential_claim", "response")),
     "relevant": (("relevant", ""),),
     "same_answer": (("same_answer", ""),),
 }
@@ -43,6 +45,8 @@ ASKED_OF = {
 SHARES = {"supported": (0.9, 0.9), "relevant": (0.8, 0.8), "same_answer": (0.8, 0.5)}
 """Share of yes at which a no, and a yes, must be right; that of the labels for the other kinds. Of right answers both
 are told, since an application may give few or many."""
+TAUGHT = ("short", "reordered")
+"""Rows with a text that was cut down or shuffled: they teach, and set no figure."""
 EASY = ("relevant",)
 """Kinds of which a yes proves little: their wrong rows are another question's texts, which no search would find."""
 
@@ -88,8 +92,9 @@ class DecisionThreshold:
 
 def selected(scores: dict[str, np.ndarray], wanted: str) -> Rows:
     """The rows that an evaluation asks."""
-    keep = scores["kind"] == wanted if wanted else np.ones(len(scores["kind"]), bool)
-    return Rows(*(scores[name][keep] for name in ("label", "p", "yes", "group")))
+    keep = scores["kind"] == wanted if wanted else ~np.isin(scores["kind"], TAUGHT)
+    p = scores["p"][keep]
+    return Rows(scores["label"][keep], p, p >= CHECK, scores["group"][keep])
 
 
 def measured(rows: Rows, at: float, yes: int, share: float | None) -> DecisionThreshold:
@@ -130,6 +135,8 @@ def main() -> None:
     parser.add_argument("scores", type=Path)
     found = pickle.loads(parser.parse_args().scores.read_bytes())
     for kind, asked_of in ASKED_OF.items():
+        if any(task not in found for task, _ in asked_of):
+            continue  # `fuse.py --refit` alone writes it
         sets = {f"{task} {wanted}".strip(): selected(found[task], wanted) for task, wanted in asked_of}
         shares = SHARES.get(kind, (None, None))
         own = {name: [widest(some, yes, shares[yes]) for yes in (0, 1)] for name, some in sets.items()}

@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from drawing import BLUE, FRAME, RED, Panel, picture, text
 
-from ragtriage.core.statistics import Z
-from ragtriage.runs.summary import BETWEEN_DOMAINS
+from ragtriage.runs.summary import ExpectedCount
 
 RUNS, SIZE = 500, 100
 """Runs that are drawn, and cases of each."""
@@ -79,10 +78,10 @@ def biases(score: Floats, runs: Places) -> Floats:
 
 
 def intervals(probabilities: Floats) -> tuple[Floats, Floats, Floats]:
-    """The expected count of each run and its ends, as `ragtriage.runs.summary` computes them; shape (runs, cases)."""
-    expected, spread = probabilities.sum(axis=1), (probabilities * (1 - probabilities)).sum(axis=1)
-    reach = Z * np.hypot(np.sqrt(spread), BETWEEN_DOMAINS * spread)
-    return expected, np.maximum(0.0, expected - reach), np.minimum(SIZE, expected + reach)
+    """The expected count of each run and its ends; probabilities of shape (runs, cases)."""
+    counts = [ExpectedCount.of(float(p.sum()), float((p * (1 - p)).sum()), SIZE) for p in probabilities]
+    value, low, high = np.array([(count.value, count.low, count.high) for count in counts]).T
+    return value, low, high
 
 
 def inside(rule: Floats, runs: Places) -> float:

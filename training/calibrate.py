@@ -1,4 +1,4 @@
-"""Shifts the chances until the expected scores of whole cases are right; writes them into the coefficients.
+"""Shifts the chances until the expected scores of whole cases are right, in the coefficients and in `scores.pkl`.
 
     PYTHONPATH=bench python training/calibrate.py WORK TRAIN RUN
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import pickle
 import warnings
 from collections import defaultdict
 from collections.abc import Sequence
@@ -76,6 +77,12 @@ def shift_of(cases: Sequence[Case]) -> tuple[float, float]:
     return low, float(bias_of(cases, low).std() / np.sqrt(len(cases)) / max(slope, 1e-6))
 
 
+def moved(p: np.ndarray, shift: float) -> np.ndarray:
+    """Probabilities with their log odds moved."""
+    odds = p / (1 - p) * np.exp(shift)
+    return np.asarray(odds / (1 + odds))
+
+
 def bias_of(cases: Sequence[Case], shift: float) -> np.ndarray:
     """By how much each case's expected score is above the true one."""
     return np.array([(1 / (1 + np.exp(-odds - shift))).mean() - true for _, true, odds in cases])
@@ -110,9 +117,11 @@ def main() -> None:
     judge.close()
     out = folder / "coefficients.json"
     written = json.loads(out.read_text(encoding="utf-8"))
+    scores = pickle.loads((folder / "scores.pkl").read_bytes())
     for name, task in TASKS.items():
         shift, error = shift_of(found[name, "fusion"])
         written["fusion"][task]["bias"] = round(written["fusion"][task]["bias"] + shift, 4)
+        scores[task]["p"] = moved(scores[task]["p"], shift)
         print(f"{name}: {len(found[name, 'fusion'])} cases, {task} moved by {shift:+.2f} ± {error:.2f}")
         every = found[name, "fusion"] + found[name, "held"]
         for domain in sorted({domain for domain, *_ in every}):
@@ -120,6 +129,7 @@ def main() -> None:
             if len(own) >= LEAST:
                 print(f"  {domain}: {len(own)} cases, {'{:+.2f} ± {:.2f}'.format(*shift_of(own))} more")
     out.write_text(json.dumps(written) + "\n", encoding="utf-8")
+    (folder / "scores.pkl").write_bytes(pickle.dumps(scores))
 
 
 if __name__ == "__main__":

@@ -26,6 +26,11 @@
     yes = 0.6
     no = 0.4
 
+    [label_chances.supported]
+    judge = "openai:gpt-5-mini"
+    yes = 0.97
+    no = 0.12
+
     [bands]
     supported = "0.2:0.9"
 
@@ -66,7 +71,14 @@ from ragtriage.core.validation import STRICT, Invalid, validated
 from ragtriage.diagnosis.rules import COSTS, RULES, Costs, Rule, RuleLevel
 from ragtriage.diagnosis.rules import Kind as FindingKind
 from ragtriage.diagnosis.thresholds import thresholds_with
-from ragtriage.judges.decision_thresholds import DecisionThreshold, check_base_rates, check_kinds, check_thresholds
+from ragtriage.judges.decision_thresholds import (
+    DecisionThreshold,
+    LabelChance,
+    check_base_rates,
+    check_kinds,
+    check_label_chances,
+    check_thresholds,
+)
 from ragtriage.judges.judge_config import Matching
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.metrics import METRICS, OTHER_NAMES, custom_metrics, metric_named, unknown_metric
@@ -114,6 +126,8 @@ class Settings:
     """See `ragtriage.core.case.Case.citation_mark`."""
     decision_thresholds: Mapping[str, DecisionThreshold] = field(default_factory=dict)
     """Kind of question → where its verdicts change, for the judge that is named there."""
+    label_chances: Mapping[str, LabelChance] = field(default_factory=dict)
+    """Kind of question → what labels say of the verdicts of a judge that states no probability."""
     bands: Mapping[str, str] = field(default_factory=dict)
     """Kind of question → the cascade's band instead of the shipped one."""
 
@@ -174,6 +188,7 @@ def read_settings(path: Path) -> Settings:
     if found.baseline is not None and not found.baseline.strip():
         raise ConfigError(f"{where}: baseline is empty: name a run or a file, or leave it out")
     check_thresholds(found.decision_thresholds, where)
+    check_label_chances(found.label_chances, where)
     check_base_rates(found.base_rates, f"{where}: [base_rates]")
     if not (found.costs.blame > 0 and found.costs.miss > 0 and math.isfinite(found.costs.blame + found.costs.miss)):
         raise ConfigError(f"{where}: [costs]: blame and miss must be above 0")

@@ -94,7 +94,7 @@ def test_a_likely_fault_is_shown_as_not_sure_and_costs_may_hide_it() -> None:
 
     (finding,) = [one for one in found.findings if one.rule == "unsupported_claims"]
     assert finding.probability == found.probabilities["unsupported_claims"] == pytest.approx(0.4168)
-    assert (finding.sure, finding.doubt) == (False, "likely, but not sure: 42%")
+    assert (finding.sure, finding.doubt) == (False, "42% likely")
     assert "unsupported_claims" not in rules(claiming(0.0, 0.9, 0.9, 0.9, 0.8))
 
 

@@ -136,6 +136,7 @@ def judge_config(flags: JudgeFlags, settings: Settings) -> JudgeConfig:
         settings.bands,
         flags.matching or settings.matching,
         settings.base_rates | _base_rates(flags.base_rate),
+        settings.label_chances,
     )
 
 

@@ -213,7 +213,7 @@ class _Scored:
 
     def _doubts(self, rule: Rule, probability: float, bad: Sequence[Part]) -> Iterator[str]:
         if probability < SURE:
-            yield f"likely, but not sure: {probability:.0%}"
+            yield f"{probability:.0%} likely"
         elif bad and not any(isinstance(part.cell, Verdict) and part.cell.sure for part in bad):
             yield "the judge isn't sure of any verdict that it rests on"
         if "groundedness" in rule.when and (told := sum(part.component.text in self.conversed for part in bad)):

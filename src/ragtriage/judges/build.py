@@ -172,10 +172,12 @@ def _routed(model: ModelConnection, queue: BatchQueue | None, prompts: Prompts, 
 
 
 def _thresholded(config: JudgeConfig, name: str, judge: Judge) -> Judge:
-    """The judge with the user's decision thresholds and base rates, where there are any for it."""
+    """The judge with the user's decision thresholds, base rates and what labels say, where there is any for it."""
     given = config.decision_thresholds
     own = {kind: given[kind] for kind in KINDS if kind in given and given[kind].judge == name}
     decided = Rethresholded(judge, own) if own else judge
     rates = config.base_rates if name in LOCAL else {}
+    told = config.label_chances
+    labels = {kind: told[kind] for kind in KINDS if kind in told and told[kind].judge == name}
     binary = config.matching == "binary"
-    return Reweighed(decided, rates, binary=binary) if rates or binary else decided
+    return Reweighed(decided, rates, labels, binary=binary) if rates or labels or binary else decided

@@ -15,8 +15,8 @@ WITHOUT_PROBABILITY: tuple[Kind, ...] = (*DECOMPOSITIONS, "similarity", "decline
 """Kinds that are answered with texts, cosines or rules, so that a threshold has nothing to decide."""
 MARK = "+threshold-"
 """Stands between a judge's own fingerprint and its threshold."""
-ODDS, BINARY = "+odds", "+binary"
-"""The same for chances that are moved to another base rate, and for dropped ones."""
+ODDS, BINARY, LABELS = "+odds", "+binary", "+labels"
+"""The same for chances that are moved to another base rate, dropped, or known from labels."""
 NEVER_NO, NEVER_YES = -1.0, 2.0
 """Ends of a band that no score reaches: on that side nothing is decided."""
 
@@ -41,9 +41,29 @@ class DecisionThreshold:
         return f"{fingerprint}{MARK}{self.no:g}-{self.yes:g}"
 
 
+@dataclass(frozen=True, slots=True)
+class LabelChance:
+    """What labels say of the verdicts of one judge that states no probability."""
+
+    judge: str
+    """What a user types for it."""
+    yes: float
+    """The chance of yes behind its yes."""
+    no: float
+    """The chance of yes behind its no."""
+    fingerprint: str = ""
+    """Of that judge, for this kind of question; empty: of whatever version."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+
+    def of(self, value: str) -> float:
+        """The chance behind a verdict of yes or no."""
+        return self.yes if value == "yes" else self.no
+
+
 def without_threshold(fingerprint: str) -> str:
     """The fingerprint of the judge itself, without what a user's settings make of its verdicts."""
-    return min((fingerprint.partition(mark)[0] for mark in (MARK, ODDS, BINARY)), key=len)
+    return min((fingerprint.partition(mark)[0] for mark in (MARK, ODDS, BINARY, LABELS)), key=len)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,18 +109,18 @@ BASE_RATES: Mapping[str, float] = {"supported": 0.79, "answered": 0.73}
 """Kind → the share of yes at which the embedded judge's chances are calibrated: that of natural cases."""
 
 BANDS: Mapping[Kind, Band] = {
-    "supported": Band(0.3, 0.97),
-    "answered": Band(0.14, 0.92, responses=False),
-    "essential": Band(0.09, NEVER_YES),
+    "supported": Band(0.16, 0.9),
+    "answered": Band(0.47, 0.99, responses=False),
+    "essential": Band(0.04, NEVER_YES),
     "relevant": Band(0.07, NEVER_YES),
     "same_answer": Band(0.19, 0.55),
 }
-"""For the embedded judge with its matcher, from scores of cases that neither was fitted on, by `bench/cascade.py`.
+"""For the embedded judge, from scores of cases that neither was fitted on, by `bench/cascade.py`.
 
 What it decides is right at least .9 of the time at the shares that applications have, and of what deserves the other
-answer at most a tenth is decided wrongly. `supported`: no is right .91 [from .84] and decides 4 %, yes .99 and 54 %.
-`answered`, of a passage: no .96 and 57 %, yes .91 [from .85] and 4 %; of a response nothing. `essential`: no .97 to .99
-and 17 to 52 % (claims of a response least, facts most); yes is closed, since of facts it is right too seldom.
+answer at most a tenth is decided wrongly. `supported`: no is right .90 [from .80] and decides 3 %, yes .98 and 58 %.
+`answered`, of a passage: no .96 and 56 %, yes .91 [from .81] and 1 %; of a response nothing. `essential`: no .98 to .99
+and 13 to 64 % (claims of a response least, facts most); yes is closed, since of facts it is right too seldom.
 `relevant`: no .90 and 11 %; yes is closed, since the rows that could tell are easier than what a search finds.
 `same_answer`: no .91 [from .86] and 12 %, yes .90 and 49 %.
 """
@@ -119,6 +139,18 @@ def check_thresholds(given: Mapping[str, DecisionThreshold], where: str) -> None
             raise ConfigError(f'{place} lacks the judge that it is for, for example judge = "embedded"')
         if not 0 <= one.no <= one.yes <= 1:
             raise ConfigError(f"{place}: yes is {one.yes:g} and no is {one.no:g}: give 0 ≤ no ≤ yes ≤ 1")
+
+
+def check_label_chances(given: Mapping[str, LabelChance], where: str) -> None:
+    """Check the tables `[label_chances.KIND]` of a settings file.
+
+    Raises:
+        ConfigError: the kind has no probability, or the numbers aren't probabilities; says which.
+    """
+    check_kinds(given, f"{where}: [label_chances]")
+    for kind, one in given.items():
+        if not (0 <= one.no <= 1 and 0 <= one.yes <= 1):
+            raise ConfigError(f"{where}: [label_chances.{kind}]: yes is {one.yes:g} and no is {one.no:g}: give 0 to 1")
 
 
 def check_base_rates(given: Mapping[str, float], place: str) -> None:

@@ -10,7 +10,7 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.options import WINDOW
 from ragtriage.core.questions import Kind
 from ragtriage.core.suggestions import near_names
-from ragtriage.judges.decision_thresholds import BANDS, Band, DecisionThreshold, check_base_rates
+from ragtriage.judges.decision_thresholds import BANDS, Band, DecisionThreshold, LabelChance, check_base_rates
 from ragtriage.judges.llm.model_names import split_name, suggested_name, takes_base_url
 from ragtriage.judges.llm.options import LLMOptions
 
@@ -53,6 +53,8 @@ class JudgeConfig:
     """Whether a verdict counts with its chance, or as 1 or 0."""
     base_rates: Mapping[str, float] = field(default_factory=dict)
     """Kind → the share of yes that is expected, in place of the one at which the embedded judge is calibrated."""
+    label_chances: Mapping[str, LabelChance] = field(default_factory=dict)
+    """Kind → what labels say of verdicts without a probability; each counts for the judge that it names alone."""
 
     def __post_init__(self) -> None:
         for name in self.models:

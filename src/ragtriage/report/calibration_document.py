@@ -8,7 +8,7 @@ from ragtriage.core.display import plural
 from ragtriage.report.document import GAP, Block, Column, Heading, Line, line, note, number_columns, table, text_columns
 from ragtriage.report.words import DASH
 from ragtriage.text.sanitize import one_line
-from ragtriage.trust.calibration.calibrate import Calibration, CascadeBand, VerdictThreshold
+from ragtriage.trust.calibration.calibrate import Calibration, CascadeBand, VerdictChance, VerdictThreshold
 from ragtriage.trust.calibration.fitted_thresholds import FittedThreshold
 from ragtriage.trust.settings_text import as_toml
 
@@ -24,6 +24,9 @@ def calibration_document(found: Calibration, run: str, labels: str, written: str
     if not found.decision_thresholds:
         yield note("No labelled metric rests on one kind of question that has a probability.")
     yield from map(_threshold, found.decision_thresholds)
+    if found.chances:
+        yield Heading("How often a verdict is right")
+    yield from map(_chance, found.chances)
     if found.thresholds:
         yield Heading("From which score on a case is good")
     for limit in found.thresholds:
@@ -70,6 +73,18 @@ def _threshold(one: VerdictThreshold) -> Line:
         else "below it no"
     )
     return line(f"{about}yes from {one.threshold.yes:g}, {no}. {_how_sure(one.threshold)}")
+
+
+def _chance(one: VerdictChance) -> Line:
+    about = f"{one.kind} ({', '.join(one.metrics)}): "
+    if one.yes is None or one.no is None:
+        return line(about, (one.why, "quiet"))
+    told = [
+        f"of its {verdict}, {share.value:.2f} are truly yes ({share.low:.2f} to {share.high:.2f}, "
+        f"{plural(share.n, 'label')})"
+        for verdict, share in (("yes", one.yes), ("no", one.no))
+    ]
+    return line(f"{about}{'; '.join(told)}. Scores and findings count with these.")
 
 
 def _how_sure(threshold: FittedThreshold) -> str:

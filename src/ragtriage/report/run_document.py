@@ -123,8 +123,7 @@ def _diagnosis(run: RunReport) -> Iterator[Block]:
 
 def _group(group: Group) -> Iterator[Block]:
     wasted = f" · about {group.tokens:,} tokens of sources that were not needed" if group.kind == "waste" else ""
-    told = group.expected is not None and round(group.expected.low) < round(group.expected.high)
-    expected = f"; {group.expected} expected" if told else ""
+    expected = f"; {group.expected} expected" if group.told else ""
     yield GAP
     yield line(
         (f"{SIGNS[group.kind]} ", group.kind),

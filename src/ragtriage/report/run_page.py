@@ -18,6 +18,7 @@ from markupsafe import Markup
 from ragtriage.core.display import plural
 from ragtriage.diagnosis import KIND_WORDS
 from ragtriage.diagnosis.ranking import Rank
+from ragtriage.diagnosis.rules import SURE
 from ragtriage.diagnosis.thresholds import is_bad
 from ragtriage.report.case_report import case_report, legend_of, looks_of
 from ragtriage.report.case_rows import CaseRow, case_row
@@ -80,6 +81,7 @@ def write_run_page(path: Path, run: RunReport, cases: Callable[[], Iterable[Diag
         plot_size=PLOT,
         plot_of=plot_of,
         missing_scores_of=missing_scores_of,
+        sure_from=SURE,
         shares=shares(kinds, SHARES),
         repeats=run.repeats.summary if run.repeats else None,
         same=same,

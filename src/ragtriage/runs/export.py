@@ -96,7 +96,7 @@ def _texts(record: Record, fields: ExportedFields) -> dict[str, Any]:
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    names = ("rule", "kind", "component", "reading", "sure", "doubt")
+    names = ("rule", "kind", "component", "reading", "probability", "sure", "doubt")
     return {
         **{name: getattr(finding, name) for name in names},
         "scores": dict(finding.scores),

@@ -93,6 +93,15 @@ class ExpectedCount:
     chances were calibrated on (`BETWEEN_DOMAINS`)."""
     high: float
 
+    @classmethod
+    def of(cls, value: float, spread: float, cases: int) -> ExpectedCount:
+        """From Σp, the variance Σp(1 − p), and how many cases there are.
+
+        A step in the log odds of all probabilities moves their sum by that same variance.
+        """
+        reach = Z * math.hypot(math.sqrt(spread), BETWEEN_DOMAINS * spread)
+        return cls(value, max(0.0, value - reach), min(float(cases), value + reach))
+
     def __str__(self) -> str:
         return f"about {self.value:.0f} ({self.low:.0f} to {self.high:.0f})"
 
@@ -115,6 +124,11 @@ class Group:
     expected: ExpectedCount | None = None
     """How many cases have such a finding, also those where it is too unlikely to be shown; None where the verdicts have
     no chances, so that `cases` says it."""
+
+    @property
+    def told(self) -> bool:
+        """Whether the expected number says more than the count."""
+        return self.expected is not None and round(self.expected.low) < round(self.expected.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,14 +303,8 @@ class Tally:
     def _group(self, key: tuple[str, str], counts: _GroupCounts) -> Group:
         worst = tuple(case for _, case in counts.worst)
         readings = tuple(FindingCount(text, count, advice) for (text, advice), count in ranked(counts.readings).items())
-        expected = self._expected(counts) if counts.spread else None
+        expected = ExpectedCount.of(counts.expected, counts.spread, self._cases) if counts.spread else None
         return Group(*key, counts.cases, counts.sure, readings, counts.tokens, worst, expected)
-
-    def _expected(self, counts: _GroupCounts) -> ExpectedCount:
-        reach = Z * math.hypot(math.sqrt(counts.spread), BETWEEN_DOMAINS * counts.spread)
-        return ExpectedCount(
-            counts.expected, max(0.0, counts.expected - reach), min(float(self._cases), counts.expected + reach)
-        )
 
     def _metric(self, metric: Metric) -> MetricSummary:
         column = self._columns[metric.name]

@@ -204,4 +204,5 @@ def _judge_config(names: tuple[str, ...], settings: Settings) -> JudgeConfig:
         own_bands=settings.bands,
         matching=settings.matching,
         base_rates=settings.base_rates,
+        label_chances=settings.label_chances,
     )

@@ -11,13 +11,14 @@ import numpy as np
 
 from ragtriage.core.metric import Metric
 from ragtriage.core.questions import KINDS, Kind
+from ragtriage.core.statistics import IntervalEstimate, wilson_interval
 from ragtriage.core.steps import Match
 from ragtriage.core.validation import as_builtins
 from ragtriage.diagnosis.thresholds import is_bad
 from ragtriage.judges.decision_thresholds import BANDS, WITHOUT_PROBABILITY, without_threshold
 from ragtriage.judges.judge_config import EMBEDDED
 from ragtriage.trust.calibration import fitted_thresholds
-from ragtriage.trust.calibration.corrected_mean import MIN_LABELS, NO, YES, CorrectedMean
+from ragtriage.trust.calibration.corrected_mean import MIN_LABELS, NO, YES, CorrectedMean, Numbers
 from ragtriage.trust.calibration.fitted_thresholds import MIN_EACH, FittedBandEnd, FittedThreshold, LabelledScores
 from ragtriage.trust.calibration.run_labels import LabelledMetric, RunLabels
 
@@ -49,6 +50,22 @@ class VerdictThreshold:
     fingerprint: str
     """The judge's, without decision thresholds of the user's own."""
     threshold: FittedThreshold | None
+    why: str = ""
+    """Why there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictChance:
+    """How often the verdicts on one kind of question are truly yes, of a judge that states no probability."""
+
+    kind: Kind
+    metrics: tuple[str, ...]
+    fingerprint: str
+    yes: IntervalEstimate | None
+    """Of its yes: the share of true yes (the predictive value) with its 95 % interval; half a label of either kind is
+    added (Jeffreys' prior), so that no share is 0 or 1."""
+    no: IntervalEstimate | None
+    """Of its no."""
     why: str = ""
     """Why there is none."""
 
@@ -108,6 +125,7 @@ class Calibration:
     """Reason → how many labels weren't."""
     means: tuple[MetricMean, ...] = ()
     decision_thresholds: tuple[VerdictThreshold, ...] = ()
+    chances: tuple[VerdictChance, ...] = ()
     thresholds: tuple[CaseThreshold, ...] = ()
     bands: tuple[CascadeBand, ...] = ()
     settings: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
@@ -150,10 +168,13 @@ def calibrate(
     for one in labels.metrics:
         if kind := kind_of(one.metric):
             by_kind.setdefault(kind, []).append(one)
-    decision_thresholds, bands = [], []
+    decision_thresholds, chances, bands = [], [], []
     for kind, found in by_kind.items():
         why = SEVERAL if "," in judge else _unrepresentative(kind, found, metrics)
-        decision_thresholds.append(_verdict_threshold(kind, found, without_threshold(fingerprints.get(kind, "")), why))
+        own = without_threshold(fingerprints.get(kind, ""))
+        decision_thresholds.append(_verdict_threshold(kind, found, own, why))
+        if not len(_scores(found).score):
+            chances.append(_verdict_chance(kind, found, own, why))
         if judge == EMBEDDED and kind in BANDS:
             bands.append(_band(kind, found, why))
     limits = [_threshold(one, thresholds[one.metric.name]) for one in labels.metrics if one.metric.name in thresholds]
@@ -163,15 +184,17 @@ def calibrate(
         labels.unused,
         tuple(map(_mean, labels.metrics)),
         tuple(decision_thresholds),
+        tuple(chances),
         tuple(limits),
         tuple(bands),
-        _settings(judge, decision_thresholds, limits, bands),
+        _settings(judge, decision_thresholds, chances, limits, bands),
     )
 
 
 def _settings(
     judge: str,
     decision_thresholds: Sequence[VerdictThreshold],
+    chances: Sequence[VerdictChance],
     limits: Sequence[CaseThreshold],
     bands: Sequence[CascadeBand],
 ) -> dict[str, dict[str, float | str]]:
@@ -180,6 +203,10 @@ def _settings(
         if (fitted := one.threshold) and fitted.better:
             own = {"judge": judge, "fingerprint": one.fingerprint}
             settings[f"decision_thresholds.{one.kind}"] = own | {"yes": fitted.yes, "no": fitted.no}
+    for told in chances:
+        if told.yes and told.no and told.yes.value is not None and told.no.value is not None:
+            own = {"judge": judge, "fingerprint": told.fingerprint}
+            settings[f"label_chances.{told.kind}"] = own | {"yes": told.yes.value, "no": told.no.value}
     for limit in limits:
         if limit.threshold and limit.threshold.better and limit.at is not None:
             settings.setdefault("thresholds", {})[limit.metric] = limit.at
@@ -207,6 +234,32 @@ def _verdict_threshold(kind: Kind, found: Sequence[LabelledMetric], fingerprint:
     why = why or (fitted_thresholds.too_few(labels) if len(labels.score) else NO_SCORE)
     names = tuple(one.metric.name for one in found)
     return VerdictThreshold(kind, names, fingerprint, None if why else fitted_thresholds.fit_threshold(labels), why)
+
+
+def _verdict_chance(kind: Kind, found: Sequence[LabelledMetric], fingerprint: str, why: str) -> VerdictChance:
+    verdict, truth, weight = (
+        np.concatenate([column[~np.isnan(one.truth)] for one, column in zip(found, columns, strict=True)])
+        for columns in (
+            [one.verdict for one in found],
+            [one.truth for one in found],
+            [1 / one.inclusion for one in found],
+        )
+    )
+    counts = {answer: int((verdict == answer).sum()) for answer in (YES, NO)}
+    if not why and min(counts.values()) < MIN_EACH:
+        why = f"too few labels: {counts[YES]} of its yes and {counts[NO]} of its no, and it takes {MIN_EACH} of each"
+    names = tuple(one.metric.name for one in found)
+    if why:
+        return VerdictChance(kind, names, fingerprint, None, None, why)
+    yes, no = (_predictive_value(truth[verdict == answer], weight[verdict == answer]) for answer in (YES, NO))
+    return VerdictChance(kind, names, fingerprint, yes, no)
+
+
+def _predictive_value(truth: Numbers, weight: Numbers) -> IntervalEstimate:
+    """The share of true yes among verdicts of one value; unequal weights count as fewer labels (Kish 1965)."""
+    n = float(weight.sum() ** 2 / (weight**2).sum())
+    share = (float(np.average(truth, weights=weight)) * n + 0.5) / (n + 1.0)
+    return IntervalEstimate(round(share, 3), *wilson_interval(share, n + 1.0), len(truth))
 
 
 def _band(kind: Kind, found: Sequence[LabelledMetric], why: str) -> CascadeBand:

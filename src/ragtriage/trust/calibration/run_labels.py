@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import nan
+from math import fsum, nan
 
 import numpy as np
 
+from ragtriage.core.chances import chance_of
 from ragtriage.core.metric import Metric
 from ragtriage.core.record import Record
-from ragtriage.core.verdicts import Score, Verdict
+from ragtriage.core.verdicts import Part, Score, Verdict
 from ragtriage.trust.calibration.corrected_mean import (
     NO,
     UNKNOWN,
@@ -185,8 +186,16 @@ class _Column:
 
 def _shares(score: Score) -> set[str]:
     """Whether a score is the share of what speaks for the answer (yes) or against it (no), of both or of neither."""
-    known = [part.good for part in score.parts if part.good is not None]
+    known = [chance for part in score.parts if (chance := _good_chance(part)) is not None]
     if not known:
         return set()
-    shares = {"yes": sum(known) / len(known), "no": 1 - sum(known) / len(known)}
+    shares = {"yes": fsum(known) / len(known), "no": 1 - fsum(known) / len(known)}
     return {answer for answer, share in shares.items() if abs(share - score.value) < _ROUNDING}
+
+
+def _good_chance(part: Part) -> float | None:
+    """That a component speaks for the answer; None where nobody can tell."""
+    chance = chance_of(part.cell)
+    if part.good is None or chance is None or not isinstance(part.cell, Verdict):
+        return None
+    return chance if part.good == (part.cell.value == "yes") else 1.0 - chance
