@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragtriage.core.chances import chance_of, with_chance
-from ragtriage.core.verdicts import Cell, Component, Failure, Outcome, Score, Undefined, Verdict
-from ragtriage.metrics.aggregate import conjunction, negated, share, share_of_faults
+from ragtriage.core.verdicts import Cell, Component, Failure, Outcome, Score, Undefined, Verdict, Verdicts, highest
+from ragtriage.metrics.aggregate import UNLIKELY_TOGETHER, conjunction, negated, share, share_of_faults
+from ragtriage.metrics.samples import self_consistency
 
 Good = Literal["yes", "no"]
 GOOD = st.sampled_from(["yes", "no"])
@@ -108,5 +109,31 @@ def test_without_a_chance_the_deciding_cell_stays_as_it_was() -> None:
 def test_the_opposite_has_the_other_chance(chance: float) -> None:
     cell = negated(decided(chance))
 
-    assert cell == replace(decided(chance), value="yes" if chance < 0.5 else "no", chance=1.0 - chance)
+    assert cell == decided(1.0 - chance)
     assert negated(Verdict("yes")) == Verdict("no")
+
+
+@pytest.mark.parametrize(("chances", "expected"), [((0.9, 0.8), 0.72), ((1.0, 0.9), 0.9), ((0.9, 0.0), 0.0)])
+def test_samples_are_consistent_if_all_agree(chances: Sequence[float], expected: float) -> None:
+    samples = Verdicts(tuple(Component(f"{i}") for i in range(len(chances))), tuple((decided(c),) for c in chances))
+
+    outcome = self_consistency.compute(samples)
+
+    assert isinstance(outcome, Score)
+    assert outcome.value == pytest.approx(expected)
+
+
+def test_the_likeliest_of_several_decides_whatever_the_judge_measured() -> None:
+    likely, measured = replace(decided(0.9), score=0.6), replace(decided(0.6), score=0.95)
+
+    assert highest([measured, likely]) is likely
+    assert highest([decided(0.9), Verdict("yes")]) == Verdict("yes")
+    assert highest([Verdict("no"), decided(0.3)]) == decided(0.3)
+
+
+def test_a_conjunction_that_is_a_no_by_several_doubts_says_so() -> None:
+    whole = conjunction(decided(0.6), replace(decided(0.6), explanation="it says so"))
+
+    assert isinstance(whole, Verdict)
+    assert (whole.value, whole.explanation) == ("no", UNLIKELY_TOGETHER)
+    assert whole.chance == pytest.approx(0.36)

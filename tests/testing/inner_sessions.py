@@ -17,12 +17,13 @@ JUDGE = '''
 from pathlib import Path
 
 from ragtriage import FakeJudge, Verdict
+from ragtriage.core.chances import with_chance
 from ragtriage.core.questions import DECOMPOSITIONS
 from ragtriage.core.verdicts import Component, Failure
 from ragtriage.testing import use_judge
 
 def answer(question):
-    """Whole texts; what mentions a fee isn't supported, and what mentions a crash can't be judged."""
+    """Whole texts; what mentions a fee isn't supported, "probably" is in doubt, and a crash can't be judged."""
     with Path(__file__).with_name("asked.txt").open("a") as asked:
         asked.write(f"{question.kind} {question.subject}\\n")
     text = question.subject
@@ -32,6 +33,8 @@ def answer(question):
         return tuple(Component(one + ".") for one in text.rstrip(".").split(". "))
     if question.kind == "supported" and "crash" in text:
         return Failure("the judge is ill")
+    if question.kind == "supported" and "probably" in text:
+        return with_chance(Verdict("yes"), 0.7)
     no = "fee" in text or question.kind in {"declines", "similarity"}
     why = "no source says so" if no else ""
     return Verdict("no" if no else "yes", 0.1 if no else 0.9, 0.9, why, sure="rumour" not in text)

@@ -138,6 +138,18 @@ def test_unsure_verdicts_fail_and_say_so_unless_only_sure_ones_count(
     ended.assert_outcomes(passed=1, warnings=1)
 
 
+def test_doubts_that_add_up_are_quoted_and_excused_where_only_what_is_sure_counts(
+    session: Session, pytester: pytest.Pytester
+) -> None:
+    write(pytester.path / "answers.jsonl", [CASES[0] | {"response": "It is probably so."}])
+    session(GROUNDED).stdout.fnmatch_lines(
+        ["E *groundedness 0.70 is below 0.80 (not sure)", "*“It is probably so.” perhaps*"]
+    )
+
+    ended = session(GROUNDED.replace("(case)\n", "(case, sure_only=True)\n"), "-W", "default")
+    ended.assert_outcomes(passed=1, warnings=1)
+
+
 def test_cases_as_values_and_of_deepeval(session: Session) -> None:
     lines = """
     class LLMTestCase:

@@ -122,7 +122,12 @@ def judge_config(flags: JudgeFlags, settings: Settings) -> JudgeConfig:
     if flags.base_url is None and not any(takes_base_url(name) for name in (*names, options.embeddings)):
         options = replace(options, base_url=None, headers=options.headers if flags.header else {})
     inherited = None if flags.judge else settings
-    if flags.base_rate and not any(name in LOCAL for name in names) and flags.cascade is None and not settings.cascade:
+    if (
+        flags.base_rate
+        and not any(name in LOCAL for name in names)
+        and flags.cascade is None
+        and not (inherited and inherited.cascade)
+    ):
         raise ConfigError("--base-rate is for the embedded judge: a model's verdicts have no chances to move")
     return JudgeConfig(
         names,

@@ -68,6 +68,25 @@ def good_chances(parts: Iterable[Part], good: Answered) -> list[float]:
     return known if good == "yes" else [1.0 - chance for chance in known]
 
 
+def bad_chance(part: Part) -> float:
+    """The probability that a component speaks against the answer, in [0, 1]; 0 where nobody can tell."""
+    chance = chance_of(part.cell)
+    if chance is None or part.good is None or not isinstance(part.cell, Verdict):
+        return 0.0
+    return 1.0 - chance if part.good == (part.cell.value == "yes") else chance
+
+
+def is_doubtful(part: Part) -> bool:
+    """Whether the verdict on a component may well be the wrong one: likelier than `NOT_SUPPORTED`.
+
+    Of a verdict without a chance, whether its judge isn't sure of it.
+    """
+    if not isinstance(part.cell, Verdict) or part.cell.chance is None:
+        return isinstance(part.cell, Verdict) and not part.cell.sure
+    bad = bad_chance(part)
+    return min(bad, 1.0 - bad) > NOT_SUPPORTED
+
+
 def count_distribution(chances: Sequence[float]) -> list[float]:
     """How likely it is that 0, 1, … n of independent events happen (the Poisson-binomial distribution).
 

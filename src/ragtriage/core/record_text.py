@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from ragtriage.core.chances import is_doubtful
 from ragtriage.core.verdicts import Outcome, Part, Score, Undefined, Verdict
 
 MOST_PARTS = 4
@@ -12,6 +13,8 @@ LONGEST = 72
 """Characters of a component that are shown."""
 _SIGNS: Mapping[bool | None, str] = {False: "✗", None: "?", True: "✓"}
 """Whether a component speaks for the answer → its sign, the most pressing first."""
+CHECK_SIGN = "!"
+"""The sign of a component whose verdict speaks against the answer, and isn't sure."""
 
 
 def scores_text(outcomes: Mapping[str, Outcome]) -> str:
@@ -36,20 +39,19 @@ def _lines(name: str, outcome: Outcome, width: int) -> Iterator[str]:
 
 
 def counted_text(parts: Sequence[Part]) -> str:
-    """What an expected share is made of, as a person counts it: `2 ✓ 1 ? of 3`; empty where no verdict has a chance.
+    """What an expected share is made of, as a person counts it: `2 ✓ 1 ! of 3`; empty where no verdict has a chance.
 
-    A no that isn't sure, and an unknown, count as `?`.
+    `!` is a no that isn't sure, to be checked; `?` an unknown.
     """
     if not any(isinstance(part.cell, Verdict) and part.cell.chance is not None for part in parts):
         return ""
     signs = [_sign(part) for part in parts]
-    counts = " ".join(f"{signs.count(sign)} {sign}" for sign in ("✓", "?", "✗") if sign in signs)
+    counts = " ".join(f"{signs.count(sign)} {sign}" for sign in ("✓", CHECK_SIGN, "?", "✗") if sign in signs)
     return f"{counts} of {len(parts)}"
 
 
 def _sign(part: Part) -> str:
-    doubted = part.good is False and isinstance(part.cell, Verdict) and not part.cell.sure
-    return _SIGNS[None if doubted else part.good]
+    return CHECK_SIGN if part.good is False and is_doubtful(part) else _SIGNS[part.good]
 
 
 def _parts(parts: Sequence[Part]) -> Iterator[str]:

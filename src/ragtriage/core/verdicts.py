@@ -163,18 +163,19 @@ Outcome = Score | Undefined
 
 
 def highest(cells: Sequence[Cell]) -> Cell:
-    """The cell that decides a maximum: yes > failure > unknown > no > not asked; among equals the highest score.
+    """The cell that decides a maximum: yes > failure > unknown > no > not asked; among equals the likeliest yes.
 
     A failure ranks above unknown and no because the question that failed might have been a yes.
     """
 
-    def rank(cell: Cell) -> tuple[int, float]:
+    def rank(cell: Cell) -> tuple[int, float, float]:
         match cell:
             case None:
-                return 0, 0.0
+                return 0, 0.0, 0.0
             case Failure():
-                return 3, 0.0
-            case Verdict(value=value, score=score):
-                return {"no": 1, "unknown": 2, "yes": 4}[value], score or 0.0
+                return 3, 0.0, 0.0
+            case Verdict(value=value, score=score, chance=chance):
+                likely = float(value == "yes") if chance is None else chance
+                return {"no": 1, "unknown": 2, "yes": 4}[value], likely, score or 0.0
 
     return max(cells, key=rank, default=None)

@@ -198,7 +198,9 @@ class _Scored:
             sum(abs(self.thresholds[name] - self.scores[name].value) for name in self.against(rule))
             or len(bad) / max(1, sum(self.scores[name].judged for name, level in rule.when.items() if level == "any")),
             tuple(self._evidence(name, part) for name, part in bad),
-            sum(len(part.component.text) for _, part in bad) // CHARACTERS_PER_TOKEN if rule.kind == "waste" else 0,
+            sum(len(part.component.text) for _, part in self.bad(rule)) // CHARACTERS_PER_TOKEN
+            if rule.kind == "waste"
+            else 0,
             probability,
         )
 

@@ -24,7 +24,8 @@ BASE = 0.48
 def consistent(steps: Mapping[str, Known]) -> dict[str, Known]:
     """The steps of one case, with the chances that sources answer moved by whether the response declines.
 
-    Only verdicts with a chance strictly between 0 and 1 are moved, and only where it was asked whether it declines.
+    Only verdicts with a chance strictly between 0 and 1 are moved, of a judge that measures probabilities, and only
+    where it was asked whether the response declines: a diagnosis asks it, a metric by itself doesn't.
 
     Args:
         steps: by their text forms.
@@ -44,6 +45,6 @@ def consistent(steps: Mapping[str, Known]) -> dict[str, Known]:
 
 
 def _moved(cell: Cell, by: float) -> Cell:
-    if not isinstance(cell, Verdict) or cell.chance is None or cell.value == "unknown":
+    if not isinstance(cell, Verdict) or cell.chance is None or cell.score is None or cell.value == "unknown":
         return cell
     return with_chance(cell, shifted(cell.chance, by))

@@ -85,8 +85,9 @@ def build_judge(
     members = [cached(name) for name in config.names]
     judge = members[0] if len(members) == 1 else Jury(members)
     cascade = None if config.cascade is None else Cascade(cached(EMBEDDED), judge, config.bands())
+    whole: Judge = cascade or judge
     return BuiltJudge(
-        cascade or judge,
+        Reweighed(whole, {}, binary=True) if config.matching == "binary" else whole,
         remembered,
         session.ledger if config.paid else None,
         config.window,
@@ -176,8 +177,8 @@ def _thresholded(config: JudgeConfig, name: str, judge: Judge) -> Judge:
     given = config.decision_thresholds
     own = {kind: given[kind] for kind in KINDS if kind in given and given[kind].judge == name}
     decided = Rethresholded(judge, own) if own else judge
-    rates = config.base_rates if name in LOCAL else {}
+    # a threshold of the user's own says already where the odds are even
+    rates = {kind: rate for kind, rate in config.base_rates.items() if kind not in own} if name in LOCAL else {}
     told = config.label_chances
     labels = {kind: told[kind] for kind in KINDS if kind in told and told[kind].judge == name}
-    binary = config.matching == "binary"
-    return Reweighed(decided, rates, labels, binary=binary) if rates or labels or binary else decided
+    return Reweighed(decided, rates, labels) if rates or labels else decided

@@ -149,8 +149,11 @@ def check_label_chances(given: Mapping[str, LabelChance], where: str) -> None:
     """
     check_kinds(given, f"{where}: [label_chances]")
     for kind, one in given.items():
-        if not (0 <= one.no <= 1 and 0 <= one.yes <= 1):
-            raise ConfigError(f"{where}: [label_chances.{kind}]: yes is {one.yes:g} and no is {one.no:g}: give 0 to 1")
+        if not 0 <= one.no < 0.5 <= one.yes <= 1:
+            raise ConfigError(
+                f"{where}: [label_chances.{kind}]: yes is {one.yes:g} and no is {one.no:g}: give 0 ≤ no < 0.5 ≤ yes "
+                "≤ 1; a judge that is wrong more often than right is of no use"
+            )
 
 
 def check_base_rates(given: Mapping[str, float], place: str) -> None:

@@ -12,6 +12,8 @@ from ragtriage.core.verdicts import Cell, Component, Failure, Outcome, Part, Sco
 
 UNTOLD = "the judge could not tell for any of {}"
 """Why a score is undefined where every verdict is unknown."""
+UNLIKELY_TOGETHER = "each of the verdicts that it takes is likely, all of them together aren't"
+"""The explanation of a no where every single verdict is a yes."""
 CONTRADICTED = "contradicted"
 """The kind of a component of which the evidence says otherwise."""
 UNSUPPORTED = "unsupported"
@@ -124,12 +126,15 @@ def conjunction(*cells: Cell) -> Cell:
     known = [chance for chance in chances if chance is not None]
     if len(known) < len(cells) or (decides.value == "no" and decides.chance is None):
         return decides
-    return with_chance(decides, math.prod(known))
+    whole = with_chance(replace(decides, score=None), math.prod(known))
+    return whole if whole.value == decides.value else replace(whole, explanation=UNLIKELY_TOGETHER)
 
 
 def negated(cell: Cell) -> Cell:
     """The verdict on the opposite; what is unknown or failed stays so."""
     if not isinstance(cell, Verdict) or cell.value == "unknown":
         return cell
-    score, chance = (None if given is None else 1.0 - given for given in (cell.score, cell.chance))
-    return replace(cell, value="no" if cell.value == "yes" else "yes", score=score, chance=chance)
+    turned = replace(
+        cell, value="no" if cell.value == "yes" else "yes", score=None if cell.score is None else 1 - cell.score
+    )
+    return turned if cell.chance is None else with_chance(turned, 1.0 - cell.chance)

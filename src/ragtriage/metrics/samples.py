@@ -7,7 +7,9 @@ temperature 1, and an answer that changes from one to the next is doubted.
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
+from ragtriage.core.chances import good_chances
 from ragtriage.core.metric import metric
 from ragtriage.core.steps import Match
 from ragtriage.core.verdicts import Outcome, Score, Verdicts
@@ -21,12 +23,12 @@ SAME_ANSWER = Match(SAMPLES, "same_answer", "response")
 def self_consistency(same: Verdicts) -> Outcome:
     """Whether every sample gives the same answer to the query as the response does.
 
-    1 if all do, else 0; samples that the judge can't tell are left out. `sample_agreement` is the share of those that
-    do. Args: same: shape (n_samples, 1). Undefined without a response or samples. Source: GRAMMAR, the SelfCheck
-    baseline.
+    The probability that all do, so 1 or 0 where verdicts have no chances; samples that the judge can't tell are left
+    out. `sample_agreement` is the share of those that do. Args: same: shape (n_samples, 1). Undefined without a
+    response or samples. Source: GRAMMAR, the SelfCheck baseline.
     """
     found = share(same.components, same.best())
-    return replace(found, value=float(found.value == 1.0)) if isinstance(found, Score) else found
+    return replace(found, value=prod(good_chances(found.parts, "yes"))) if isinstance(found, Score) else found
 
 
 @metric(title="Samples that agree", fault="another answer than the response", same=SAME_ANSWER)

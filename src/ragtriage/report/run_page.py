@@ -81,7 +81,7 @@ def write_run_page(path: Path, run: RunReport, cases: Callable[[], Iterable[Diag
         plot_size=PLOT,
         plot_of=plot_of,
         missing_scores_of=missing_scores_of,
-        sure_from=SURE,
+        sure_at=SURE,
         shares=shares(kinds, SHARES),
         repeats=run.repeats.summary if run.repeats else None,
         same=same,

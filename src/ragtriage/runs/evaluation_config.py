@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from ragtriage.core.metric import Metric
@@ -15,6 +15,8 @@ from ragtriage.metrics.definitions import definition_of, metric_by_name_alone, m
 from ragtriage.runs.selection import RowSelection
 from ragtriage.store import RunInfo
 
+_RULE = tuple(field.name for field in fields(Rule))
+"""What is read of a stored rule: an older version may have stored more."""
 CORRECTIONS = "corrections"
 """Under which a run's stored configuration has the means that were corrected by labels."""
 
@@ -28,7 +30,7 @@ class EvaluationConfig:
     """Metric name → where a score is just good enough. Thresholds and rules can be changed after a run, for free."""
     rules: Sequence[Rule] = RULES
     costs: Costs = COSTS
-    """From which probability on a fault is shown; as thresholds, changed for free."""
+    """From which probability on a fault is shown."""
 
     @property
     def diagnosis_steps(self) -> tuple[Step, ...]:
@@ -69,6 +71,6 @@ def config_of(info: RunInfo, thresholds: Mapping[str, float] | None = None) -> E
     stored = info.configuration
     custom = {definition["name"]: metric_from(definition) for definition in stored.get("metrics", ())}
     metrics = tuple(metric_named(name) or custom.get(name) or metric_by_name_alone(name) for name in info.metrics)
-    rules = tuple(Rule(**rule) for rule in stored.get("rules", ()))
+    rules = tuple(Rule(**{key: rule[key] for key in _RULE if key in rule}) for rule in stored.get("rules", ()))
     costs = Costs(**stored.get("costs", {}))
     return EvaluationConfig(metrics, {**stored.get("thresholds", {}), **(thresholds or {})}, RULES + rules, costs)

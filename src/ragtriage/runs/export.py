@@ -79,7 +79,8 @@ def table_row(record: Record, findings: Sequence[Finding], fields: ExportedField
 
 
 def _evidence_line(finding: Finding, evidence: Evidence) -> str:
-    told = f"{finding.rule}: “{' '.join(evidence.text.split())}”: {evidence.fault}"
+    fault = evidence.fault if evidence.sure else f"perhaps {evidence.fault}"
+    told = f"{finding.rule}: “{' '.join(evidence.text.split())}”: {fault}"
     return f"{told} ({evidence.explanation})" if evidence.explanation else told
 
 

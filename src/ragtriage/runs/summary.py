@@ -262,7 +262,8 @@ class Tally:
         """What was counted so far."""
         order = [*(rule.component for rule in self._rules if rule.kind != "doubt"), UNDETERMINED, NONE]
         counts = {name: self._components[name] for name in dict.fromkeys(order) if self._components[name]}
-        groups = [self._group(*one) for one in self._groups.items() if one[1].cases]
+        groups = [self._group(*one) for one in self._groups.items()]
+        groups = [group for group in groups if group.cases or (group.expected and round(group.expected.low) > 0)]
         return Summary(
             self._cases,
             tuple(self._metric(m) for m in self._metrics),

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from ragtriage.core.chances import bad_chance, is_doubtful
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Metric
 from ragtriage.core.verdicts import Part, Score, Undefined, Verdict
@@ -107,17 +108,18 @@ def _check(metric: Metric, limit: float) -> None:
 
 
 def _hangs_on_unsure(metric: Metric, score: Score, limit: float) -> bool:
-    """Whether the score would reach its limit if every verdict that the judge isn't sure of were the other way."""
-    unsure = sum(part.good is False and not _sure(part) for part in score.parts)
+    """Whether the score would reach its limit if every verdict that the judge isn't sure of spoke for the answer."""
+    unsure = [part for part in score.parts if not _sure(part)]
     if not unsure or not score.judged:
         return False
-    turned = unsure / score.judged
+    turned = sum(bad_chance(part) for part in unsure) / score.judged
     best = score.value + turned if metric.better == "higher" else score.value - turned
     return not is_bad(best, limit, metric.better)
 
 
 def _sure(part: Part) -> bool:
-    return not isinstance(part.cell, Verdict) or part.cell.sure
+    """Whether the verdict on a component is hardly the wrong one."""
+    return not isinstance(part.cell, Verdict) or not is_doubtful(part)
 
 
 def _message(case: JudgedCase, metric: Metric, score: Score, limit: float, *, unsure: bool) -> str:
@@ -130,12 +132,14 @@ def _message(case: JudgedCase, metric: Metric, score: Score, limit: float, *, un
 
 
 def _quotes(metric: Metric, score: Score) -> Iterator[str]:
-    """The bad components, those that the judge is sure of first."""
-    bad = sorted((part for part in score.parts if part.good is False), key=lambda part: not _sure(part))
+    """The components that lower the score, the surest first: the bad ones, and good ones that are in doubt."""
+    lower = [part for part in score.parts if part.good is False or (part.good and not _sure(part))]
+    bad = sorted(lower, key=lambda part: (part.good is not False, not _sure(part)))
     for part in bad[:MOST_PARTS]:
         fault = metric.fault_of(part)
-        perhaps = "" if _sure(part) else "perhaps "
-        yield f"  ✗ “{one_line(part.component.text, LONGEST_QUOTE)}” {perhaps}{fault}".rstrip()
+        perhaps = "" if part.good is False and _sure(part) else "perhaps "
+        sign = "?" if part.good else "✗"
+        yield f"  {sign} “{one_line(part.component.text, LONGEST_QUOTE)}” {perhaps}{fault}".rstrip()
         if isinstance(part.cell, Verdict) and part.cell.explanation:
             yield f"    {one_line(sanitize(part.cell.explanation), LONGEST_QUOTE)}"
     if len(bad) > MOST_PARTS:

@@ -85,5 +85,5 @@ def test_labels_of_another_version_and_numbers_that_are_no_probabilities_are_ref
         Reweighed(FakeJudge(lambda _: Verdict("no")), {}, {"supported": LabelChance(JUDGE, 0.9, 0.1, "m-1")})
     path = tmp_path / "ragtriage.toml"
     path.write_text('[label_chances.supported]\njudge = "openai:m"\nyes = 1.5\nno = 0.1\n', encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"yes is 1\.5 and no is 0\.1: give 0 to 1"):
+    with pytest.raises(ConfigError, match=r"yes is 1\.5 and no is 0\.1: give 0 ≤ no < 0\.5"):
         read_settings(path)

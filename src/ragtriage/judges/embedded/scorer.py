@@ -62,7 +62,6 @@ class Scorer:
         self, questions: Sequence[Question]
     ) -> Iterator[tuple[Featurized | Exception, list[Logits | Exception]]]:
         """What each question is weighed by, and what the reader says of all that it reads for it."""
-        questions = [_in_one_order(question) for question in questions]
         # What goes wrong here meets each question again below, where only those that it concerns fail.
         with contextlib.suppress(Exception):
             self.featurizer.prepare(questions)
@@ -93,10 +92,3 @@ class Scorer:
         """The probability of each alternative by words and vectors alone."""
         model = self._models[FITTED.get(measured.task, measured.task)]
         return [model.probability(row) for row in measured.rows]
-
-
-def _in_one_order(question: Question) -> Question:
-    """With its sources sorted: the reader sees several at once, and their order must not matter."""
-    if question.kind in ("supported", "answered") and len(question.evidence) > 1:
-        return replace(question, evidence=tuple(sorted(question.evidence)))
-    return question

@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import DECOMPOSITIONS, Kind, Question
@@ -114,7 +115,7 @@ class Jury:
         sides = {side: [v for v in given.values() if v.value == side] for side in ("yes", "no")}
         yes, no = len(sides["yes"]), len(sides["no"])
         value: Answered = "unknown" if yes == no else "yes" if yes > no else "no"
-        return Verdict(
+        told = Verdict(
             value,
             yes / (yes + no) if yes + no else None,
             None if value == "unknown" else max(yes, no) / len(votes),
@@ -123,8 +124,10 @@ class Jury:
             value == "unknown" or (2 * max(yes, no) > len(votes) and any(verdict.sure for verdict in sides[value])),
             "; ".join(dict.fromkeys(verdict.flag for verdict in given.values() if verdict.flag)),
             value == "no" and any(verdict.contradicted for verdict in sides["no"]),
-            None if value == "unknown" or not (yes and no) else yes / (yes + no),
         )
+        if value == "unknown" or not (yes and no):
+            return told
+        return replace(told, chance=yes / (yes + no))
 
 
 def _said(answer: Answer) -> str:

@@ -10,7 +10,15 @@ from ragtriage.core.chances import log_odds, shifted, with_chance
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.questions import Kind, Question
 from ragtriage.core.verdicts import Answer, Verdict
-from ragtriage.judges.decision_thresholds import BASE_RATES, BINARY, LABELS, ODDS, LabelChance
+from ragtriage.judges.decision_thresholds import (
+    BASE_RATES,
+    BINARY,
+    LABELS,
+    ODDS,
+    WITHOUT_PROBABILITY,
+    LabelChance,
+    without_threshold,
+)
 from ragtriage.judges.protocol import Estimate, Judge
 from ragtriage.judges.wrappers.streams import closing_stream
 
@@ -40,7 +48,7 @@ class Reweighed:
         binary: bool = False,
     ) -> None:
         for kind, known in labels.items():
-            own = judge.fingerprint(kind)
+            own = without_threshold(judge.fingerprint(kind))
             if known.fingerprint and known.fingerprint != own:
                 raise ConfigError(
                     f"[label_chances.{kind}] was measured of {known.judge} as {known.fingerprint}, and it is {own} "
@@ -60,7 +68,12 @@ class Reweighed:
         moved = f"{ODDS}{self._shifts[kind]:+.3f}" if kind in self._shifts else ""
         known = self._labels.get(kind)
         labelled = f"{LABELS}{known.yes:g}-{known.no:g}" if known else ""
-        return self._judge.fingerprint(kind) + moved + labelled + BINARY * self._binary
+        return (
+            self._judge.fingerprint(kind)
+            + moved
+            + labelled
+            + BINARY * (self._binary and kind not in WITHOUT_PROBABILITY)
+        )
 
     def unsupported_reason(self, kind: Kind, language: str) -> str | None:
         """The inner judge's."""

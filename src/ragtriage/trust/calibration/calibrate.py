@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ragtriage.core.chances import CHECK
 from ragtriage.core.metric import Metric
 from ragtriage.core.questions import KINDS, Kind
 from ragtriage.core.statistics import IntervalEstimate, wilson_interval
@@ -204,9 +205,10 @@ def _settings(
             own = {"judge": judge, "fingerprint": one.fingerprint}
             settings[f"decision_thresholds.{one.kind}"] = own | {"yes": fitted.yes, "no": fitted.no}
     for told in chances:
-        if told.yes and told.no and told.yes.value is not None and told.no.value is not None:
+        yes, no = (share.value if share else None for share in (told.yes, told.no))
+        if yes is not None and no is not None and no < CHECK <= yes:
             own = {"judge": judge, "fingerprint": told.fingerprint}
-            settings[f"label_chances.{told.kind}"] = own | {"yes": told.yes.value, "no": told.no.value}
+            settings[f"label_chances.{told.kind}"] = own | {"yes": yes, "no": no}
     for limit in limits:
         if limit.threshold and limit.threshold.better and limit.at is not None:
             settings.setdefault("thresholds", {})[limit.metric] = limit.at

@@ -110,7 +110,8 @@ def stability_of(
         before[record.case.id] = record
         advance()
     verdicts, moves = 0, []
-    for record in evaluate_sync([] if order_unseen else reordered(cases), judge, metrics=REORDERED, window=window):
+    again = [] if order_unseen else reordered(cases)
+    for record in evaluate_sync(again, judge, metrics=REORDERED, also=needs_of(CONTRADICTIONS), window=window):
         known = _verdicts(before[record.case.id])
         for place, (text, value) in _verdicts(record).items():
             text_before, value_before = known.get(place, ("", ""))
