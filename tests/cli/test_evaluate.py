@@ -192,3 +192,17 @@ def test_a_wrong_citation_mark_is_told_in_a_sentence(command, rows: Path) -> Non
 
     assert said.code == 2
     assert said.err.startswith("ragtriage: the citation mark '(' is no regular expression: ")
+
+
+def test_how_verdicts_count_is_kept_with_the_run_and_shown(command, tmp_path: Path) -> None:
+    written(tmp_path / "rows.jsonl", [row(i) for i in range(2)])
+    evaluate = ("evaluate", "rows.jsonl", "--metrics", "groundedness")
+
+    plain = command(*evaluate)
+    counted = command(*evaluate, "--base-rate", "supported=0.9", "--matching", "binary")
+
+    assert "judged by embedded ·" in plain.out
+    assert "judged by embedded (supported at 0.9, binary)" in counted.out
+    assert "judged by embedded (supported at 0.9, binary)" in " ".join(command("show", 2).out.split())
+    assert command("show", 2, "--json").json["counting"] == "supported at 0.9, binary"
+    assert "counting" not in command("show", 1, "--json").json

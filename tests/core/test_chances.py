@@ -47,8 +47,8 @@ def test_what_nobody_can_tell_has_no_chance_and_is_left_out(cell: Cell) -> None:
     ("chance", "value", "confidence", "sure"),
     [
         (0.0, "no", 1.0, True),
-        (0.2, "no", 0.8, True),
-        (0.21, "no", 0.79, False),
+        (0.16, "no", 0.84, True),
+        (0.17, "no", 0.83, False),
         (0.49, "no", 0.51, False),
         (0.5, "yes", 0.5, True),
         (1.0, "yes", 1.0, True),

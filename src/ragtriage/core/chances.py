@@ -14,9 +14,9 @@ from ragtriage.core.verdicts import Answered, Cell, Part, Verdict
 CHECK = 0.5
 """Below this chance the verdict is no. Of the supported claims of natural cases one in twenty lies below (.059; in
 domains that nothing was fitted on .022)."""
-NOT_SUPPORTED = 0.2
+NOT_SUPPORTED = 0.16
 """Up to this chance a no is sure, and shown in red; between the two it is one to check. Of the claims up to here nine
-in ten are unsupported, where one in ten is (.89; .96 in domains that nothing was fitted on)."""
+in ten are unsupported, where one in ten is (.91; .95 in domains that nothing was fitted on)."""
 
 
 def log_odds(chance: float) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import accumulate, product
 from types import MappingProxyType
 
 from ragtriage.core.chances import chance_of, count_distribution
@@ -158,6 +158,21 @@ def share_of(score: Score, better: Better) -> _Share | None:
     share = _Share(tuple(part.cell for part, _ in known), good_is_yes is (better == "higher"))
     fits = abs(math.fsum(share.chances(NOTHING)) / len(known) - score.value) < _ROUNDING
     return share if fits else None
+
+
+def score_interval(score: Score, better: Better) -> tuple[float, float] | None:
+    """Between which values 95 % of what a score may come out at lie; None where no verdict of it has a chance.
+
+    The 2.5 % and the 97.5 % point of the share of verdicts that come out for it (Poisson-binomial). It says how much
+    the judge doubts this one score, and nothing of other cases.
+    """
+    share = share_of(score, better)
+    if share is None:
+        return None
+    counts = count_distribution(share.chances(NOTHING))
+    n, reached = len(counts) - 1, list(accumulate(counts))
+    low, high = (next(k for k, p in enumerate(reached) if p >= at - _ROUNDING) for at in (0.025, 0.975))
+    return low / n, high / n
 
 
 def doubt_of(part: Part) -> float:

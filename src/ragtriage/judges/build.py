@@ -39,6 +39,8 @@ class BuiltJudge:
     """How many cases are worked on at once."""
     cascade: Cascade | None = None
     """The judge itself, if it is a cascade."""
+    counting: str = ""
+    """How its verdicts count: see `JudgeConfig.counting`."""
     resources: tuple[EmbeddedJudge | BatchQueue, ...] = ()
     """What `close` lets go of."""
 
@@ -92,6 +94,7 @@ def build_judge(
         session.ledger if config.paid else None,
         config.window,
         cascade,
+        config.counting,
         (*embedded, *queues.values()),
     )
 

@@ -71,6 +71,13 @@ class JudgeConfig:
         if self.models:  # else the options are those of a file, kept for when a model judges
             self._check_options()
 
+    @property
+    def counting(self) -> str:
+        """How its verdicts count, in words: `supported at 0.9, binary`; empty where nothing is set."""
+        known = [f"{kind} known from labels" for kind, one in self.label_chances.items() if one.judge in self.names]
+        rates = [f"{kind} at {rate:g}" for kind, rate in self.base_rates.items()]
+        return ", ".join([*rates, *known, *(["binary"] if self.matching == "binary" else [])])
+
     def _check_parts(self) -> None:
         check_base_rates(self.base_rates, "base rates")
         if len(self.names) > 1 and not self.jury:

@@ -11,6 +11,7 @@ from ragtriage.core.record import Record
 from ragtriage.core.record_text import counted_text
 from ragtriage.core.verdicts import Component, Score, Undefined
 from ragtriage.diagnosis import RULES, Finding, Headline, Rule, headline
+from ragtriage.diagnosis.likelihood import score_interval
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.metrics.source import fact_precision, source_precision
@@ -72,7 +73,7 @@ class ScoreReport:
     failed: bool = False
     unknown: int = 0
     counted: str = ""
-    """What an expected share is made of, `2 ✓ 1 ? of 3`."""
+    """What an expected share is made of, and between which values the judge's doubt leaves it."""
 
     @property
     def bad(self) -> bool:
@@ -178,6 +179,11 @@ def case_report(
     )
 
 
+def _counted(score: Score, better: Better) -> str:
+    counted, interval = counted_text(score.parts), score_interval(score, better)
+    return f"{counted}, 95 % {interval[0]:.2f}–{interval[1]:.2f}" if counted and interval else counted
+
+
 def _scores(record: Record, thresholds: Mapping[str, float], metrics: Sequence[Metric]) -> Iterator[ScoreReport]:
     for name, outcome in record.outcomes.items():
         metric, limit = metric_named(name, metrics), thresholds.get(name)
@@ -186,10 +192,10 @@ def _scores(record: Record, thresholds: Mapping[str, float], metrics: Sequence[M
             ScoreReport, name=name, title=title_of(name, metrics), better=better, range=within, threshold=limit
         )
         match outcome:
-            case Score(value=value, unknown=unknown, parts=parts):
+            case Score(value=value, unknown=unknown):
                 bad = bad_level(value, limit, better)
                 beyond = f"{bad}, {'below' if better == 'higher' else 'above'} {limit:g}" if bad else ""
-                yield shown(value=value, beyond=beyond, unknown=unknown, counted=counted_text(parts))
+                yield shown(value=value, beyond=beyond, unknown=unknown, counted=_counted(outcome, better))
             case Undefined(reason=reason, failed=failed):
                 yield shown(value=None, reason=one_line(reason, 300), failed=failed)
 

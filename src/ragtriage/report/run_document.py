@@ -43,6 +43,7 @@ def run_document(run: RunReport, width: int = MEDIUM) -> Iterator[Block]:
     """A run's metrics, diagnosis and waste; a narrow document has shorter heads."""
     header = run.header
     judge = f"judged by {header.judge}" if header.judge else ""
+    judge += f" ({header.counting})" if judge and header.counting else ""
     yield title_line(f"Run {header.run}", header.input, judge, header.created, plural(run.summary.cases, "case"))
     yield GAP
     if run.summary.cases == 0:

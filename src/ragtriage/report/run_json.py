@@ -23,6 +23,7 @@ def run_json(run: RunReport) -> dict[str, Any]:
         "findings": [_group(group) for group in run.summary.groups],
         "input": header.input,
         "judge": header.judge,
+        **({"counting": header.counting} if header.counting else {}),
         "state": header.state,
         "complete": run.complete,
         "rejected": header.rejected,

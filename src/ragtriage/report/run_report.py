@@ -62,6 +62,8 @@ class Header:
     """What is known of the judge: see `ragtriage.trust.judge_card`."""
     texts_deleted: int = 0
     """Cases whose texts were deleted from the store."""
+    counting: str = ""
+    """How its verdicts count, where that was set, for example `supported at 0.9, binary`."""
 
 
 @dataclass(frozen=True, slots=True)

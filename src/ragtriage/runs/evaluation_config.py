@@ -17,6 +17,8 @@ from ragtriage.store import RunInfo
 
 _RULE = tuple(field.name for field in fields(Rule))
 """What is read of a stored rule: an older version may have stored more."""
+COUNTING = "counting"
+"""Under which a run's stored configuration says how the verdicts count, where that was set."""
 CORRECTIONS = "corrections"
 """Under which a run's stored configuration has the means that were corrected by labels."""
 

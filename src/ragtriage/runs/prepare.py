@@ -13,7 +13,7 @@ from ragtriage.judges.wrappers import Cached
 from ragtriage.metrics import metric_named
 from ragtriage.metrics.definitions import version_of
 from ragtriage.readers import CaseFile
-from ragtriage.runs.evaluation_config import EvaluationConfig, to_stored
+from ragtriage.runs.evaluation_config import COUNTING, EvaluationConfig, to_stored
 from ragtriage.runs.events import Listener, RunResumed, RunStarted
 from ragtriage.runs.selection import RowCounts, RowSelection, SelectedCases, require_tag
 from ragtriage.store import RunIdentity, RunWriter, Store
@@ -68,6 +68,8 @@ def prepare(job: Job, trial: int, first: int | None) -> PreparedRun:
         hashed.hexdigest(), tuple(m.name for m in job.config.metrics), _fingerprints(job.config, built.judge), trial
     )
     configuration = to_stored(job.config, job.selection, job.file.mapping)
+    if built.counting:
+        configuration[COUNTING] = built.counting
     number = _unfinished(job, identity, first)
     if number is not None:
         run = job.store.resume(number, configuration=configuration)
