@@ -64,7 +64,7 @@ def test_a_judge_with_probabilities_has_decision_thresholds_instead() -> None:
 
 def test_what_is_written_into_the_settings_moves_the_judges_verdicts(tmp_path: Path) -> None:
     path = tmp_path / "ragtriage.toml"
-    path.write_text(as_toml(calibrated(yes=(38, 2), no=(3, 17)).settings), encoding="utf-8")
+    path.write_text(as_toml(calibrated(yes=(38, 2), no=(2, 18)).settings), encoding="utf-8")
     known = read_settings(path).label_chances["supported"]
 
     judge = Reweighed(FakeJudge(lambda _: Verdict("no")), {}, {"supported": replace(known, fingerprint="")})
@@ -73,8 +73,8 @@ def test_what_is_written_into_the_settings_moves_the_judges_verdicts(tmp_path: P
         return [answer async for _, answer in judge.ask([supported("It is red.", ["It is blue."])])]
 
     (answer,) = asyncio.run(ask())
-    assert known == LabelChance(JUDGE, 0.939, 0.167, "m-1")
-    assert answer == Verdict("no", confidence=pytest.approx(0.833), chance=0.167)
+    assert known == LabelChance(JUDGE, 0.939, 0.119, "m-1")
+    assert answer == Verdict("no", confidence=pytest.approx(0.881), chance=0.119)
     assert without_threshold(judge.fingerprint("supported")) == FakeJudge(lambda _: Verdict("no")).fingerprint(
         "supported"
     )
