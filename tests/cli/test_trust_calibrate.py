@@ -199,7 +199,7 @@ def test_it_reads_well_in_eighty_columns(command, labelled, monkeypatch) -> None
 
 def test_a_cut_in_the_settings_changes_what_evaluate_says(command, labelled, tmp_path: Path) -> None:
     written(tmp_path / "tickets.jsonl", [row(i) for i in range(3)])
-    evaluate = ("evaluate", "tickets.jsonl", "--metrics", "groundedness", "--json")
+    evaluate = ("evaluate", "tickets.jsonl", "--metrics", "groundedness", "--matching", "binary", "--json")
     before = command(*evaluate).json
     (tmp_path / "ragtriage.toml").write_text(
         '[decision_thresholds.supported]\njudge = "embedded"\nyes = 1.0\nno = 1.0\n', encoding="utf-8"
@@ -207,7 +207,7 @@ def test_a_cut_in_the_settings_changes_what_evaluate_says(command, labelled, tmp
 
     after = command(*evaluate).json
 
-    assert before["metrics"]["groundedness"]["mean"] > 0.9
+    assert before["metrics"]["groundedness"]["mean"] == 1.0
     assert after["metrics"]["groundedness"]["mean"] == 0.0
     assert after["run"] != before["run"]
 

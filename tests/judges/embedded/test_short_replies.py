@@ -97,6 +97,7 @@ def test_short_answers_cover_what_was_asked_and_nobody_is_blamed_for_them(embedd
         for name in ("response_query_coverage", "groundedness"):
             outcome = record.outcomes[name]
             assert isinstance(outcome, Score)
+            assert [part.good for part in outcome.parts] == [True], (record.case.id, name)
             assert outcome.value > 0.8, (record.case.id, name)
 
 

@@ -81,7 +81,7 @@ def test_what_is_written_into_the_settings_moves_the_judges_verdicts(tmp_path: P
 
 
 def test_labels_of_another_version_and_numbers_that_are_no_probabilities_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"label_chances.supported\] was measured of openai:m as m-1"):
+    with pytest.raises(ConfigError, match=r"label_chances.supported\] was fitted for openai:m as m-1"):
         Reweighed(FakeJudge(lambda _: Verdict("no")), {}, {"supported": LabelChance(JUDGE, 0.9, 0.1, "m-1")})
     path = tmp_path / "ragtriage.toml"
     path.write_text('[label_chances.supported]\njudge = "openai:m"\nyes = 1.5\nno = 0.1\n', encoding="utf-8")

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from ragtriage.core.chances import log_odds, shifted, with_chance
-from ragtriage.core.errors import ConfigError
-from ragtriage.core.questions import Kind, Question
+from ragtriage.core.questions import Kind
 from ragtriage.core.verdicts import Answer, Answered, Verdict
 from ragtriage.judges.decision_thresholds import DecisionThreshold
-from ragtriage.judges.protocol import Estimate, Judge
-from ragtriage.judges.wrappers.streams import closing_stream
+from ragtriage.judges.protocol import Judge
+from ragtriage.judges.wrappers.changed import ChangedAnswers, other_version
 
 
-class Rethresholded:
+class Rethresholded(ChangedAnswers):
     """Asks a judge and calls its probabilities yes, no or unknown by the user's decision thresholds.
 
-    It belongs around `Cached`: what was answered stays known whatever the thresholds are. A verdict without a
+    A verdict without a
     probability stays as it is.
 
     Raises:
@@ -28,37 +27,19 @@ class Rethresholded:
         for kind, threshold in thresholds.items():
             own = judge.fingerprint(kind)
             if threshold.fingerprint and threshold.fingerprint != own:
-                raise ConfigError(
-                    f"[decision_thresholds.{kind}] was fitted for {threshold.judge} as {threshold.fingerprint}, and it "
-                    f"is {own} now: calibrate again with `ragtriage trust calibrate`, or take the table out of the "
-                    "settings"
-                )
-        self._judge = judge
+                raise other_version(f"[decision_thresholds.{kind}]", threshold.judge, threshold.fingerprint, own)
+        super().__init__(judge)
         self._thresholds = dict(thresholds)
-
-    def name(self) -> str:
-        """The inner judge's."""
-        return self._judge.name()
 
     def fingerprint(self, kind: Kind) -> str:
         """The inner judge's, with the threshold of this kind."""
         own = self._judge.fingerprint(kind)
         return self._thresholds[kind].marked(own) if kind in self._thresholds else own
 
-    def unsupported_reason(self, kind: Kind, language: str) -> str | None:
-        """The inner judge's."""
-        return self._judge.unsupported_reason(kind, language)
-
-    def estimate(self, questions: Sequence[Question]) -> Estimate:
-        """The inner judge's."""
-        return self._judge.estimate(questions)
-
-    async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
-        """See `Judge.ask`."""
-        async with closing_stream(self._judge.ask(questions)) as answers:
-            async for position, answer in answers:
-                threshold = self._thresholds.get(questions[position].kind)
-                yield position, rethresholded(answer, threshold) if threshold else answer
+    def changed(self, kind: Kind, answer: Answer) -> Answer:
+        """Decided by the threshold of its kind."""
+        threshold = self._thresholds.get(kind)
+        return rethresholded(answer, threshold) if threshold else answer
 
 
 def rethresholded(answer: Answer, threshold: DecisionThreshold) -> Answer:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
 from ragtriage.core.chances import log_odds, shifted, with_chance
-from ragtriage.core.errors import ConfigError
-from ragtriage.core.questions import Kind, Question
+from ragtriage.core.questions import Kind
 from ragtriage.core.verdicts import Answer, Verdict
 from ragtriage.judges.decision_thresholds import (
     BASE_RATES,
@@ -19,15 +18,14 @@ from ragtriage.judges.decision_thresholds import (
     LabelChance,
     without_threshold,
 )
-from ragtriage.judges.protocol import Estimate, Judge
-from ragtriage.judges.wrappers.streams import closing_stream
+from ragtriage.judges.protocol import Judge
+from ragtriage.judges.wrappers.changed import ChangedAnswers, other_version
 
 
-class Reweighed:
+class Reweighed(ChangedAnswers):
     """Asks a judge and moves the chances of its verdicts.
 
-    It belongs around `Cached`: what was answered stays known. A verdict without a chance stays as it is, unless labels
-    tell how often such a one is right.
+    A verdict without a chance stays as it is, unless labels tell how often such a one is right.
 
     Args:
         judge: whose chances are calibrated at `BASE_RATES`.
@@ -50,18 +48,11 @@ class Reweighed:
         for kind, known in labels.items():
             own = without_threshold(judge.fingerprint(kind))
             if known.fingerprint and known.fingerprint != own:
-                raise ConfigError(
-                    f"[label_chances.{kind}] was measured of {known.judge} as {known.fingerprint}, and it is {own} "
-                    "now: calibrate again with `ragtriage trust calibrate`, or take the table out of the settings"
-                )
-        self._judge = judge
+                raise other_version(f"[label_chances.{kind}]", known.judge, known.fingerprint, own)
+        super().__init__(judge)
         self._labels = dict(labels)
         self._binary = binary
         self._shifts = {kind: log_odds(rate) - log_odds(BASE_RATES[kind]) for kind, rate in base_rates.items()}
-
-    def name(self) -> str:
-        """The inner judge's."""
-        return self._judge.name()
 
     def fingerprint(self, kind: Kind) -> str:
         """The inner judge's, with what is changed for this kind."""
@@ -75,21 +66,8 @@ class Reweighed:
             + BINARY * (self._binary and kind not in WITHOUT_PROBABILITY)
         )
 
-    def unsupported_reason(self, kind: Kind, language: str) -> str | None:
-        """The inner judge's."""
-        return self._judge.unsupported_reason(kind, language)
-
-    def estimate(self, questions: Sequence[Question]) -> Estimate:
-        """The inner judge's."""
-        return self._judge.estimate(questions)
-
-    async def ask(self, questions: Sequence[Question]) -> AsyncIterator[tuple[int, Answer]]:
-        """See `Judge.ask`."""
-        async with closing_stream(self._judge.ask(questions)) as answers:
-            async for position, answer in answers:
-                yield position, self._reweighed(questions[position].kind, answer)
-
-    def _reweighed(self, kind: Kind, answer: Answer) -> Answer:
+    def changed(self, kind: Kind, answer: Answer) -> Answer:
+        """With its chance moved, known from labels, or dropped."""
         if not isinstance(answer, Verdict) or answer.value == "unknown":
             return answer
         if answer.chance is None and kind in self._labels and not self._binary:
