@@ -16,8 +16,7 @@ from ragtriage.judges.wrappers.changed import ChangedAnswers, other_version
 class Rethresholded(ChangedAnswers):
     """Asks a judge and calls its probabilities yes, no or unknown by the user's decision thresholds.
 
-    A verdict without a
-    probability stays as it is.
+    A verdict without a probability stays as it is.
 
     Raises:
         ConfigError: a threshold was fitted for another version of the judge.
