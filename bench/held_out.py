@@ -3,15 +3,18 @@
     python bench/held_out.py [--judge NAME] [--list]
 
 Prints: how many faults of whole cases are named and how many sound cases are blamed; how many bad claims are marked,
-and good ones; how often a supported claim is likelier than its altered twin, by kind of fault; how well a sentence that
-answers a question is told from near misses; and how well the embedded judge cuts responses into claims.
+and good ones; how often a supported claim is likelier than its altered twin, by kind of fault, and whether the evidence
+shows what is wrong with those that their passage contradicts; how well a sentence that answers a question is told from
+near misses; and how well the embedded judge cuts responses into claims.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import difflib
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,6 +39,12 @@ NAMED_BY = {
     "unaddressed_answer": {"unaddressed_answer"},
 }
 """The rules that name a fault, where they aren't called like it."""
+CONTRADICTED = (
+    "condition", "negated", "neighbour", "opposite", "scope", "swapped", "wrong_date", "wrong_name", "wrong_number",
+)  # fmt: skip
+"""Kinds of altered claims that their passage contradicts."""
+WORD = re.compile(r"\w+")
+SHOWN = re.compile(r"(\S+(?: \S+){0,3}) ≠|most in doubt: “(.*)”|(?:accounts for|not found there:) (.*)")
 GOOD_MARKED = 0.05
 """Share of good claims that may be marked, where claims are marked by their probability alone."""
 
@@ -114,25 +123,49 @@ def claims_of(row: dict[str, Any], step: object) -> list[tuple[int, float, str, 
     return good + list(bad.values())
 
 
-async def scores(judge: Judge, questions: Sequence[Question]) -> np.ndarray:
-    """The probability of yes of each question; nan where it failed."""
-    out = np.full(len(questions), np.nan)
+async def answers(judge: Judge, questions: Sequence[Question]) -> list[Verdict | None]:
+    """The verdict on each question; None where it failed."""
+    out: list[Verdict | None] = [None] * len(questions)
     async for at, answer in judge.ask(questions):
-        if isinstance(answer, Verdict) and answer.score is not None:
-            out[at] = answer.score
+        if isinstance(answer, Verdict):
+            out[at] = answer
     return out
+
+
+def scores(verdicts: Sequence[Verdict | None]) -> np.ndarray:
+    """The probability of yes of each verdict; nan where there is none."""
+    return np.array([np.nan if v is None or v.score is None else v.score for v in verdicts])
+
+
+def quotes(verdict: Verdict, passage: str) -> bool:
+    """Whether a verdict's evidence stands in a passage."""
+    quoted = re.search("“(.*?)”", verdict.explanation)
+    parts = [part.strip(" .,;") for part in quoted[1].split("…")] if quoted else []
+    flat = " ".join(passage.split())
+    return any(parts) and all(" ".join(part.split()) in flat for part in parts)
+
+
+def shows(verdict: Verdict, good: str, bad: str) -> bool:
+    """Whether a verdict's explanation shows a word of the altered claim that the true one lacks, or that moved."""
+    one, other = ([word.lower() for word in WORD.findall(text)] for text in (good, bad))
+    edits = difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
+    changed = {word for kind, _, _, start, end in edits if kind != "equal" for word in other[start:end]}
+    told = SHOWN.findall(re.sub("“.*?”(?!$)", "", verdict.explanation))
+    return any(word.lower() in changed for part in told for word in WORD.findall(" ".join(part)))
 
 
 def report_twins(judge: Judge) -> None:
     """Claims and their twins, each beside its passage and two others."""
     rows = rows_of("contrast.jsonl")
-    kinds, questions = [], []
+    kinds, questions, twins = [], [], []
     for at, row in enumerate(rows):
         sources = [rows[(at + step) % len(rows)]["passage"] for step in range(3)]
         for good, bad, kind in row["claims"]:
             kinds.append(kind)
+            twins.append((good, bad, row["passage"]))
             questions += [supported(good, sources, "", good), supported(bad, sources, "", bad)]
-    p = asyncio.run(scores(judge, questions)).reshape(-1, 2)
+    verdicts = asyncio.run(answers(judge, questions))
+    p = scores(verdicts).reshape(-1, 2)
     p = np.where(np.isnan(p), 0.5, p)
     cut = float(np.quantile(p[:, 0], GOOD_MARKED))
     print("\n| fault | twins | in order | of altered ones below the cut |\n|---|---|---|---|")
@@ -142,12 +175,20 @@ def report_twins(judge: Judge) -> None:
         print(f"| {kind} | {len(some)} | {above:.2f} | {(some[:, 1] < cut).mean():.2f} |")
     labels = np.tile([1, 0], len(p))
     print(f"AUC {auc(labels, p.ravel()):.3f}; the cut marks .05 of supported claims (p < {cut:.2f})")
+    told = [
+        (verdict.value != "yes", quotes(verdict, passage), shows(verdict, good, bad))
+        for kind, verdict, (good, bad, passage) in zip(kinds, verdicts[1::2], twins, strict=True)
+        if verdict is not None and kind in CONTRADICTED
+    ]
+    for name, some in {"all": told, "marked ones": [one for one in told if one[0]]}.items():
+        right, both = sum(quoted for _, quoted, _ in some), sum(quoted and shown for _, quoted, shown in some)
+        print(f"contradicted, {name}: {len(some)}, {right} quote the passage, {both} show a changed word too")
     asked = [
         (answered(r["parts"][0], [text]), label)
         for r in rows
         for text, label in ((r["holds"], 1), *((n, 0) for n in r["near"]))
     ]
-    q = asyncio.run(scores(judge, [question for question, _ in asked]))
+    q = scores(asyncio.run(answers(judge, [question for question, _ in asked])))
     print(f"answered, near misses: AUC {auc(np.array([label for _, label in asked]), q):.3f}")
 
 

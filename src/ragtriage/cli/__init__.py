@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
+import ctypes
 import gc
 import io
 import os
@@ -15,6 +17,8 @@ from ragtriage.core.errors import ApplicationError, JudgeError, NotStoredError, 
 
 CTRL_C = 130
 """What typer exits with after Ctrl-C, where a command didn't see to it itself."""
+_MOST_HEAPS = -8
+"""`M_ARENA_MAX` of glibc's malloc.h."""
 
 
 def main() -> None:
@@ -29,6 +33,7 @@ def main() -> None:
     # once more at the end half a second where a provider's package is loaded.
     gc.set_threshold(10_000)
     atexit.register(gc.freeze)
+    _share_heaps()
     for stream in (sys.stdout, sys.stderr):
         # a user's text may hold what the terminal's encoding can't show: a question mark is better than a traceback
         if isinstance(stream, io.TextIOWrapper):
@@ -56,6 +61,12 @@ def main() -> None:
         tell(f"ragtriage: {error.filename or 'the output'} failed: {error.strerror or error}")
         _discard_output()
         sys.exit(ExitCode.INCOMPLETE)
+
+
+def _share_heaps() -> None:
+    """Two heaps for all threads, where the C library gives each its own: what a thread frees serves the others too."""
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # another C library than glibc
+        ctypes.CDLL(None).mallopt(_MOST_HEAPS, 2)
 
 
 def _discard_output() -> None:

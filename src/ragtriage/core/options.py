@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 WINDOW = 64
-"""Cases in flight: enough to fill an embedded judge's batches and an API's concurrency."""
+"""Cases in flight: enough to fill an API's concurrency."""

@@ -20,6 +20,7 @@ LOCAL = (EMBEDDED,)
 Matching = Literal["soft", "binary"]
 SHIPPED = "shipped"
 """The cascade's bands that come with the package."""
+EMBEDDED_WINDOW = 16
 BATCH_WINDOW = 20_000
 """Cases whose requests travel in one batch of a batch API; their texts are in memory meanwhile."""
 
@@ -125,10 +126,14 @@ class JudgeConfig:
 
     @property
     def window(self) -> int:
-        """How many cases are worked on at once: enough to keep the requests in flight; all of them for a batch API."""
+        """How many cases are worked on at once: enough to keep the requests in flight; all of them for a batch API.
+
+        Few for the embedded judge: it takes the questions in the order in which they are asked, so what is remembered
+        of a case's texts must last until all that are worked on have had their turn.
+        """
         if self.batch_api:
             return BATCH_WINDOW
-        return max(WINDOW, 2 * self.options.concurrency) if self.paid else WINDOW
+        return max(WINDOW, 2 * self.options.concurrency) if self.paid else EMBEDDED_WINDOW
 
     def bands(self) -> dict[Kind, Band]:
         """The cascade's bands by kind.

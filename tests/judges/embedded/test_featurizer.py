@@ -12,7 +12,7 @@ from ragtriage.core import questions as ask
 from ragtriage.core.questions import Question
 from ragtriage.judges.embedded.encoder import Encoder
 from ragtriage.judges.embedded.evidence import CachedReader
-from ragtriage.judges.embedded.featurizer import MOST_PIECES, Featurized, Featurizer, Reads
+from ragtriage.judges.embedded.featurizer import BESIDE_CLAIM, Featurized, Featurizer, Reads
 from ragtriage.judges.embedded.fitted_models import FARTHEST, Fusion, fused_inputs
 from ragtriage.judges.embedded.reader import HEADS, Logits, Pair
 from ragtriage.judges.embedded.verdict import Scored
@@ -48,7 +48,7 @@ def test_of_a_long_source_the_nearest_part_is_read_beside_a_claim(featurizer: Fe
     assert found.pair.first == claim
     assert "They pay 12 euros a night." in found.pair.sentences
     assert "Guests moor at the eastern pier." in found.pair.sentences
-    assert len(" ".join(found.pair.sentences).split()) <= MOST_PIECES
+    assert len(" ".join(found.pair.sentences).split()) <= BESIDE_CLAIM
 
 
 def test_a_source_is_read_whole_and_in_its_order_beside_a_question(featurizer: Featurizer) -> None:
@@ -116,6 +116,7 @@ SAID = Logits(
     np.array([1.0, 2.0, 3.0, 4.0], np.float32),
     np.array([[5.0, -6.0, 7.0, -8.0], [-5.0, 6.0, -7.0, 80.0]], np.float32),
     -1.5,
+    np.array([-1.5, -3.0], np.float32),
 )
 
 
@@ -130,7 +131,7 @@ def test_of_a_sentence_it_is_weighed_by_itself_and_beside_its_text() -> None:
 
 
 def test_of_several_readings_the_highest_counts() -> None:
-    other = Logits(SAID.whole * 2, -SAID.sentences, 3.0)
+    other = Logits(SAID.whole * 2, -SAID.sentences, 3.0, SAID.words)
     both = fused_inputs(measured(None, None), [SAID, other], 0.5)
 
     assert both.tolist() == pytest.approx(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ragtriage.core.errors import JudgeError
 from ragtriage.judges.embedded.encoder import MODEL
-from ragtriage.judges.embedded.reader import HEADS, LENGTH, Logits, Pair, Reader, _windows, response_pair
+from ragtriage.judges.embedded.reader import HEADS, LENGTH, Logits, Pair, Reader, _windows, doubted_words, response_pair
 from ragtriage.judges.embedded.wordpiece import WordPieces
 from ragtriage.text import split_claims
 
@@ -101,6 +101,41 @@ def test_there_is_a_logit_for_each_head_and_sentence(reader: Reader) -> None:
     assert said.sentences.shape == (3, len(HEADS))
     assert np.isfinite(said.sentences).all()
     assert np.isfinite(said.otherwise)
+
+
+@pytest.mark.parametrize("text", [QUERY, LONG, "£53 isn't 3.5 km", "Zürich–Genève: 字", "a_b c"])
+def test_the_word_doubted_most_is_as_doubtful_as_the_claim(reader: Reader, text: str) -> None:
+    pair = Pair(text, (FILLER,))
+
+    said = logits(reader.read([pair]), pair)
+
+    assert said.words.max() == said.otherwise
+
+
+def test_an_invented_value_is_doubted_most(reader: Reader) -> None:
+    pair = Pair(
+        "Boats at the eastern pier pay 12 euros a night.", ("Guests moor at the eastern pier for 9 euros a night.",)
+    )
+
+    assert "12" in doubted_words(pair.first, logits(reader.read([pair]), pair).words)
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "doubted"),
+    [
+        ("The fee is £53.", [0, 0, 0, 9, 2, 9], "53"),
+        ("It opens on 4 May 2027.", [0, 0, 0, 1.6, 2, 1.7, 0], "4 May 2027"),
+        ("It opens on 4 May.", [0, 0, 0, 1, 2, 0], "May"),
+        ("Nine, ten.", [1.8, 1.8, 2, 0], "ten"),
+        ("A long claim that is cut off", [0, 1, 3], "claim"),
+        ("?!", [1, 2], ""),
+        ("", [], ""),
+    ],
+)
+def test_doubted_words_are_the_likeliest_with_neighbours_nearly_as_likely(
+    text: str, words: list[float], doubted: str
+) -> None:
+    assert doubted_words(text, np.array(words, np.float32)) == doubted
 
 
 @given(sizes=st.lists(st.integers(0, LENGTH), min_size=1, max_size=30), room=st.integers(80, LENGTH))

@@ -82,6 +82,22 @@ CENTRED = (
             f"closest passage: {CENTRED}, £53 ≠ £35",
         ),
         (
+            "If you cancel within the cooling-off period we charge an administration fee of £53.",
+            Scored(0.2, LONG, doubted="cancel"),  # what differs is surer
+            f"closest passage: {CENTRED}, £53 ≠ £35",
+        ),
+        (
+            "It opens at nine.",
+            Scored(0.2, "The doors are locked until ten.", doubted="nine"),
+            "closest passage: “The doors are locked until ten.”; most in doubt: “nine”",
+        ),
+        (
+            "It opens at 9.",
+            Scored(0.2, "The doors are locked until ten.", unsupported=("9",), doubted="opens"),
+            "closest passage: “The doors are locked until ten.”; nothing there accounts for 9",
+        ),
+        ("It opens at nine.", Scored(0.9, "It opens at ten.", doubted="nine"), "closest passage: “It opens at ten.”"),
+        (
             "Closing an account early costs £53.",  # not said to be the same fee
             Scored(0.2, LONG),
             f"closest passage: {CENTRED}",

@@ -49,8 +49,8 @@ def open_model(path: Path) -> Any:
 
 LENGTH = 256
 """Word pieces that the model was trained to read; the rest of a longer text is cut off."""
-KEPT = 120_000
-"""Word pieces of encoded texts that are remembered: about 90 MB, and more than the cases in the air need."""
+KEPT = 48_000
+"""Word pieces of encoded texts that are remembered: about 37 MB, and more than 16 cases of usual size need."""
 _FIRST_WORD = 1996
 _LAST_WORD = 30522
 

@@ -124,6 +124,8 @@ class Evidence:
 
 MOST = 240
 """Sentences of one question's evidence that are encoded; of more, those that share most words with the subject."""
+REMEMBERED = 2048
+"""Texts and sentences that are remembered as they were read."""
 
 
 class CachedReader:
@@ -132,8 +134,8 @@ class CachedReader:
     def __init__(self, encoder: Encoder) -> None:
         self.encoder = encoder
         self.rarity = encoder.rarity
-        self.sentence = lru_cache(8192)(read_sentence)
-        self.read = lru_cache(8192)(lambda text: read(text, self.sentence))
+        self.sentence = lru_cache(REMEMBERED)(read_sentence)
+        self.read = lru_cache(REMEMBERED)(lambda text: read(text, self.sentence))
 
     def choose(self, subject: Sentence, readings: Sequence[Reading]) -> list[tuple[int, int]]:
         """The places of the sentences to search: all, or of much evidence those that share most with the subject."""

@@ -31,8 +31,10 @@ from ragtriage.text.numbers import numbers_as_figures
 
 _WIDEST = 2048
 """Sentences of a context that are looked at."""
-MOST_PIECES = 120
-"""Word pieces of evidence that are read beside a claim, or beside a question that several sources answer together."""
+BESIDE_CLAIM = 120
+"""Word pieces of evidence that are read beside a claim."""
+BESIDE_QUESTION = 60
+"""Word pieces of evidence that are read beside a question that several sources answer together."""
 _CHUNK = 1024
 """Sentences of one response that are encoded at a time, to compare them with each other."""
 
@@ -162,7 +164,7 @@ class Featurizer:
             nearness=float(c.word.max()),
         )
         checks = (float(contradicted_by != ""),)
-        reads = (Reads(Pair(claim.text, nearest_sentences(c, evidence, MOST_PIECES))),)
+        reads = (Reads(Pair(claim.text, nearest_sentences(c, evidence, BESIDE_CLAIM))),)
         return Featurized("supported", (tuple(row),), (found,), reads, checks)
 
     def _answered(self, question: Question) -> Featurized:
@@ -189,7 +191,7 @@ class Featurizer:
         readings = self._reader.readings(texts)
         reads = [Reads(Pair(asked, tuple(s.text for s in reading.sentences))) for reading in readings]
         if len(readings) > 1:
-            reads.append(Reads(Pair(asked, nearest_sentences(c, evidence, MOST_PIECES))))
+            reads.append(Reads(Pair(asked, nearest_sentences(c, evidence, BESIDE_QUESTION))))
         return Featurized(task, (tuple(row),), (_found(c, question, evidence),), tuple(reads))
 
     def _about(self, asked: str, texts: Sequence[str]) -> Featurized:

@@ -33,8 +33,10 @@ KINDS: tuple[PartKind, ...] = ("claim", "remark", "declines")
 CUTS: tuple[Cut | None, ...] = (
     None, "clause", "predicate", "relative", "complement", "item", "rest", "remark",
 )  # fmt: skip
-KEPT = 4096
+KEPT = 1024
 """Readings that are remembered; a question of a later step often reads the same pair."""
+AS_DOUBTED = 0.5
+"""How far below the most doubted word its neighbours may lie, in log odds, to be shown with it."""
 _TOKEN = re.compile(r"[^\W_]+|[^\s]")
 
 
@@ -57,6 +59,8 @@ class Logits:
     otherwise: float
     """The highest log odds among the word pieces of the claim or question that it says what the text doesn't say; of
     several windows the lowest."""
+    words: Vector
+    """(n,), the same of each word or sign of the claim or question that was read, in that window."""
 
 
 class Reader:
@@ -140,13 +144,16 @@ class Reader:
     def _runs(self, pair: Pair) -> tuple[Logits, list[Vector]]:
         """The logits, and (tokens, tags) of the first piece of each token of each sentence that isn't cut off."""
         first = self._pieces.encode(pair.first, FIRST)
+        inner = slice(1, max(2, len(first) - 1))
+        starts = np.cumsum([0, *(len(self._pieces.of_token(token)) for token in _TOKEN.findall(pair.first))])
+        starts = starts[:-1][starts[:-1] < inner.stop - 1]
         room = LENGTH - len(first) - 1
         parts = [[self._pieces.of_token(token) for token in _TOKEN.findall(sentence)] for sentence in pair.sentences]
         ids = [[number for part in some for number in part][:room] for some in parts]
         whole: list[Vector] = []
         sentences: list[Vector] = []
         tags: list[Vector] = []
-        otherwise: list[float] = []
+        otherwise: list[Vector] = []
         for window in _windows([len(some) for some in ids], room):
             lengths = np.array([len(ids[at]) for at in window])
             flat = [number for at in window for number in ids[at]]
@@ -158,11 +165,13 @@ class Reader:
             logits, scores = self._run(first, flat, means)
             whole.append(logits[0])
             sentences.append(logits[1:])
-            otherwise.append(float(scores[1 : max(2, len(first) - 1), -1].max()))
+            otherwise.append(scores[inner, -1])
             for at, end, length in zip(window, ends, lengths, strict=True):
                 begins = np.cumsum([0, *map(len, parts[at])])[:-1]
                 tags.append(scores[end - length + begins[begins < length]])
-        return Logits(np.max(whole, axis=0), np.concatenate(sentences), min(otherwise)), tags
+        least = min(otherwise, key=lambda some: float(some.max()))
+        words = np.maximum.reduceat(least, starts) if len(starts) else least[:0]
+        return Logits(np.max(whole, axis=0), np.concatenate(sentences), float(least.max()), words), tags
 
     def _run(self, first: Sequence[int], second: Sequence[int], means: Vector) -> tuple[Vector, Vector]:
         ids = np.array([[*first, *second, self._pieces.number[END]]], np.int64)
@@ -170,6 +179,24 @@ class Reader:
         types[0, len(first) :] = 1
         logits, tags = self._session.run(["logits", "tags"], {"ids": ids, "types": types, "parts": means})
         return logits, tags
+
+
+def doubted_words(text: str, words: Vector) -> str:
+    """The part of a claim that the reader doubts most, from the log odds of its words; empty if it has no word.
+
+    That is the likeliest word to say what the text doesn't say, with the neighbours that are nearly as likely.
+    """
+    places = [found.span() for found, _ in zip(_TOKEN.finditer(text), words, strict=False)]
+    said = [at for at, (start, _) in enumerate(places) if text[start].isalnum()]
+    if not said:
+        return ""
+    first = last = max(said, key=lambda at: float(words[at]))
+    least = words[first] - AS_DOUBTED
+    while first - 1 in said and words[first - 1] >= least:
+        first -= 1
+    while last + 1 in said and words[last + 1] >= least:
+        last += 1
+    return text[places[first][0] : places[last][1]]
 
 
 def response_pair(query: str, text: str) -> Pair:

@@ -18,7 +18,7 @@ from ragtriage.judges.embedded.encoder import KEPT, MODEL, Encoder
 from ragtriage.judges.embedded.evidence import CachedReader
 from ragtriage.judges.embedded.featurizer import Featurized, Featurizer
 from ragtriage.judges.embedded.fitted_models import FITTED, Fusion, Model, fused_inputs, load
-from ragtriage.judges.embedded.reader import Logits, Pair, Reader
+from ragtriage.judges.embedded.reader import Logits, Pair, Reader, doubted_words
 from ragtriage.judges.embedded.verdict import FittedThresholds, Scored
 from ragtriage.text.atomic import Marks
 
@@ -83,10 +83,11 @@ class Scorer:
             return measured.scored[0]
         chances = self.chances(measured)
         at = int(np.argmax(chances))
-        chance = chances[at]
+        chance, doubted = chances[at], ""
         if measured.reads:
             chance = self._fusions[measured.task].probability(fused_inputs(measured, logits, chance))
-        return replace(measured.scored[at], probability=chance)
+            doubted = doubted_words(measured.reads[0].pair.first, logits[0].words)
+        return replace(measured.scored[at], probability=chance, doubted=doubted)
 
     def chances(self, measured: Featurized) -> list[float]:
         """The probability of each alternative by words and vectors alone."""

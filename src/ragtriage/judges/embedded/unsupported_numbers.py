@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from itertools import combinations
 
 from ragtriage.judges.embedded.calculated_dates import calculated_dates
@@ -108,7 +109,13 @@ def is_calculated(claim: str, texts: tuple[str, ...], response: str = "") -> boo
 
 
 def _numbers(*texts: str) -> set[str]:
-    return {found for text in texts for found in numbers_in_figures(numbers_as_figures(text))}
+    return set().union(*map(_numbers_of, texts))
+
+
+@lru_cache(128)
+def _numbers_of(text: str) -> frozenset[str]:
+    """Remembered, since every claim of a response is held against the same sources."""
+    return frozenset(numbers_in_figures(numbers_as_figures(text)))
 
 
 def _told_in(units: Sequence[re.Pattern[str]], claim: str, texts: Sequence[str]) -> bool:

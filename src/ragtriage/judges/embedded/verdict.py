@@ -38,6 +38,8 @@ class Scored:
     """Whether nobody can tell: a "no" alone, of which it isn't said what it denies."""
     contradicted_by: str = ""
     """A sentence of the evidence that contradicts the claim in one detail."""
+    doubted: str = ""
+    """The words of the claim that the reader doubts most."""
     cosine: float | None = None
     """Similarity only: with the closest of the others, in [-1, 1]."""
     nearness: float = 0.0
@@ -80,18 +82,19 @@ def _similarity(found: Scored, thresholds: FittedThresholds) -> Verdict:
 
 def _explained(question: Question, found: Scored, value: Answered) -> str:
     """The closest passage, what the claim says otherwise, and what is missing from all passages."""
-    what = "closest true answer" if question.kind == "same_answer" else "closest passage"
-    if question.kind != "supported" or value == "yes" or found.calculated:
-        reason = f"{what}: {quoted(found.quote)}"
-    elif found.contradicted_by:
+    if question.kind != "supported":
+        what = "closest true answer" if question.kind == "same_answer" else "closest passage"
+        return f"{what}: {quoted(found.quote)}"
+    if found.contradicted_by and value != "yes" and not found.calculated:
         return f"a passage says otherwise: {_quoted_beside(question.subject, found.contradicted_by, contradicts=True)}"
-    else:
-        reason = f"{what}: {_quoted_beside(question.subject, found.quote)}"
-    if question.kind == "supported" and found.unsupported:
-        reason += f"; nothing there accounts for {', '.join(found.unsupported[:5])}"
-    elif question.kind == "supported" and found.missing:
-        reason += f"; not found there: {', '.join(found.missing[:5])}"
-    return reason
+    doubted = value != "yes" and not found.calculated
+    quote = _quoted_beside(question.subject, found.quote) if doubted else quoted(found.quote)
+    reason = f"closest passage: {quote}"
+    if found.unsupported:
+        return f"{reason}; nothing there accounts for {', '.join(found.unsupported[:5])}"
+    if found.missing:
+        return f"{reason}; not found there: {', '.join(found.missing[:5])}"
+    return f"{reason}; most in doubt: “{found.doubted}”" if doubted and found.doubted and "≠" not in quote else reason
 
 
 def _quoted_beside(claim: str, passage: str, *, contradicts: bool = False) -> str:
