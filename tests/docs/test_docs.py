@@ -27,7 +27,7 @@ from ragtriage.diagnosis import KINDS, RULES
 from ragtriage.diagnosis.thresholds import DEFAULTS
 from ragtriage.judges.decision_thresholds import BANDS, NEVER_NO, NEVER_YES
 from ragtriage.judges.embedded.encoder import LENGTH
-from ragtriage.judges.judge_config import BATCH_WINDOW
+from ragtriage.judges.judge_config import BATCH_WINDOW, EMBEDDED_WINDOW
 from ragtriage.judges.llm import channel, concurrency, embedding_judge, prompt_rendering
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.llm.prompts import ASKED, HEAD
@@ -197,7 +197,8 @@ def test_numbers_in_the_docs_are_those_of_the_code() -> None:
     assert f"the {run_page.FULL} worst cases in full and up to {run_page.MOST_ROWS:,} as rows" in " ".join(
         operations.split()
     )
-    assert f"At most {WINDOW} cases" in operations
+    assert f"At most {EMBEDDED_WINDOW} cases" in operations
+    assert f"the limit is {WINDOW}, or twice" in operations
     assert f"{LENGTH} word pieces" in " ".join(operations.split())
     assert f"({RESAMPLES:,} resamples" in text("metrics.md")
 

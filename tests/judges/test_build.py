@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ragtriage.core.errors import ConfigError, StoreError
-from ragtriage.core.options import WINDOW
 from ragtriage.judges.build import BuiltJudge, build_judge
 from ragtriage.judges.fake import FakeJudge
-from ragtriage.judges.judge_config import BATCH_WINDOW, JudgeConfig
+from ragtriage.judges.judge_config import BATCH_WINDOW, EMBEDDED_WINDOW, JudgeConfig
 from ragtriage.judges.llm.options import LLMOptions
 from ragtriage.judges.session import JudgeSession
 from ragtriage.judges.wrappers import InMemory
@@ -47,7 +46,7 @@ def test_the_judges_of_all_trials_share_one_ledger() -> None:
 def test_a_judge_that_costs_nothing_has_no_ledger() -> None:
     built = build_judge(JudgeSession.of(JudgeConfig()))
 
-    assert (built.ledger, built.cascade, built.window) == (None, None, WINDOW)
+    assert (built.ledger, built.cascade, built.window) == (None, None, EMBEDDED_WINDOW)
 
 
 def test_a_built_cascade_is_the_judge() -> None:
@@ -57,7 +56,7 @@ def test_a_built_cascade_is_the_judge() -> None:
 
 
 def test_enough_cases_are_in_flight_for_the_requests() -> None:
-    assert JudgeConfig(options=MODEL).window == WINDOW
+    assert JudgeConfig(options=MODEL).window == EMBEDDED_WINDOW
     assert JudgeConfig(("openai:m",), options=MODEL).window == 200
     assert JudgeConfig(("openai:m",), options=MODEL, batch_api=True).window == BATCH_WINDOW
 
