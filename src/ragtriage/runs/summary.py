@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import math
 from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,7 @@ import numpy as np
 from ragtriage.core.display import plural
 from ragtriage.core.metric import Better, Metric
 from ragtriage.core.record import Record
-from ragtriage.core.statistics import Z, percentile_interval, ranked, resamples_of
+from ragtriage.core.statistics import percentile_interval, ranked, resamples_of
 from ragtriage.core.verdicts import Missing, Score, Undefined, Verdict, Verdicts
 from ragtriage.diagnosis import (
     COSTS,
@@ -35,12 +34,10 @@ from ragtriage.diagnosis import (
 from ragtriage.diagnosis.ranking import Rank, case_rank, needs_a_look, rank_of
 from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.planning.requirements import CITES_NOTHING
+from ragtriage.runs.expected import ExpectedCount
 
 WORST = 5
 """Worst cases kept for each component and kind."""
-BETWEEN_DOMAINS = 0.45
-"""By how much the log odds of a finding differ between domains beyond chance: the standard deviation over the natural
-cases of eight domains, of which nothing was fitted on two (`training/calibrate.py` prints what each is off by)."""
 BINS = 10
 """Bars of a distribution plot."""
 
@@ -84,29 +81,6 @@ class FindingCount:
 
 
 @dataclass(frozen=True, slots=True)
-class ExpectedCount:
-    """A number of cases as a sum of probabilities."""
-
-    value: float
-    low: float
-    """Ends of the 95 % interval: whether each case has it, and by how much the texts may differ from those that the
-    chances were calibrated on (`BETWEEN_DOMAINS`)."""
-    high: float
-
-    @classmethod
-    def of(cls, value: float, spread: float, cases: int) -> ExpectedCount:
-        """From Σp, the variance Σp(1 − p), and how many cases there are.
-
-        A step in the log odds of all probabilities moves their sum by that same variance.
-        """
-        reach = Z * math.hypot(math.sqrt(spread), BETWEEN_DOMAINS * spread)
-        return cls(value, max(0.0, value - reach), min(float(cases), value + reach))
-
-    def __str__(self) -> str:
-        return f"about {self.value:.0f} ({self.low:.0f} to {self.high:.0f})"
-
-
-@dataclass(frozen=True, slots=True)
 class Group:
     """All findings of one kind on one component."""
 
@@ -128,7 +102,7 @@ class Group:
     @property
     def told(self) -> bool:
         """Whether the expected number says more than the count."""
-        return self.expected is not None and round(self.expected.low) < round(self.expected.high)
+        return self.expected is not None and self.expected.told
 
 
 @dataclass(frozen=True, slots=True)
