@@ -96,6 +96,8 @@ class SliceReport:
     summary: Summary
     metrics: tuple[MetricReport | None, ...]
     """One a metric of the table; None where the slice lacks it."""
+    findings: tuple[str, ...] = ()
+    """One a group of `RunReport.slice_groups`: how many cases have its findings, in words; empty where none has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,8 @@ class RunReport:
     slices: tuple[SliceReport, ...]
     slice_metrics: tuple[str, ...]
     """The names of the metrics in the table of slices."""
+    slice_groups: tuple[tuple[str, str], ...]
+    """Component and kind of the groups in the table of findings by slice."""
     rejected_left_out: int
     """Rejected rows without a reason listed."""
     repeats: RepeatsReport | None
@@ -148,10 +152,13 @@ def run_report(
 ) -> RunReport:
     """A run as it is reported, with the numbers of slices of it (tag value → summary) and its repetitions."""
     names = tuple(dict.fromkeys(m.name for part in (slices or {}).values() for m in part.metrics))
+    groups = tuple((group.component, group.kind) for group in summary.groups)
     rows = []
     for label, part in (slices or {}).items():
         found = {m.name: _metric(m, header, part) for m in part.metrics}
-        rows.append(SliceReport(label, one_line(label, 80) or "(empty)", part, tuple(map(found.get, names))))
+        counts = {(group.component, group.kind): group.count for group in part.groups}
+        told = tuple(counts.get(key, "") for key in groups)
+        rows.append(SliceReport(label, one_line(label, 80) or "(empty)", part, tuple(map(found.get, names)), told))
     return RunReport(
         header,
         summary,
@@ -166,6 +173,7 @@ def run_report(
         tuple(group for group in summary.groups if group.kind == "waste"),
         tuple(rows),
         names,
+        groups if rows else (),
         header.rejected - len(header.rejections) if header.rejections else 0,
         repeats,
     )

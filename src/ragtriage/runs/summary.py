@@ -6,7 +6,7 @@ import heapq
 from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -104,6 +104,13 @@ class Group:
         """Whether the expected number says more than the count."""
         return self.expected is not None and self.expected.told
 
+    @property
+    def count(self) -> str:
+        """How many cases, and how many are expected, in a few characters: `12 · 19 (9–29)`."""
+        if not self.told or self.expected is None:
+            return f"{self.cases:,}"
+        return f"{self.cases:,} · {self.expected.value:,.0f} ({self.expected.low:,.0f}–{self.expected.high:,.0f})"
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -149,6 +156,15 @@ class Summary:
         if self.citing:
             found["citing"] = {"responses": self.citing[1], "cite": self.citing[0]}
         return found | ({"flagged": self.flagged} if self.flagged else {})
+
+    def findings_as_json(self) -> list[dict[str, Any]]:
+        """How many cases have the findings of each group: shown, sure and expected; without what they say."""
+        names = ("component", "kind", "cases", "sure")
+        return [
+            {name: getattr(group, name) for name in names}
+            | {"expected": asdict(group.expected) if group.expected else None}
+            for group in self.groups
+        ]
 
 
 @dataclass
@@ -232,12 +248,17 @@ class Tally:
             self._count_group(key, [f for f in findings if (f.component, f.kind) == key], record.case.id)
         return findings
 
-    def summary(self) -> Summary:
-        """What was counted so far."""
+    def summary(self, *, suspected: bool = False) -> Summary:
+        """What was counted so far.
+
+        Args:
+            suspected: list groups too of which no finding is shown, and of which it may be that no case has one.
+        """
         order = [*(rule.component for rule in self._rules if rule.kind != "doubt"), UNDETERMINED, NONE]
         counts = {name: self._components[name] for name in dict.fromkeys(order) if self._components[name]}
         groups = [self._group(*one) for one in self._groups.items()]
-        groups = [group for group in groups if group.cases or (group.expected and round(group.expected.low) > 0)]
+        least = 0 if suspected else 1
+        groups = [group for group in groups if group.cases or (group.expected and round(group.expected.low) >= least)]
         return Summary(
             self._cases,
             tuple(self._metric(m) for m in self._metrics),

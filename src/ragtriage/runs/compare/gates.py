@@ -130,8 +130,8 @@ def _expected(new: Side, limit: ShareLimit, *, cant_tell_fails: bool) -> GateRes
     }[outcome]
     says = (
         f"{begins}{share:.1%} of {plural(count, 'case')} are expected to have {limit.rule}, about {number.value:.0f} "
-        f"(95 % interval {number.low:.0f} to {number.high:.0f}, {low:.1%} to {high:.1%}), at most {limit.share:.1%} was "
-        f"asked for{why}"
+        f"(95 % interval {number.low:.0f} to {number.high:.0f}, {low:.1%} to {high:.1%}), at most {limit.share:.1%} "
+        f"was asked for{why}"
     )
     failed = outcome == "fails" or (outcome == "can't tell" and cant_tell_fails)
     return GateResult(
