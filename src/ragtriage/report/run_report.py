@@ -23,6 +23,7 @@ MOST_REASONS = 8
 """Reasons for undefined scores that are listed, beside what cases lack."""
 MOST_TITLES = 3
 """Metrics that are named behind a reason; more are counted."""
+INTERVALS = "95 %: for other cases, for verdicts in doubt, and for texts that the judge was not calibrated on"
 ABOUT_CITATIONS = frozenset(metric.name for metric in CITATIONS)
 
 
@@ -79,6 +80,8 @@ class MetricReport:
     threshold: float | None
     interval: tuple[str, str] | None
     """The ends of the mean's 95 % interval."""
+    sampling: tuple[str, str] | None
+    """Its ends by the choice of cases alone; None where that is the whole of it."""
     corrected: str
     """The mean as people's labels correct it; empty without labels."""
     citing: str
@@ -195,6 +198,7 @@ def _metric(m: MetricSummary, header: Header, summary: Summary) -> MetricReport:
         bad_level(m.mean, threshold, m.better),
         threshold,
         None if m.low is None or m.high is None else (two_places(m.low), two_places(m.high)),
+        m.sampling and (two_places(m.sampling[0]), two_places(m.sampling[1])),
         corrected_of(correction) if correction and m.mean is not None else "",
         citing_of(summary) if m.name in ABOUT_CITATIONS else "",
     )
@@ -208,6 +212,8 @@ def _levels(summary: Summary, header: Header) -> list[str]:
         if bad:
             limits = ", ".join(f"{m.title} {header.thresholds[m.name]:g}" for m in bad)
             said.append(f"{level_sign(better)} {level}: beyond its threshold ({limits})")
+    if any(m.sampling for m in summary.metrics):
+        said.append(INTERVALS)
     if summary.citing:
         said.append(f"{citing_of(summary)}: the citation metrics are about these")
     return said

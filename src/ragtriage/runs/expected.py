@@ -1,4 +1,4 @@
-"""How many cases have something, as a sum of probabilities, with its interval."""
+"""Counts and means out of probabilities, with intervals that hold how far the probabilities may be off."""
 
 from __future__ import annotations
 
@@ -39,3 +39,21 @@ class ExpectedCount:
 
     def __str__(self) -> str:
         return f"about {self.value:.0f} ({self.low:.0f} to {self.high:.0f})"
+
+
+def interval_of_mean(
+    mean: float, sampling: tuple[float, float], doubt: float, moved: float, between: float = BETWEEN_DOMAINS
+) -> tuple[float, float]:
+    """The 95 % interval of a mean of expected shares: which cases, which verdicts are right, and which texts.
+
+    Three errors that don't depend on each other, so that their squares add up on either side.
+
+    Args:
+        mean: over cases.
+        sampling: the ends of its interval by the choice of cases alone.
+        doubt: its variance if every verdict is right with its chance.
+        moved: how far a step in all log odds moves it.
+        between: the standard deviation of such a step between domains.
+    """
+    down, up = (math.hypot(end - mean, Z * math.sqrt(doubt), Z * between * moved) for end in sampling)
+    return mean - down, mean + up

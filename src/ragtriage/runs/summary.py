@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -31,10 +32,11 @@ from ragtriage.diagnosis import (
     assess,
     headline,
 )
+from ragtriage.diagnosis.likelihood import score_spread
 from ragtriage.diagnosis.ranking import Rank, case_rank, needs_a_look, rank_of
 from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.planning.requirements import CITES_NOTHING
-from ragtriage.runs.expected import ExpectedCount
+from ragtriage.runs.expected import ExpectedCount, interval_of_mean
 
 WORST = 5
 """Worst cases kept for each component and kind."""
@@ -52,7 +54,8 @@ class MetricSummary:
     mean: float | None
     """Weighted by the cases' weights; None if no case has the score."""
     low: float | None
-    """Lower end of the 95 % percentile bootstrap interval over cases."""
+    """Lower end of the 95 % interval: of which cases there are, and where verdicts have chances, of which of them are
+    right and of texts unlike those that the chances were calibrated on (`ragtriage.runs.expected.interval_of_mean`)."""
     high: float | None
     n: int
     """How many cases have the score."""
@@ -69,6 +72,9 @@ class MetricSummary:
     """What the score says, in a sentence."""
     cause: str = ""
     """Why most of the failed ones failed; empty if none did."""
+    sampling: tuple[float, float] | None = None
+    """The ends of the 95 % percentile bootstrap interval over cases, as if every verdict were right; None where no
+    verdict has a chance, so that it is the interval above."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +156,9 @@ class Summary:
         """The stable form for machines: metrics and diagnosis, without the run's number."""
         names = ("better", "mean", "low", "high", "n", "undefined", "failed")
         metrics = {m.name: {name: getattr(m, name) for name in names} for m in self.metrics}
+        for m in self.metrics:
+            if m.sampling:
+                metrics[m.name]["sampling"] = dict(zip(("low", "high"), m.sampling, strict=True))
         found: dict[str, Any] = {"cases": self.cases, "metrics": metrics, "diagnosis": dict(self.diagnosis)}
         if self.low_scores:
             found["low_scores"] = self.low_scores
@@ -171,6 +180,9 @@ class Summary:
 class _Column:
     values: array[float] = field(default_factory=lambda: array("d"))
     weights: array[float] = field(default_factory=lambda: array("d"))
+    doubts: array[float] = field(default_factory=lambda: array("d"))
+    moves: array[float] = field(default_factory=lambda: array("d"))
+    """Of each score its variance, and how far a step in all log odds moves it: see `score_spread`."""
     undefined: Counter[str] = field(default_factory=Counter)
     failed: Counter[str] = field(default_factory=Counter)
     unknown: int = 0
@@ -231,11 +243,15 @@ class Tally:
         rank = case_rank(record, findings, head, self._thresholds, self._metrics)
         if needs_a_look(rank):
             self._worst = min(filter(None, (self._worst, (rank, record.case.id))))
-        for name, column in self._columns.items():
-            match record.outcomes.get(name):
-                case Score(value=value, unknown=unknown):
+        for metric in self._metrics:
+            column = self._columns[metric.name]
+            match record.outcomes.get(metric.name):
+                case Score(value=value, unknown=unknown) as score:
                     column.values.append(value)
                     column.weights.append(record.case.weight)
+                    doubt, moves = score_spread(score, metric.better)
+                    column.doubts.append(doubt)
+                    column.moves.append(moves)
                     column.unknown += unknown
                 case Undefined(reason=reason, failed=True):
                     column.failed[reason] += 1
@@ -304,9 +320,18 @@ class Tally:
 
     def _metric(self, metric: Metric) -> MetricSummary:
         column = self._columns[metric.name]
-        values = np.frombuffer(column.values, dtype=np.float64) if column.values else np.empty(0)
-        weights = np.frombuffer(column.weights, dtype=np.float64) if column.weights else np.empty(0)
+        values, weights, doubts, moves = (
+            np.frombuffer(some, dtype=np.float64) if some else np.empty(0)
+            for some in (column.values, column.weights, column.doubts, column.moves)
+        )
         mean, low, high = weighted_interval(values, weights) if len(values) else (None, None, None)
+        sampling = None
+        if mean is not None and low is not None and high is not None and moves.any():
+            share = weights / weights.max()
+            share = share / share.sum()
+            sampling = low, high
+            low, high = interval_of_mean(mean, sampling, math.fsum(share**2 * doubts), math.fsum(share * moves))
+            low, high = max(metric.range[0], low), min(metric.range[1], high)
         bins, _ = np.histogram(values, bins=BINS, range=metric.range)
         return MetricSummary(
             metric.name,
@@ -323,6 +348,7 @@ class Tally:
             metric.range,
             metric.about,
             next(iter(ranked(column.failed)), ""),
+            sampling,
         )
 
 
