@@ -9,8 +9,9 @@ but one the standard deviation of such a step (`BETWEEN_DOMAINS`), beyond what s
 of a mean holds the true one: of all its cases, and of runs of 100 cases that are drawn from it.
 
 Then it looks at two versions of one application: the new one lacks the sentences that no source supports, in every
-second case that has any. By how much is the difference of means off, against the means themselves? And it prints how
-likely `unsupported_claims` is in cases where no failure truly holds.
+second case that has any. By how much is the difference of means off, against the means themselves? It also prints what
+a base rate learnt from 100 labels of a domain does to its means, and how likely `unsupported_claims` is in cases where
+no failure truly holds.
 """
 
 from __future__ import annotations
@@ -30,16 +31,21 @@ from splits import split_of
 
 from diagnosis import THRESHOLDS, case_of, true_record
 from ragtriage import Score, diagnose, evaluate_sync, needs_of
+from ragtriage.core.chances import log_odds
 from ragtriage.core.record import Record
 from ragtriage.core.statistics import percentile_interval, resamples_of
 from ragtriage.diagnosis import RULES, assess
+from ragtriage.judges.decision_thresholds import BASE_RATES
 from ragtriage.judges.embedded import EmbeddedJudge
 from ragtriage.metrics import metrics_named
 from ragtriage.runs.expected import BETWEEN_DOMAINS, interval_of_mean
+from ragtriage.trust.calibration.base_rates import HELD_BACK, RATED_BY
 
 RUNS, SIZE = 100, 100
 """Runs that are drawn from a domain, and cases of each."""
 RESAMPLES = 400
+LABELS = 100
+"""From which a base rate is learnt."""
 METRICS = metrics_named(list(TASKS))
 FAULTS = ("unsupported_claims", "missing_information", "unused_information", "unaddressed_answer", "stray_claims")
 Floats = npt.NDArray[np.float64]
@@ -187,6 +193,32 @@ def print_versions(old: Sequence[tuple[Row, Record]], new: Sequence[tuple[Row, R
     print(f"| between domains (sd) | | {' | '.join(f'{one:.3f}' for one in spread)} |")
 
 
+def share_of_yes(rows: Sequence[Row], kind: str) -> float:
+    """How many of the labelled sentences are supported, or of the sub-questions answered by a source."""
+    if kind == "supported":
+        told = [label == 1 for row in rows for _, label, *_ in row["response"] if label is not None]
+    else:
+        told = [2 in map(int, grades.values()) for row in rows for _, grades, _ in row["sub"]]
+    return float(np.mean(told))
+
+
+def print_base_rates(domains: Mapping[tuple[str, str], Cases], found: Sequence[tuple[Row, Record]]) -> None:
+    """By how much a domain's mean is off, as it is and with a base rate as `trust calibrate` learns it."""
+    print(f"\nError of a domain's mean, as it is and with the share of yes of {LABELS} labels as base rate.\n")
+    for kind, name in RATED_BY.items():
+        errors = []
+        for (score, domain), cases in domains.items():
+            if score == name:
+                share = share_of_yes([row for row, _ in found if row["domain"] == domain], kind)
+                rate = (share * LABELS + BASE_RATES[kind] * HELD_BACK) / (LABELS + HELD_BACK)
+                step = log_odds(rate) - log_odds(BASE_RATES[kind])
+                means = (np.mean([_chances(odds + by).mean() for odds in cases.odds]) for by in (0.0, step))
+                errors.append([float(mean - cases.true.mean()) for mean in means])
+        before, after = np.abs(errors).mean(axis=0)
+        better = sum(abs(b) < abs(a) for a, b in errors)
+        print(f"{name}: {before:.3f}, {after:.3f}; smaller in {better} of {len(errors)} domains")
+
+
 def print_suspicion(found: Sequence[tuple[Row, Record]]) -> None:
     """How likely `unsupported_claims` is in cases where no failure truly holds."""
     likely = []
@@ -204,7 +236,9 @@ def main() -> None:
     rows = read(parser.parse_args().train)
     judge = EmbeddedJudge()
     found = judged(rows, judge)
-    print_coverage(by_domain(found))
+    domains = by_domain(found)
+    print_coverage(domains)
+    print_base_rates(domains, found)
     later = {i: better(row, number) for number, (i, row) in enumerate(sorted(rows.items()))}
     print_versions(found, judged(later, judge))
     print_suspicion(found)
