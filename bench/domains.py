@@ -138,8 +138,10 @@ def print_coverage(domains: Mapping[tuple[str, str], Cases]) -> None:
     print(f"{len(names)} domains, all of them: {between_of([*steps.values()]):.2f}; shipped: {BETWEEN_DOMAINS}")
     print("without: " + ", ".join(f"{name} {value:.2f}" for name, value in left.items()))
     print("\nHow often the interval of a mean holds the true mean: of all cases of a domain; of runs of 100 from it.")
-    print("\n| score | domains | choice of cases | and doubts | and between domains | with the shipped number |")
-    print("|---|---|---|---|---|---|")
+    print(
+        "\n| score | domains | choice of cases | and doubts | and between domains | a number for each score | shipped |"
+    )
+    print("|---|---|---|---|---|---|---|")
     rng, every = np.random.default_rng(0), []
     for name in TASKS:
         whole: list[list[bool]] = []
@@ -148,9 +150,11 @@ def print_coverage(domains: Mapping[tuple[str, str], Cases]) -> None:
             if score != name:
                 continue
             n = len(cases.true)
+            own = between_of([step for (one, other), step in steps.items() if one == name and other != domain])
+            numbers = own, BETWEEN_DOMAINS
             for some, places in ((whole, [np.arange(n)]), (runs, [*rng.integers(0, n, (RUNS, SIZE))])):
                 for at in places:
-                    ends = [*cases.intervals(at, left[domain]), cases.intervals(at, BETWEEN_DOMAINS)[-1]]
+                    ends = [*cases.intervals(at, left[domain]), *(cases.intervals(at, one)[-1] for one in numbers)]
                     true = float(cases.true[at].mean())
                     some.append([low - 1e-9 <= true <= high + 1e-9 for low, high in ends])
         every.append((whole, runs))

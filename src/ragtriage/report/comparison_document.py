@@ -155,13 +155,14 @@ def _metric(row: MetricComparison) -> tuple[Cell, ...]:
 def _findings(found: Comparison) -> Iterator[Block]:
     if not found.findings:
         return
+    expects = any(row.expected for row in found.findings)
     columns = (
         *text_columns("finding"),
-        *number_columns("base", "new", "fixed", "broken", "diff"),
-        Column(INTERVAL, gives_way=2, name=INTERVAL),
+        *number_columns("base", "new", "fixed", "broken"),
+        Column("diff", "right", gives_way=2 if expects else 0, name="diff"),
+        Column(INTERVAL, gives_way=3, name=INTERVAL),
         Column("p"),
     )
-    expects = any(row.expected for row in found.findings)
     if expects:
         columns += (Column("expected", gives_way=1, name="expected"),)
     yield GAP
