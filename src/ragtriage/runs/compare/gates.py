@@ -113,8 +113,8 @@ def _expected(new: Side, limit: ShareLimit, *, cant_tell_fails: bool) -> GateRes
     found, count = new.table.found, len(new.table)
     if found is None or limit.rule not in found.likely or not count:
         raise ConfigError(
-            f"--at-most {limit.name}: {new.header.name} doesn't say how likely findings are, or has no case: evaluate "
-            "it again"
+            f"--at-most {limit.name}: {new.header.name} doesn't say how likely findings are, or has no case: make "
+            "its baseline anew, or evaluate the cases again"
         )
     number = expected_of(found.likely[limit.rule])
     share, low, high = number.value / count, number.low / count, number.high / count
