@@ -16,7 +16,7 @@
 
     [at_most]
     unsupported_claims = 0.02
-    "unsupported_claims:expected" = 0.15
+    "unsupported_claims:expected" = 0.3
 
     [llm]
     base_url = "http://localhost:8000/v1"
