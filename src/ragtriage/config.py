@@ -16,6 +16,7 @@
 
     [at_most]
     unsupported_claims = 0.02
+    "unsupported_claims:expected" = 0.3
 
     [llm]
     base_url = "http://localhost:8000/v1"
@@ -110,7 +111,8 @@ class Settings:
     fail_if_worse: Mapping[str, float] = field(default_factory=dict)
     """Metric name, or METRIC@TAG:VALUE → how much worse than the baseline its mean may be."""
     at_most: Mapping[str, float] = field(default_factory=dict)
-    """Rule, or RULE:sure → the largest allowed share of cases that have its finding."""
+    """Rule, RULE:sure or RULE:expected → the largest allowed share of cases that have its finding, that surely have it,
+    or that are expected to."""
     map: Mapping[str, str] = field(default_factory=dict)
     """Our field → the input's column."""
     rules: tuple[Rule, ...] = RULES
@@ -316,7 +318,7 @@ def _margins(table: Mapping[str, float], where: str, also: Collection[str]) -> d
 def _shares(table: Mapping[str, float], where: str, rules: Collection[str]) -> dict[str, float]:
     """`[at_most]`: rules, each with the largest share of cases that may have it."""
     for given, share in table.items():
-        rule = given.removesuffix(":sure")
+        rule = given.removesuffix(":sure").removesuffix(":expected")
         if rule not in rules:
             near = near_names(rule, rules)
             hint = f"did you mean {near[0]}?" if near else f"there is {', '.join(rules)}"

@@ -265,6 +265,29 @@ def test_evaluate_is_held_against_a_baseline(evaluated: Command) -> None:
     assert evaluated("evaluate", "v3.jsonl", "--at-most", "unsupported_claims=2%").code in {0, 1}
 
 
+def test_evaluate_gates_the_expected_number_by_itself_and_against_a_baseline(evaluated: Command) -> None:
+    strict, loose = "unsupported_claims:expected=2%", "unsupported_claims:expected=95%"
+    alone = evaluated("evaluate", "v3.jsonl", "--at-most", strict)
+    assert alone.code == 1
+    assert "of 12 cases are expected to have unsupported_claims, about " in alone.err
+    assert evaluated("evaluate", "v3.jsonl", "--at-most", loose).code == 0
+    files = "--baseline", "1", "--junit", "rag.xml", "--markdown", "rag.md"
+    assert evaluated("evaluate", "v3.jsonl", "--at-most", strict, *files).code == 1
+    assert "are expected to have unsupported_claims" in Path("rag.xml").read_text(encoding="utf-8")
+    assert "| expected |" in Path("rag.md").read_text(encoding="utf-8")
+    Path("ragtriage.toml").write_text('[at_most]\n"unsupported_claims:expected" = 0.02\n', encoding="utf-8")
+    assert evaluated("evaluate", "v3.jsonl").code == 1
+    assert evaluated("evaluate", "v3.jsonl", "--at-most", loose).code == 0
+
+
+def test_an_expected_number_that_can_not_tell_warns_or_fails(evaluated: Command) -> None:
+    flags = "evaluate", "v1.jsonl", "--at-most", "unsupported_claims:expected=0%"
+    warned = evaluated(*flags)
+    assert warned.code == 0
+    assert "gate: can't tell whether too many have unsupported_claims" in warned.err
+    assert evaluated(*flags, "--cant-tell", "fail").code == 1
+
+
 def test_what_is_wrong_with_a_gate_is_said_before_anything_is_judged(evaluated: Command) -> None:
     wrong = (
         FALLS,

@@ -116,6 +116,16 @@ def test_a_cut_is_fitted_written_and_used(command, labelled, tmp_path: Path) -> 
     assert "[decision_thresholds.supported] was fitted for embedded as" in refused.err
 
 
+def test_a_base_rate_is_written_and_the_next_evaluation_counts_with_it(command, labelled, tmp_path: Path) -> None:
+    said = command("trust", "calibrate", labelled(lambda row: {**row, "label": True}), "--write", "ragtriage.toml")
+
+    assert "How often the answer is yes" in said.out
+    assert "supported (groundedness): 1.00 of what was asked (" in " ".join(said.out.split())
+    assert read_settings(tmp_path / "ragtriage.toml").base_rates == {"supported": 0.989}
+    again = command("evaluate", "rows.jsonl", "--limit", "2", "--json")
+    assert again.json["counting"] == "supported at 0.989"
+
+
 def test_without_a_file_it_says_what_to_put_in(command, labelled, tmp_path: Path) -> None:
     said = command("trust", "calibrate", labelled())
 

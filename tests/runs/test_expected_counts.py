@@ -16,7 +16,8 @@ from ragtriage.core.verdicts import Outcome
 from ragtriage.diagnosis import COSTS, Costs
 from ragtriage.metrics import METRICS
 from ragtriage.metrics.aggregate import share
-from ragtriage.runs.summary import BETWEEN_DOMAINS, ExpectedCount, Group, Summary
+from ragtriage.runs.expected import BETWEEN_DOMAINS, ExpectedCount
+from ragtriage.runs.summary import Group, Summary
 
 UNGROUNDED = Rule("ungrounded", "failure", {"groundedness": "low"}, "made up", "generator", "Try another.")
 UNCOVERED = Rule("uncovered", "failure", {"source_query_coverage": "low"}, "not there", "generator", "Find it.")

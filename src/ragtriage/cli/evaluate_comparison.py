@@ -190,7 +190,7 @@ def _by_itself(wanted: Against, new: Chosen, config: EvaluationConfig, store: St
     gates: Sequence[GateResult] = ()
     if wanted.gates.at_most:
         side = side_of(new.runs, new.name, reading=config)
-        gates = [*share_results(side, wanted.gates.at_most)]
+        gates = [*share_results(side, wanted.gates.at_most, cant_tell_fails=wanted.gates.cant_tell_fails)]
     earlier = earlier_run(store, new)
     if earlier is None:
         return Compared(gates=tuple(gates))

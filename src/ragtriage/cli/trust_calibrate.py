@@ -1,4 +1,4 @@
-"""`ragtriage trust calibrate`: corrected means, and decision thresholds fitted to labels."""
+"""`ragtriage trust calibrate`: corrected means, base rates, and decision thresholds fitted to labels."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def calibrate(
     as_json: bool = False,
     store: str | None = None,
 ) -> None:
-    """Correct a run's means by labels, and fit decision thresholds, metric thresholds and a cascade's bands to them.
+    """Correct a run's means by labels, learn base rates, fit decision and metric thresholds and a cascade's bands.
 
     Exit codes: 0; 2 usage or input; 3 incomplete (too many unusable rows).
     """

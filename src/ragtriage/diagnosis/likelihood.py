@@ -175,6 +175,19 @@ def score_interval(score: Score, better: Better) -> tuple[float, float] | None:
     return low / n, high / n
 
 
+def score_spread(score: Score, better: Better) -> tuple[float, float]:
+    """How far a score may be off for its verdicts: (its variance, how far a step in all log odds moves it).
+
+    With n verdicts Σp(1 − p) / n² and Σp(1 − p) / n; both 0 where no verdict has a chance, or the score isn't a share.
+    """
+    share = share_of(score, better)
+    if share is None:
+        return 0.0, 0.0
+    chances = share.chances(NOTHING)
+    spread = math.fsum(chance * (1.0 - chance) for chance in chances)
+    return spread / len(chances) ** 2, spread / len(chances)
+
+
 def doubt_of(part: Part) -> float:
     """The probability that the verdict on a component is the wrong one, in [0, 1]; 1 where there is none."""
     chance = chance_of(part.cell)

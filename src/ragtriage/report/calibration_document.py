@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ragtriage.core.display import plural
 from ragtriage.report.document import GAP, Block, Column, Heading, Line, line, note, number_columns, table, text_columns
 from ragtriage.report.words import DASH
 from ragtriage.text.sanitize import one_line
+from ragtriage.trust.calibration.base_rates import LearntRate
 from ragtriage.trust.calibration.calibrate import Calibration, CascadeBand, VerdictChance, VerdictThreshold
 from ragtriage.trust.calibration.fitted_thresholds import FittedThreshold
 from ragtriage.trust.settings_text import as_toml
@@ -20,13 +21,12 @@ def calibration_document(found: Calibration, run: str, labels: str, written: str
     for reason, count in found.unused.items():
         yield line(f"not used: {plural(count, 'label')} {reason}", tone="warning")
     yield from _means(found)
+    yield from _section("How often the answer is yes", map(_rate, found.base_rates))
     yield Heading("Where a probability becomes yes or no")
     if not found.decision_thresholds:
         yield note("No labelled metric rests on one kind of question that has a probability.")
     yield from map(_threshold, found.decision_thresholds)
-    if found.chances:
-        yield Heading("How often a verdict is right")
-    yield from map(_chance, found.chances)
+    yield from _section("How often a verdict is right", map(_chance, found.chances))
     if found.thresholds:
         yield Heading("From which score on a case is good")
     for limit in found.thresholds:
@@ -48,6 +48,14 @@ def calibration_document(found: Calibration, run: str, labels: str, written: str
     yield line(as_toml(found.settings), indent=2, hang=0)
 
 
+def _section(title: str, lines: Iterable[Line]) -> Iterator[Block]:
+    """Lines below a heading; nothing where there is none."""
+    told = list(lines)
+    if told:
+        yield Heading(title)
+    yield from told
+
+
 def _means(found: Calibration) -> Iterator[Block]:
     yield Heading("Means, corrected for the judge's errors")
     rows = []
@@ -61,6 +69,21 @@ def _means(found: Calibration) -> Iterator[Block]:
     yield from (note(f"{mean.title}: {mean.why}") for mean in found.means if mean.why)
     if found.corrections():
         yield note("Kept with the run: show and report have them beside the means.")
+
+
+def _rate(one: LearntRate) -> Line:
+    about = f"{one.kind} ({one.metric}): "
+    known = one.share
+    if known is None or known.value is None or one.rate is None:
+        return line(about, (one.why, "quiet"))
+    told = f"{known.value:.2f} of what was asked ({known.low:.2f} to {known.high:.2f}, {plural(known.n, 'label')})"
+    judged = f"the run was judged at {one.present:.2f}"
+    if one.better:
+        return line(
+            f"{about}{told}; {judged}. As base rate {one.rate:g}, held back by a few labels at the shipped one."
+        )
+    why = one.why or "Not surely another one: left alone."
+    return line(f"{about}{told}; {judged}. {why[:1].upper()}{why[1:].rstrip('.')}.")
 
 
 def _threshold(one: VerdictThreshold) -> Line:

@@ -12,6 +12,7 @@ from ragtriage.report.comparison_words import (
     WORSE,
     changed_text,
     count_text,
+    expected_text,
     family_text,
     gate_heading,
     id_text,
@@ -56,6 +57,7 @@ MARKS = {"worse": WORSE, "better": BETTER}
 MOST_COMPONENTS = 8
 """Components of the headline matrix that have a column; more are left out at the end."""
 INTERVAL = "95 % interval"
+EXPECTED = "base, new: cases where it is shown; expected: by probability, and the 95 % interval of the difference"
 
 
 def comparison_document(found: Comparison, width: int = 100) -> Iterator[Block]:
@@ -153,14 +155,20 @@ def _metric(row: MetricComparison) -> tuple[Cell, ...]:
 def _findings(found: Comparison) -> Iterator[Block]:
     if not found.findings:
         return
+    expects = any(row.expected for row in found.findings)
     columns = (
         *text_columns("finding"),
-        *number_columns("base", "new", "fixed", "broken", "diff"),
-        Column(INTERVAL, gives_way=2, name=INTERVAL),
+        *number_columns("base", "new", "fixed", "broken"),
+        Column("diff", "right", gives_way=2 if expects else 0, name="diff"),
+        Column(INTERVAL, gives_way=3, name=INTERVAL),
         Column("p"),
     )
+    if expects:
+        columns += (Column("expected", gives_way=1, name="expected"),)
     yield GAP
-    yield table(columns, map(_finding, found.findings))
+    yield table(columns, (_finding(row)[: len(columns)] for row in found.findings))
+    if expects:
+        yield note(EXPECTED)
     if few := [row.rule for row in found.findings if row.p is None and row.fixed + row.broken]:
         yield note(f"too few changes for a test (fewer than {FEWEST}): {', '.join(one_line(rule, 40) for rule in few)}")
 
@@ -176,6 +184,7 @@ def _finding(row: FindingComparison) -> tuple[Cell, ...]:
         Span(short_signed(own.difference) if own and row.fixed + row.broken else "", tone),
         interval(own, short=True) if row.p is not None else "",
         _p(row.p_adjusted),
+        expected_text(row.expected),
     )
 
 

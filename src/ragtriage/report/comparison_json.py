@@ -41,6 +41,7 @@ def comparison_json(found: Comparison) -> dict[str, Any]:
             {
                 "gate": f"{gate.kind} {gate.name}", "kind": gate.kind, "metric": gate.metric, "limit": gate.limit,
                 "slice": gate.slice, "outcome": gate.outcome, "failed": gate.failed, "value": gate.value,
+                "expected": gate.expected,
                 "low": gate.low, "high": gate.high, "level": gate.level, "says": gate.says,
             }
             for gate in found.gates
@@ -71,7 +72,9 @@ def _finding(row: FindingComparison) -> dict[str, Any]:
     named = ("kind", "component", "fixed", "broken", "decided", "p", "p_adjusted", "how", "verdict")
     measured = {name: value for name, value in _measured(row.paired).items() if name not in {"base", "new"}}
     cases = {"fixed_cases": list(row.fixed_cases), "broken_cases": list(row.broken_cases)}
-    return {"base": row.base, "new": row.new, **measured, **{name: getattr(row, name) for name in named}, **cases}
+    expected = asdict(row.expected) if row.expected else None
+    told = {name: getattr(row, name) for name in named}
+    return {"base": row.base, "new": row.new, **measured, **told, "expected": expected, **cases}
 
 
 def _slice(one: Slice) -> dict[str, Any]:

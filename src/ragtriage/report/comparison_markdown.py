@@ -28,6 +28,7 @@ from ragtriage.report.comparison_words import (
     BETTER,
     WORSE,
     count_text,
+    expected_text,
     interval,
     score_text,
     short_signed,
@@ -187,6 +188,7 @@ def _metric(found: Comparison, row: MetricComparison) -> str:
 
 def _findings(found: Comparison) -> Iterator[Part]:
     rows = []
+    expects = any(row.expected for row in found.findings)
     for row in found.findings:
         measured = row.paired if row.fixed + row.broken else None
         cells = (
@@ -194,11 +196,12 @@ def _findings(found: Comparison) -> Iterator[Part]:
             f"{row.fixed:,}", f"{row.broken:,}", short_signed(measured.difference) if measured else "",
             interval(measured, short=True) if row.p is not None else "",
             "" if row.p_adjusted is None else escaped(p_text(row.p_adjusted)),
+            *((expected_text(row.expected),) if expects else ()),
         )  # fmt: skip
         rows.append(f"| {' | '.join(cells)} |")
     if rows:
-        heads = ("", "finding", "base", "new", "fixed", "broken", "difference", "95 % interval", "p (Holm)")
-        yield Part(_heads(heads, "ll rrrrr l r"), rows)
+        heads = ["", "finding", "base", "new", "fixed", "broken", "difference", "95 % interval", "p (Holm)"]
+        yield Part(_heads([*heads, *(["expected"] * expects)], "ll rrrrr l r" + " l" * expects), rows)
 
 
 def _slices(found: Comparison) -> Iterator[Part]:

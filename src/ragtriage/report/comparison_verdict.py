@@ -58,9 +58,11 @@ def gate_words(gate: GateResult) -> str:
     match gate.outcome:
         case "fails":
             words = {"fail_below": "mean {} is too low", "fail_above": "mean {} is too high", "at_most": "too many {}"}
-            return words.get(gate.kind, "{} fails").format(name)
+            return words.get(gate.kind, "{} fails").format(name) + " expected" * gate.expected
         case "passes":
             return f"{name} passes"
+        case "can't tell" if gate.kind == "at_most":
+            return f"can't tell whether too many {name} are expected"
         case "can't tell":
             return f"can't tell whether {name} is worse"
         case outcome:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ragtriage.core.display import plural, signed
 from ragtriage.report.words import two_places
-from ragtriage.runs.compare.comparison import Changes, Comparison, GateResult, Pairs, SideHeader
+from ragtriage.runs.compare.comparison import Changes, Comparison, ExpectedChange, GateResult, Pairs, SideHeader
 from ragtriage.runs.compare.difference import Difference
 from ragtriage.text.sanitize import one_line
 
@@ -35,6 +35,16 @@ def score_text(value: float | None) -> str:
 def count_text(value: float) -> str:
     """How many cases have a finding; of several trials it may not be whole."""
     return f"{value:,.0f}" if abs(value - round(value)) < 1e-9 else f"{value:,.1f}"
+
+
+def expected_text(found: ExpectedChange | None) -> str:
+    """`31 → 22 (−15 to −3)`: the expected numbers of cases, and the interval of their difference; empty without."""
+    if found is None:
+        return ""
+    told = f"{found.base.value:.0f} {ARROW} {found.new.value:.0f}"
+    if found.low is None or found.high is None:
+        return told
+    return f"{told} ({signed(found.low, 0)} to {signed(found.high, 0)})"
 
 
 def id_text(name: str) -> str:

@@ -31,7 +31,7 @@ def repeats_report(summary: RepeatSummary, judge: str = "") -> tuple[str, tuple[
     if summary.same:
         same, tables = ALWAYS if judge.startswith("embedded") else ALIKE, [_metrics(summary)]
     else:
-        same, tables = "", [_metrics(summary), _kinds(summary), _units(summary), _worst(summary)]
+        same, tables = "", [_metrics(summary), _findings(summary), _kinds(summary), _units(summary), _worst(summary)]
     return same, tuple(table for table in tables if table.rows) if summary.cases else ()
 
 
@@ -92,6 +92,24 @@ def _row(m: MetricRepeat, *, same: bool, left_out: bool) -> tuple[str, ...]:
     if left_out:
         cells.append(f"{m.undefined + m.failed:,}" if m.undefined or m.failed else "")
     return tuple(cells)
+
+
+def _findings(summary: RepeatSummary) -> Table:
+    expects = any(found.expected for found in summary.findings)
+    heads = ["finding", "shown", "spread", "flips", *(["expected", "spread"] if expects else [])]
+    notes = ["shown: cases, the mean over trials; flips: cases where it is shown in one trial and not in another"]
+    if expects:
+        notes.append("expected: cases by probability, the mean over trials, with its 95 % interval")
+    rows = []
+    for found in summary.findings:
+        row = [one_line(found.rule, 40), f"{found.shown:.1f}", f"{found.spread:.1f}", _share(found.flips)]
+        if expects:
+            row += [
+                str(found.expected).removeprefix("about ") if found.expected else "",
+                _number(found.expected_spread, 1),
+            ]
+        rows.append(tuple(row))
+    return _table("Findings", heads, tuple(rows), *notes)
 
 
 def _kinds(summary: RepeatSummary) -> Table:

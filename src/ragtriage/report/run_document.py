@@ -35,6 +35,7 @@ BESIDE_BAR = 46
 """Characters that the other columns of the table of metrics take, but for the titles."""
 MOST_ID = 36
 """Characters of a case's id that are shown: those of a UUID."""
+SLICE_EXPECTED = " · expected number of cases (95 % interval)"
 MEDIUM, WIDE = 100, 130
 """Characters of a line from which on heads are written out: of the metrics' numbers, and of everything."""
 
@@ -152,6 +153,16 @@ def _slices(run: RunReport, width: int) -> Iterator[Block]:
     )
     rows = ((one.label, f"{one.summary.cases:,}", *_means(one)) for one in run.slices)
     yield replace(table(columns, rows), explained=True)
+    if run.slice_groups:
+        heads = (f"{SIGNS[kind]} {one_line(component, 30)}" for component, kind in run.slice_groups)
+        groups = (
+            *text_columns("slice", most=30),
+            *(Column(head, "right", wrap=True, gives_way=place, name=head) for place, head in enumerate(heads, 1)),
+        )
+        yield GAP
+        yield table(groups, ((one.label, *one.findings) for one in run.slices))
+        expects = any(group.told for one in run.slices for group in one.summary.groups)
+        yield note(f"cases where a finding is shown{SLICE_EXPECTED if expects else ''}")
 
 
 def score_columns(

@@ -34,7 +34,9 @@ def run_json(run: RunReport) -> dict[str, Any]:
     if header.texts_deleted:
         told["texts_deleted"] = header.texts_deleted
     if run.slices:
-        told["slices"] = {one.value: one.summary.as_json() for one in run.slices}
+        told["slices"] = {
+            one.value: {**one.summary.as_json(), "findings": one.summary.findings_as_json()} for one in run.slices
+        }
     if run.repeats:
         repeats = run.repeats
         told["repeats"] = {**repeats.summary.as_json(), "runs": list(repeats.runs), **repeats.spent.as_json()}

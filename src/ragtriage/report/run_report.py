@@ -23,6 +23,7 @@ MOST_REASONS = 8
 """Reasons for undefined scores that are listed, beside what cases lack."""
 MOST_TITLES = 3
 """Metrics that are named behind a reason; more are counted."""
+INTERVALS = "95 %: for other cases, for verdicts in doubt, and for texts that the judge was not calibrated on"
 ABOUT_CITATIONS = frozenset(metric.name for metric in CITATIONS)
 
 
@@ -79,6 +80,8 @@ class MetricReport:
     threshold: float | None
     interval: tuple[str, str] | None
     """The ends of the mean's 95 % interval."""
+    sampling: tuple[str, str] | None
+    """Its ends by the choice of cases alone; None where that is the whole of it."""
     corrected: str
     """The mean as people's labels correct it; empty without labels."""
     citing: str
@@ -96,6 +99,8 @@ class SliceReport:
     summary: Summary
     metrics: tuple[MetricReport | None, ...]
     """One a metric of the table; None where the slice lacks it."""
+    findings: tuple[str, ...] = ()
+    """One a group of `RunReport.slice_groups`: how many cases have its findings, in words; empty where none has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +139,8 @@ class RunReport:
     slices: tuple[SliceReport, ...]
     slice_metrics: tuple[str, ...]
     """The names of the metrics in the table of slices."""
+    slice_groups: tuple[tuple[str, str], ...]
+    """Component and kind of the groups in the table of findings by slice."""
     rejected_left_out: int
     """Rejected rows without a reason listed."""
     repeats: RepeatsReport | None
@@ -148,10 +155,13 @@ def run_report(
 ) -> RunReport:
     """A run as it is reported, with the numbers of slices of it (tag value → summary) and its repetitions."""
     names = tuple(dict.fromkeys(m.name for part in (slices or {}).values() for m in part.metrics))
+    groups = tuple((group.component, group.kind) for group in summary.groups)
     rows = []
     for label, part in (slices or {}).items():
         found = {m.name: _metric(m, header, part) for m in part.metrics}
-        rows.append(SliceReport(label, one_line(label, 80) or "(empty)", part, tuple(map(found.get, names))))
+        counts = {(group.component, group.kind): group.count for group in part.groups}
+        told = tuple(counts.get(key, "") for key in groups)
+        rows.append(SliceReport(label, one_line(label, 80) or "(empty)", part, tuple(map(found.get, names)), told))
     return RunReport(
         header,
         summary,
@@ -166,6 +176,7 @@ def run_report(
         tuple(group for group in summary.groups if group.kind == "waste"),
         tuple(rows),
         names,
+        groups if rows else (),
         header.rejected - len(header.rejections) if header.rejections else 0,
         repeats,
     )
@@ -187,6 +198,7 @@ def _metric(m: MetricSummary, header: Header, summary: Summary) -> MetricReport:
         bad_level(m.mean, threshold, m.better),
         threshold,
         None if m.low is None or m.high is None else (two_places(m.low), two_places(m.high)),
+        m.sampling and (two_places(m.sampling[0]), two_places(m.sampling[1])),
         corrected_of(correction) if correction and m.mean is not None else "",
         citing_of(summary) if m.name in ABOUT_CITATIONS else "",
     )
@@ -200,6 +212,8 @@ def _levels(summary: Summary, header: Header) -> list[str]:
         if bad:
             limits = ", ".join(f"{m.title} {header.thresholds[m.name]:g}" for m in bad)
             said.append(f"{level_sign(better)} {level}: beyond its threshold ({limits})")
+    if any(m.sampling for m in summary.metrics):
+        said.append(INTERVALS)
     if summary.citing:
         said.append(f"{citing_of(summary)}: the citation metrics are about these")
     return said

@@ -7,7 +7,7 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from ragtriage.core.display import plural
 from ragtriage.core.metric import Better, Metric
 from ragtriage.core.record import Record
-from ragtriage.core.statistics import Z, percentile_interval, ranked, resamples_of
+from ragtriage.core.statistics import percentile_interval, ranked, resamples_of
 from ragtriage.core.verdicts import Missing, Score, Undefined, Verdict, Verdicts
 from ragtriage.diagnosis import (
     COSTS,
@@ -32,15 +32,14 @@ from ragtriage.diagnosis import (
     assess,
     headline,
 )
+from ragtriage.diagnosis.likelihood import score_spread
 from ragtriage.diagnosis.ranking import Rank, case_rank, needs_a_look, rank_of
 from ragtriage.metrics.decompositions import SEGMENTS
 from ragtriage.planning.requirements import CITES_NOTHING
+from ragtriage.runs.expected import ExpectedCount, interval_of_mean
 
 WORST = 5
 """Worst cases kept for each component and kind."""
-BETWEEN_DOMAINS = 0.45
-"""By how much the log odds of a finding differ between domains beyond chance: the standard deviation over the natural
-cases of eight domains, of which nothing was fitted on two (`training/calibrate.py` prints what each is off by)."""
 BINS = 10
 """Bars of a distribution plot."""
 
@@ -55,7 +54,8 @@ class MetricSummary:
     mean: float | None
     """Weighted by the cases' weights; None if no case has the score."""
     low: float | None
-    """Lower end of the 95 % percentile bootstrap interval over cases."""
+    """Lower end of the 95 % interval: of which cases there are, and where verdicts have chances, of which of them are
+    right and of texts unlike those that the chances were calibrated on (`ragtriage.runs.expected.interval_of_mean`)."""
     high: float | None
     n: int
     """How many cases have the score."""
@@ -72,6 +72,9 @@ class MetricSummary:
     """What the score says, in a sentence."""
     cause: str = ""
     """Why most of the failed ones failed; empty if none did."""
+    sampling: tuple[float, float] | None = None
+    """The ends of the 95 % percentile bootstrap interval over cases, as if every verdict were right; None where no
+    verdict has a chance, so that it is the interval above."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,29 +84,6 @@ class FindingCount:
     text: str
     cases: int
     advice: str
-
-
-@dataclass(frozen=True, slots=True)
-class ExpectedCount:
-    """A number of cases as a sum of probabilities."""
-
-    value: float
-    low: float
-    """Ends of the 95 % interval: whether each case has it, and by how much the texts may differ from those that the
-    chances were calibrated on (`BETWEEN_DOMAINS`)."""
-    high: float
-
-    @classmethod
-    def of(cls, value: float, spread: float, cases: int) -> ExpectedCount:
-        """From Σp, the variance Σp(1 − p), and how many cases there are.
-
-        A step in the log odds of all probabilities moves their sum by that same variance.
-        """
-        reach = Z * math.hypot(math.sqrt(spread), BETWEEN_DOMAINS * spread)
-        return cls(value, max(0.0, value - reach), min(float(cases), value + reach))
-
-    def __str__(self) -> str:
-        return f"about {self.value:.0f} ({self.low:.0f} to {self.high:.0f})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +108,14 @@ class Group:
     @property
     def told(self) -> bool:
         """Whether the expected number says more than the count."""
-        return self.expected is not None and round(self.expected.low) < round(self.expected.high)
+        return self.expected is not None and self.expected.told
+
+    @property
+    def count(self) -> str:
+        """How many cases, and how many are expected, in a few characters: `12 · 19 (9–29)`."""
+        if not self.told or self.expected is None:
+            return f"{self.cases:,}"
+        return f"{self.cases:,} · {self.expected.value:,.0f} ({self.expected.low:,.0f}–{self.expected.high:,.0f})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +156,9 @@ class Summary:
         """The stable form for machines: metrics and diagnosis, without the run's number."""
         names = ("better", "mean", "low", "high", "n", "undefined", "failed")
         metrics = {m.name: {name: getattr(m, name) for name in names} for m in self.metrics}
+        for m in self.metrics:
+            if m.sampling:
+                metrics[m.name]["sampling"] = dict(zip(("low", "high"), m.sampling, strict=True))
         found: dict[str, Any] = {"cases": self.cases, "metrics": metrics, "diagnosis": dict(self.diagnosis)}
         if self.low_scores:
             found["low_scores"] = self.low_scores
@@ -176,11 +166,23 @@ class Summary:
             found["citing"] = {"responses": self.citing[1], "cite": self.citing[0]}
         return found | ({"flagged": self.flagged} if self.flagged else {})
 
+    def findings_as_json(self) -> list[dict[str, Any]]:
+        """How many cases have the findings of each group: shown, sure and expected; without what they say."""
+        names = ("component", "kind", "cases", "sure")
+        return [
+            {name: getattr(group, name) for name in names}
+            | {"expected": asdict(group.expected) if group.expected else None}
+            for group in self.groups
+        ]
+
 
 @dataclass
 class _Column:
     values: array[float] = field(default_factory=lambda: array("d"))
     weights: array[float] = field(default_factory=lambda: array("d"))
+    doubts: array[float] = field(default_factory=lambda: array("d"))
+    moves: array[float] = field(default_factory=lambda: array("d"))
+    """Of each score its variance, and how far a step in all log odds moves it: see `score_spread`."""
     undefined: Counter[str] = field(default_factory=Counter)
     failed: Counter[str] = field(default_factory=Counter)
     unknown: int = 0
@@ -241,11 +243,15 @@ class Tally:
         rank = case_rank(record, findings, head, self._thresholds, self._metrics)
         if needs_a_look(rank):
             self._worst = min(filter(None, (self._worst, (rank, record.case.id))))
-        for name, column in self._columns.items():
-            match record.outcomes.get(name):
-                case Score(value=value, unknown=unknown):
+        for metric in self._metrics:
+            column = self._columns[metric.name]
+            match record.outcomes.get(metric.name):
+                case Score(value=value, unknown=unknown) as score:
                     column.values.append(value)
                     column.weights.append(record.case.weight)
+                    doubt, moves = score_spread(score, metric.better)
+                    column.doubts.append(doubt)
+                    column.moves.append(moves)
                     column.unknown += unknown
                 case Undefined(reason=reason, failed=True):
                     column.failed[reason] += 1
@@ -258,12 +264,17 @@ class Tally:
             self._count_group(key, [f for f in findings if (f.component, f.kind) == key], record.case.id)
         return findings
 
-    def summary(self) -> Summary:
-        """What was counted so far."""
+    def summary(self, *, suspected: bool = False) -> Summary:
+        """What was counted so far.
+
+        Args:
+            suspected: list groups too of which no finding is shown, and of which it may be that no case has one.
+        """
         order = [*(rule.component for rule in self._rules if rule.kind != "doubt"), UNDETERMINED, NONE]
         counts = {name: self._components[name] for name in dict.fromkeys(order) if self._components[name]}
         groups = [self._group(*one) for one in self._groups.items()]
-        groups = [group for group in groups if group.cases or (group.expected and round(group.expected.low) > 0)]
+        least = 0 if suspected else 1
+        groups = [group for group in groups if group.cases or (group.expected and round(group.expected.low) >= least)]
         return Summary(
             self._cases,
             tuple(self._metric(m) for m in self._metrics),
@@ -309,9 +320,18 @@ class Tally:
 
     def _metric(self, metric: Metric) -> MetricSummary:
         column = self._columns[metric.name]
-        values = np.frombuffer(column.values, dtype=np.float64) if column.values else np.empty(0)
-        weights = np.frombuffer(column.weights, dtype=np.float64) if column.weights else np.empty(0)
+        values, weights, doubts, moves = (
+            np.frombuffer(some, dtype=np.float64) if some else np.empty(0)
+            for some in (column.values, column.weights, column.doubts, column.moves)
+        )
         mean, low, high = weighted_interval(values, weights) if len(values) else (None, None, None)
+        sampling = None
+        if mean is not None and low is not None and high is not None and moves.any():
+            share = weights / weights.max()
+            share = share / share.sum()
+            sampling = low, high
+            low, high = interval_of_mean(mean, sampling, math.fsum(share**2 * doubts), math.fsum(share * moves))
+            low, high = max(metric.range[0], low), min(metric.range[1], high)
         bins, _ = np.histogram(values, bins=BINS, range=metric.range)
         return MetricSummary(
             metric.name,
@@ -328,6 +348,7 @@ class Tally:
             metric.range,
             metric.about,
             next(iter(ranked(column.failed)), ""),
+            sampling,
         )
 
 

@@ -51,10 +51,13 @@ class SlicedTally:
         return self._whole.summary()
 
     def slices(self) -> dict[str, Summary] | None:
-        """A summary for each value of the tag, the largest first, equal ones by name; None without a tag."""
+        """A summary for each value of the tag, the largest first, equal ones by name; None without a tag.
+
+        What is merely suspected is listed too: in a part of the cases that is often all there is.
+        """
         if self._by is None:
             return None
-        found = {label: tally.summary() for label, tally in self._slices.items()}
+        found = {label: tally.summary(suspected=True) for label, tally in self._slices.items()}
         return dict(sorted(found.items(), key=lambda item: (-item[1].cases, item[0])))
 
     def _tally(self) -> Tally:

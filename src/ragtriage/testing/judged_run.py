@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection
 from functools import cached_property
@@ -11,7 +12,9 @@ from typing import Any
 from ragtriage.core.display import listed, plural
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.suggestions import near_names
+from ragtriage.diagnosis import Rule
 from ragtriage.runs.evaluation_config import EvaluationConfig
+from ragtriage.runs.expected import ExpectedCount
 from ragtriage.runs.summary import Summary, Tally
 from ragtriage.store import StoredRun
 from ragtriage.testing.batch import Batch
@@ -100,12 +103,34 @@ class JudgedRun:
             ConfigError: there is no such rule; says which are near.
         """
         __tracebackhide__ = True
-        rules = [one.name for one in self.config.rules]
-        if rule not in rules:
-            near = near_names(rule, rules, 3)
+        return self._counted[1][self._rule(rule).name, sure] / len(self._batch.cases.cases)
+
+    def expected(self, rule: str) -> ExpectedCount:
+        """The expected number of cases that have a finding, with its 95 % interval.
+
+        It is the sum of the probabilities of all cases, also where that is too low for the finding to be shown; the
+        number of these where no verdict has a chance.
+
+        Args:
+            rule: the rule's name.
+
+        Raises:
+            ConfigError: there is no such rule, or it is one of doubts, which are about the judge.
+        """
+        __tracebackhide__ = True
+        if self._rule(rule).kind == "doubt":
+            raise ConfigError(f"{rule} is a doubt, which is about the judge and isn't expected of a case: use share")
+        stored, config = self.stored, self.config
+        likely = [config.assess(record).probabilities.get(rule, 0.0) for record in stored.records()]
+        return ExpectedCount.of(math.fsum(likely), math.fsum(p * (1.0 - p) for p in likely), len(likely))
+
+    def _rule(self, name: str) -> Rule:
+        rules = {one.name: one for one in self.config.rules}
+        if name not in rules:
+            near = near_names(name, rules, 3)
             hint = f"did you mean {listed(near, 'or')}?" if near else f"there are {', '.join(rules)}"
-            raise ConfigError(f"no rule is called {rule!r}: {hint}")
-        return self._counted[1][rule, sure] / len(self._batch.cases.cases)
+            raise ConfigError(f"no rule is called {name!r}: {hint}")
+        return rules[name]
 
     def compare(self, base: str | int | Path) -> RunComparison:
         """Compare it, as the new side, with a baseline file or a stored run; see `RunComparison`.

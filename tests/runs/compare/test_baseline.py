@@ -208,7 +208,7 @@ def test_what_was_found_on_a_large_run_is_kept_and_read_alike(folder: Path) -> N
         run, reading = store.run(2), config_of(store.run(2).info)
         rows = FoundRows(reading.rules)
         for record in run.records():
-            rows.add(record, reading.diagnose(record), reading)
+            rows.add(record, reading.assess(record), reading)
         run.notes().write(NOTE, "a", packed(rows.cases))
         run.notes().write(NOTE, "b", packed(rows.cases))
         again = list(unpacked(run.notes().read(NOTE, "b") or ""))

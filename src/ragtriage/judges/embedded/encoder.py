@@ -39,8 +39,6 @@ def open_model(path: Path) -> Any:
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     # Beyond the basic optimisations, additions and normalisations are fused into an operator that is slower.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
-    # The arena would keep what the longest text needed for each thread.
-    options.enable_cpu_mem_arena = False
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:

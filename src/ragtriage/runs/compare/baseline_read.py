@@ -50,6 +50,8 @@ class _Head:
     tags: tuple[str, ...] = ()
     digests: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    likely: bool = False
+    """Whether the cases say how likely their findings are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ class _Row:
     head: tuple[int, int] | None = None
     found: tuple[tuple[int, float, float], ...] = ()
     undecided: tuple[int, ...] = ()
+    likely: tuple[tuple[int, float], ...] = ()
     tags: tuple[str | None, ...] = ()
 
 
@@ -78,6 +81,7 @@ class _Columns:
     failed: list[tuple[int, int]] = field(default_factory=list)
     tags: list[tuple[str | None, ...]] = field(default_factory=list)
     holds: list[tuple[int, int, float, float]] = field(default_factory=list)
+    likely: list[tuple[int, int, float]] = field(default_factory=list)
     heads: list[tuple[int, int]] = field(default_factory=list)
 
     def add(self, row: _Row) -> None:
@@ -106,9 +110,10 @@ class _Columns:
         self.digests.append(_bytes(row.digests, len(head.digests)))
         self.holds += [(rule, place, value, sure) for rule, value, sure in row.found]
         self.holds += [(rule, place, np.nan, np.nan) for rule in row.undecided]
+        self.likely += [(rule, place, probability) for rule, probability in row.likely]
         if row.head is not None:
             self.heads.append(row.head)
-        named = [rule for rule, *_ in row.found] + [*row.undecided]
+        named = [rule for rule, *_ in (*row.found, *row.likely)] + [*row.undecided]
         if any(not 0 <= rule < len(head.rules) for rule in named):
             raise ValueError("it names a rule that the head doesn't have")
         if any(not 0 <= name < len(head.names) for name in row.head or ()):
@@ -255,9 +260,13 @@ def _found(columns: _Columns) -> FoundColumns:
     holds, sure = np.zeros((count, len(head.rules))), np.zeros((count, len(head.rules)))
     for rule, place, value, certain in columns.holds:
         holds[place, rule], sure[place, rule] = value, certain
+    likely = holds.copy()
+    for rule, place, probability in columns.likely:
+        likely[place, rule] = probability
     return FoundColumns(
         {rule: holds[:, at] for at, rule in enumerate(head.rules)},
         {rule: sure[:, at] for at, rule in enumerate(head.rules)},
         [head.names[component] for component, _ in columns.heads],
         [head.names[heading] for _, heading in columns.heads],
+        {rule: likely[:, at] for at, rule in enumerate(head.rules)} if head.likely else {},
     )

@@ -27,6 +27,8 @@ CASES = '"cases": ['
 """The line between the head and the cases."""
 PLACES = 6
 """Of a score."""
+LIKELY_PLACES = 3
+"""Of a probability."""
 FAILED = "failed"
 
 
@@ -120,6 +122,7 @@ def _head(side: Side, rules: Sequence[str], options: BaselineOptions, names: _Na
         "tags": list(options.tags),
         "digests": list(DIGESTED) if options.digests else [],
         "names": list(names.places),
+        "likely": bool(side.table.found and side.table.found.likely),
     }
 
 
@@ -164,13 +167,20 @@ def _score(table: CaseTable, metric: str, place: int) -> float | str | None:
 
 
 def _found(found: FoundColumns, place: int, names: _Names) -> Mapping[str, Any]:
-    """`found`: [rule, share, sure share] for every rule that holds; `undecided`: rules; `head`: component, heading."""
-    holds, undecided = [], []
+    """`found`: [rule, share, sure share] for every rule that holds; `undecided`: rules; `head`: component, heading.
+
+    `likely`: [rule, probability] for every rule of which that isn't the share.
+    """
+    holds, undecided, likely = [], [], []
     for rule, (name, column) in enumerate(found.holds.items()):
         value, sure = float(column[place]), float(found.sure[name][place])
         if np.isnan(value):
             undecided.append(rule)
         elif value:
             holds.append([rule, round(value, PLACES), round(sure, PLACES)])
+        probability = round(float(found.likely[name][place]), LIKELY_PLACES) if name in found.likely else value
+        if probability != value and not np.isnan(value):
+            likely.append([rule, probability])
     told: dict[str, Any] = {"head": [names.place(found.component[place]), names.place(found.heading[place])]}
-    return told | ({"found": holds} if holds else {}) | ({"undecided": undecided} if undecided else {})
+    some = {"found": holds, "undecided": undecided, "likely": likely}
+    return told | {name: rows for name, rows in some.items() if rows}

@@ -40,6 +40,9 @@ class FoundColumns:
     """Under which component each case is counted."""
     heading: Sequence[str]
     """The rule of its most pressing finding, else that component."""
+    likely: Mapping[str, Numbers] = field(default_factory=dict)
+    """Rule → the probability that it holds, also where that is too low to be shown, the mean over trials; NaN as in
+    `holds`. Empty where it isn't known: of a baseline file that was made without."""
 
 
 @dataclass(frozen=True, slots=True)

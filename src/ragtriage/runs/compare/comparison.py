@@ -13,6 +13,7 @@ from typing import Literal
 from ragtriage.core.metric import Better
 from ragtriage.diagnosis.rules import Kind
 from ragtriage.runs.compare.difference import Difference
+from ragtriage.runs.expected import ExpectedCount
 
 Verdict = Literal[
     "worse",
@@ -35,7 +36,8 @@ SourceChange = Literal["same", "order", "set", "unknown"]
 """Whether two cases have the same sources: in the same order, in another one, others, or not known."""
 PairedBy = Literal["id", "query"]
 Outcome = Literal["worse", "can't tell", "no worse", "better", "fails", "passes"]
-"""What a gate says: the first four of `--fail-if-worse`, the last two of the limits on one side."""
+"""What a gate says: the first four of `--fail-if-worse`, the last two of the limits on one side; one on an expected
+number can't tell either where the interval holds the limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +165,19 @@ class MetricComparison:
 
 
 @dataclass(frozen=True, slots=True)
+class ExpectedChange:
+    """By how much the expected number of cases with a finding changed, over the pairs on which it can be decided."""
+
+    base: ExpectedCount
+    new: ExpectedCount
+    difference: float
+    low: float | None
+    """Ends of the 95 % interval: see `ragtriage.runs.compare.expected_change`. None with fewer than two groups, and
+    where nothing changed on any pair."""
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class FindingComparison:
     """One rule of both sides, over the pairs on which it could be decided."""
 
@@ -189,6 +204,9 @@ class FindingComparison:
     broken_cases: tuple[str, ...] = ()
     sure: tuple[float, float] = (0.0, 0.0)
     """Of `base` and `new`: those that are sure."""
+    expected: ExpectedChange | None = None
+    """How many pairs have it by its probability, also where that is too low to be shown; None where no verdict has a
+    chance, so that `base` and `new` say it, of a doubt, and where a side doesn't know it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +269,8 @@ class GateResult:
     """Tag and value, for a gate on a slice."""
     title: str = ""
     """The metric's plain name, or the rule's."""
+    expected: bool = False
+    """Of `at_most`: whether it reads the expected number of cases instead of the findings that are shown."""
 
 
 @dataclass(frozen=True, slots=True)

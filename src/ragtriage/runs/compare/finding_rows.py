@@ -12,13 +12,14 @@ from ragtriage.diagnosis import Rule
 from ragtriage.diagnosis.headline import NONE, UNDETERMINED
 from ragtriage.runs.compare.comparison import MOST_IDS, FindingComparison, HeadlineMatrix
 from ragtriage.runs.compare.difference import ROUNDING, Paired, difference
+from ragtriage.runs.compare.expected_change import expected_change
 from ragtriage.runs.compare.matched import Matched
 from ragtriage.runs.compare.metric_rows import place_of, verdict_of
 from ragtriage.runs.compare.swaps import FEWEST, changed_groups, holm, swap_ps
 
 
 def finding_rows(matched: Matched, rules: Sequence[Rule]) -> list[FindingComparison]:
-    """A row for every rule that holds on a pair of either side, in the order in which they are listed.
+    """A row for every rule that holds on a pair of either side, or surely does on some, in the order of the list.
 
     A pair counts 1 where the rule holds and 0 where it doesn't; between them where that is only likely, or where trials
     disagree. With 0 and 1 alone, and without groups and weights, the test is McNemar's.
@@ -36,7 +37,9 @@ def finding_rows(matched: Matched, rules: Sequence[Rule]) -> list[FindingCompari
 def _row(matched: Matched, rule: Rule, paired: Paired) -> FindingComparison | None:
     there = ~np.isnan(paired.change)
     base, new = (float(side[there].sum()) for side in (paired.base, paired.new))
-    if not base and not new:
+    expected = None if rule.kind == "doubt" else expected_change(matched, rule.name)
+    suspected = expected is not None and (round(expected.base.low) > 0 or round(expected.new.low) > 0)
+    if not base and not new and not suspected:
         return None
     down, up = paired.change < -ROUNDING, paired.change > ROUNDING
     return FindingComparison(
@@ -54,6 +57,7 @@ def _row(matched: Matched, rule: Rule, paired: Paired) -> FindingComparison | No
         fixed_cases=tuple(matched.ids(np.flatnonzero(down)[:MOST_IDS])),
         broken_cases=tuple(matched.ids(np.flatnonzero(up)[:MOST_IDS])),
         sure=(_sure(matched, rule.name, there, new=False), _sure(matched, rule.name, there, new=True)),
+        expected=expected,
     )
 
 

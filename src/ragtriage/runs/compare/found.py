@@ -16,7 +16,7 @@ import numpy as np
 from ragtriage.core.errors import StoreError
 from ragtriage.core.record import Record
 from ragtriage.core.validation import as_builtins
-from ragtriage.diagnosis import Finding, Rule, decided_rules, headline, most_pressing
+from ragtriage.diagnosis import Assessment, Finding, Rule, decided_rules, headline, most_pressing
 from ragtriage.diagnosis.headline import NONE, UNDETERMINED
 from ragtriage.runs.compare.case_table import FoundColumns
 from ragtriage.runs.evaluation_config import EvaluationConfig
@@ -26,6 +26,10 @@ from ragtriage.store.schema import FINISHED
 NOTE = "findings"
 KEPT_FROM = 1_000
 """Cases from which on it is kept what was found."""
+KEPT = 2
+"""Which form it is kept in: another one is read anew."""
+PLACES = 4
+"""Of a probability."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,8 @@ class FoundOnCase:
     """The rules of which it can't be told."""
     component: str
     heading: str
+    likely: tuple[tuple[int, float], ...] = ()
+    """The rules that may hold, each with the probability of that, also where it is too low to be shown."""
 
 
 @dataclass(slots=True)
@@ -51,9 +57,11 @@ class FoundRows:
     def __post_init__(self) -> None:
         self._places = {rule.name: place for place, rule in enumerate(self.rules)}
 
-    def add(self, record: Record, findings: Sequence[Finding], config: EvaluationConfig) -> None:
+    def add(self, record: Record, assessed: Assessment, config: EvaluationConfig) -> None:
         """Take one case in."""
+        findings = assessed.findings
         held = {finding.rule: finding.sure for finding in findings}
+        likely = {name: round(p, PLACES) for name, p in assessed.probabilities.items()}
         known = decided_rules(record, self.rules)
         component = headline(record, findings, config.thresholds, self.rules, config.metrics).component
         self.cases.append(
@@ -62,6 +70,7 @@ class FoundRows:
                 tuple(at for name, at in self._places.items() if name not in known and name not in held),
                 component,
                 _heading(findings, component),
+                tuple((self._places[name], p) for name, p in likely.items() if p),
             )
         )
 
@@ -78,18 +87,21 @@ def found_columns(rules: Sequence[str], cases: Iterable[FoundOnCase]) -> FoundCo
         cases: in the order of the input.
     """
     rows = list(cases)
-    holds, sure = np.zeros((len(rows), len(rules))), np.zeros((len(rows), len(rules)))
+    holds, sure, likely = (np.zeros((len(rows), len(rules))) for _ in range(3))
     for place, row in enumerate(rows):
         for rule, certain in row.holds:
             holds[place, rule] = 1.0
             sure[place, rule] = float(certain)
+        for rule, probability in row.likely:
+            likely[place, rule] = probability
         for rule in row.undecided:
-            holds[place, rule] = sure[place, rule] = np.nan
+            holds[place, rule] = sure[place, rule] = likely[place, rule] = np.nan
     return FoundColumns(
         {name: holds[:, at] for at, name in enumerate(rules)},
         {name: sure[:, at] for at, name in enumerate(rules)},
         [row.component for row in rows],
         [row.heading for row in rows],
+        {name: likely[:, at] for at, name in enumerate(rules)},
     )
 
 
@@ -112,7 +124,7 @@ def read_found(run: StoredRun, config: EvaluationConfig) -> FoundColumns:
         return found_columns(names, unpacked(known))
     rows = FoundRows(config.rules)
     for record in run.records():
-        rows.add(record, config.diagnose(record), config)
+        rows.add(record, config.assess(record), config)
     if kept:
         with suppress(StoreError):  # a store that can't be written is read again the next time
             run.notes().write(NOTE, digest, packed(rows.cases))
@@ -122,7 +134,8 @@ def read_found(run: StoredRun, config: EvaluationConfig) -> FoundColumns:
 def _digest(run: StoredRun, config: EvaluationConfig) -> str:
     """A digest of all that findings rest on."""
     rules = [as_builtins(asdict(rule)) for rule in config.rules]
-    whole = [dict(config.thresholds), rules, run.info.versions, run.info.finished, run.info.done, version("ragtriage")]
+    info = run.info
+    whole = [KEPT, dict(config.thresholds), rules, info.versions, info.finished, info.done, version("ragtriage")]
     return hashlib.blake2b(json.dumps(whole, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
@@ -134,8 +147,9 @@ def packed(cases: Sequence[FoundOnCase]) -> str:
 
 def unpacked(text: str) -> Iterator[FoundOnCase]:
     """Undo `packed`."""
-    for holds, undecided, component, heading in json.loads(zlib.decompress(base64.b85decode(text))):
-        yield FoundOnCase(tuple((rule, sure) for rule, sure in holds), tuple(undecided), component, heading)
+    for holds, undecided, component, heading, likely in json.loads(zlib.decompress(base64.b85decode(text))):
+        known = (tuple((rule, value) for rule, value in some) for some in (holds, likely))
+        yield FoundOnCase(next(known), tuple(undecided), component, heading, next(known))
 
 
 def _heading(findings: Sequence[Finding], component: str) -> str:

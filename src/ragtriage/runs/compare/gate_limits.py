@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Metric
@@ -14,6 +15,8 @@ from ragtriage.diagnosis import Rule
 from ragtriage.metrics import metric_named
 
 FAIL_IF_WORSE, AT_MOST = "--fail-if-worse", "--at-most"
+Counted = Literal["shown", "sure", "expected"]
+_COUNTED: Mapping[str, Counted] = {"": "shown", "sure": "sure", "expected": "expected"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +34,15 @@ class WorseLimit:
 
 @dataclass(frozen=True, slots=True)
 class ShareLimit:
-    """`--at-most RULE[:sure]=SHARE`."""
+    """`--at-most RULE[:sure|:expected]=SHARE`."""
 
     name: str
     rule: str
     share: float
     """The largest allowed share of cases, in [0, 1]."""
-    sure: bool = False
-    """Whether only findings that are sure count."""
+    counts: Counted = "shown"
+    """What of the rule is counted: the findings that are shown, those that are sure, or the expected number of cases
+    that have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,7 @@ class CompareGates:
     fail_if_worse: tuple[WorseLimit, ...] = ()
     at_most: tuple[ShareLimit, ...] = ()
     cant_tell_fails: bool = False
-    """Whether a gate that can't tell fails the command."""
+    """Whether a gate that can't tell fails the command: see `fail_if_worse`, and `at_most` with `:expected`."""
 
     def __bool__(self) -> bool:
         return bool(self.fail_below or self.fail_above or self.fail_if_worse or self.at_most)
@@ -68,10 +72,15 @@ class CompareGates:
             low, high = known[limit.metric].range
             if limit.margin >= high - low:
                 raise ConfigError(f"{FAIL_IF_WORSE} {limit.name}: a margin of {high - low:g} or more can't be exceeded")
-        names = [rule.name for rule in rules]
+        kinds = {rule.name: rule.kind for rule in rules}
         for share in self.at_most:
-            if share.rule not in names:
-                raise ConfigError(f"{AT_MOST} {share.rule}: no rule is called so{_near(share.rule, names)}")
+            if share.rule not in kinds:
+                raise ConfigError(f"{AT_MOST} {share.rule}: no rule is called so{_near(share.rule, kinds)}")
+            if share.counts == "expected" and kinds[share.rule] == "doubt":
+                raise ConfigError(
+                    f"{AT_MOST} {share.name}: a doubt is about the judge and isn't expected of a case: leave out "
+                    ":expected"
+                )
 
 
 def _near(name: str, known: Iterable[str]) -> str:
@@ -159,32 +168,33 @@ def share_limits(
     """`["unsupported_claims:sure=2%"]` → its gates; those of the settings come first, and give way.
 
     Raises:
-        ConfigError: an item isn't RULE[:sure]=SHARE with a share in [0, 1] or in percent, or it stands twice.
+        ConfigError: an item isn't RULE[:sure|:expected]=SHARE with a share in [0, 1] or in percent, or it stands twice.
     """
     found = {}
     for name, share in (settings or {}).items():
         limit = _share(f"{name}={share:g}", "[at_most]")
-        found[limit.rule, limit.sure] = limit
+        found[limit.rule, limit.counts] = limit
     own: set[object] = set()
     for item in items:
         limit = _share(item, where)
-        if (limit.rule, limit.sure) in own:
+        if (limit.rule, limit.counts) in own:
             raise ConfigError(f"{where} names {item.rpartition('=')[0]} twice: give one share")
-        own.add((limit.rule, limit.sure))
-        found[limit.rule, limit.sure] = limit
+        own.add((limit.rule, limit.counts))
+        found[limit.rule, limit.counts] = limit
     return tuple(found.values())
 
 
 def _share(item: str, where: str) -> ShareLimit:
     head, sign, text = item.rpartition("=")
-    rule, colon, sure = head.strip().partition(":")
+    rule, colon, counted = head.strip().partition(":")
     percent = text.strip().endswith("%")
     try:
         share = float(text.strip().removesuffix("%")) / (100 if percent else 1)
     except ValueError:
         share = math.nan
-    if not sign or not rule or (colon and sure != "sure") or not 0 <= share <= 1:
+    if not sign or not rule or counted not in _COUNTED or (colon and not counted) or not 0 <= share <= 1:
         raise ConfigError(
-            f"{where} {item!r}: write it as RULE=SHARE or RULE:sure=SHARE, for example unsupported_claims=2%"
+            f"{where} {item!r}: write it as RULE=SHARE or RULE:sure=SHARE or RULE:expected=SHARE, for example "
+            "unsupported_claims=2%"
         )
-    return ShareLimit(item, rule, share, bool(colon))
+    return ShareLimit(item, rule, share, _COUNTED[counted])

@@ -44,6 +44,13 @@ class Matched:
             return None
         return Paired(base.holds[rule][self.pairing.base], new.holds[rule][self.pairing.new], self.weight, self.group)
 
+    def likely(self, rule: str) -> Paired | None:
+        """How likely a rule is to hold on each pair, from 0 to 1; None where a side doesn't know it."""
+        base, new = self.base.table.found, self.new.table.found
+        if base is None or new is None or rule not in base.likely or rule not in new.likely:
+            return None
+        return Paired(base.likely[rule][self.pairing.base], new.likely[rule][self.pairing.new], self.weight, self.group)
+
     def tag(self, name: str) -> list[str | None]:
         """A tag's value on each pair, new's."""
         values = self.new.table.tags.get(name, [None] * len(self.new.table))

@@ -54,7 +54,9 @@ def _found(columns: Sequence[tuple[FoundColumns, Places]]) -> FoundColumns:
             for rule in of(first)
         }
 
-    return FoundColumns(shares(lambda f: f.holds), shares(lambda f: f.sure), first.component, first.heading)
+    known = all(found.likely for found, _ in columns)
+    likely = shares(lambda f: f.likely) if known else {}
+    return FoundColumns(shares(lambda f: f.holds), shares(lambda f: f.sure), first.component, first.heading, likely)
 
 
 def _taken(values: Numbers, at: Places) -> Numbers:

@@ -8,10 +8,18 @@ cases, by verdict and kind of question, and as the smallest difference that can 
 """
 
 from ragtriage.runs.repeats.counting import Repeats, repeats_of, trials_of
-from ragtriage.runs.repeats.summary import CaseRepeat, KindRepeat, MetricRepeat, RepeatSummary, UnitRepeat
+from ragtriage.runs.repeats.summary import (
+    CaseRepeat,
+    FindingRepeat,
+    KindRepeat,
+    MetricRepeat,
+    RepeatSummary,
+    UnitRepeat,
+)
 
 __all__ = [
     "CaseRepeat",
+    "FindingRepeat",
     "KindRepeat",
     "MetricRepeat",
     "RepeatSummary",

@@ -15,8 +15,10 @@ from ragtriage.core.errors import ConfigError
 from ragtriage.core.metric import Better, Metric
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Score, Undefined
+from ragtriage.diagnosis import COSTS, Costs, Rule
 from ragtriage.diagnosis.thresholds import thresholds_with
 from ragtriage.runs.evaluation_config import EvaluationConfig
+from ragtriage.runs.repeats.findings import FindingCounts
 from ragtriage.runs.repeats.flips import OccurrenceCounts, StepFlips, component_keys
 from ragtriage.runs.repeats.statistics import Grid, rank_agreement, smallest_difference
 from ragtriage.runs.repeats.summary import CaseRepeat, KindRepeat, MetricRepeat, RepeatSummary, UnitRepeat
@@ -47,7 +49,7 @@ def repeats_of(trials: Iterable[StoredRun], config: EvaluationConfig) -> RepeatS
     trials = list(trials)
     if len(trials) < 2:
         return None
-    repeats = Repeats(config.metrics, config.thresholds)
+    repeats = Repeats(config.metrics, config.thresholds, config.rules, config.costs)
     for number, trial in enumerate(trials):
         for record in trial.records():
             repeats.add(number, record)
@@ -74,13 +76,22 @@ class Repeats:
     Args:
         metrics: those that were computed.
         thresholds: metric name → the value at which a score is just good enough; the defaults if None.
+        rules: those whose findings are counted.
+        costs: from which probability on a fault is shown.
     """
 
-    def __init__(self, metrics: Sequence[Metric], thresholds: Mapping[str, float] | None = None) -> None:
+    def __init__(
+        self,
+        metrics: Sequence[Metric],
+        thresholds: Mapping[str, float] | None = None,
+        rules: Sequence[Rule] = (),
+        costs: Costs = COSTS,
+    ) -> None:
         self._metrics = tuple(metrics)
         self._thresholds = thresholds_with({}) if thresholds is None else thresholds
         self._columns = {m.name: _Column() for m in self._metrics}
         self._steps = StepFlips()
+        self._findings = FindingCounts(rules, self._thresholds, self._metrics, costs)
         self._cases: dict[str, int] = {}
         self._weights = array("d")
         self._counted: list[int] = []
@@ -106,6 +117,7 @@ class Repeats:
             raise ConfigError(f"case {record.case.id!r} comes twice in trial {trial}: count each case once in a trial")
         self._counted[case] |= 1 << place
         self._steps.add(case, record)
+        self._findings.add(case, place, record)
         for name, column in self._columns.items():
             match record.outcomes.get(name):
                 case Score(value=value, parts=parts):
@@ -124,7 +136,16 @@ class Repeats:
         trials = len(self._trials)
         kinds, units = self._steps.kinds(trials), self._steps.units(trials)
         metrics = tuple(self._metric(m) for m in self._metrics)
-        return RepeatSummary(trials, len(self._cases), metrics, kinds, units, self._same(metrics, kinds, units))
+        findings = tuple(self._findings.findings(self._there()))
+        return RepeatSummary(
+            trials, len(self._cases), metrics, kinds, units, self._same(metrics, kinds, units), findings
+        )
+
+    def _there(self) -> Grid:
+        """1 where a case was counted in a trial, else nan; shape (n_cases, n_trials)."""
+        counted = [[known >> place & 1 for place in range(len(self._trials))] for known in self._counted]
+        there = np.array(counted, dtype=np.float64).reshape(len(self._counted), len(self._trials))
+        return np.where(there == 1.0, 1.0, np.nan)
 
     def _same(self, metrics: Sequence[MetricRepeat], kinds: Sequence[KindRepeat], units: Sequence[UnitRepeat]) -> bool:
         whole = (1 << len(self._trials)) - 1

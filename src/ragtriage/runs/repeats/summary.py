@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ragtriage.core.metric import Better
+from ragtriage.diagnosis.rules import Kind
+from ragtriage.runs.expected import ExpectedCount
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,26 @@ class UnitRepeat:
 
 
 @dataclass(frozen=True, slots=True)
+class FindingRepeat:
+    """The findings of one rule, over all cases and trials."""
+
+    rule: str
+    kind: Kind
+    shown: float
+    """In how many cases it is shown, the mean over trials."""
+    spread: float
+    """Standard deviation (n − 1) over trials of that number."""
+    flips: float | None
+    """The share of cases on which it is shown in one trial and not in another, in [0, 1], among those that were
+    counted in two trials; None if there is none."""
+    expected: ExpectedCount | None
+    """How many cases have it by its probability, the mean over trials, also where that is too low to be shown; None
+    where no verdict has a chance, and of a doubt."""
+    expected_spread: float | None
+    """Standard deviation (n − 1) over trials of the expected number."""
+
+
+@dataclass(frozen=True, slots=True)
 class RepeatSummary:
     """What a repeated evaluation amounts to."""
 
@@ -93,14 +115,17 @@ class RepeatSummary:
     units: tuple[UnitRepeat, ...] = ()
     same: bool = False
     """Whether two trials or more are there and differ in nothing: no score, no verdict, no component."""
+    findings: tuple[FindingRepeat, ...] = ()
+    """Of the rules that are shown in a trial, or expected of a case."""
 
     def as_json(self) -> dict[str, Any]:
-        """The stable form for machines: metrics, kinds and units by name."""
+        """The stable form for machines: metrics, kinds, units and findings by name."""
         found: dict[str, Any] = {"trials": self.trials, "cases": self.cases, "same": self.same}
         for group, key, some in (
             ("metrics", "name", self.metrics),
             ("kinds", "kind", self.kinds),
             ("units", "unit", self.units),
+            ("findings", "rule", self.findings),
         ):
             found[group] = {getattr(one, key): _without(asdict(one), key, "title") for one in some}
         return found

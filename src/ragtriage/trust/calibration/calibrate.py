@@ -1,4 +1,4 @@
-"""What labels say of a run: corrected means, decision thresholds, metric thresholds and the cascade's bands."""
+"""What labels say of a run: corrected means, base rates, decision and metric thresholds, the cascade's bands."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from ragtriage.diagnosis.thresholds import is_bad
 from ragtriage.judges.decision_thresholds import BANDS, WITHOUT_PROBABILITY, without_threshold
 from ragtriage.judges.judge_config import EMBEDDED
 from ragtriage.trust.calibration import fitted_thresholds
+from ragtriage.trust.calibration.base_rates import LearntRate, learnt_rates
 from ragtriage.trust.calibration.corrected_mean import MIN_LABELS, NO, YES, CorrectedMean, Numbers
 from ragtriage.trust.calibration.fitted_thresholds import MIN_EACH, FittedBandEnd, FittedThreshold, LabelledScores
 from ragtriage.trust.calibration.run_labels import LabelledMetric, RunLabels
@@ -129,6 +130,7 @@ class Calibration:
     chances: tuple[VerdictChance, ...] = ()
     thresholds: tuple[CaseThreshold, ...] = ()
     bands: tuple[CascadeBand, ...] = ()
+    base_rates: tuple[LearntRate, ...] = ()
     settings: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
     """Table of the settings → what it is to hold: only what does better than the present settings."""
 
@@ -145,6 +147,7 @@ class Calibration:
         return {
             **as_builtins(self),
             "decision_thresholds": decision_thresholds,
+            "base_rates": [{**as_builtins(one), "better": one.better} for one in self.base_rates],
             "bands": [{**as_builtins(band), "band": band.text or None} for band in self.bands],
         }
 
@@ -178,6 +181,8 @@ def calibrate(
             chances.append(_verdict_chance(kind, found, own, why))
         if judge == EMBEDDED and kind in BANDS:
             bands.append(_band(kind, found, why))
+    better = {one.kind for one in decision_thresholds if one.threshold and one.threshold.better}
+    rates = learnt_rates(labels.metrics, fingerprints, better) if judge == EMBEDDED else ()
     limits = [_threshold(one, thresholds[one.metric.name]) for one in labels.metrics if one.metric.name in thresholds]
     return Calibration(
         judge,
@@ -188,7 +193,8 @@ def calibrate(
         tuple(chances),
         tuple(limits),
         tuple(bands),
-        _settings(judge, decision_thresholds, chances, limits, bands),
+        rates,
+        _settings(judge, decision_thresholds, chances, limits, bands, rates),
     )
 
 
@@ -198,10 +204,11 @@ def _settings(
     chances: Sequence[VerdictChance],
     limits: Sequence[CaseThreshold],
     bands: Sequence[CascadeBand],
+    rates: Sequence[LearntRate],
 ) -> dict[str, dict[str, float | str]]:
     settings: dict[str, dict[str, float | str]] = {}
-    for one in decision_thresholds:
-        if (fitted := one.threshold) and fitted.better:
+    for one, fitted in ((one, one.threshold) for one in decision_thresholds):
+        if fitted and fitted.better:
             own = {"judge": judge, "fingerprint": one.fingerprint}
             settings[f"decision_thresholds.{one.kind}"] = own | {"yes": fitted.yes, "no": fitted.no}
     for told in chances:
@@ -209,6 +216,9 @@ def _settings(
         if yes is not None and no is not None and no < CHECK <= yes:
             own = {"judge": judge, "fingerprint": told.fingerprint}
             settings[f"label_chances.{told.kind}"] = own | {"yes": yes, "no": no}
+    own_rates: dict[str, float | str] = {one.kind: one.rate for one in rates if one.better and one.rate is not None}
+    if own_rates:
+        settings["base_rates"] = own_rates
     for limit in limits:
         if limit.threshold and limit.threshold.better and limit.at is not None:
             settings.setdefault("thresholds", {})[limit.metric] = limit.at

@@ -1,10 +1,10 @@
 """Prediction-powered inference: a run's mean, corrected for the judge's errors by some labels, with its interval.
 
 The judge's verdicts are known of every component, the truth of a few that were drawn with known inclusion
-probabilities. Per verdict (yes, no, unknown) the labels tell how often the truth is yes; the run tells how often the
-verdict occurs. Of verdicts with two values this is the power-tuned estimator of PPI++ (Angelopoulos, Duchi and Zrnic
-2023, "PPI++: Efficient Prediction-Powered Inference", equation 2 with the optimal λ). The decision and the formulas
-stand in `docs/design/trust.md`.
+probabilities. Per verdict (yes, no, unknown; where there are chances, yes and no in doubt apart) the labels tell how
+often the truth is yes; the run tells how often the verdict occurs. Of verdicts with two values this is the power-tuned
+estimator of PPI++ (Angelopoulos, Duchi and Zrnic 2023, "PPI++: Efficient Prediction-Powered Inference", equation 2 with
+the optimal λ). The decision and the formulas stand in `docs/design/trust.md`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,12 @@ Numbers = np.ndarray[Any, np.dtype[Any]]
 
 NO, YES, UNKNOWN = 0, 1, 2
 """How a verdict is written in arrays, as the metric's numerator counts it."""
+DOUBTFUL_NO, DOUBTFUL_YES = 3, 4
+"""The same of a verdict with a chance that may well be wrong: strata of their own, since they are so more often."""
+_LADDER = (NO, DOUBTFUL_NO, DOUBTFUL_YES, YES)
+"""From the least to the most likely."""
+_SIDES = {YES: (YES, DOUBTFUL_YES), NO: (NO, DOUBTFUL_NO)}
+_STRATA = 5
 MIN_LABELS = 20
 """Labelled components below which no corrected mean is given: its interval would span most of the range."""
 MIN_LABELS_OF_A_VERDICT = 5
@@ -41,7 +47,7 @@ class JudgedComponents:
     weight: Numbers
     """Its weight in the run's mean: its case's, divided by how many components that case shows."""
     verdict: Numbers
-    """NO, YES or UNKNOWN."""
+    """NO, YES, UNKNOWN, DOUBTFUL_NO or DOUBTFUL_YES."""
     truth: Numbers
     """What people said, in [0, 1]; NaN without a label."""
     inclusion: Numbers
@@ -88,10 +94,10 @@ def corrected_mean(components: JudgedComponents, raw: float) -> CorrectedMean | 
     verdicts = _merged(components.verdict, labelled)
     expansion = weight[labelled] / components.inclusion[labelled]
     group, truth = verdicts[labelled], components.truth[labelled]
-    share = np.bincount(verdicts, weight, 3)
-    mass = np.bincount(group, expansion, 3)
+    share = np.bincount(verdicts, weight, _STRATA)
+    mass = np.bincount(group, expansion, _STRATA)
     # a verdict that no label has occurs in the run at all only where every verdict is of that kind: see _merged
-    right = np.bincount(group, expansion * truth, 3) / np.where(mass > 0, mass, 1.0)
+    right = np.bincount(group, expansion * truth, _STRATA) / np.where(mass > 0, mass, 1.0)
     mean = min(1.0, max(0.0, float(share @ right)))
 
     residuals = share[group] * expansion / mass[group] * (truth - right[group])
@@ -103,18 +109,43 @@ def corrected_mean(components: JudgedComponents, raw: float) -> CorrectedMean | 
         below += (share[verdict] * (right[verdict] - low)) ** 2
         above += (share[verdict] * (high - right[verdict])) ** 2
     low, high = max(0.0, mean - math.sqrt(below)), min(1.0, mean + math.sqrt(above))
-    power = float(right[YES] - right[NO]) if mass[YES] > 0 and mass[NO] > 0 else 0.0
+    yes, no = (_right_of(share, right, mass, side) for side in (YES, NO))
+    power = 0.0 if yes is None or no is None else yes - no
     return CorrectedMean(raw, mean, low, high, len(labelled), power)
 
 
+def _right_of(share: Numbers, right: Numbers, mass: Numbers, side: int) -> float | None:
+    """How often the truth is yes behind verdicts of yes, or of no, surely and in doubt; None where none is labelled."""
+    known = [one for one in _SIDES[side] if mass[one] > 0]
+    total = sum(float(share[one]) for one in known)
+    return sum(float(share[one] * right[one]) for one in known) / total if total else None
+
+
 def _merged(verdicts: Numbers, labelled: Numbers) -> Numbers:
-    """The verdicts, those with too few labels merged with another; what the labels say decides nothing here."""
+    """The verdicts, those with too few labels merged with another; what the labels say decides nothing here.
+
+    A verdict in doubt is merged with a surer one of its kind, unknown with no, and what then is too rare with the next
+    likelier one, or else the next less likely one.
+    """
     verdicts = verdicts.copy()
-    for verdict, other in ((UNKNOWN, NO), (NO, YES), (YES, NO)):
+
+    def is_rare(verdict: int) -> bool:
         few = np.count_nonzero(verdicts[labelled] == verdict) < MIN_LABELS_OF_A_VERDICT
-        if few and np.any(verdicts == verdict):
+        return bool(few and np.any(verdicts == verdict))
+
+    for verdict, other in ((DOUBTFUL_YES, YES), (DOUBTFUL_NO, NO), (UNKNOWN, NO)):
+        if is_rare(verdict):
             verdicts[verdicts == verdict] = other
+    for verdict in (NO, YES):
+        if is_rare(verdict):
+            further = [one for one in _LADDER if one != verdict and np.any(verdicts == one)]
+            near = further[0] if verdict == NO and further else further[-1] if further else _other(verdict)
+            verdicts[verdicts == verdict] = near
     return verdicts
+
+
+def _other(verdict: int) -> int:
+    return YES if verdict == NO else NO
 
 
 def _between_cases(case: Numbers, weight: Numbers, beyond: Numbers, labelled: Numbers, residuals: Numbers) -> float:

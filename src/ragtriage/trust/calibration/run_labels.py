@@ -9,11 +9,13 @@ from math import fsum, nan
 
 import numpy as np
 
-from ragtriage.core.chances import chance_of
+from ragtriage.core.chances import NOT_SUPPORTED, chance_of
 from ragtriage.core.metric import Metric
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Part, Score, Verdict
 from ragtriage.trust.calibration.corrected_mean import (
+    DOUBTFUL_NO,
+    DOUBTFUL_YES,
     NO,
     UNKNOWN,
     YES,
@@ -31,6 +33,8 @@ OTHER_RUN = "about another run"
 NO_METRIC = "of a metric that the run doesn't have"
 CHANGED = "of a component that the run doesn't have like this: its text or verdict is another"
 _CODES = {"yes": YES, "no": NO, "unknown": UNKNOWN}
+_OPPOSITE = np.array([YES, NO, UNKNOWN, DOUBTFUL_YES, DOUBTFUL_NO])
+"""By the code of a verdict that of the opposite one."""
 _ROUNDING = 1e-9
 
 
@@ -56,6 +60,8 @@ class LabelledMetric:
     """Shape (cases,): the score as the run has it."""
     case_weight: Numbers
     """Shape (cases,)."""
+    chance: Numbers
+    """The chance of that yes that scores count with; NaN where there is none."""
     share_of: str
     """Which answer the score is the share of, `yes` or `no`; empty where it isn't such a share."""
 
@@ -73,11 +79,17 @@ class LabelledMetric:
         """The corrected mean; None with too few labels, or if the score isn't a share of its components."""
         if not self.share_of:
             return None
-        verdict, truth = self.verdict, self.truth
+        verdict, truth = self.strata, self.truth
         if self.share_of == "no":
-            verdict = np.select([verdict == YES, verdict == NO], [NO, YES], UNKNOWN)
-            truth = 1.0 - truth
+            verdict, truth = _OPPOSITE[verdict], 1.0 - truth
         return corrected_mean(JudgedComponents(self.case, self.weight, verdict, truth, self.inclusion), self.raw)
+
+    @property
+    def strata(self) -> Numbers:
+        """The verdicts, those apart whose chance says that they may well be wrong; shape (n,)."""
+        doubtful = np.minimum(self.chance, 1.0 - self.chance) > NOT_SUPPORTED  # False where there is none
+        in_doubt = np.select([self.verdict == YES, self.verdict == NO], [DOUBTFUL_YES, DOUBTFUL_NO], UNKNOWN)
+        return np.where(doubtful, in_doubt, self.verdict)
 
     def true_values(self) -> Numbers:
         """Shape (cases,): the score by people's labels; NaN where not all of a case's components are labelled."""
@@ -142,7 +154,7 @@ class _Column:
 
     def __init__(self, metric: Metric) -> None:
         self._metric = metric
-        self._components: list[tuple[int, float, int, float, float, float]] = []
+        self._components: list[tuple[int, float, int, float, float, float, float]] = []
         self._cases: list[tuple[str, float, float]] = []
         self._shares = {"yes", "no"}
 
@@ -164,15 +176,17 @@ class _Column:
             inclusion = max((one.chance or 0.0 for one in fitting), default=nan)
             direct = part.good is None or part.good == (cell.value == "yes")
             score = cell.score if direct and cell.score is not None else nan
-            self._components.append((len(self._cases), weight / len(parts), _CODES[verdict], score, truth, inclusion))
+            chance = nan if cell.chance is None or (known := _good_chance(part)) is None else known
+            row = (len(self._cases), weight / len(parts), _CODES[verdict], score, truth, inclusion, chance)
+            self._components.append(row)
         if parts:
             self._cases.append((record.case.id, outcome.value, weight))
         return changed
 
     def joined(self) -> LabelledMetric:
         """All of it as arrays."""
-        case, weight, verdict, score, truth, inclusion = map(
-            np.asarray, zip(*self._components, strict=True) if self._components else [()] * 6
+        case, weight, verdict, score, truth, inclusion, chance = map(
+            np.asarray, zip(*self._components, strict=True) if self._components else [()] * 7
         )
         ids, values, weights = zip(*self._cases, strict=True) if self._cases else ((), (), ())
         # where every score is a half it is a share of either
@@ -180,7 +194,7 @@ class _Column:
         share_of = usual if usual in self._shares else next(iter(self._shares), "")
         return LabelledMetric(
             self._metric, ids, case, weight, verdict, score, truth, inclusion,
-            np.asarray(values), np.asarray(weights), share_of,
+            np.asarray(values), np.asarray(weights), chance, share_of,
         )  # fmt: skip
 
 
