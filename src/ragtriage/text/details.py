@@ -42,7 +42,7 @@ class Detail:
     span: Span
 
 
-@lru_cache(2048)
+@lru_cache(512)
 def details(text: str) -> tuple[Detail, ...]:
     """The details of a text, in its order; a number without a unit isn't one."""
     found = [Detail("date", one, text[slice(*span)], span) for one, span in placed_dates(text)]

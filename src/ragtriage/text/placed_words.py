@@ -34,7 +34,7 @@ class PlacedWord:
         return vocabulary.fold(self.text) not in _SMALL and not NEGATION.fullmatch(self.text)
 
 
-@lru_cache(2048)
+@lru_cache(512)
 def placed_words(text: str) -> tuple[PlacedWord, ...]:
     """All words and numbers."""
     return tuple(PlacedWord(m[0], vocabulary.stem(vocabulary.fold(m[0])), m.span()) for m in _TOKEN.finditer(text))

@@ -26,7 +26,7 @@ _BECAUSE = re.compile(r"(?:as|since)\b", re.IGNORECASE)
 _LONGEST = 1000
 
 
-@lru_cache(4096)  # a response is read by several questions, each for itself
+@lru_cache(512)  # a response is read by several questions, each for itself
 def remark(clause: str, *, behind: Remark = "", opening: bool = True) -> Remark:
     """Which kind of remark a clause is by rules; empty if it makes a claim, or none of them knows it.
 

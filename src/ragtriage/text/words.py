@@ -25,7 +25,7 @@ _ENDINGS = (
 )  # fmt: skip
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=16384)
 def fold(word: str) -> str:
     """Lower case, without accents and possessive."""
     plain = unicodedata.normalize("NFKD", word.lower().replace("’", "'"))
@@ -33,7 +33,7 @@ def fold(word: str) -> str:
     return plain.removesuffix("'s")
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=16384)
 def stem(word: str) -> str:
     """A folded word without its commonest English endings; crude on purpose: both sides get the same."""
     if len(word) < 4 or not word.isalpha():

@@ -73,7 +73,7 @@ class _Said:
     """The stem behind the only negation; empty if there is none, or it can't be told what it denies."""
 
 
-@lru_cache(4096)
+@lru_cache(512)
 def _said(text: str) -> _Said:
     stems: list[str] = []
     denials, denied, waiting = 0, "", False
@@ -93,7 +93,7 @@ def _said(text: str) -> _Said:
     return _Said(tuple(stems), denials, denied if denials == 1 else "")
 
 
-@lru_cache(4096)
+@lru_cache(512)
 def _clauses(text: str) -> tuple[Sentence, ...]:
     """The clauses of a sentence; none of a question."""
     if _ASKED.search(text):
@@ -101,7 +101,7 @@ def _clauses(text: str) -> tuple[Sentence, ...]:
     return tuple(read_sentence(part) for part in _CLAUSE.split(RULES["inserted"].sub(" ", text)) if part.strip())
 
 
-@lru_cache(4096)
+@lru_cache(512)
 def _folded(text: str) -> frozenset[str]:
     """The words of a text, small ones too."""
     return frozenset(map(vocabulary.fold, vocabulary.tokens(text)))
@@ -243,7 +243,7 @@ def _had_from(value: str, kind: str, values: Iterable[tuple[str, str]]) -> bool:
     return any(b - a <= _ROUNDED * b or any(abs(a * by - b) <= 1e-6 * b for by in _UNITS) for a, b in pairs)
 
 
-@lru_cache(2048)
+@lru_cache(512)
 def _values(text: str) -> tuple[tuple[str, str], ...]:
     """The numbers of a text and what each is of: its unit, `money`, `%`, `year`, a month, or empty."""
     return tuple(_read_values(_VALUE.findall(numbers_as_figures(RULES["order"].sub(" ", text)))))

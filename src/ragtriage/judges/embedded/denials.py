@@ -112,7 +112,7 @@ def _as_one(claim: str) -> _Clause | None:
     return whole if alone and len(whole.stems) >= _FEWEST else None
 
 
-@lru_cache(2048)
+@lru_cache(512)
 def _clauses(text: str) -> tuple[_Clause, ...]:
     """The clauses of a text."""
     return tuple(_read(NO_DENIAL.sub(" ", text)))

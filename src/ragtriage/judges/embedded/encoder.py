@@ -39,6 +39,8 @@ def open_model(path: Path) -> Any:
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     # Beyond the basic optimisations, additions and normalisations are fused into an operator that is slower.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    # A plan of memory would be kept for every length of text.
+    options.enable_mem_pattern = False
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:
@@ -93,7 +95,7 @@ class Encoder:
         self._piece_weights = np.array(
             [_piece_weight(i, piece) for i, piece in enumerate(self.pieces.pieces)], np.float32
         )
-        self.rarity = lru_cache(maxsize=65536)(self._rarity)
+        self.rarity = lru_cache(maxsize=16384)(self._rarity)
 
     def encode(self, texts: Iterable[str]) -> Mapping[str, Encoded]:
         """Encode each distinct text; longer ones first, so that no thread ends with a long one."""

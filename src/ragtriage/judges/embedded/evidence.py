@@ -124,7 +124,7 @@ class Evidence:
 
 MOST = 240
 """Sentences of one question's evidence that are encoded; of more, those that share most words with the subject."""
-REMEMBERED = 2048
+REMEMBERED = 1024
 """Texts and sentences that are remembered as they were read."""
 
 

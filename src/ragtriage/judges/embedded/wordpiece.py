@@ -40,7 +40,7 @@ class WordPieces:
         self.number: dict[str, int] = {piece: i for i, piece in enumerate(self.pieces)}
         """Piece → number."""
         self._unknown = (self.number[UNKNOWN],)
-        self._of_word = lru_cache(maxsize=65536)(self._split)
+        self._of_word = lru_cache(maxsize=16384)(self._split)
 
     def encode(self, text: str, longest: int) -> list[int]:
         """The numbers of the text's pieces between the marks of start and end.
