@@ -41,10 +41,16 @@ class DrawnRows:
     """Numbers by which the drawn rows are in random order; they follow from what a row holds alone."""
 
 
-def json_lines(stream: BinaryIO, limits: Limits) -> Iterator[RawRow]:
-    """The rows of a JSON Lines stream, where a broken line costs only itself; blank lines are skipped."""
+def json_lines(stream: BinaryIO, limits: Limits, *, starts: bool = True) -> Iterator[RawRow]:
+    """The rows of a JSON Lines stream, where a broken line costs only itself; blank lines are skipped.
+
+    Args:
+        stream: the bytes.
+        limits: how much a row may hold.
+        starts: whether the file starts here, so that a byte order mark may stand first.
+    """
     reader = JsonReader()
-    return (_raw_row(reader, one, limits) for one in _lines(stream, limits))
+    return (_raw_row(reader, one, limits) for one in _lines(stream, limits, starts=starts))
 
 
 def drawn_lines(stream: BinaryIO, limits: Limits, most: int, advance: Callable[[int], None]) -> DrawnRows:
@@ -79,11 +85,11 @@ def drawn_lines(stream: BinaryIO, limits: Limits, most: int, advance: Callable[[
     return DrawnRows(row, repeated, rows, tuple(-rank for rank, _ in kept))
 
 
-def _lines(stream: BinaryIO, limits: Limits) -> Iterator[_Line]:
+def _lines(stream: BinaryIO, limits: Limits, *, starts: bool = True) -> Iterator[_Line]:
     row = line = 0
     while raw := stream.readline(limits.max_row + 1):
         line += 1
-        if line == 1:
+        if line == 1 and starts:
             raw = raw.removeprefix(_BOM)
         if len(raw) > limits.max_row and not raw.endswith(b"\n"):
             row += 1

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection, Label, Row, Select, Table, and_, func, select
 
-from ragtriage.core.case import Case, Source, Turn
 from ragtriage.core.display import listed
 from ragtriage.core.errors import NotStoredError
 from ragtriage.core.record import Record
 from ragtriage.core.suggestions import near_names
-from ragtriage.core.verdicts import Known, Outcome, Score, Undefined
-from ragtriage.metrics import metric_named
-from ragtriage.store.codec import DELETED, decode_steps, with_custom_parts
+from ragtriage.core.verdicts import Outcome
 from ragtriage.store.database import Database
 from ragtriage.store.identity import digest
-from ragtriage.store.run_columns import RunColumns
-from ragtriage.store.run_notes import RunNotes
+from ragtriage.store.record_values import case_from, outcome_from, record_from
+from ragtriage.store.run_columns import RunColumns, TableColumns
+from ragtriage.store.run_notes import RunNotes, TableNotes
 from ragtriage.store.schema import (
     FINISHED,
     MADE_BY,
@@ -203,11 +201,57 @@ T = TypeVar("T")
 _Reader = Callable[[Connection, RunInfo, Sequence[Row[Any]]], list[T]]
 
 
-class StoredRun:
-    """One run as it is stored.
+class StoredRun(Protocol):
+    """One run as it is stored, in the tables of a store or in the files of a record set.
 
     Everything is read when it is asked for; every method raises a `StoreError` where the store can't be read.
     """
+
+    @property
+    def info(self) -> RunInfo:
+        """What is known of it as a whole."""
+        ...
+
+    @property
+    def number(self) -> int:
+        """The run's number."""
+        ...
+
+    def records(self) -> Iterator[Record]:
+        """All records in the order of the input; a text that was deleted reads as `DELETED`."""
+        ...
+
+    def record(self, case_id: str) -> Record:
+        """One case's record.
+
+        Raises:
+            NotStoredError: the run holds no such case.
+        """
+        ...
+
+    def texts_deleted(self) -> int:
+        """How many of its cases have lost their texts."""
+        ...
+
+    def rows(self) -> Iterator[StoredRow]:
+        """All cases with their scores, without texts and verdicts, in the order of the input."""
+        ...
+
+    def columns(self) -> RunColumns:
+        """The run by columns, for what goes through all its cases at once."""
+        ...
+
+    def notes(self) -> RunNotes:
+        """What was computed from the whole run and is kept."""
+        ...
+
+    def rejected(self) -> list[RejectedRow]:
+        """The rows of the input that couldn't be used, in their order."""
+        ...
+
+
+class TableRun:
+    """One run in the tables of a store; see `StoredRun`."""
 
     def __init__(self, database: Database, info: RunInfo) -> None:
         self._database = database
@@ -219,15 +263,11 @@ class StoredRun:
         return self.info.number
 
     def records(self) -> Iterator[Record]:
-        """All records in the order of the input; a text that was deleted reads as `DELETED`."""
+        """See `StoredRun`."""
         return self._in_portions(CHUNK, select(cases), _records)
 
     def record(self, case_id: str) -> Record:
-        """One case's record.
-
-        Raises:
-            NotStoredError: the run holds no such case.
-        """
+        """See `StoredRun`."""
         with self._database.reading() as connection:
             here = (cases.c.run == self.number) & (cases.c.id_digest == digest(case_id))
             rows = connection.execute(select(cases).where(here)).all()
@@ -238,7 +278,7 @@ class StoredRun:
             return _records(connection, self.info, rows)[0]
 
     def texts_deleted(self) -> int:
-        """How many of its cases have lost their texts."""
+        """See `StoredRun`."""
         lost = (case_texts.c.run == self.number) & (case_texts.c.role == "query") & case_texts.c.hash.is_(None)
         with self._database.reading() as connection:
             return connection.execute(select(func.count()).select_from(case_texts).where(lost)).scalar_one()
@@ -250,20 +290,20 @@ class StoredRun:
         return f": did you mean {listed(near, 'or')}?" if near else f": `ragtriage show {self.number}` lists its cases"
 
     def rows(self) -> Iterator[StoredRow]:
-        """All cases with their scores, without texts and verdicts, in the order of the input."""
+        """See `StoredRun`."""
         columns = (cases.c.position, cases.c.id, cases.c.tags, cases.c.weight, cases.c.language)
         return self._in_portions(LIGHT_CHUNK, select(*columns), _light_rows)
 
     def columns(self) -> RunColumns:
-        """The run by columns, for what goes through all its cases at once."""
-        return RunColumns(self._database, self.number)
+        """See `StoredRun`."""
+        return TableColumns(self._database, self.number)
 
     def notes(self) -> RunNotes:
-        """What was computed from the whole run and is kept."""
-        return RunNotes(self._database, self.number)
+        """See `StoredRun`."""
+        return TableNotes(self._database, self.number)
 
     def rejected(self) -> list[RejectedRow]:
-        """The rows of the input that couldn't be used, in their order."""
+        """See `StoredRun`."""
         query = select(rejected).where(rejected.c.run == self.number).order_by(rejected.c.row, rejected.c.field)
         with self._database.reading() as connection:
             return [RejectedRow(row.row, row.field or None, row.reason) for row in connection.execute(query)]
@@ -295,32 +335,8 @@ def _records(connection: Connection, info: RunInfo, rows: Sequence[Row[Any]]) ->
 
 
 def _record(row: Row[Any], written: list[Any], outcomes: dict[str, Outcome]) -> Record:
-    by_role: dict[str, list[tuple[str | None, str]]] = {}
-    for text in written:
-        by_role.setdefault(text.role, []).append((text.label, DELETED if text.text is None else text.text))
-
-    def only(role: str) -> str | None:
-        return by_role[role][0][1] if role in by_role else None
-
-    case = Case(
-        id=row.id,
-        query=only("query") or "",
-        sources=tuple(Source(text, label) for label, text in by_role.get("source", ())),
-        response=only("response"),
-        reference=only("reference"),
-        history=tuple(Turn(label or "", text) for label, text in by_role.get("history", ())),
-        samples=tuple(text for _, text in by_role.get("sample", ())),
-        relevant_ids=None if row.relevant_ids is None else tuple(row.relevant_ids),
-        tags=row.tags,
-        weight=row.weight,
-        time=row.time,
-        trace_id=row.trace_id,
-        citation_mark=only("citation mark"),
-    )
-    steps = decode_steps(case, row.steps)
-    outcomes = with_custom_parts(outcomes, steps)
-    whole = {name: _with_parts(name, outcome, steps) for name, outcome in outcomes.items()}
-    return Record(case, steps, whole, row.language, row.seconds)
+    values: dict[str, Any] = dict(row._mapping)  # noqa: SLF001  # SQLAlchemy's public name
+    return record_from(case_from(values, ((text.role, text.label, text.text) for text in written)), values, outcomes)
 
 
 def _texts(connection: Connection, run: int, first: int, last: int) -> dict[int, list[Any]]:
@@ -340,21 +356,6 @@ def _outcomes(connection: Connection, info: RunInfo, first: int, last: int) -> d
     here = (scores.c.run == info.number) & scores.c.metric.in_(info.metrics) & scores.c.position.between(first, last)
     unordered: dict[int, dict[str, Outcome]] = {}
     for row in connection.execute(select(scores).where(here)):
-        undefined = row.value is None
-        outcome = Undefined(row.reason, row.failed) if undefined else Score(row.value, row.judged, row.unknown)
+        outcome = outcome_from(row.value, row.reason, row.failed, row.judged, row.unknown)
         unordered.setdefault(row.position, {})[row.metric] = outcome
     return {at: {name: by[name] for name in info.metrics if name in by} for at, by in unordered.items()}
-
-
-def _with_parts(name: str, outcome: Outcome, steps: Mapping[str, Known]) -> Outcome:
-    """The stored score with the parts that today's metric finds for it; without them if it would differ today."""
-    metric = metric_named(name)
-    if metric is None or isinstance(outcome, Undefined):
-        return outcome
-    try:
-        again = metric(steps)
-    except (KeyError, ValueError):
-        return outcome  # the metric needs other steps today than when the run was made
-    if isinstance(again, Score) and (again.value, again.judged) == (outcome.value, outcome.judged):
-        return replace(outcome, parts=again.parts)
-    return outcome

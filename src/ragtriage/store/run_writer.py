@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
@@ -15,11 +15,10 @@ from sqlalchemy import Connection, delete, func, select, update
 from ragtriage.core.case import Case
 from ragtriage.core.errors import StoreError
 from ragtriage.core.record import Record
-from ragtriage.core.verdicts import Outcome
-from ragtriage.store.codec import custom_parts, encode_steps
 from ragtriage.store.database import Database
-from ragtriage.store.identity import content_hash, digest
+from ragtriage.store.identity import digest
 from ragtriage.store.lease import Heartbeat, Lease
+from ragtriage.store.record_values import case_values, outcome_values, texts_of
 from ragtriage.store.run_reader import Rejection, read_run
 from ragtriage.store.schema import (
     FINISHED,
@@ -214,26 +213,10 @@ class RunWriter:
     def _add(self, record: Record, position: int) -> None:
         case, waiting = record.case, self._waiting
         key = {"run": self.number, "position": position}
-        outcomes = [_outcome(key, name, outcome) for name, outcome in record.outcomes.items()]
-        waiting.cases.append(
-            key
-            | {
-                "id": case.id,
-                "id_digest": digest(case.id),
-                "content": content_hash(case),
-                "failed": any(outcome["failed"] for outcome in outcomes),
-                "language": record.language,
-                "seconds": record.seconds,
-                "weight": case.weight,
-                "time": case.time,
-                "trace_id": case.trace_id,
-                "relevant_ids": case.relevant_ids,
-                "tags": dict(case.tags),
-                "steps": encode_steps(case, {**record.steps, **custom_parts(record.outcomes)}),
-            }
-        )
+        outcomes = [key | {"metric": name} | outcome_values(outcome) for name, outcome in record.outcomes.items()]
+        waiting.cases.append(key | case_values(record))
         waiting.scores += outcomes
-        for role, ordinal, label, text in _texts(case):
+        for role, ordinal, label, text in texts_of(case):
             own = digest(text)
             waiting.texts[own] = text
             waiting.characters += len(text)
@@ -267,28 +250,6 @@ def raise_spending(connection: Connection, spent: Mapping[int, Mapping[str, floa
         if stored:
             most = {name: max(values.get(name, 0), stored[name]) for name in SPENT}
             connection.execute(update(runs).where(here).values(**most))
-
-
-def _outcome(key: dict[str, int], name: str, outcome: Outcome) -> dict[str, Any]:
-    empty = {"value": None, "reason": None, "failed": False, "judged": None, "unknown": None}
-    return key | {"metric": name} | {column: getattr(outcome, column, none) for column, none in empty.items()}
-
-
-def _texts(case: Case) -> Iterator[tuple[str, int, str | None, str]]:
-    """Every text of a case: role, place, label, text."""
-    by_role: dict[str, Sequence[tuple[str | None, str | None]]] = {
-        "query": [(None, case.query)],
-        "response": [(None, case.response)],
-        "reference": [(None, case.reference)],
-        "source": [(source.id, source.text) for source in case.sources],
-        "history": [(turn.role, turn.text) for turn in case.history],
-        "sample": [(None, sample) for sample in case.samples],
-        "citation mark": [(None, case.citation_mark)],
-    }
-    for role, labelled in by_role.items():
-        for i, (label, text) in enumerate(labelled):
-            if text is not None:
-                yield role, i, label, text
 
 
 def now() -> str:

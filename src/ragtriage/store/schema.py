@@ -29,6 +29,16 @@ FINISHED: State = "finished"
 INTERRUPTED: State = "interrupted"
 
 
+def escaped(text: str) -> str:
+    """A text as every database and file can hold it: see `LosslessText`."""
+    return text if _plain(text) else "\\" + json.dumps(text)
+
+
+def unescaped(text: str) -> str:
+    """Undo `escaped`."""
+    return json.loads(text[1:]) if text.startswith("\\") else text  # type: ignore[no-any-return]  # a text
+
+
 class LosslessText(sa.TypeDecorator[str]):
     """A text that comes back as it was, though it holds NUL (PostgreSQL refuses it) or a lone surrogate (both do).
 
@@ -41,13 +51,11 @@ class LosslessText(sa.TypeDecorator[str]):
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002  # SQLAlchemy's
         """Python → database."""
-        return value if value is None or _plain(value) else "\\" + json.dumps(value)
+        return value if value is None else escaped(value)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002  # SQLAlchemy's
         """Database → Python."""
-        if value is None or not value.startswith("\\"):
-            return value  # type: ignore[no-any-return]  # the driver's value, a text
-        return json.loads(value[1:])  # type: ignore[no-any-return]  # written above, a text
+        return None if value is None else unescaped(value)
 
 
 class JsonText(sa.TypeDecorator[Any]):

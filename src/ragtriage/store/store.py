@@ -20,7 +20,7 @@ from ragtriage.store.database import Database, open_database, store_address
 from ragtriage.store.forgetting import cases_with_texts, forget_texts, held_elsewhere
 from ragtriage.store.identity import InputScan, RunIdentity
 from ragtriage.store.lease import Lease
-from ragtriage.store.run_reader import RunInfo, StoredRun, read_means, read_run, read_runs
+from ragtriage.store.run_reader import RunInfo, StoredRun, TableRun, read_means, read_run, read_runs
 from ragtriage.store.run_writer import RunWriter, now
 from ragtriage.store.schema import FINISHED, RUNNING, runs
 from ragtriage.store.written_files import files_with_texts, note_file
@@ -168,7 +168,7 @@ class Store:
             NotStoredError: there is no such run; says which there are.
         """
         with self._database.reading() as connection:
-            return StoredRun(self._database, read_run(connection, number))
+            return TableRun(self._database, read_run(connection, number))
 
     def answers(self) -> StoredAnswers:
         """The memory of answers, for `ragtriage.judges.wrappers.Cached`."""
