@@ -58,7 +58,12 @@ class BuiltJudge:
 
 
 def build_judge(
-    session: JudgeSession, memory: AnswerMemory | None = None, *, tickets: Tickets | None = None, trial: int = 0
+    session: JudgeSession,
+    memory: AnswerMemory | None = None,
+    *,
+    tickets: Tickets | None = None,
+    trial: int = 0,
+    threads: int = 2,
 ) -> BuiltJudge:
     """Build the judge that a configuration describes.
 
@@ -67,13 +72,14 @@ def build_judge(
         memory: what keeps answers; a memory of its own if None.
         tickets: what keeps the tickets of batch APIs; needed for `batch_api`.
         trial: which repetition of the same questions.
+        threads: of the embedded judge.
 
     Raises:
         ConfigError: `batch_api` without tickets, or a decision threshold that doesn't fit the judge.
     """
     config, remembered = session.config, memory or InMemory()
     named = [*config.names, *([EMBEDDED] if config.cascade is not None else [])]
-    local = {name: EmbeddedJudge(any_language=config.any_language) for name in named if name in LOCAL}
+    local = {name: EmbeddedJudge(any_language=config.any_language, threads=threads) for name in named if name in LOCAL}
     # beside a model it only compares sentences, since the requests need the processor more
     embedded = [*local.values()] or [EmbeddedJudge(any_language=config.any_language, threads=1, kept=COMPARING_CACHE)]
     queues = _queues(session, tickets, trial)

@@ -176,7 +176,7 @@ class CaseFile:
         *,
         is_all: bool,
         drawing: Callable[[int, Callable[[int], None]], DrawnRows | None] | None = None,
-        within: Callable[[RowRange], Iterator[RawRow]] | None = None,
+        within: Callable[[RowRange, Callable[[int], None]], Iterator[RawRow]] | None = None,
     ) -> None:
         self.path = file.path
         """Where the file is; `-` is the standard input."""
@@ -250,10 +250,16 @@ class CaseFile:
         reader = self._reader = self._new_reader()
         yield from map(reader.read, raw)
 
-    def rows_in(self, part: RowRange) -> Iterator[tuple[RawRow, Case | Rejected]]:
+    def rows_in(
+        self, part: RowRange, counted: Callable[[int], None] = lambda _: None
+    ) -> Iterator[tuple[RawRow, Case | Rejected]]:
         """The rows of a part of the file, as they stand there and as cases, numbered from 1 within the part.
 
         Ids are unique within the part only.
+
+        Args:
+            part: which rows.
+            counted: called at the end of a part of a JSONL file with how many lines it has.
 
         Raises:
             InputError: the file is gone, or can be read only once.
@@ -261,7 +267,7 @@ class CaseFile:
         if self._within is None:
             raise InputError(f"{self.name}: a pipe can be read only once: save it to a file")
         reader = self._reader = self._new_reader()
-        for raw in self._within(part):
+        for raw in self._within(part, counted):
             yield raw, reader.read(raw)
 
     def draw(self, most: int, advance: Callable[[int], None] = lambda _: None) -> CaseSample | None:

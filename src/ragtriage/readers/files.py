@@ -261,9 +261,22 @@ RowRange = ByteRange | RowGroups | None
 
 
 def rows_in(
-    file: InputFile, form: Format, limits: Limits, nested: ValuePath | None, part: RowRange
+    file: InputFile,
+    form: Format,
+    limits: Limits,
+    nested: ValuePath | None,
+    part: RowRange,
+    counted: Callable[[int], None],
 ) -> Iterator[RawRow]:
     """The rows of a part of a file, numbered from 1 within the part; otherwise as `raw_rows`.
+
+    Args:
+        file: the file.
+        form: its format.
+        limits: how much a row may hold.
+        nested: where the list of the rows stands.
+        part: which rows.
+        counted: called at the end of a part by bytes with how many lines it has.
 
     Raises:
         InputError: the file can't be read.
@@ -279,7 +292,7 @@ def rows_in(
     with open_bytes(file) as stream:
         stream.seek(part.start)
         within = io.BufferedReader(_Limited(stream, part.end - part.start), _LOOK_AHEAD)
-        lines = json_lines(within, limits, starts=part.start == 0)
+        lines = json_lines(within, limits, starts=part.start == 0, counted=counted)
         try:
             for found in lines if nested is None else rows_within(lines, nested):
                 row = found.row

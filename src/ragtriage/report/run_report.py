@@ -14,8 +14,9 @@ from ragtriage.metrics import CITATIONS
 from ragtriage.planning.requirements import REASONS
 from ragtriage.report.spent import NOTHING, Spent
 from ragtriage.report.words import DASH, bad_level, citing_of, corrected_of, flagged_of, level_sign, titled, two_places
+from ragtriage.runs.metric_tally import MetricSummary
 from ragtriage.runs.repeats import RepeatSummary
-from ragtriage.runs.summary import Group, MetricSummary, Summary
+from ragtriage.runs.summary import Group, Summary
 from ragtriage.text.sanitize import one_line
 from ragtriage.trust.calibration.corrected_mean import CorrectedMean
 

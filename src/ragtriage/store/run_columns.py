@@ -59,7 +59,7 @@ class RunColumns(Protocol):
         ...
 
     def shared_with(self, other: int, enough: float) -> int:
-        """How many of its cases a run of the store has too: by ids or, where fewer than enough share one, by queries."""
+        """How many of its cases a run of the store has too: by ids or, where fewer than enough are, by queries."""
         ...
 
 

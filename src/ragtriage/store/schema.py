@@ -36,7 +36,7 @@ def escaped(text: str) -> str:
 
 def unescaped(text: str) -> str:
     """Undo `escaped`."""
-    return json.loads(text[1:]) if text.startswith("\\") else text  # type: ignore[no-any-return]  # a text
+    return json.loads(text[1:]) if text.startswith("\\") else text
 
 
 class LosslessText(sa.TypeDecorator[str]):
