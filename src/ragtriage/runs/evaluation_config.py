@@ -19,6 +19,9 @@ _RULE = tuple(field.name for field in fields(Rule))
 """What is read of a stored rule: an older version may have stored more."""
 COUNTING = "counting"
 """Under which a run's stored configuration says how the verdicts count, where that was set."""
+ARITHMETIC = "arithmetic"
+"""Under which a run's stored configuration says by how many kinds of processor arithmetic its cases were judged, where
+it is more than one."""
 CORRECTIONS = "corrections"
 """Under which a run's stored configuration has the means that were corrected by labels."""
 

@@ -65,7 +65,7 @@ def prepare(job: Job, trial: int, first: int | None) -> PreparedRun:
     counts.require_some(job.name)
     require_tag(job.by, counts.tags)
     identity = RunIdentity(
-        hashed.hexdigest(), tuple(m.name for m in job.config.metrics), _fingerprints(job.config, built.judge), trial
+        hashed.hexdigest(), tuple(m.name for m in job.config.metrics), fingerprints_of(job.config, built.judge), trial
     )
     configuration = to_stored(job.config, job.selection, job.file.mapping)
     if built.counting:
@@ -89,7 +89,7 @@ def prepare(job: Job, trial: int, first: int | None) -> PreparedRun:
     return PreparedRun(run, built, cases, counts, start)
 
 
-def _fingerprints(config: EvaluationConfig, judge: Judge) -> Mapping[str, str]:
+def fingerprints_of(config: EvaluationConfig, judge: Judge) -> Mapping[str, str]:
     """What the answers depend on, by kind of question, and what the scores depend on beside them."""
     found: dict[str, str] = {kind: judge.fingerprint(kind) for kind in KINDS}
     found |= {f"metric {m.name}": version_of(m) for m in config.metrics if not metric_named(m.name)}

@@ -137,6 +137,8 @@ class Summary:
         names = ("better", "mean", "low", "high", "n", "undefined", "failed")
         metrics = {m.name: {name: getattr(m, name) for name in names} for m in self.metrics}
         found: dict[str, Any] = {"cases": self.cases, "metrics": metrics, "diagnosis": dict(self.diagnosis)}
+        if any(m.normal for m in self.metrics):
+            found["intervals"] = "normal"
         if self.low_scores:
             found["low_scores"] = self.low_scores
         if self.citing:

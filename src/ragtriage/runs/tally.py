@@ -46,6 +46,11 @@ class SlicedTally:
             self._slices.setdefault(label, self._tally()).add(record)
         return self._whole.add(record)
 
+    @property
+    def whole(self) -> Tally:
+        """What counts all records."""
+        return self._whole
+
     def summary(self) -> Summary:
         """All records."""
         return self._whole.summary()

@@ -38,6 +38,8 @@ class RunPlan:
     """Thresholds, rules and what else a run is shown by; see `ragtriage.runs.evaluation_config`."""
     versions: Mapping[str, str]
     """Of the programs that compute it."""
+    rows: int = 0
+    """About how many rows the input has; those of files that are one partition aren't known and count as none."""
     texts: bool = False
     """Whether the record set holds the cases' texts."""
     created: str = field(default_factory=now)
@@ -69,7 +71,7 @@ class RunPlan:
 
 def planned(found: Survey, **given: Any) -> RunPlan:
     """The plan of a survey; `given` are the other fields."""
-    return RunPlan(files=found.files, partitions=found.partitions, **given)
+    return RunPlan(files=found.files, partitions=found.partitions, rows=found.rows, **given)
 
 
 def write_plan(folder: Folder, plan: RunPlan) -> None:

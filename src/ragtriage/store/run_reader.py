@@ -19,8 +19,10 @@ from ragtriage.store.record_values import case_from, outcome_from, record_from
 from ragtriage.store.run_columns import RunColumns, TableColumns
 from ragtriage.store.run_notes import RunNotes, TableNotes
 from ragtriage.store.schema import (
+    COUNTS,
     FINISHED,
     MADE_BY,
+    RECORDS_AT,
     TESTS,
     State,
     case_texts,
@@ -92,6 +94,18 @@ class RunInfo:
     """Which repetition of the same evaluation it is; 0 for the first, and where nothing is repeated."""
     repeats: int | None = None
     """The number of the first run of a repeated evaluation; None in the first one, and where nothing is repeated."""
+    address: str = ""
+    """Of the record set that was opened by it; empty for a run of a store."""
+
+    @property
+    def typed(self) -> str:
+        """What a user types for it: its number, or the address of its record set."""
+        return self.address or str(self.number)
+
+    @property
+    def called(self) -> str:
+        """What messages call it."""
+        return self.address or f"run {self.number}"
 
     @property
     def by_tests(self) -> bool:
@@ -132,7 +146,13 @@ class RejectedRow:
 def read_runs(connection: Connection, number: int | None = None) -> list[RunInfo]:
     """All runs, the newest first, or the one with this number."""
     found = connection.execute(_RUNS if number is None else _RUNS.where(runs.c.number == number)).mappings()
-    return [RunInfo(**{**row, "metrics": tuple(row["metrics"])}) for row in found]
+    return [_info({**row, "metrics": tuple(row["metrics"])}) for row in found]
+
+
+def _info(row: dict[str, Any]) -> RunInfo:
+    """A run in a line; of one whose records lie in a record set, the counts that were kept with it."""
+    kept = row["configuration"].get(RECORDS_AT)
+    return RunInfo(**row | ({name: kept[name] for name in COUNTS} if kept else {}))
 
 
 def _counted(label: str, table: Table, *conditions: Any) -> Label[int]:
@@ -157,6 +177,9 @@ def read_means(connection: Connection, numbers: Sequence[int]) -> dict[int, dict
     found: dict[int, dict[str, float]] = {number: {} for number in numbers}
     for run, metric, value in connection.execute(query.group_by(scores.c.run, scores.c.metric)):
         found[run][metric] = float(value)
+    configurations = select(runs.c.number, runs.c.configuration).where(runs.c.number.in_(numbers))
+    for run, configuration in connection.execute(configurations):
+        found[run] |= configuration.get(RECORDS_AT, {}).get("means", {})
     return found
 
 

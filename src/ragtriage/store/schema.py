@@ -122,6 +122,13 @@ TESTS = "pytest"
 """Made by a test session, so never the `last` run that a person means."""
 
 
+RECORDS_AT = "records_at"
+"""The key in a run's configuration that says where its records lie if not in the store: the address of the record set,
+with its counts and means."""
+COUNTS = ("done", "failed", "rejected")
+"""Those of the counts that a run is listed with."""
+
+
 def not_by_tests() -> sa.ColumnElement[bool]:
     """Whether a run wasn't made by a test session; its mark can't stand within a text, where quotes are escaped."""
     written = sa.type_coerce(runs.c.configuration, sa.Text)

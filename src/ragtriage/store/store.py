@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -22,17 +22,21 @@ from ragtriage.store.identity import InputScan, RunIdentity
 from ragtriage.store.lease import Lease
 from ragtriage.store.run_reader import RunInfo, StoredRun, TableRun, read_means, read_run, read_runs
 from ragtriage.store.run_writer import RunWriter, now
-from ragtriage.store.schema import FINISHED, RUNNING, runs
+from ragtriage.store.schema import FINISHED, RECORDS_AT, RUNNING, runs
 from ragtriage.store.written_files import files_with_texts, note_file
 
+OpenSet = Callable[[str, RunInfo], StoredRun]
+"""Opens the record set at an address, in which the records of a run lie."""
 
-def open_store(where: str | Path | None = None, *, create: bool = True) -> Store:
+
+def open_store(where: str | Path | None = None, *, create: bool = True, open_set: OpenSet | None = None) -> Store:
     """Open a store, creating it where there is none.
 
     Args:
         where: a folder (the store is its file `runs.sqlite`), a file that ends in `.sqlite` or `.db`, or a URL
             (`sqlite:///…`, `postgresql://…`); None takes the variable RAGTRIAGE_STORE, else the folder `.ragtriage`.
         create: False for what only reads: a store that isn't there is an error then.
+        open_set: opens record sets, for runs whose records lie in one.
 
     Raises:
         StoreError: it can't be opened, isn't a store, or was written by another version.
@@ -43,7 +47,7 @@ def open_store(where: str | Path | None = None, *, create: bool = True) -> Store
     except BaseException:
         database.close()
         raise
-    return Store(database)
+    return Store(database, open_set)
 
 
 class Store:
@@ -55,11 +59,12 @@ class Store:
         where: the file or URL, for people; without a password.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, open_set: OpenSet | None = None) -> None:
         self.where = database.where
         self._database = database
         self._answers = StoredAnswers(database)
         self._writing: list[RunWriter] = []
+        self._open_set = open_set
 
     def scan(self, input: str) -> InputScan:  # noqa: A002  # the word for it everywhere in the store
         """Gather the identity of a file's rows, and how many changed since its last finished run, in one pass."""
@@ -168,7 +173,9 @@ class Store:
             NotStoredError: there is no such run; says which there are.
         """
         with self._database.reading() as connection:
-            return TableRun(self._database, read_run(connection, number))
+            found = TableRun(self._database, read_run(connection, number))
+        kept = found.info.configuration.get(RECORDS_AT)
+        return self._open_set(kept["address"], found.info) if kept and self._open_set else found
 
     def answers(self) -> StoredAnswers:
         """The memory of answers, for `ragtriage.judges.wrappers.Cached`."""
