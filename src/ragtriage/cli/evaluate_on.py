@@ -40,7 +40,7 @@ from ragtriage.scale.orders import Orders, loadable_name
 from ragtriage.scale.places import Folder
 from ragtriage.scale.plan import planned
 from ragtriage.scale.pool import Pool
-from ragtriage.scale.ray_pool import ray_pool
+from ragtriage.scale.ray_pool import RayPool
 from ragtriage.scale.record_set import open_record_set
 from ragtriage.scale.set_tally import tally_of_run
 from ragtriage.scale.survey import PlannedFile, Survey, survey
@@ -110,7 +110,7 @@ def evaluate_on(
 
         def new_pool(folder: Folder, most: int) -> Pool:
             if kind == "ray":
-                return ray_pool(orders, count, most, store_address, part)
+                return RayPool(orders, count, most, store_address, part)
             options = session.config.options
             desk = Desk(store.answers(), folder, budget=options.budget, max_requests=options.max_requests, part=part)
             return LocalPool(orders, min(count or 1, most), desk)

@@ -47,7 +47,7 @@ class Placed:
     """Rows of its file before it, as far as these are done."""
     lines_before: int
     all_before: int
-    """Rows of the whole input before it."""
+    """Rows of the whole input before it; a file of which no row can be used counts as one."""
 
 
 def laid_out(plan: RunPlan, markers: Mapping[str, Marker]) -> tuple[Placed, ...]:
@@ -55,6 +55,7 @@ def laid_out(plan: RunPlan, markers: Mapping[str, Marker]) -> tuple[Placed, ...]
     found = []
     rows: dict[int, int] = defaultdict(int)
     lines: dict[int, int] = defaultdict(int)
+    unusable = list(accumulate((bool(file.problem) for file in plan.files), initial=0))
     before = 0
     for partition in plan.partitions:
         marker = markers.get(partition.id)
@@ -63,7 +64,8 @@ def laid_out(plan: RunPlan, markers: Mapping[str, Marker]) -> tuple[Placed, ...]
             rows[partition.file] = partition.first - 1
         if marker is None:
             continue
-        found.append(Placed(partition, marker, rows[partition.file], lines[partition.file], before))
+        all_before = before + unusable[partition.file]
+        found.append(Placed(partition, marker, rows[partition.file], lines[partition.file], all_before))
         rows[partition.file] += marker.rows
         lines[partition.file] += marker.lines
         before += marker.rows

@@ -78,14 +78,11 @@ def rejected_rows(found: Partitions) -> Iterator[Told]:
 
 def _of_files(found: Partitions) -> Iterator[Told]:
     """Files of which no row can be used."""
-    end = max((one.all_before + one.marker.rows for one in found.placed), default=0)
     for at, file in enumerate(found.plan.files):
         if file.problem:
-            yield (
-                min((one.all_before for one in found.placed if one.partition.file > at), default=end),
-                None,
-                file.problem,
-            )
+            before = [one.all_before + one.marker.rows for one in found.placed if one.partition.file < at]
+            since = found.plan.files[found.placed[len(before) - 1].partition.file if before else 0 : at]
+            yield max(before, default=0) + sum(bool(one.problem) for one in since) + 1, None, file.problem
 
 
 def _read(folder: Folder, one: Placed) -> Sequence[tuple[int, int | None, str | None, str, int | None]]:
