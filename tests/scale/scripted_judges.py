@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from stored_cases import answer
 
 from ragtriage.core.questions import Question
@@ -30,7 +32,9 @@ from ragtriage.scale.desk import Desk
 from ragtriage.scale.evaluate_on import PartitionedResult, Wanted, evaluate_partitioned
 from ragtriage.scale.local_pool import LocalPool
 from ragtriage.scale.orders import NewJudge, Orders
+from ragtriage.scale.places import Folder
 from ragtriage.scale.plan import planned
+from ragtriage.scale.pool import Pool
 from ragtriage.scale.set_tally import tally_of_run
 from ragtriage.scale.survey import Reading, survey
 from ragtriage.store import Store, StoredRun
@@ -93,9 +97,6 @@ def written(path: Path, rows: Iterable[object]) -> Path:
 
 def parquet(path: Path, rows: Sequence[dict[str, Any]], group: int) -> Path:
     """A Parquet file with row groups of so many rows."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     pq.write_table(pa.Table.from_pylist(list(rows)), path, row_group_size=group)
     return path
 
@@ -109,9 +110,10 @@ def wanted(
     size: int | None = 16,
     reading: Reading = Reading(),  # noqa: B008  # frozen
     texts: bool = False,
+    pool: Callable[[Orders, int], Pool] | None = None,
     **more: Any,
 ) -> Wanted:
-    """What evaluates these inputs by processes of this machine."""
+    """What evaluates these inputs, by processes of this machine if nothing else is said."""
     names = [str(one) for one in inputs]
     orders = Orders(
         folder=str(out), reading=reading, metrics=METRICS, thresholds=CONFIG.thresholds, judge=judge, texts=texts
@@ -128,10 +130,10 @@ def wanted(
         texts=texts,
     )
 
-    def pool(folder: Any, most: int) -> LocalPool:
-        return LocalPool(orders, min(processes, most), Desk(no_memory(), folder))
+    def new_pool(folder: Folder, most: int) -> Pool:
+        return pool(orders, most) if pool else LocalPool(orders, min(processes, most), Desk(no_memory(), folder))
 
-    return Wanted(str(out), plan, orders, pool, **more)
+    return Wanted(str(out), plan, orders, new_pool, **more)
 
 
 def no_memory() -> Any:

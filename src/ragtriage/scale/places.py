@@ -7,6 +7,7 @@ An address is a path, or a URL of what pyarrow's filesystems know: `s3://`, `gs:
 from __future__ import annotations
 
 import fnmatch
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -220,8 +221,21 @@ def _located(address: str) -> tuple[Any, str]:
     scheme, _, rest = address.partition(REMOTE)
     url, sign, options = rest.partition("?")
     bucket = url.split("/", 1)[0]
+    if scheme == "s3":
+        sign, options = "?", "&".join(filter(None, (options, *_s3_options(options))))
     system = _system(f"{scheme}{REMOTE}{bucket}/{sign}{options}")
     return system, url if scheme != "hdfs" else "/" + url.split("/", 1)[-1]
+
+
+def _s3_options(given: str) -> Iterator[str]:
+    """What the usual variables say and pyarrow doesn't read: another server than Amazon's, and the region."""
+    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    if endpoint and "endpoint_override=" not in given:
+        kind, sign, host = endpoint.rstrip("/").rpartition(REMOTE)
+        yield f"endpoint_override={host}&scheme={kind if sign else 'https'}"
+    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    if region and "region=" not in given:
+        yield f"region={region}"
 
 
 @cache

@@ -7,6 +7,7 @@ it out again three times and then go on without it, and to stop giving out (docs
 from __future__ import annotations
 
 import os
+import socket
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -28,6 +29,8 @@ MEMORY = 700_000_000
 """Bytes that an actor is given."""
 MOST_LOST_AT_START = 10
 """Actors in a row that end before they are ready."""
+REACHED_WITHIN = 10.0
+"""Seconds in which the cluster has to answer."""
 LOOK_EVERY = 5.0
 """Seconds between two looks at how large the cluster is, and what was spent."""
 
@@ -44,6 +47,24 @@ def ray_module() -> Any:
     except ImportError:
         raise MissingExtraError("Ray clusters", "ray") from None
     return ray
+
+
+def _check_reachable(address: str) -> None:
+    """Refuse at once a cluster that nobody answers for; Ray itself tries for minutes."""
+    host, _, port = address.rpartition(":")
+    if "://" in address:
+        raise ConfigError(
+            f"RAY_ADDRESS={address}: run the command on a machine of the cluster (ray job submit does), with "
+            "RAY_ADDRESS=HOST:PORT or auto"
+        )
+    if not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host, int(port)), REACHED_WITHIN).close()
+    except OSError as error:
+        raise ConfigError(
+            f"the Ray cluster can't be reached: RAY_ADDRESS={address}: {error.strerror or error}"
+        ) from error
 
 
 @dataclass(slots=True)
@@ -79,8 +100,11 @@ class RayPool:
         self._ray = ray = ray_module()
         self._own = not ray.is_initialized()
         if self._own:
+            # without it Ray would take any cluster that somebody has started on this machine
+            address = os.environ.get("RAY_ADDRESS") or "local"
+            _check_reachable(address)
             try:
-                ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+                ray.init(address, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
             except (ConnectionError, ValueError, RuntimeError) as error:
                 raise ConfigError(f"the Ray cluster can't be reached: {error}") from error
         self._count, self._most = count, most
