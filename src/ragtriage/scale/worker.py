@@ -41,6 +41,8 @@ from ragtriage.store.identity import digest
 
 FILES_KEPT = 4
 """Opened files whose columns are known: the partitions of a file mostly follow each other."""
+MORE = 4
+"""By how much a block grows that was too small."""
 ESTIMATED_AT_ONCE = 1_000
 """Cases that are in memory while it is estimated what a partition may cost."""
 
@@ -66,6 +68,8 @@ class Loaded:
     """What was spent when the present partition was begun."""
     short: str = field(init=False, default="")
     """Why the present partition may spend less than it takes at most."""
+    short_of: dict[str, int] = field(init=False, default_factory=dict)
+    """Partition → by how much its block has to be larger than was estimated."""
     own_memory: InMemory | None = field(init=False, default=None)
     files: dict[str, CaseFile] = field(init=False, default_factory=dict)
 
@@ -111,8 +115,9 @@ def evaluate_partition(task: Task, loaded: Loaded) -> Worked:
     try:
         return _evaluated(task, loaded)
     except Stopped:
-        # a block that was whole is used up by requests that were sent again: what is left gets another
         ending, told = ("stopped", loaded.short) if loaded.short else ("waits", "")
+        if not loaded.short:  # requests were sent again, or might have had longer replies: what is left gets more
+            loaded.short_of[task.partition.id] = MORE * loaded.short_of.get(task.partition.id, 1)
     except JudgeError as error:
         ending, told = "judge", str(error)
     except (RagtriageError, OSError) as error:
@@ -246,7 +251,9 @@ def _granted(task: Task, loaded: Loaded) -> bool:
         return True
     limited = judge.options.budget is not None or judge.options.max_requests is not None
     worst = _worst(task, loaded) if limited else Estimate()
-    block: Block | None = loaded.call("grant", loaded.who, Amount(worst.price or 0.0, worst.requests))
+    more = loaded.short_of.get(task.partition.id, 1)
+    wanted = Amount(more * (worst.price or 0.0), more * worst.requests)
+    block: Block | None = loaded.call("grant", loaded.who, wanted)
     if block is None:
         return False
     ledger.stopped = None
