@@ -28,6 +28,7 @@ from ragtriage.store.schema import (
     case_texts,
     cases,
     not_by_tests,
+    of_project,
     rejected,
     runs,
     scores,
@@ -94,6 +95,10 @@ class RunInfo:
     """Which repetition of the same evaluation it is; 0 for the first, and where nothing is repeated."""
     repeats: int | None = None
     """The number of the first run of a repeated evaluation; None in the first one, and where nothing is repeated."""
+    project: str = ""
+    """What it belongs to; empty in runs from before there were projects, which belong to every one."""
+    author: str | None = None
+    """The database's user who began it; None in a file."""
 
     @property
     def by_tests(self) -> bool:
@@ -131,9 +136,10 @@ class RejectedRow:
     reason: str
 
 
-def read_runs(connection: Connection, number: int | None = None) -> list[RunInfo]:
-    """All runs, the newest first, or the one with this number."""
-    found = connection.execute(_RUNS if number is None else _RUNS.where(runs.c.number == number)).mappings()
+def read_runs(connection: Connection, number: int | None = None, project: str | None = None) -> list[RunInfo]:
+    """The runs of a project (all, if None), the newest first, or the one with this number."""
+    mine = of_project(project) if number is None else runs.c.number == number
+    found = connection.execute(_RUNS.where(mine)).mappings()
     return [RunInfo(**{**row, "metrics": tuple(row["metrics"])}) for row in found]
 
 
@@ -162,20 +168,26 @@ def read_means(connection: Connection, numbers: Sequence[int]) -> dict[int, dict
     return found
 
 
-def read_run(connection: Connection, which: int | str) -> RunInfo:
+def read_run(connection: Connection, which: int | str, project: str | None = None) -> RunInfo:
     """The run with a number, also as a text, or the `last`: the newest, or the first of the newest repeated evaluation.
 
     A run that a test session made is never the last.
+
+    Args:
+        connection: to read from.
+        which: a number, which may be of any project, or `last`.
+        project: whose last run is meant; anybody's if None.
 
     Raises:
         NotStoredError: there is no such run; says which there are.
     """
     text = str(which).strip()
     by_number = select(runs.c.number, runs.c.repeats).order_by(runs.c.number.desc()).limit(10)
-    newest = connection.execute(by_number.where(not_by_tests()) if text == "last" else by_number).all()
-    if not newest:
-        raise NotStoredError("the store holds no run yet: evaluate a file first")
-    there = f"the newest are {', '.join(str(row.number) for row in newest)}"
+    mine = by_number.where(of_project(project))
+    newest = connection.execute(mine.where(not_by_tests()) if text == "last" else mine).all()
+    if not newest and (text == "last" or connection.execute(by_number).first() is None):
+        raise NotStoredError(_no_run(connection, project))
+    there = f"the newest are {', '.join(str(row.number) for row in newest or connection.execute(by_number))}"
     if text != "last" and not (text.isascii() and text.isdecimal()):
         raise NotStoredError(f"{text[:LONGEST_SHOWN]!r} is no run: give its number, or last; {there}")
     if text == "last":
@@ -184,6 +196,18 @@ def read_run(connection: Connection, which: int | str) -> RunInfo:
     if not found:
         raise NotStoredError(f"there is no run {text[:LONGEST_SHOWN]}; {there}")
     return found[0]
+
+
+def _no_run(connection: Connection, project: str | None) -> str:
+    """That there is no last run, and of which projects there are runs."""
+    if project is not None:
+        others = connection.execute(select(runs.c.project).where(not_by_tests()).distinct().limit(10)).scalars()
+        if named := sorted(others):
+            return (
+                f"the store holds no run of project {project!r}: there are runs of {listed(named, 'and')}; give "
+                "--project, or --project '*' for all"
+            )
+    return "the store holds no run yet: evaluate a file first"
 
 
 @dataclass(frozen=True, slots=True)
