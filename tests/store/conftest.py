@@ -33,6 +33,30 @@ class Place:
         connection.close()
         return found
 
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        """All rows of a table by the names of their columns; true and false as 1 and 0."""
+        if self._schema is None:
+            listed = self.sql(f"SELECT name FROM pragma_table_info('{table}')")
+        else:
+            columns = "SELECT column_name FROM information_schema.columns WHERE (table_schema, table_name) = (?, ?) "
+            listed = self.sql(f"{columns}ORDER BY ordinal_position", self._schema, table)
+        names = [name for (name,) in listed]
+        quoted = ", ".join(f'"{name}"' for name in names)
+        return [
+            {name: int(v) if isinstance(v, bool) else v for name, v in zip(names, row, strict=True)}
+            for row in self.sql(f"SELECT {quoted} FROM {table}")
+        ]
+
+    def holds(self, word: str) -> bool:
+        """Whether a word stands somewhere in it: in any file, or in any row of any table."""
+        if self._schema is None:
+            return any(word.encode() in path.read_bytes() for path in Path(self._address).iterdir())
+        tables = run_sql("SELECT table_name FROM information_schema.tables WHERE table_schema = %s", (self._schema,))
+        return any(
+            run_sql(f"SELECT 1 FROM {self._schema}.{table} t WHERE t::text LIKE %s", (f"%{word}%",))
+            for (table,) in tables
+        )
+
     def __str__(self) -> str:
         return self._address
 

@@ -17,6 +17,7 @@ with open_store() as store:
 
 from ragtriage.store.codec import DELETED
 from ragtriage.store.identity import InputScan, RowsHash, RunIdentity
+from ragtriage.store.readings import Reading
 from ragtriage.store.run_columns import CaseTexts, RunColumns, StoredText
 from ragtriage.store.run_reader import RejectedRow, Rejection, RunInfo, StoredRow, StoredRun
 from ragtriage.store.run_writer import RunWriter
@@ -27,6 +28,7 @@ __all__ = [
     "DELETED",
     "CaseTexts",
     "InputScan",
+    "Reading",
     "RejectedRow",
     "Rejection",
     "RowsHash",

@@ -12,12 +12,14 @@ from typing import Any, Literal
 from sqlalchemy import (
     ARRAY,
     URL,
+    Column,
     ColumnElement,
     Connection,
     Double,
     Engine,
     Insert,
     Table,
+    TypeDecorator,
     bindparam,
     cast,
     create_engine,
@@ -38,6 +40,7 @@ SCHEMA = "schema"
 Lock = Literal["tables", "texts", "copy"]
 """What a transaction holds to its end: the making of tables; that texts stay, or are deleted; the copying of runs."""
 
+_DIALECT = postgresql.dialect()  # type: ignore[no-untyped-call]  # SQLAlchemy's
 _OURS = 0x72616774
 """The first half of every lock's key."""
 _SECRET = ("password", "sslpassword")
@@ -167,12 +170,22 @@ class ArrayInserts:
         statement = self._made.get((table.name, replace))
         if statement is None:
             statement = self._made[table.name, replace] = _from_arrays(table, keys, replace=replace)
-        connection.execute(statement, {f"{c.name}_": [row[c.name] for row in ordered] for c in table.columns})
+        values = {f"{c.name}_": _column(c, [row[c.name] for row in ordered]) for c in table.columns}
+        connection.execute(statement, values)
+
+
+def _column(column: Column[Any], values: list[Any]) -> list[Any]:
+    """The values as the driver takes them: SQLAlchemy would take a list among them for a further dimension."""
+    kind = column.type
+    if isinstance(kind, TypeDecorator):
+        return [kind.process_bind_param(value, _DIALECT) for value in values]
+    return values
 
 
 def _from_arrays(table: Table, keys: Sequence[str], *, replace: bool) -> Insert:
     names = [column.name for column in table.columns]
-    arrays = [cast(bindparam(f"{c.name}_", type_=ARRAY(c.type)), ARRAY(c.type)) for c in table.columns]
+    kinds = {c.name: ARRAY(c.type.impl_instance if isinstance(c.type, TypeDecorator) else c.type) for c in table.columns}
+    arrays = [cast(bindparam(f"{name}_", type_=kind), kind) for name, kind in kinds.items()]
     rows = func.unnest(*arrays).table_valued(*names).render_derived()
     insert = postgresql.insert(table).from_select(names, select(*(rows.c[name] for name in names)))
     others = {name: insert.excluded[name] for name in names if name not in keys}

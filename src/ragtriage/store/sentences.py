@@ -57,7 +57,7 @@ _SENTENCES = {
         "the store {where} was locked by another program for too long: wait until it ends, then give the same command "
         "again"
     ),
-    "is not a database|malformed": (
+    "is not a database|disk image is malformed": (
         f"the file {{where}} is damaged or isn't a store of ragtriage: move it away, or {ELSEWHERE}"
     ),
     "disk I/O error": f"the disk of the store {{where}} can't be read or written: check it, or {ELSEWHERE}",
