@@ -12,13 +12,18 @@ from typing import Any, Literal
 from sqlalchemy import (
     ARRAY,
     URL,
+    Boolean,
     Column,
     ColumnElement,
     Connection,
     Double,
     Engine,
+    Float,
     Insert,
+    Integer,
+    LargeBinary,
     Table,
+    Text,
     TypeDecorator,
     bindparam,
     cast,
@@ -30,6 +35,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
+from sqlalchemy.types import TypeEngine
 
 from ragtriage.core.errors import ConfigError, StoreError
 
@@ -170,22 +176,39 @@ class ArrayInserts:
         statement = self._made.get((table.name, replace))
         if statement is None:
             statement = self._made[table.name, replace] = _from_arrays(table, keys, replace=replace)
-        values = {f"{c.name}_": _column(c, [row[c.name] for row in ordered]) for c in table.columns}
+        values = {f"{c.name}_": _literal(c, [row[c.name] for row in ordered]) for c in table.columns}
         connection.execute(statement, values)
 
 
-def _column(column: Column[Any], values: list[Any]) -> list[Any]:
-    """The values as the driver takes them: SQLAlchemy would take a list among them for a further dimension."""
+def _literal(column: Column[Any], values: Sequence[Any]) -> str:
+    """An array as PostgreSQL reads it. The driver writes one too, item by item, and takes three times as long."""
     kind = column.type
     if isinstance(kind, TypeDecorator):
-        return [kind.process_bind_param(value, _DIALECT) for value in values]
-    return values
+        values = [kind.process_bind_param(value, _DIALECT) for value in values]
+        write: Callable[[Any], str] = _quoted
+    else:
+        write = next(write for family, write in _WRITTEN if isinstance(kind, family))
+    return "{" + ",".join(["NULL" if value is None else write(value) for value in values]) + "}"
+
+
+def _quoted(value: str) -> str:
+    return '"' + value.replace("\\", r"\\").replace('"', r"\"") + '"'
+
+
+_WRITTEN: tuple[tuple[type[TypeEngine[Any]], Callable[[Any], str]], ...] = (
+    (Boolean, str),
+    (Integer, lambda value: str(int(value))),
+    (Float, lambda value: repr(float(value))),  # judges compute with numpy's scalars
+    (LargeBinary, lambda value: r'"\\x' + value.hex() + '"'),
+    (Text, _quoted),
+)
+"""Family of types → how a value stands in an array; `Integer` takes in those with more bits."""
 
 
 def _from_arrays(table: Table, keys: Sequence[str], *, replace: bool) -> Insert:
     names = [column.name for column in table.columns]
-    kinds = {c.name: ARRAY(c.type.impl_instance if isinstance(c.type, TypeDecorator) else c.type) for c in table.columns}
-    arrays = [cast(bindparam(f"{name}_", type_=kind), kind) for name, kind in kinds.items()]
+    kinds = {c.name: c.type.impl_instance if isinstance(c.type, TypeDecorator) else c.type for c in table.columns}
+    arrays = [cast(bindparam(f"{name}_", type_=Text), ARRAY(kind)) for name, kind in kinds.items()]
     rows = func.unnest(*arrays).table_valued(*names).render_derived()
     insert = postgresql.insert(table).from_select(names, select(*(rows.c[name] for name in names)))
     others = {name: insert.excluded[name] for name in names if name not in keys}
