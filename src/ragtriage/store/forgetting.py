@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from sqlalchemy import Connection, Insert, delete, or_, select, text, update
@@ -23,7 +23,7 @@ from ragtriage.store.database import Database, in_chunks
 from ragtriage.store.identity import digest
 from ragtriage.store.lease import Lease
 from ragtriage.store.run_reader import StoredRun
-from ragtriage.store.schema import answers, case_texts, cases, meta, readings, rejected, scores, texts
+from ragtriage.store.schema import answers, case_texts, cases, meta, readings, rejected, runs, scores, texts
 from ragtriage.store.sentences import store_errors
 
 PORTION = 50
@@ -71,7 +71,7 @@ def held_elsewhere(database: Database, chosen: Mapping[int, Iterable[str]]) -> d
 
 
 def forget_texts(
-    database: Database, runs: Sequence[StoredRun], case_ids: Collection[str] | None, also: Sequence[Step] = ()
+    database: Database, stored: Sequence[StoredRun], case_ids: Collection[str] | None, also: Sequence[Step] = ()
 ) -> int:
     """Delete what cases say; their ids, tags, verdicts and scores stay.
 
@@ -81,17 +81,35 @@ def forget_texts(
 
     See `Store.forget_texts` for the rest.
     """
-    chosen = {run.number: _chosen(database, run, case_ids) for run in runs}
+    chosen = {run.number: _chosen(database, run, case_ids) for run in stored}
     if missing := set(case_ids or ()).difference(*chosen.values()):
-        which = " and ".join(f"run {run.number}" for run in runs)
+        which = " and ".join(f"run {run.number}" for run in stored)
         raise NotStoredError(f"{which} holds no case {min(missing)!r}")
-    for run in runs:
+    for run in stored:
         with _held(database, run.number) as lease:
             if case_ids is None:
                 _forget_rejected(database, run.number)
             _forget(database, lease, run, chosen[run.number], also)
     _clean(database)
     return sum(map(len, chosen.values()))
+
+
+def delete_runs(database: Database, numbers: Sequence[int]) -> None:
+    """Delete runs whose texts were forgotten, with all their rows and notes.
+
+    Raises:
+        StoreError: one of them is being written, or this user may not.
+    """
+    with ExitStack() as stack:
+        for number in numbers:
+            stack.enter_context(_held(database, number))
+
+        def remove(connection: Connection) -> None:
+            connection.execute(delete(runs).where(runs.c.number.in_(numbers)))
+            for number in numbers:
+                connection.execute(delete(meta).where(meta.c.key.like(f"% of run {number}: %")))
+
+        database.write(remove)
 
 
 def _chosen(database: Database, run: StoredRun, case_ids: Collection[str] | None) -> list[str]:

@@ -76,13 +76,15 @@ def shown(address: str) -> str:
     hidden = {name: "***" for name in url.query if name in _SECRET}
     if url.drivername == DRIVER:
         url = url.set(drivername="postgresql")
+    if not url.password:
+        url = URL.create(url.drivername, url.username, None, url.host, url.port, url.database, url.query)
     return url.update_query_dict(hidden).render_as_string(hide_password=True)
 
 
 def holds_password(address: str) -> bool:
     """Whether a password stands in an address, where others may read it."""
     url = parsed(address)
-    return url.password is not None or any(name in url.query for name in _SECRET)
+    return bool(url.password) or any(name in url.query for name in _SECRET)
 
 
 def schema_of(address: str) -> str | None:

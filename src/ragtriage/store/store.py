@@ -18,8 +18,9 @@ from ragtriage.core.steps import Step
 from ragtriage.judges.wrappers import AnswerMemory, InMemory
 from ragtriage.store.alone import alone
 from ragtriage.store.answers import StoredAnswers, StoredTickets
+from ragtriage.store.checking import StoreCheck, check_store
 from ragtriage.store.database import Database, open_database, store_address
-from ragtriage.store.forgetting import cases_with_texts, forget_texts, held_elsewhere
+from ragtriage.store.forgetting import cases_with_texts, delete_runs, forget_texts, held_elsewhere
 from ragtriage.store.identity import InputScan, RunIdentity
 from ragtriage.store.lease import Lease
 from ragtriage.store.migrations import prepare
@@ -269,6 +270,20 @@ class Store:
         self._answers.flush()
         numbers = [run] if isinstance(run, int | str) else run
         return forget_texts(self._database, [self.run(number) for number in numbers], case_ids, also)
+
+    def check(self) -> StoreCheck:
+        """Whether the store holds together."""
+        return check_store(self._database)
+
+    def delete(self, run: int | Sequence[int]) -> None:
+        """Delete runs with all that belongs to them; their answers and texts go as by `forget_texts`.
+
+        Raises:
+            NotStoredError: there is no such run; nothing is deleted then.
+        """
+        numbers = [run] if isinstance(run, int) else list(run)
+        self.forget_texts(numbers)
+        delete_runs(self._database, numbers)
 
     def close(self) -> None:
         """Commit what waits, mark runs that weren't finished as interrupted, and let the database go in any case."""
