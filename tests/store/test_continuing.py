@@ -10,9 +10,9 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from conftest import Place
 from stored_cases import answer, case, evaluated, fails, identity_of
 
+from conftest import Place
 from forked import Child
 from ragtriage.core.errors import StoreError
 from ragtriage.evaluation.engine import evaluate_sync

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from conftest import Place
 from stored_cases import answer, case, identity_of
 from test_forgetting import held
 
+from conftest import Place
 from ragtriage import (
     Case,
     Decompose,

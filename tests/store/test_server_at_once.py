@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Place
 from stored_cases import case, evaluated, identity_of
 
+from conftest import Place
 from forked import Child
 from poolers import until
 from postgresql_server import new_schema, run_sql
@@ -35,7 +35,7 @@ def at_once(*works: Callable[[], Any]) -> list[Any]:
         ready.wait()
         try:
             found[at] = works[at]()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  # whatever it is, the test looks at it
             found[at] = error
 
     threads = [threading.Thread(target=run, args=(at,)) for at in range(len(works))]
@@ -128,7 +128,7 @@ def test_writers_that_share_texts_in_another_order_do_not_meet(server_place):
     def write(turn: int):
         with open_store(server_place) as store:
             for i in range(6):
-                sources = tuple(shared[::turn]) + (Source(f"The rounds are {i}, each with texts that are new."),)
+                sources = (*shared[::turn], Source(f"The rounds are {i}, each with texts that are new."))
                 written(store, [case(i, sources=sources), case(i + 1, sources=sources[::-1])])
                 keys = [bytes([i, j]) * 8 for j in range(100)][::turn]
                 store.answers().remember(CachedAnswer(key, "declines", "1", Verdict("yes")) for key in keys)
@@ -174,7 +174,7 @@ def test_a_text_that_is_forgotten_while_somebody_writes_it_stays_for_him(server_
             until(waits)
         thread.join()
         assert found == [1]
-        assert list(other.run(2).records())[0].case.query == case(0).query
+        assert next(iter(other.run(2).records())).case.query == case(0).query
         assert other.check().missing == {}
 
 
@@ -250,4 +250,3 @@ def test_a_second_evaluator_of_a_run_is_told_who_writes_it(server_place):
         server_place.sql("UPDATE runs SET owner_host = 'build-7', owner_pid = 4711")
         with pytest.raises(StoreError, match=r"run 1 is being written by process 4711 on build-7 \(last sign of life"):
             other.resume(1)
-

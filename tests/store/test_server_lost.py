@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import Place
 from stored_cases import answer, case, evaluated, identity_of
 
+from conftest import Place
 from poolers import Pooler, Proxy
 from postgresql_server import restart, run_sql, socket_folder
 from ragtriage.core.errors import StoreError
@@ -125,7 +125,7 @@ def test_a_server_that_stays_away_ends_the_run_with_what_is_safe_and_it_goes_on_
         proxy.leave()
         for record in records[10:20]:
             run.keep(record)
-        with pytest.raises(StoreError, match="can't be reached .*: what was committed is safe; give the same command"):
+        with pytest.raises(StoreError, match=r"can't be reached .*: what was committed is safe; give the same command"):
             run.flush()
         began = time.monotonic()
         with pytest.raises(StoreError):
@@ -176,4 +176,3 @@ def test_behind_a_pooler_no_session_keeps_anything(server_place, pooler):
     kept = pooler.ask("SELECT count(*), current_setting('search_path') FROM pg_prepared_statements")
     assert kept == [["0", '"$user", public']] * 3
     assert run_sql("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") == [(0,)]
-

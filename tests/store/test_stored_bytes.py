@@ -7,9 +7,9 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from conftest import Place
 from stored_cases import FULL, case
 
+from conftest import Place
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import (
     Citation,

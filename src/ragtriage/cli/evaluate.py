@@ -28,13 +28,13 @@ from ragtriage.cli.input_files import CaseFlags, print_columns, rereadable
 from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.metric_flags import RequestedMetrics, requested_metrics
 from ragtriage.cli.plan import answers_in, print_plan
+from ragtriage.cli.stores import open_named_store
 from ragtriage.collect.answers_file import COLLECTED_COLUMNS
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.session import JudgeSession
 from ragtriage.readers import CaseFile
 from ragtriage.runs.execute import FileResult, evaluate_file
 from ragtriage.runs.selection import ALL_ROWS, RowSelection, require_tag_of
-from ragtriage.store import open_store
 from ragtriage.store.store import Store
 
 
@@ -57,6 +57,7 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
     dry_run: bool = False,
     as_json: bool = False,
     report: Path | None = None,
+    project: str | None = None,
     judge_flags: JudgeFlags,
     app_flags: AppFlags,
     collected: Path | None = None,
@@ -110,7 +111,7 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
                 )
             return
         require_tag_of(given.cases, given.selection, by)
-        with open_store(store_address) as store:
+        with open_named_store(judge_flags.store, project, settings, create=True) as store:
             base = base_of(wanted, store)
             result = _evaluate(given, session, store, requested, by=by, trials=repeat)
             compared = compare_result(wanted, base, result, requested, store, most=most if files.named else None)

@@ -15,7 +15,8 @@ from rich.console import Console
 
 from ragtriage.cli.console import print_json, tell
 from ragtriage.cli.corrections import corrections_of
-from ragtriage.cli.flags import command, parse_names, store_address
+from ragtriage.cli.flags import command, parse_names
+from ragtriage.cli.stores import open_named_store
 from ragtriage.config import named_numbers
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, InputError, StoreError
@@ -35,7 +36,8 @@ from ragtriage.runs.export_files import ExportFormat, export_file, format_of, wr
 from ragtriage.runs.repeats import repeats_of, trials_of
 from ragtriage.runs.selection import require_tag
 from ragtriage.runs.tally import Diagnosed, diagnosed_records, tally_of
-from ragtriage.store import Store, StoredRun, open_store
+from ragtriage.store import Store, StoredRun
+from ragtriage.store.postgresql import without_password
 from ragtriage.trust.judge_card import read_card
 
 EXPORTED_PARTS = frozenset({"texts", "evidence"})
@@ -43,7 +45,7 @@ EXPORTED_PARTS = frozenset({"texts", "evidence"})
 
 
 @command("report")
-def report(
+def report(  # noqa: PLR0913  # one parameter a flag
     run: str = "last",
     *,
     out: Path | None = None,
@@ -53,9 +55,10 @@ def report(
     judge_card: Path | None = None,
     open_it: bool = False,
     store: str | None = None,
+    project: str | None = None,
 ) -> None:
     """Write a run as one self-contained HTML file."""
-    with open_store(store_address(store), create=False) as there:
+    with open_named_store(store, project) as there:
         stored, config = open_run(there, run, threshold)
         path = out or default_report(there, stored) or Path("report.html")
         shown = report_of(there, stored, config, by, labels, judge_card)
@@ -67,7 +70,7 @@ def report(
 
 
 @command("show")
-def show(
+def show(  # noqa: PLR0913  # one parameter a flag
     run: str = "last",
     case: str | None = None,
     *,
@@ -77,10 +80,11 @@ def show(
     labels: Path | None = None,
     as_json: bool = False,
     store: str | None = None,
+    project: str | None = None,
 ) -> None:
     """Show a run in the terminal: its numbers and worst cases, or one case in full."""
     console = Console()
-    with open_store(store_address(store), create=False) as there:
+    with open_named_store(store, project) as there:
         stored, config = open_run(there, run, threshold)
         if case is not None:
             record = stored.record(case)
@@ -115,6 +119,7 @@ def export(
     raw: bool = False,
     threshold: list[str] | None = None,
     store: str | None = None,
+    project: str | None = None,
 ) -> None:
     """Write a run as rows for other programs, one row per case."""
     parts = set(parse_names(further))
@@ -127,7 +132,7 @@ def export(
     kind = export_format or ("jsonl" if out is None or to_stdout else format_of(out))
     if to_stdout and kind == "parquet":
         raise ConfigError("Parquet can't be written to standard output: name a file with -o")
-    with open_store(store_address(store), create=False) as there:
+    with open_named_store(store, project) as there:
         stored, config = open_run(there, run, threshold)
         limits = config.metrics, config.thresholds, config.rules
         fields = ExportedFields(*limits, texts="texts" in parts, evidence="evidence" in parts)
@@ -209,7 +214,7 @@ def worst_case(stored: StoredRun, run: RunReport, store: str | None) -> str:
 
 def to_type(name: str, stored: StoredRun, store: str | None, *further: str) -> str:
     """A command about a run as it is to be typed, with the store if a flag named one."""
-    there = ("--store", store) if store else ()
+    there = ("--store", without_password(store)) if store else ()
     return f"{program_name()} {shlex.join((name, str(stored.number), *further, *there))}"
 
 

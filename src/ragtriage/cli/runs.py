@@ -5,18 +5,19 @@ from __future__ import annotations
 import sys
 
 from ragtriage.cli.console import print_json
-from ragtriage.cli.flags import command, store_address
+from ragtriage.cli.flags import command
+from ragtriage.cli.stores import open_named_store
 from ragtriage.core.display import dollars, plural
 from ragtriage.report.spent import spent_on
 from ragtriage.report.words import full_title, shown_time, two_places
-from ragtriage.store import RunInfo, open_store
+from ragtriage.store import RunInfo
 from ragtriage.text.sanitize import one_line
 
 
 @command("runs")
-def runs(*, most: int = 20, as_json: bool = False, store: str | None = None) -> None:
+def runs(*, most: int = 20, as_json: bool = False, store: str | None = None, project: str | None = None) -> None:
     """List the stored runs, the newest first."""
-    with open_store(store_address(store), create=False) as there:
+    with open_named_store(store, project) as there:
         found = there.runs()
         listed = found[:most]
         means = there.means([info.number for info in listed])

@@ -104,7 +104,7 @@ class Claims:
                 self._database.write(lambda connection: connection.execute(mine), patient=False)
 
     def _taken(self, connection: Connection, keys: Collection[bytes]) -> tuple[list[str], set[bytes]]:
-        """(Owners whose processes are gone, those of these keys that others hold.)"""
+        """Owners whose processes are gone, and those of these keys that others hold."""
         dead, taken = self._dead_owners(connection), set()
         for some in in_chunks(keys):
             here = and_(claims.c.key.in_(some), claims.c.owner.not_in(dead), ~self._lapsed())

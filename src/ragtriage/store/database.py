@@ -11,7 +11,18 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from sqlalchemy import ColumnElement, Connection, Double, Engine, Insert, QueuePool, Table, create_engine, event, literal
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Double,
+    Engine,
+    Insert,
+    QueuePool,
+    Table,
+    create_engine,
+    event,
+    literal,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -84,6 +95,14 @@ class Database:
                 yield connection
 
     @contextmanager
+    def reading_unchanged(self) -> Iterator[Connection]:
+        """One transaction to read from, in which nothing changes though others write."""
+        with self.reading() as connection:
+            if not self.is_sqlite:
+                connection = connection.execution_options(isolation_level="REPEATABLE READ")  # noqa: PLW2901  # the same
+            yield connection
+
+    @contextmanager
     def writing(self) -> Iterator[Connection]:
         """One transaction: committed at the end, rolled back by an exception, and never tried again."""
         with store_errors(self.where), self._transaction() as connection:
@@ -135,9 +154,7 @@ class Database:
         others = {c.name: insert.excluded[c.name] for c in table.columns if c.name not in keys}
         return insert.on_conflict_do_update(index_elements=keys, set_=others)
 
-    def insert(
-        self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], *, replace: bool
-    ) -> None:
+    def insert(self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], *, replace: bool) -> None:
         """Insert many rows, each with all columns; what has the same key is replaced, or stays."""
         if not rows:
             return
@@ -238,7 +255,7 @@ def open_database(
         with store_errors(where):
             database = Database(server_engine(address), where, None, schema_of(address), retries or Retries(told=told))
         if holds_password(address):
-            told("note: the store's address holds a password, which others may see: put it into ~/.pgpass or PGPASSWORD")
+            told("note: the store's address holds a password, which others may see: use ~/.pgpass or PGPASSWORD")
         return database
     with store_errors(address):
         path = Path(address)

@@ -132,7 +132,7 @@ def _held(database: Database, run: int) -> Iterator[Lease]:
     try:
         yield lease
     finally:
-        database.write(lambda connection: lease.give_up(connection))
+        database.write(lease.give_up)
 
 
 def _forget(database: Database, lease: Lease, run: StoredRun, case_ids: Sequence[str], also: Sequence[Step]) -> None:

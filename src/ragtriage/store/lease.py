@@ -28,6 +28,16 @@ class LeaseLostError(StoreError):
     """Another process took the run over, or it was deleted."""
 
 
+class RunBusyError(StoreError):
+    """Another process is writing the run."""
+
+    def __init__(self, run: int, pid: int | None, host: str | None, since: float) -> None:
+        super().__init__(
+            f"run {run} is being written by process {pid} on {host} (last sign of life {max(0.0, since):.0f} seconds "
+            "ago): wait until it ends, or stop it"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Lease:
     """This process's right to write one run."""
@@ -43,7 +53,8 @@ class Lease:
         A run whose writer gave no heartbeat for a minute, or whose process on this host is dead, is taken over.
 
         Raises:
-            StoreError: there is no such run, or another process is writing it.
+            StoreError: there is no such run.
+            RunBusyError: another process is writing it.
         """
         here, now = runs.c.number == self.run, database.time()
         holder = connection.execute(select(runs.c.owner, runs.c.owner_host, runs.c.owner_pid).where(here)).one_or_none()
@@ -56,10 +67,7 @@ class Lease:
         if not connection.execute(taking).rowcount:
             told = select(runs.c.owner_pid, runs.c.owner_host, now - runs.c.heartbeat).where(here)
             pid, host, since = connection.execute(told).one()
-            raise StoreError(
-                f"run {self.run} is being written by process {pid} on {host} (last sign of life "
-                f"{max(0.0, since or 0.0):.0f} seconds ago): wait until it ends, or stop it"
-            )
+            raise RunBusyError(self.run, pid, host, since or 0.0)
 
     def renew(self, connection: Connection, database: Database, **values: Any) -> None:
         """Give a heartbeat, and set further columns of the run with it.

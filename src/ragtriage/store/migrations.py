@@ -108,6 +108,21 @@ def _require_create(connection: Connection, database: Database) -> None:
         )
 
 
+def require_owner(database: Database, what: str) -> None:
+    """Refuse what only the owner of a server's tables may do; everybody may do it with a file.
+
+    Raises:
+        StoreError: this user isn't the owner; says who has to be asked.
+    """
+
+    def refused(connection: Connection) -> str | None:
+        return None if owns(connection, meta.name, database.schema) else user_of(connection)
+
+    user = None if database.is_sqlite else database.read(refused)
+    if user is not None:
+        raise StoreError(f"only the owner of the tables of {database.where} may {what}: ask the owner ({user} isn't)")
+
+
 def _to_version_2(connection: Connection, database: Database) -> None:
     """Whose a run is, tokens and places beyond 32 bits, and how cases are headed, for lists of cases."""
     named = database.named
@@ -125,9 +140,11 @@ def _to_version_2(connection: Connection, database: Database) -> None:
         f"ALTER TABLE {named('runs')} ADD COLUMN author TEXT",
         f"CREATE INDEX runs_project ON {named('runs')} (project, number)",
         f"CREATE INDEX scores_values ON {named('scores')} (run, metric, value, position)",
-        f"CREATE TABLE {named('readings')} (run INTEGER NOT NULL, position BIGINT NOT NULL, kind TEXT NOT NULL, "
-        "component TEXT NOT NULL, rules TEXT NOT NULL, sure BOOLEAN NOT NULL, head TEXT, PRIMARY KEY (run, position), "
-        f"FOREIGN KEY(run) REFERENCES {named('runs')} (number) ON DELETE CASCADE){big}",
+        (
+            f"CREATE TABLE {named('readings')} (run INTEGER NOT NULL, position BIGINT NOT NULL, kind TEXT NOT NULL, "
+            "component TEXT NOT NULL, rules TEXT NOT NULL, sure BOOLEAN NOT NULL, head TEXT, "
+            f"PRIMARY KEY (run, position), FOREIGN KEY(run) REFERENCES {named('runs')} (number) ON DELETE CASCADE){big}"
+        ),
     ):
         connection.execute(text(statement))
     if not database.is_sqlite:
@@ -141,15 +158,13 @@ def _make_forget_texts(connection: Connection, database: Database) -> None:
     """
     schema = database.quoted(database.schema or connection.execute(select(func.current_schema())).scalar_one())
     function = f"{schema}.forget_texts"
-    connection.execute(
-        text(
-            f"CREATE OR REPLACE FUNCTION {function}(keys bytea[], unheld boolean) RETURNS void "
-            f"LANGUAGE sql SECURITY DEFINER SET search_path = {schema}, pg_temp AS $$ "
-            f"DELETE FROM {schema}.answers WHERE key = ANY (keys); "
-            f"DELETE FROM {schema}.texts t WHERE unheld AND NOT EXISTS "
-            f"(SELECT FROM {schema}.case_texts c WHERE c.hash = t.hash) $$"
-        )
+    body = (  # no value of anybody's stands in it, only names that are quoted
+        f"DELETE FROM {schema}.answers WHERE key = ANY (keys); "  # noqa: S608  # see above
+        f"DELETE FROM {schema}.texts t WHERE unheld AND NOT EXISTS "  # see above
+        f"(SELECT FROM {schema}.case_texts c WHERE c.hash = t.hash)"
     )
+    made = f"CREATE OR REPLACE FUNCTION {function}(keys bytea[], unheld boolean) RETURNS void LANGUAGE sql "
+    connection.execute(text(f"{made} SECURITY DEFINER SET search_path = {schema}, pg_temp AS $$ {body} $$"))
     connection.execute(text(f"REVOKE ALL ON FUNCTION {function}(bytea[], boolean) FROM PUBLIC"))
 
 

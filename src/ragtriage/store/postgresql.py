@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from sqlalchemy import (
     ARRAY,
@@ -35,9 +35,11 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
-from sqlalchemy.types import TypeEngine
 
 from ragtriage.core.errors import ConfigError, StoreError
+
+if TYPE_CHECKING:
+    from sqlalchemy.types import TypeEngine
 
 DRIVER = "postgresql+psycopg"
 SCHEMA = "schema"
@@ -73,12 +75,20 @@ def shown(address: str) -> str:
         url = make_url(address)
     except (ArgumentError, ValueError):
         return "(an address that can't be read)"
-    hidden = {name: "***" for name in url.query if name in _SECRET}
     if url.drivername == DRIVER:
         url = url.set(drivername="postgresql")
     if not url.password:
         url = URL.create(url.drivername, url.username, None, url.host, url.port, url.database, url.query)
-    return url.update_query_dict(hidden).render_as_string(hide_password=True)
+    return url.difference_update_query(_SECRET).render_as_string(hide_password=True)
+
+
+def without_password(address: str) -> str:
+    """An address as it may be typed again: one of a server without its password, any other as it is."""
+    if not address.startswith("postgresql"):
+        return address
+    url = parsed(address)
+    url = URL.create("postgresql", url.username, None, url.host, url.port, url.database, url.query)
+    return url.difference_update_query(_SECRET).render_as_string(hide_password=False)
 
 
 def holds_password(address: str) -> bool:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import select
 
 from ragtriage.core.case import Case
 from ragtriage.core.record import Record
-from ragtriage.store.database import Database, in_chunks
+from ragtriage.store.database import Database
 from ragtriage.store.identity import digest
 from ragtriage.store.schema import cases, readings
 
 HEAD = 60
 """Characters of the query that are kept beside a reading."""
+
+TOGETHER = 64
+"""Cases that are read again together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +60,14 @@ def read_again(database: Database, run: int, found: Iterable[tuple[Record, Readi
     Raises:
         StoreError: the store can't be written.
     """
-    for some in in_chunks(found):
-        places = select(cases.c.id_digest, cases.c.position).where(
-            cases.c.run == run, cases.c.id_digest.in_([digest(record.case.id) for record, _ in some])
-        )
-        known = database.read(lambda connection, places=places: dict(map(tuple, connection.execute(places))))  # type: ignore[misc]  # bound now
-        rows = [
-            reading_row(run, known[own], record.case, reading)
-            for record, reading in some
-            if (own := digest(record.case.id)) in known
-        ]
-        database.write(lambda connection, rows=rows: database.insert(connection, readings, rows, replace=True))  # type: ignore[misc]  # bound now
+    left = iter(found)
+    while some := list(islice(left, TOGETHER)):
+        _replace(database, run, some)
+
+
+def _replace(database: Database, run: int, some: Sequence[tuple[Record, Reading]]) -> None:
+    own = {digest(record.case.id): (record.case, reading) for record, reading in some}
+    places = select(cases.c.id_digest, cases.c.position).where(cases.c.run == run, cases.c.id_digest.in_(list(own)))
+    known = database.read(lambda connection: connection.execute(places).all())
+    rows = [reading_row(run, position, *own[one]) for one, position in known]
+    database.write(lambda connection: database.insert(connection, readings, rows, replace=True))

@@ -20,7 +20,7 @@ from ragtriage.store.codec import custom_parts, encode_steps
 from ragtriage.store.database import Database
 from ragtriage.store.identity import content_hash, digest
 from ragtriage.store.lease import Heartbeat, Lease
-from ragtriage.store.readings import Reading, reading_row
+from ragtriage.store.readings import Reading, read_again, reading_row
 from ragtriage.store.run_reader import Rejection, RunInfo, read_run
 from ragtriage.store.schema import (
     FINISHED,
@@ -139,6 +139,10 @@ class RunWriter:
             self._waiting.readings.append(reading_row(self.number, place, record.case, reading))
         if self._waiting.due():
             self.flush()
+
+    def read_again(self, found: Iterable[tuple[Record, Reading]]) -> None:
+        """Replace what is said of cases that are stored already, as when a continued run has other criteria now."""
+        read_again(self._database, self.number, found)
 
     def reject(self, *rows: Rejection) -> None:
         """Store rows that can't be used; telling the same again is harmless."""

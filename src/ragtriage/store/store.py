@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import secrets
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -19,11 +19,12 @@ from ragtriage.judges.wrappers import AnswerMemory, InMemory
 from ragtriage.store.alone import alone
 from ragtriage.store.answers import StoredAnswers, StoredTickets
 from ragtriage.store.checking import StoreCheck, check_store
+from ragtriage.store.copying import CopiedRun, copy_runs
 from ragtriage.store.database import Database, open_database, store_address
 from ragtriage.store.forgetting import cases_with_texts, delete_runs, forget_texts, held_elsewhere
 from ragtriage.store.identity import InputScan, RunIdentity
 from ragtriage.store.lease import Lease
-from ragtriage.store.migrations import prepare
+from ragtriage.store.migrations import prepare, require_owner
 from ragtriage.store.postgresql import Told
 from ragtriage.store.run_reader import RunInfo, StoredRun, read_means, read_run, read_runs
 from ragtriage.store.run_writer import RunWriter, now
@@ -34,9 +35,28 @@ KEPT_FREE = 20_000
 """Answers that a process remembers by itself where its store is a server's."""
 
 
+EVERY_PROJECT = "*"
+"""What is given for a project to mean all of them."""
+
+
 def folder_project() -> str:
     """What runs belong to where nothing else is said: the project with the name of the current folder."""
     return Path.cwd().name or "root"
+
+
+def project_meant(named: str | None, where: str | Path | None) -> str | None:
+    """Whose runs a command means: those of the project that was named, None for all.
+
+    Where none was named, a server's store is taken for one that many folders share, and a file for this folder's alone,
+    so that its runs are found also when the folder gets another name.
+
+    Args:
+        named: what was named; `*` are all projects.
+        where: the store, as in `open_store`.
+    """
+    if named == EVERY_PROJECT:
+        return None
+    return named or (folder_project() if "://" in store_address(where) else None)
 
 
 def open_store(
@@ -68,6 +88,27 @@ def open_store(
     return Store(database, project)
 
 
+def initialise_store(where: str, told: Told = lambda _: None) -> str:
+    """Make a store's tables, and on a server its schema, which nothing else makes.
+
+    Args:
+        where: as in `open_store`.
+        told: is called with what the user should know.
+
+    Returns:
+        The version of the tables that was found, empty where there were none.
+
+    Raises:
+        ConfigError: a server's database can't hold every text.
+        StoreError: this user may not make them, or they are another program's.
+    """
+    database = open_database(store_address(where), create=True, told=told)
+    try:
+        return prepare(database, initialise=True, told=told)
+    finally:
+        database.close()
+
+
 class Store:
     """Runs and remembered answers in one database; open it with `open_store`, close it with `close` or `with`.
 
@@ -76,11 +117,13 @@ class Store:
     Attributes:
         where: the file or URL, for people; without a password.
         project: whose runs are meant; None for those of all projects.
+        on_server: whether it is a server's, which others may use at the same time.
     """
 
     def __init__(self, database: Database, project: str | None = None) -> None:
         self.where = database.where
         self.project = project
+        self.on_server = not database.is_sqlite
         self._database = database
         self._answers = StoredAnswers(database)
         self._free_answers = InMemory(KEPT_FREE)
@@ -217,7 +260,7 @@ class Store:
 
         It holds the latest `KEPT_FREE` of them then.
         """
-        return self.answers() if self._database.is_sqlite else self._free_answers
+        return self._free_answers if self.on_server else self.answers()
 
     def tickets(self, fingerprint: str = "") -> StoredTickets:
         """The tickets of requests that a provider answers later; the judge's fingerprint is written beside each."""
@@ -275,13 +318,26 @@ class Store:
         """Whether the store holds together."""
         return check_store(self._database)
 
+    def copy_to(
+        self,
+        other: Store,
+        runs: Sequence[int],
+        *,
+        project: str | None = None,
+        copied: Callable[[CopiedRun], None] = lambda _: None,
+    ) -> list[CopiedRun]:
+        """Copy runs to another store; see `ragtriage.store.copying.copy_runs`."""
+        return copy_runs(self._database, other._database, runs, project=project, copied=copied)
+
     def delete(self, run: int | Sequence[int]) -> None:
         """Delete runs with all that belongs to them; their answers and texts go as by `forget_texts`.
 
         Raises:
-            NotStoredError: there is no such run; nothing is deleted then.
+            NotStoredError: there is no such run; nothing is deleted then, nor below.
+            StoreError: the tables of a server are somebody else's, or a run is being written.
         """
         numbers = [run] if isinstance(run, int) else list(run)
+        require_owner(self._database, "delete runs")
         self.forget_texts(numbers)
         delete_runs(self._database, numbers)
 
