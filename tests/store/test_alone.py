@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conftest import Place
+from places import Place
 from ragtriage import NotStoredError, StoreError, open_store
 from ragtriage.store import RunIdentity
 from ragtriage.store.alone import alone

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from stored_cases import answer, case, evaluated, fails, identity_of
 
-from conftest import Place
 from forked import Child
+from places import Place
 from ragtriage.core.errors import StoreError
 from ragtriage.evaluation.engine import evaluate_sync
 from ragtriage.judges.fake import FakeJudge

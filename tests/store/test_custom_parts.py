@@ -6,7 +6,7 @@ import pytest
 from stored_cases import answer, case, identity_of
 from test_forgetting import held
 
-from conftest import Place
+from places import Place
 from ragtriage import (
     Case,
     Decompose,

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from stored_cases import case, evaluated, identity_of
 
-from conftest import Place
 from forked import Child
+from places import Place
 from poolers import until
 from postgresql_server import new_schema, run_sql
 from ragtriage.core.case import Source

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from stored_cases import answer, case, evaluated, identity_of
 
-from conftest import Place
+from places import Place
 from poolers import Pooler, Proxy
 from postgresql_server import restart, run_sql, socket_folder
 from ragtriage.core.errors import StoreError

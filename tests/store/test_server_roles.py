@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from stored_cases import answer, case, identity_of
 
-from conftest import Place
+from places import Place
 from postgresql_server import new_database, new_schema, run_sql, server
 from ragtriage.core.errors import ConfigError, NotStoredError, StoreError
 from ragtriage.evaluation.engine import evaluate_sync
@@ -76,7 +76,7 @@ def test_numbers_reads_what_no_customer_wrote(shared):
     with open_store(address) as store:
         assert store.runs()[0].done == 3
         assert store.means([1])[1]["groundedness"] > 0
-        with pytest.raises(StoreError, match="doesn't let you do this .permission denied for table"):
+        with pytest.raises(StoreError, match=r"doesn't let you do this .permission denied for table"):
             list(store.run().records())
         with pytest.raises(StoreError, match="doesn't let you do this"):
             store.begin(identity_of(CASES), input="a", rows=3, judge="f")

@@ -9,7 +9,7 @@ from typing import Any
 
 from stored_cases import FULL, case
 
-from conftest import Place
+from places import Place
 from ragtriage.core.record import Record
 from ragtriage.core.verdicts import (
     Citation,

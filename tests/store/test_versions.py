@@ -1,6 +1,7 @@
 """A store of another version is refused and left alone; PostgreSQL holds what SQLite does."""
 
 import sqlite3
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,9 +9,10 @@ import pytest
 from sqlalchemy import inspect
 from stored_cases import FULL, case, evaluated, identity_of
 
-from conftest import Place
+from places import Place
 from postgresql_server import new_schema
 from ragtriage.core.errors import StoreError
+from ragtriage.core.record import Record
 from ragtriage.core.verdicts import Verdict
 from ragtriage.judges.wrappers import CachedAnswer
 from ragtriage.store import Reading, RejectedRow, open_store
@@ -91,6 +93,10 @@ def kind_of(declared: object) -> str:
     return str(declared).replace("BIGINT", "INTEGER").replace("DOUBLE PRECISION", "FLOAT")
 
 
+def untimed(records: Iterable[Record]) -> dict[str, Record]:
+    return {record.case.id: replace(record, seconds=0.0) for record in records}
+
+
 def of_version_1(place: Place) -> Place:
     """A store as the first version of the tables was written: runs of the cases below, the second interrupted."""
     script = (Path(__file__).parent / f"version_1.{'postgresql' if place.on_server else 'sqlite'}.sql").read_text(
@@ -112,11 +118,7 @@ def test_a_store_of_version_1_is_brought_up_to_date_and_reads_as_it_was_written(
     told: list[str] = []
     with open_store(place, told=told.append) as store:
         assert [record.case for record in store.run(1).records()] == cases
-        found, again = (
-            [replace(record, seconds=0.0) for record in records]
-            for records in (store.run(1).records(), evaluated(cases))
-        )
-        assert found == again
+        assert untimed(store.run(1).records()) == untimed(evaluated(cases))
         assert [(info.number, info.state, info.project, info.author) for info in store.runs()] == [
             (2, "interrupted", "", None),
             (1, "finished", "", None),

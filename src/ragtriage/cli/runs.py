@@ -34,8 +34,9 @@ def _line(info: RunInfo) -> str:
     done = f"{info.done} of {plural(info.rows, 'case')}" + (f", {info.failed} failed" if info.failed else "")
     cost = dollars(info.cost) if info.cost else ""
     trial = f"trial {info.trial + 1} of run {info.repeats}" if info.repeats else ""
-    maker = "by tests" if info.by_tests else ""
-    facts = (info.state, done, one_line(info.judge, 120), one_line(info.input, 120), cost, trial, maker)
+    maker = "by tests" if info.by_tests else f"by {one_line(info.author, 60)}" if info.author else ""
+    project = one_line(info.project, 60) if info.author else ""  # on a server, which projects share
+    facts = (info.state, done, one_line(info.judge, 120), one_line(info.input, 120), cost, trial, project, maker)
     return "  ".join((f"{info.number:>4}", shown_time(info.created), *filter(None, facts)))
 
 
@@ -49,6 +50,8 @@ def _as_json(info: RunInfo, means: dict[str, float]) -> dict[str, object]:
     return {
         **{name: getattr(info, name) for name in named},
         "repeats": info.repeats,
+        "project": info.project,
+        "author": info.author,
         "means": {name: means.get(name) for name in info.metrics},
         **spent_on(info).as_json(),
     }

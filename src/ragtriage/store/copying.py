@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,9 +86,9 @@ class _Source:
 
     def rows(self, query: Select[Any]) -> Iterator[list[dict[str, Any]]]:
         """What a query finds, some rows at a time."""
-        with store_errors(self.database.where):
-            found = self.connection.execution_options(yield_per=ROWS).execute(query).mappings()
-            for some in found.partitions(ROWS):
+        reading = self.connection.execution_options(yield_per=ROWS)
+        with store_errors(self.database.where), reading.execute(query) as found:
+            for some in found.mappings().partitions(ROWS):
                 yield [dict(row) for row in some]
 
     def row(self, number: int | None) -> dict[str, Any] | None:
@@ -126,11 +127,13 @@ def _copied(source: _Source, target: Database, number: int, project: str | None)
         new = int(made[0]) if made else 0
         count = 0
         for table in (cases, case_texts, scores, rejected, readings):
-            for rows in source.rows(select(table).where(table.c.run == number).order_by(*table.primary_key.columns)):
-                if table is case_texts:
-                    _copy_texts(source, target, connection, rows)
-                target.insert(connection, table, [{**one, "run": new} for one in rows], replace=True)
-                count += len(rows) if table is cases else 0
+            own = select(table).where(table.c.run == number).order_by(*table.primary_key.columns)
+            with closing(source.rows(own)) as portions:  # type: ignore[type-var]  # a generator
+                for rows in portions:
+                    if table is case_texts:
+                        _copy_texts(source, target, connection, rows)
+                    target.insert(connection, table, [{**one, "run": new} for one in rows], replace=True)
+                    count += len(rows) if table is cases else 0
         return CopiedRun(number, new, before=False, cases=count)
 
     return target.write(write)
@@ -138,8 +141,9 @@ def _copied(source: _Source, target: Database, number: int, project: str | None)
 
 def _copy_texts(source: _Source, target: Database, writing: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
     for some in in_chunks({row["hash"] for row in rows if row["hash"] is not None}):
-        for held in source.rows(select(texts).where(texts.c.hash.in_(some))):
-            target.insert(writing, texts, held, replace=False)
+        with closing(source.rows(select(texts).where(texts.c.hash.in_(some)))) as portions:  # type: ignore[type-var]  # a generator
+            for held in portions:
+                target.insert(writing, texts, held, replace=False)
 
 
 def _same(connection: Connection, row: Mapping[str, Any]) -> int | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 
 from ragtriage.store.schema import (
@@ -18,6 +20,9 @@ from ragtriage.store.schema import (
     tickets,
 )
 from ragtriage.store.schema import texts as texts_table
+
+if TYPE_CHECKING:
+    from sqlalchemy import Table
 
 NUMBERS, READER, WRITER = "ragtriage_numbers", "ragtriage_reader", "ragtriage_writer"
 

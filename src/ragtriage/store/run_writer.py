@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from sqlalchemy import Connection, Table, delete, func, select, update
 
@@ -333,6 +333,6 @@ def _texts(case: Case) -> Iterator[tuple[str, int, str | None, str]]:
                 yield role, i, label, text
 
 
-def now() -> str:
+def now(exact: Literal["seconds", "milliseconds"] = "seconds") -> str:
     """The time, UTC, ISO 8601."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    return datetime.now(UTC).isoformat(timespec=exact)

@@ -175,7 +175,7 @@ class Store:
         row = {
             "identity": identity.hexdigest(),
             "state": RUNNING,
-            "created": now(),
+            "created": now("milliseconds"),  # so that no two runs of the same rows have the same
             "input": input,
             "rows_hash": identity.rows,
             "rows": rows,
