@@ -89,7 +89,7 @@ def test_a_file_that_was_written_again_is_another_input(bucket: fs.S3FileSystem,
     assert before is not None
     assert stamp_of(address) != before
     assert (stamp_of(address) or before).size == before.size
-    with pytest.raises(InputError, match="s3://quality/lines/rows.jsonl is changed since"):
+    with pytest.raises(InputError, match=r"s3://quality/lines/rows\.jsonl is changed since"):
         evaluated(["s3://quality/lines/*.jsonl"], "s3://quality/run-2", size=10)
     assert open_record_set("s3://quality/run-2").texts_deleted() == 40
 

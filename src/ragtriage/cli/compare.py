@@ -15,9 +15,10 @@ from rich.console import Console
 from ragtriage.cli.compare_flags import GateFlags, chosen_metrics, share_of
 from ragtriage.cli.comparison_files import ComparisonFiles, check_files
 from ragtriage.cli.console import ExitCode, print_json, tell
-from ragtriage.cli.flags import command, parse_names, store_address
+from ragtriage.cli.flags import command, parse_names
 from ragtriage.cli.opened_runs import record_set_named
 from ragtriage.cli.results import tell_deleted
+from ragtriage.cli.stores import open_named_store
 from ragtriage.config import Settings, find_settings, named_numbers, read_settings
 from ragtriage.core.display import plural
 from ragtriage.core.errors import ConfigError, InputError
@@ -32,8 +33,7 @@ from ragtriage.runs.compare.comparison import Comparison
 from ragtriage.runs.compare.sides import side_of
 from ragtriage.runs.compare.stored import compare_chosen
 from ragtriage.runs.evaluation_config import EvaluationConfig, config_of
-from ragtriage.scale.record_set import open_record_set
-from ragtriage.store import Store, open_store
+from ragtriage.store import Store
 
 BASELINE_FILE = Path("ragtriage-baseline.json")
 
@@ -59,6 +59,7 @@ def compare(  # noqa: PLR0913  # one parameter a flag
     report: Path | None = None,
     most: int = 10,
     store: str | None = None,
+    project: str | None = None,
     config: Path | None = None,
 ) -> None:
     """Compare two runs case by case: did the last change help, where, and is that more than chance?
@@ -72,7 +73,7 @@ def compare(  # noqa: PLR0913  # one parameter a flag
     needed = share_of(min_paired, "--min-paired")
     with ExitStack() as stack:
         no_runs = not is_run(new) and base is not None and not is_run(base)  # then no store is needed
-        opened = None if no_runs else open_store(store_address(store, settings), create=False, open_set=open_record_set)
+        opened = None if no_runs else open_named_store(store, project, settings)
         there = stack.enter_context(opened) if opened else None
         chosen = choose_side(there, new, record_set_named)
         before = _base(there, settings, base, chosen)
@@ -114,6 +115,7 @@ def baseline(
     no_digests: bool = False,
     threshold: list[str] | None = None,
     store: str | None = None,
+    project: str | None = None,
 ) -> None:
     """Write what a run amounts to as a file, without its texts, for later runs to be compared with.
 
@@ -122,7 +124,7 @@ def baseline(
     if not out.name or out.is_dir():
         raise InputError(f"-o {out}: is a folder: name a file in it")
     options = BaselineOptions(parse_names(tags), hash_ids, not no_digests)
-    with open_store(store_address(store), create=False, open_set=open_record_set) as there:
+    with open_named_store(store, project) as there:
         if not is_run(run):
             raise ConfigError(f"{run!r} is no run: give its number, or last")
         chosen = choose_side(there, run)

@@ -30,6 +30,7 @@ from ragtriage.cli.judge_flags import JudgeFlags
 from ragtriage.cli.metric_flags import RequestedMetrics, requested_metrics
 from ragtriage.cli.plan import answers_in, print_plan
 from ragtriage.cli.scale_flags import ScaleFlags, refuse_beside
+from ragtriage.cli.stores import open_named_store
 from ragtriage.collect.answers_file import COLLECTED_COLUMNS
 from ragtriage.core.errors import ConfigError
 from ragtriage.judges.session import JudgeSession
@@ -37,13 +38,11 @@ from ragtriage.readers import CaseFile
 from ragtriage.readers.files import STDIN
 from ragtriage.runs.execute import FileResult, evaluate_file
 from ragtriage.runs.selection import ALL_ROWS, RowSelection, require_tag_of
-from ragtriage.scale.record_set import open_record_set
-from ragtriage.store import open_store
 from ragtriage.store.store import Store
 
 
 @command("evaluate")
-def evaluate(  # noqa: PLR0913  # one parameter a flag
+def evaluate(  # noqa: PLR0913, PLR0915  # one parameter a flag, one step a line
     file: str,
     *,
     metrics: str | None = None,
@@ -61,6 +60,7 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
     dry_run: bool = False,
     as_json: bool = False,
     report: Path | None = None,
+    project: str | None = None,
     judge_flags: JudgeFlags,
     app_flags: AppFlags,
     collected: Path | None = None,
@@ -103,7 +103,7 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
             settings=settings,
             session=session,
             requested_of=requested_of,
-            shown=Shown(by, as_json, report),
+            shown=Shown(project, by, as_json, report),
         )
         return
     scale_flags.refuse()
@@ -144,7 +144,7 @@ def evaluate(  # noqa: PLR0913  # one parameter a flag
                 )
             return
         require_tag_of(given.cases, given.selection, by)
-        with open_store(store_address, open_set=open_record_set) as store:
+        with open_named_store(judge_flags.store, project, settings, create=True) as store:
             base = base_of(wanted, store)
             result = _evaluate(given, session, store, requested, by=by, trials=repeat)
             compared = compare_result(wanted, base, result, requested, store, most=most if files.named else None)

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -22,9 +22,11 @@ from ragtriage.cli.metric_flags import RequestedMetrics
 from ragtriage.cli.progress import EVERY
 from ragtriage.cli.results import print_next_steps, print_run, program_name, write_html
 from ragtriage.cli.scale_flags import ScaleFlags
+from ragtriage.cli.stores import open_named_store
 from ragtriage.config import Settings
 from ragtriage.core.display import plural
 from ragtriage.judges.build import build_judge
+from ragtriage.judges.judge_config import JudgeConfig
 from ragtriage.judges.session import JudgeSession
 from ragtriage.report.stored_run import stored_run_report
 from ragtriage.runs.evaluation_config import COUNTING, to_stored
@@ -37,14 +39,13 @@ from ragtriage.scale.evaluate_on import PartitionedResult, Wanted, evaluate_part
 from ragtriage.scale.finish import register
 from ragtriage.scale.local_pool import LocalPool
 from ragtriage.scale.orders import Orders, loadable_name
-from ragtriage.scale.places import Folder
+from ragtriage.scale.places import REMOTE, Folder
 from ragtriage.scale.plan import planned
 from ragtriage.scale.pool import Pool
 from ragtriage.scale.ray_pool import RayPool
-from ragtriage.scale.record_set import open_record_set
 from ragtriage.scale.set_tally import tally_of_run
 from ragtriage.scale.survey import PlannedFile, Survey, survey
-from ragtriage.store import open_store
+from ragtriage.store.database import store_address as read_address
 
 _SHOWN_FILES = 3
 Requested = Callable[[Sequence[str]], RequestedMetrics]
@@ -54,6 +55,8 @@ Requested = Callable[[Sequence[str]], RequestedMetrics]
 class Shown:
     """What is done with the result."""
 
+    project: str | None
+    """That it belongs to in the store."""
     by: str | None
     as_json: bool
     report: Path | None
@@ -82,11 +85,11 @@ def evaluate_on(
     if built.counting:
         configuration[COUNTING] = built.counting
     orders = Orders(
-        folder=str(Path(out).absolute()) if "://" not in out else out,
+        folder=str(Path(out).absolute()) if REMOTE not in out else out,
         reading=reading,
         metrics=tuple(map(loadable_name, config.metrics)),
         thresholds=config.thresholds,
-        judge=session.config,
+        judge=_found_everywhere(session.config),
         rules=config.rules,
         costs=config.costs,
         texts=flags.texts,
@@ -103,10 +106,10 @@ def evaluate_on(
         versions=orders.versions,
         texts=flags.texts,
     )
-    store_address = judge_flags.store_address(settings)
+    store_address = everywhere(judge_flags.store_address(settings))
     part = f"-{share[0]}-of-{share[1]}" if share else ""
     stop = Stop()
-    with open_store(store_address, open_set=open_record_set) as store:
+    with open_named_store(judge_flags.store, shown.project, settings, create=True) as store:
 
         def new_pool(folder: Folder, most: int) -> Pool:
             if kind == "ray":
@@ -129,6 +132,19 @@ def evaluate_on(
     tell(*failing)
     if failing:
         raise typer.Exit(ExitCode.GATE_FAILED)
+
+
+def everywhere(store: str | None) -> str:
+    """The address of a store, whatever folder a process works in."""
+    address = read_address(store)
+    return address if REMOTE in address else str(Path(address).absolute())
+
+
+def _found_everywhere(judge: JudgeConfig) -> JudgeConfig:
+    """The same judge, whose files are found whatever folder a process works in."""
+    options = judge.options
+    prompts, guidance = (path and path.absolute() for path in (options.prompts, options.guidance))
+    return replace(judge, options=replace(options, prompts=prompts, guidance=guidance))
 
 
 def _begun(out: str, partitions: int, of: int, done: int) -> None:

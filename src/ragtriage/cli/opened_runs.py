@@ -6,19 +6,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ragtriage.cli.stores import open_named_store
 from ragtriage.runs.compare.choose import is_run
 from ragtriage.scale.places import REMOTE
 from ragtriage.scale.record_set import open_record_set
-from ragtriage.store import Store, StoredRun, open_store
+from ragtriage.store import Store, StoredRun
 
 
 @contextmanager
-def opened_run(store: str | None, run: str) -> Iterator[tuple[Store | None, StoredRun]]:
+def opened_run(store: str | None, run: str, project: str | None = None) -> Iterator[tuple[Store | None, StoredRun]]:
     """A run to read, and the store that it is in; a record set is in none.
 
     Args:
-        store: where the store is; None for the default.
+        store: the value of `--store`.
         run: a number, `last`, or the address of a record set.
+        project: the value of `--project`.
 
     Raises:
         NotStoredError: there is no such store, run or record set.
@@ -28,7 +30,7 @@ def opened_run(store: str | None, run: str) -> Iterator[tuple[Store | None, Stor
     if found is not None:
         yield None, found
         return
-    with open_store(store, create=False, open_set=open_record_set) as there:
+    with open_named_store(store, project) as there:
         yield there, there.run(run)
 
 

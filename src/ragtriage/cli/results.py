@@ -15,7 +15,7 @@ from rich.console import Console
 
 from ragtriage.cli.console import print_json, tell
 from ragtriage.cli.corrections import corrections_of
-from ragtriage.cli.flags import command, parse_names, store_address
+from ragtriage.cli.flags import command, parse_names
 from ragtriage.cli.opened_runs import opened_run
 from ragtriage.config import named_numbers
 from ragtriage.core.display import plural
@@ -39,6 +39,7 @@ from ragtriage.runs.tally import Diagnosed, diagnosed_records
 from ragtriage.scale.places import REMOTE
 from ragtriage.scale.set_tally import tally_of_run
 from ragtriage.store import Store, StoredRun
+from ragtriage.store.postgresql import without_password
 from ragtriage.trust.judge_card import read_card
 
 EXPORTED_PARTS = frozenset({"texts", "evidence"})
@@ -46,7 +47,7 @@ EXPORTED_PARTS = frozenset({"texts", "evidence"})
 
 
 @command("report")
-def report(
+def report(  # noqa: PLR0913  # one parameter a flag
     run: str = "last",
     *,
     out: Path | None = None,
@@ -56,9 +57,10 @@ def report(
     judge_card: Path | None = None,
     open_it: bool = False,
     store: str | None = None,
+    project: str | None = None,
 ) -> None:
     """Write a run as one self-contained HTML file."""
-    with opened_run(store_address(store), run) as (there, stored):
+    with opened_run(store, run, project) as (there, stored):
         config = reading_of(stored, threshold)
         path = out or default_report(there, stored) or Path("report.html")
         shown = report_of(there, stored, config, by, labels, judge_card)
@@ -70,7 +72,7 @@ def report(
 
 
 @command("show")
-def show(
+def show(  # noqa: PLR0913  # one parameter a flag
     run: str = "last",
     case: str | None = None,
     *,
@@ -80,10 +82,11 @@ def show(
     labels: Path | None = None,
     as_json: bool = False,
     store: str | None = None,
+    project: str | None = None,
 ) -> None:
     """Show a run in the terminal: its numbers and worst cases, or one case in full."""
     console = Console()
-    with opened_run(store_address(store), run) as (there, stored):
+    with opened_run(store, run, project) as (there, stored):
         config = reading_of(stored, threshold)
         if case is not None:
             record = stored.record(case)
@@ -118,6 +121,7 @@ def export(
     raw: bool = False,
     threshold: list[str] | None = None,
     store: str | None = None,
+    project: str | None = None,
 ) -> None:
     """Write a run as rows for other programs, one row per case."""
     parts = set(parse_names(further))
@@ -130,7 +134,7 @@ def export(
     kind = export_format or ("jsonl" if out is None or to_stdout else format_of(out))
     if to_stdout and kind == "parquet":
         raise ConfigError("Parquet can't be written to standard output: name a file with -o")
-    with opened_run(store_address(store), run) as (there, stored):
+    with opened_run(store, run, project) as (there, stored):
         config = reading_of(stored, threshold)
         limits = config.metrics, config.thresholds, config.rules
         fields = ExportedFields(*limits, texts="texts" in parts, evidence="evidence" in parts)
@@ -214,7 +218,7 @@ def worst_case(stored: StoredRun, run: RunReport, store: str | None) -> str:
 
 def to_type(name: str, stored: StoredRun, store: str | None, *further: str) -> str:
     """A command about a run as it is to be typed, with the store if a flag named one."""
-    there = ("--store", store) if store else ()
+    there = ("--store", without_password(store)) if store else ()
     return f"{program_name()} {shlex.join((name, stored.info.typed, *further, *there))}"
 
 

@@ -61,6 +61,7 @@ def build_judge(
     session: JudgeSession,
     memory: AnswerMemory | None = None,
     *,
+    free: AnswerMemory | None = None,
     tickets: Tickets | None = None,
     trial: int = 0,
     threads: int = 2,
@@ -70,6 +71,7 @@ def build_judge(
     Args:
         session: the configuration, and what its judges share.
         memory: what keeps answers; a memory of its own if None.
+        free: what keeps the answers of judges that cost nothing; also `memory`, if None.
         tickets: what keeps the tickets of batch APIs; needed for `batch_api`.
         trial: which repetition of the same questions.
         threads: of the embedded judge.
@@ -87,7 +89,8 @@ def build_judge(
     def cached(name: str) -> Judge:
         judge = local.get(name) or _routed(session.models[name], queues.get(name), session.prompts, embedded[0])
         paid = name not in local
-        asked = Cached(judge, remembered, durable=paid, trial=trial, before_waiting=session.ledger.wait)
+        kept = remembered if paid or free is None else free
+        asked = Cached(judge, kept, durable=paid, trial=trial, before_waiting=session.ledger.wait)
         return _thresholded(config, name, asked)
 
     members = [cached(name) for name in config.names]

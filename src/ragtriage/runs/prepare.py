@@ -40,7 +40,8 @@ class Job:
         """The judge of one trial, whose answers are kept in the store."""
         memory = self.store.answers()
         if isinstance(self.judge, JudgeSession):
-            return build_judge(self.judge, memory, tickets=self.store.tickets(), trial=trial)
+            free = self.store.free_answers()
+            return build_judge(self.judge, memory, free=free, tickets=self.store.tickets(), trial=trial)
         return BuiltJudge(Cached(self.judge, memory, trial=trial), memory)
 
 

@@ -179,9 +179,9 @@ class Tally:
         self._citing: Counter[bool] = Counter()
         self._worst: tuple[Rank, str] | None = None
 
-    def add(self, record: Record) -> tuple[Finding, ...]:
-        """Count one record and return its findings."""
-        assessed = assess(record, self._thresholds, self._rules, self._metrics, self._costs)
+    def add(self, record: Record, assessed: Assessment | None = None) -> tuple[Finding, ...]:
+        """Count one record, assessed by the same rules already or now, and return its findings."""
+        assessed = assessed or assess(record, self._thresholds, self._rules, self._metrics, self._costs)
         findings = assessed.findings
         self._cases += 1
         self._failed += any(isinstance(o, Undefined) and o.failed for o in record.outcomes.values())

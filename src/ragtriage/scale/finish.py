@@ -75,8 +75,8 @@ def register(store: Store, found: RecordSet, *, records: bool = False) -> int:
             f"ragtriage show {info.typed}"
         )
     identity = RunIdentity(info.rows_hash, info.metrics, info.fingerprints)
-    known = store.newest(identity)
-    if known is not None and (store.run(known).info.state == FINISHED) and _same(store, known, found, records=records):
+    known = registered(store, found, records=records)
+    if known is not None:
         return known
     means = {m.name: m.mean for m in tally_of_set(found, config_of(info)).summary().metrics if m.mean is not None}
     counts = {name: getattr(info, name) for name in COUNTS}
@@ -90,13 +90,23 @@ def register(store: Store, found: RecordSet, *, records: bool = False) -> int:
     )
     with run:
         if records:
+            config = config_of(info)
             for record in found.records():
-                run.keep(record)
+                run.keep(record, config.reading(record, config.assess(record)))
             run.reject(*found.rejected())
         run.cost, run.requests = info.cost, info.requests
         run.tokens_in, run.tokens_out = info.tokens_in, info.tokens_out
         run.finish()
     return run.number
+
+
+def registered(store: Store, found: RecordSet, *, records: bool) -> int | None:
+    """The run of a store that is this record set, with its records or without; None if there is none."""
+    info = found.info
+    number = store.newest(RunIdentity(info.rows_hash, info.metrics, info.fingerprints))
+    if number is None or store.run(number).info.state != FINISHED:
+        return None
+    return number if _same(store, number, found, records=records) else None
 
 
 def _same(store: Store, number: int, found: RecordSet, *, records: bool) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from sqlalchemy import delete, select
+from sqlalchemy import Connection, delete, select
 
 from ragtriage.store.database import Database
 from ragtriage.store.schema import meta
@@ -52,9 +52,12 @@ class TableNotes:
     def write(self, kind: str, digest: str, value: str) -> None:
         """See `RunNotes`."""
         key = self._key(kind)
-        with self._database.writing() as connection:
+
+        def replace(connection: Connection) -> None:
             connection.execute(delete(meta).where(meta.c.key.startswith(key)))
             connection.execute(self._database.upsert(meta), {"key": key + digest, "value": value})
+
+        self._database.write(replace)
 
     def _key(self, kind: str) -> str:
         return f"{kind} of run {self._run}: "

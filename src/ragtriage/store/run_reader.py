@@ -16,8 +16,8 @@ from ragtriage.core.verdicts import Outcome
 from ragtriage.store.database import Database
 from ragtriage.store.identity import digest
 from ragtriage.store.record_values import case_from, outcome_from, record_from
-from ragtriage.store.run_columns import RunColumns, TableColumns
-from ragtriage.store.run_notes import RunNotes, TableNotes
+from ragtriage.store.run_columns import TableColumns
+from ragtriage.store.run_notes import TableNotes
 from ragtriage.store.schema import (
     COUNTS,
     FINISHED,
@@ -28,6 +28,7 @@ from ragtriage.store.schema import (
     case_texts,
     cases,
     not_by_tests,
+    of_project,
     rejected,
     runs,
     scores,
@@ -96,6 +97,10 @@ class RunInfo:
     """The number of the first run of a repeated evaluation; None in the first one, and where nothing is repeated."""
     address: str = ""
     """Of the record set that was opened by it; empty for a run of a store."""
+    project: str = ""
+    """What it belongs to; empty in runs from before there were projects, which belong to every one."""
+    author: str | None = None
+    """The database's user who began it; None in a file."""
 
     @property
     def typed(self) -> str:
@@ -143,9 +148,10 @@ class RejectedRow:
     reason: str
 
 
-def read_runs(connection: Connection, number: int | None = None) -> list[RunInfo]:
-    """All runs, the newest first, or the one with this number."""
-    found = connection.execute(_RUNS if number is None else _RUNS.where(runs.c.number == number)).mappings()
+def read_runs(connection: Connection, number: int | None = None, project: str | None = None) -> list[RunInfo]:
+    """The runs of a project (all, if None), the newest first, or the one with this number."""
+    mine = of_project(project) if number is None else runs.c.number == number
+    found = connection.execute(_RUNS.where(mine)).mappings()
     return [_info({**row, "metrics": tuple(row["metrics"])}) for row in found]
 
 
@@ -183,20 +189,26 @@ def read_means(connection: Connection, numbers: Sequence[int]) -> dict[int, dict
     return found
 
 
-def read_run(connection: Connection, which: int | str) -> RunInfo:
+def read_run(connection: Connection, which: int | str, project: str | None = None) -> RunInfo:
     """The run with a number, also as a text, or the `last`: the newest, or the first of the newest repeated evaluation.
 
     A run that a test session made is never the last.
+
+    Args:
+        connection: to read from.
+        which: a number, which may be of any project, or `last`.
+        project: whose last run is meant; anybody's if None.
 
     Raises:
         NotStoredError: there is no such run; says which there are.
     """
     text = str(which).strip()
     by_number = select(runs.c.number, runs.c.repeats).order_by(runs.c.number.desc()).limit(10)
-    newest = connection.execute(by_number.where(not_by_tests()) if text == "last" else by_number).all()
-    if not newest:
-        raise NotStoredError("the store holds no run yet: evaluate a file first")
-    there = f"the newest are {', '.join(str(row.number) for row in newest)}"
+    mine = by_number.where(of_project(project))
+    newest = connection.execute(mine.where(not_by_tests()) if text == "last" else mine).all()
+    if not newest and (text == "last" or connection.execute(by_number).first() is None):
+        raise NotStoredError(_no_run(connection, project))
+    there = f"the newest are {', '.join(str(row.number) for row in newest or connection.execute(by_number))}"
     if text != "last" and not (text.isascii() and text.isdecimal()):
         raise NotStoredError(f"{text[:LONGEST_SHOWN]!r} is no run: give its number, or last; {there}")
     if text == "last":
@@ -205,6 +217,18 @@ def read_run(connection: Connection, which: int | str) -> RunInfo:
     if not found:
         raise NotStoredError(f"there is no run {text[:LONGEST_SHOWN]}; {there}")
     return found[0]
+
+
+def _no_run(connection: Connection, project: str | None) -> str:
+    """That there is no last run, and of which projects there are runs."""
+    if project is not None:
+        others = connection.execute(select(runs.c.project).where(not_by_tests()).distinct().limit(10)).scalars()
+        if named := sorted(others):
+            return (
+                f"the store holds no run of project {project!r}: there are runs of {listed(named, 'and')}; give "
+                "--project, or --project '*' for all"
+            )
+    return "the store holds no run yet: evaluate a file first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,57 +248,8 @@ T = TypeVar("T")
 _Reader = Callable[[Connection, RunInfo, Sequence[Row[Any]]], list[T]]
 
 
-class StoredRun(Protocol):
-    """One run as it is stored, in the tables of a store or in the files of a record set.
-
-    Everything is read when it is asked for; every method raises a `StoreError` where the store can't be read.
-    """
-
-    @property
-    def info(self) -> RunInfo:
-        """What is known of it as a whole."""
-        ...
-
-    @property
-    def number(self) -> int:
-        """The run's number."""
-        ...
-
-    def records(self) -> Iterator[Record]:
-        """All records in the order of the input; a text that was deleted reads as `DELETED`."""
-        ...
-
-    def record(self, case_id: str) -> Record:
-        """One case's record.
-
-        Raises:
-            NotStoredError: the run holds no such case.
-        """
-        ...
-
-    def texts_deleted(self) -> int:
-        """How many of its cases have lost their texts."""
-        ...
-
-    def rows(self) -> Iterator[StoredRow]:
-        """All cases with their scores, without texts and verdicts, in the order of the input."""
-        ...
-
-    def columns(self) -> RunColumns:
-        """The run by columns, for what goes through all its cases at once."""
-        ...
-
-    def notes(self) -> RunNotes:
-        """What was computed from the whole run and is kept."""
-        ...
-
-    def rejected(self) -> list[RejectedRow]:
-        """The rows of the input that couldn't be used, in their order."""
-        ...
-
-
 class TableRun:
-    """One run in the tables of a store; see `StoredRun`."""
+    """One run in the tables of a store; see `ragtriage.store.stored_run.StoredRun`."""
 
     def __init__(self, database: Database, info: RunInfo) -> None:
         self._database = database
@@ -317,11 +292,11 @@ class TableRun:
         columns = (cases.c.position, cases.c.id, cases.c.tags, cases.c.weight, cases.c.language)
         return self._in_portions(LIGHT_CHUNK, select(*columns), _light_rows)
 
-    def columns(self) -> RunColumns:
+    def columns(self) -> TableColumns:
         """See `StoredRun`."""
         return TableColumns(self._database, self.number)
 
-    def notes(self) -> RunNotes:
+    def notes(self) -> TableNotes:
         """See `StoredRun`."""
         return TableNotes(self._database, self.number)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import Connection, Table, delete, func, select, update
 
 from ragtriage.core.case import Case
 from ragtriage.core.errors import StoreError
@@ -18,8 +18,9 @@ from ragtriage.core.record import Record
 from ragtriage.store.database import Database
 from ragtriage.store.identity import digest
 from ragtriage.store.lease import Heartbeat, Lease
+from ragtriage.store.readings import Reading, read_again, reading_row
 from ragtriage.store.record_values import case_values, outcome_values, texts_of
-from ragtriage.store.run_reader import Rejection, read_run
+from ragtriage.store.run_reader import Rejection, RunInfo, read_run
 from ragtriage.store.schema import (
     FINISHED,
     INTERRUPTED,
@@ -27,6 +28,7 @@ from ragtriage.store.schema import (
     State,
     case_texts,
     cases,
+    readings,
     rejected,
     runs,
     scores,
@@ -61,6 +63,7 @@ class _Waiting:
     texts: dict[bytes, str] = field(default_factory=dict)
     case_texts: list[dict[str, Any]] = field(default_factory=list)
     scores: list[dict[str, Any]] = field(default_factory=list)
+    readings: list[dict[str, Any]] = field(default_factory=list)
     rejected: list[dict[str, Any]] = field(default_factory=list)
 
     def due(self) -> bool:
@@ -81,11 +84,7 @@ class RunWriter:
         self._lease = lease
         self.number = lease.run
         self._open = True
-        with database.writing() as connection:
-            lease.take(connection)
-            info = read_run(connection, lease.run)
-            last = connection.execute(select(func.max(cases.c.position)).where(cases.c.run == lease.run)).scalar()
-            lease.renew(connection, state=RUNNING, finished=None)
+        info, last = database.write(self._take)
         self._continued = last is not None
         self._next = 0 if last is None else last + 1
         self._places: dict[str, int] = {}
@@ -97,6 +96,14 @@ class RunWriter:
         are the requests that were paid for, and the tokens of both directions."""
         self.requests, self.tokens_in, self.tokens_out = info.requests, info.tokens_in, info.tokens_out
         self._heartbeat = Heartbeat(self._beat)
+
+    def _take(self, connection: Connection) -> tuple[RunInfo, int | None]:
+        """Take the lease: what is known of the run, and its last place, None if nothing is stored yet."""
+        self._lease.take(connection, self._database)
+        info = read_run(connection, self.number)
+        last = connection.execute(select(func.max(cases.c.position)).where(cases.c.run == self.number)).scalar()
+        self._lease.renew(connection, self._database, state=RUNNING, finished=None)
+        return info, last
 
     def todo(self, rows: Iterable[Case]) -> Iterator[Case]:
         """Those of the run's cases that aren't evaluated yet, or failed; they are read lazily.
@@ -116,13 +123,25 @@ class RunWriter:
                     self._places[case.id] = position
                     yield case
 
-    def keep(self, record: Record) -> None:
-        """Store one record within `SECONDS`; the same case again replaces it. See `ragtriage.core.record.Sink`."""
+    def keep(self, record: Record, reading: Reading | None = None) -> None:
+        """Store one record within `SECONDS`; the same case again replaces it. See `ragtriage.core.record.Sink`.
+
+        Args:
+            record: an evaluated case.
+            reading: what the diagnosis says of it under the run's own criteria, for lists of cases.
+        """
         self._heartbeat.check()
         position = self._places.pop(record.case.id, None)
-        self._add(record, self._place(record.case) if position is None else position)
+        place = self._place(record.case) if position is None else position
+        self._add(record, place)
+        if reading:
+            self._waiting.readings.append(reading_row(self.number, place, record.case, reading))
         if self._waiting.due():
             self.flush()
+
+    def read_again(self, found: Iterable[tuple[Record, Reading]]) -> None:
+        """Replace what is said of cases that are stored already, as when a continued run has other criteria now."""
+        read_again(self._database, self.number, found)
 
     def reject(self, *rows: Rejection) -> None:
         """Store rows that can't be used; telling the same again is harmless."""
@@ -134,15 +153,18 @@ class RunWriter:
             self.flush()
 
     def flush(self) -> None:
-        """Commit everything that waits."""
-        with self._database.writing() as connection:
+        """Commit everything that waits. A server that is away is waited for, and what waits goes on waiting."""
+
+        def write(connection: Connection) -> None:
             self.keep_spending(connection)
             self._write(connection)
+
+        self._database.write(write)
         self._waiting = _Waiting()
 
     def keep_spending(self, connection: Connection) -> None:
         """Write what was spent so far, in somebody else's transaction."""
-        self._lease.renew(connection, **self.spent())
+        self._lease.renew(connection, self._database, **self.spent())
 
     def finish(self) -> None:
         """Commit everything and mark the run as finished."""
@@ -169,10 +191,18 @@ class RunWriter:
             return
         self._open = False
         self._heartbeat.stop()
-        with self._database.writing() as connection:
-            self._lease.renew(connection)
+        tries = 0
+
+        def write(connection: Connection) -> None:
+            nonlocal tries
+            tries += 1
+            if tries > 1 and self._lease.released(connection, state):
+                return  # the last try was committed, though nobody heard of it
+            self._lease.renew(connection, self._database)
             self._write(connection)
-            self._lease.release(connection, state=state, finished=now(), **self.spent())
+            self._lease.release(connection, self._database, state=state, finished=now(), **self.spent())
+
+        self._database.write(write)
         self._waiting = _Waiting()
 
     def spent(self) -> dict[str, float]:
@@ -186,14 +216,14 @@ class RunWriter:
         }
 
     def _beat(self) -> None:
-        with self._database.writing() as connection:
-            self._lease.renew(connection)
+        self._database.write(lambda connection: self._lease.renew(connection, self._database), patient=False)
 
     def _done(self, batch: list[Case]) -> set[str]:
         by_digest = {digest(case.id): case.id for case in batch}
         mine = (cases.c.run == self.number) & cases.c.id_digest.in_(list(by_digest)) & ~cases.c.failed
-        with self._database.reading() as connection:
-            return {by_digest[found] for found in connection.execute(select(cases.c.id_digest).where(mine)).scalars()}
+        known = select(cases.c.id_digest).where(mine)
+        found = self._database.read(lambda connection: connection.execute(known).scalars().all())
+        return {by_digest[one] for one in found}
 
     def _place(self, case: Case) -> int:
         """The place of a case that `todo` didn't hand out: where it stands already, else behind all others."""
@@ -202,8 +232,8 @@ class RunWriter:
             if row["id_digest"] == own:
                 return int(row["position"])
         mine = (cases.c.run == self.number) & (cases.c.id_digest == own)
-        with self._database.reading() as connection:
-            found = connection.execute(select(cases.c.position).where(mine)).scalar()
+        known = select(cases.c.position).where(mine)
+        found = self._database.read(lambda connection: connection.execute(known).scalar())
         if found is not None:
             self._waiting.again.append(found)
             return int(found)
@@ -227,19 +257,31 @@ class RunWriter:
 
     def _write(self, connection: Connection) -> None:
         waiting, database = self._waiting, self._database
-        if waiting.again:
-            for table in (case_texts, scores):
-                here = (table.c.run == self.number) & table.c.position.in_(waiting.again)
-                connection.execute(delete(table).where(here))
-        for insert, rows in (
-            (database.insert_or_ignore(texts), [{"hash": own, "text": text} for own, text in waiting.texts.items()]),
-            (database.upsert(cases), waiting.cases),
-            (database.upsert(case_texts), waiting.case_texts),
-            (database.upsert(scores), waiting.scores),
-            (database.upsert(rejected), waiting.rejected),
+        database.lock(connection, "texts", shared=True)  # nobody deletes a text between its insert and its first use
+        for table, rows in ((case_texts, waiting.case_texts), (scores, waiting.scores)):
+            self._delete_others(connection, table, rows)
+        held = [{"hash": own, "text": text} for own, text in waiting.texts.items()]
+        database.insert(connection, texts, held, replace=False)
+        for table, rows in (
+            (cases, waiting.cases),
+            (case_texts, waiting.case_texts),
+            (scores, waiting.scores),
+            (readings, waiting.readings),
+            (rejected, waiting.rejected),
         ):
-            if rows:
-                connection.execute(insert, rows)
+            database.insert(connection, table, rows, replace=True)
+
+    def _delete_others(self, connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Delete what stands at the places that are written again, and isn't written over."""
+        if not self._waiting.again:
+            return
+        keys = table.primary_key.columns
+        here = (table.c.run == self.number) & table.c.position.in_(self._waiting.again)
+        written = {tuple(row[key.name] for key in keys) for row in rows}
+        for found in connection.execute(select(*keys).where(here)).all():
+            if tuple(found) not in written:
+                mine = (key == value for key, value in zip(keys, found, strict=True))
+                connection.execute(delete(table).where(*mine))
 
 
 def raise_spending(connection: Connection, spent: Mapping[int, Mapping[str, float]]) -> None:
@@ -252,6 +294,6 @@ def raise_spending(connection: Connection, spent: Mapping[int, Mapping[str, floa
             connection.execute(update(runs).where(here).values(**most))
 
 
-def now() -> str:
+def now(exact: Literal["seconds", "milliseconds"] = "seconds") -> str:
     """The time, UTC, ISO 8601."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    return datetime.now(UTC).isoformat(timespec=exact)
