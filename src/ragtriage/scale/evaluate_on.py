@@ -67,7 +67,7 @@ def evaluate_partitioned(wanted: Wanted) -> PartitionedResult:
     folder = folder_at(wanted.address)
     known = read_plan(folder)
     if known is not None:
-        check_same(known, wanted.plan, folder)
+        check_same(known, wanted.plan, wanted.address)
     plan = known or wanted.plan
     part = f"-{wanted.share[0]}-of-{wanted.share[1]}" if wanted.share else ""
     with ExitStack() as stack:

@@ -101,15 +101,12 @@ def register(store: Store, found: RecordSet, *, records: bool = False) -> int:
 
 
 def registered(store: Store, found: RecordSet, *, records: bool) -> int | None:
-    """The run of a store that is this record set, with its records or without; None if there is none."""
+    """The newest run of a store that is this record set, with its records or without; None if there is none."""
     info = found.info
-    number = store.newest(RunIdentity(info.rows_hash, info.metrics, info.fingerprints))
-    if number is None or store.run(number).info.state != FINISHED:
-        return None
-    return number if _same(store, number, found, records=records) else None
-
-
-def _same(store: Store, number: int, found: RecordSet, *, records: bool) -> bool:
-    """Whether a run of a store is this record set, with its records or without."""
-    kept = store.run(number).info.configuration.get(RECORDS_AT)
-    return kept is None if records else kept is not None and kept["address"] == found.folder.address
+    identity = RunIdentity(info.rows_hash, info.metrics, info.fingerprints).hexdigest()
+    for one in store.runs(everywhere=True):
+        kept = one.configuration.get(RECORDS_AT)
+        there = kept is None if records else kept is not None and kept["address"] == found.folder.address
+        if one.identity == identity and one.state == FINISHED and there:
+            return one.number
+    return None

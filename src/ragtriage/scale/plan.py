@@ -119,7 +119,7 @@ def read_plan(folder: Folder) -> RunPlan | None:
         raise StoreError(f"{folder.at(NAME)} is damaged: {error}") from error
 
 
-def check_same(known: RunPlan, new: RunPlan, folder: Folder) -> None:
+def check_same(known: RunPlan, new: RunPlan, address: str) -> None:
     """Refuse to go on with a record set of another run.
 
     Raises:
@@ -128,7 +128,7 @@ def check_same(known: RunPlan, new: RunPlan, folder: Folder) -> None:
     if known.identity == new.identity:
         return
     raise InputError(
-        f"{folder.address} holds another run: {listed([*_differences(known, new)], 'and')}; give another --out, or "
+        f"{address} holds another run: {listed([*_differences(known, new)], 'and')}; give another --out, or "
         "the command that the run was begun with"
     )
 

@@ -253,7 +253,9 @@ def record_set(
     wanted = {one.id for one in plan.partitions}
     mine = {name: marker for name, marker in markers.items() if name in wanted}
     shown = (
-        {"number": listed_as.number} if listed_as else {"number": -1 - int(plan.identity[:12], 16), "address": address}
+        {"number": listed_as.number, "project": listed_as.project, "author": listed_as.author}
+        if listed_as
+        else {"number": -1 - int(plan.identity[:12], 16), "address": address}
     )
     state: State = FINISHED if summary else RUNNING if folder.read("driver.json") else INTERRUPTED
     found = RecordSet(folder, plan, mine, _info(plan, mine, state, summary, shown))
