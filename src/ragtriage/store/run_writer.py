@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from sqlalchemy import Connection, Table, delete, func, select, update
 
@@ -86,6 +86,7 @@ class RunWriter:
         self.number = lease.run
         self._open = True
         info, last = database.write(self._take)
+        self._created = info.created
         self._continued = last is not None
         self._next = 0 if last is None else last + 1
         self._places: dict[str, int] = {}
@@ -201,7 +202,9 @@ class RunWriter:
                 return  # the last try was committed, though nobody heard of it
             self._lease.renew(connection, self._database)
             self._write(connection)
-            self._lease.release(connection, self._database, state=state, finished=now(), **self.spent())
+            self._lease.release(
+                connection, self._database, state=state, finished=max(now(), self._created), **self.spent()
+            )
 
         self._database.write(write)
         self._waiting = _Waiting()
@@ -333,6 +336,9 @@ def _texts(case: Case) -> Iterator[tuple[str, int, str | None, str]]:
                 yield role, i, label, text
 
 
-def now(exact: Literal["seconds", "milliseconds"] = "seconds") -> str:
-    """The time, UTC, ISO 8601."""
-    return datetime.now(UTC).isoformat(timespec=exact)
+def now(after: str | None = None) -> str:
+    """The time, UTC, ISO 8601, by the second; at least one after the given time."""
+    moment = datetime.now(UTC)
+    if after is not None:
+        moment = max(moment, datetime.fromisoformat(after) + timedelta(seconds=1))
+    return moment.isoformat(timespec="seconds")
