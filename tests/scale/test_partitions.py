@@ -71,7 +71,7 @@ def test_parts_of_a_parquet_file_are_the_file(tmp_path: Path, group: int) -> Non
     rows = [one for part in found.partitions for _, one in file.rows_in(part.part)]
 
     assert rows == list(file.rows())
-    assert [part.first for part in found.partitions][0] == 1
+    assert found.partitions[0].first == 1
     assert all(part == Partition.from_json(json.loads(json.dumps(part.as_json()))) for part in found.partitions)
 
 

@@ -16,6 +16,7 @@ from ragtriage.core.errors import ConfigError, NotStoredError
 from ragtriage.report.words import shown_time
 from ragtriage.runs.evaluation_config import config_of
 from ragtriage.runs.repeats import trials_of
+from ragtriage.scale.record_set import RecordSet
 from ragtriage.store import RunInfo, Store, StoredRun
 from ragtriage.text.sanitize import one_line
 
@@ -47,6 +48,7 @@ def forget(
         )
     with open_named_store(store, project) as there:
         runs = _old_runs(there, before) if before else _trials(there, run or "last")
+        _say(*_elsewhere(runs))
         chosen = _with_texts(there, runs, cases)
         numbers = [one.number for one in runs]
         if not any(chosen.values()):
@@ -64,6 +66,14 @@ def forget(
             _say(f"deleted the texts of {plural(sum(map(len, chosen.values())), 'case')}; scores and verdicts stay")
         else:
             _say("nothing was deleted")
+
+
+def _elsewhere(runs: Sequence[StoredRun]) -> Iterator[str]:
+    """Which of these runs have their records, and maybe texts, in a record set."""
+    for run in runs:
+        if isinstance(run, RecordSet):
+            what = "with the texts" if run.plan.texts else "without texts"
+            yield f"run {run.number}: its records lie in {run.folder.address}, {what}: delete that folder yourself"
 
 
 def _time_before(days: str) -> datetime:

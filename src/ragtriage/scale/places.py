@@ -169,7 +169,8 @@ def _local(pattern: str) -> list[tuple[str, str]]:
     if not _LOCAL_GLOB.search(pattern):
         return []
     fixed = next((p for p in path.parents if not _LOCAL_GLOB.search(str(p))), Path())
-    inner = (one for one in fixed.glob(str(path.relative_to(fixed))) if one.is_file())
+    found = fixed.glob(str(path.relative_to(fixed)))
+    inner = (one for one in found if one.is_file() and not one.name.startswith("."))
     return [(str(one.absolute()), str(one)) for one in inner]
 
 

@@ -193,7 +193,7 @@ class ArrayInserts:
 
 
 def _literal(column: Column[Any], values: Sequence[Any]) -> str:
-    """An array as PostgreSQL reads it. The driver writes one too, item by item, and takes three times as long."""
+    """An array as PostgreSQL reads it. The driver's way costs a third more of a writer's time."""
     kind = column.type
     if isinstance(kind, TypeDecorator):
         values = [kind.process_bind_param(value, _DIALECT) for value in values]

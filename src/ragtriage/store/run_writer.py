@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from sqlalchemy import Connection, Table, delete, func, select, update
 
@@ -85,6 +85,7 @@ class RunWriter:
         self.number = lease.run
         self._open = True
         info, last = database.write(self._take)
+        self._created = info.created
         self._continued = last is not None
         self._next = 0 if last is None else last + 1
         self._places: dict[str, int] = {}
@@ -200,7 +201,9 @@ class RunWriter:
                 return  # the last try was committed, though nobody heard of it
             self._lease.renew(connection, self._database)
             self._write(connection)
-            self._lease.release(connection, self._database, state=state, finished=now(), **self.spent())
+            self._lease.release(
+                connection, self._database, state=state, finished=max(now(), self._created), **self.spent()
+            )
 
         self._database.write(write)
         self._waiting = _Waiting()
@@ -294,6 +297,9 @@ def raise_spending(connection: Connection, spent: Mapping[int, Mapping[str, floa
             connection.execute(update(runs).where(here).values(**most))
 
 
-def now(exact: Literal["seconds", "milliseconds"] = "seconds") -> str:
-    """The time, UTC, ISO 8601."""
-    return datetime.now(UTC).isoformat(timespec=exact)
+def now(after: str | None = None) -> str:
+    """The time, UTC, ISO 8601, by the second; at least one after the given time."""
+    moment = datetime.now(UTC)
+    if after is not None:
+        moment = max(moment, datetime.fromisoformat(after) + timedelta(seconds=1))
+    return moment.isoformat(timespec="seconds")

@@ -182,7 +182,6 @@ class Store:
         row = {
             "identity": identity.hexdigest(),
             "state": RUNNING,
-            "created": now("milliseconds"),  # so that no two runs of the same rows have the same
             "input": input,
             "rows_hash": identity.rows,
             "rows": rows,
@@ -203,7 +202,10 @@ class Store:
             begun = connection.execute(select(runs.c.number).where(mine)).scalar()
             if begun is not None:
                 return int(begun)  # an earlier try was committed, though nobody heard of it
-            (number,) = connection.execute(insert(runs).values(**row)).inserted_primary_key or (0,)
+            # no two runs with one identity have the same moment: by the two a run is known in other stores
+            last = select(func.max(runs.c.created)).where(runs.c.identity == row["identity"])
+            created = now(after=connection.execute(last).scalar())
+            (number,) = connection.execute(insert(runs).values(**row, created=created)).inserted_primary_key or (0,)
             return int(number)
 
         return self._written_by(Lease(self._database.write(begin), owner=str(row["owner"])))
