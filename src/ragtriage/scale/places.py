@@ -19,6 +19,8 @@ from ragtriage.core.errors import InputError, MissingExtraError, StoreError
 from ragtriage.core.files import atomic_path, private_folder
 
 REMOTE = "://"
+FILESYSTEMS = frozenset({"s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss", "file"})
+"""The kinds of URLs that pyarrow's filesystems know."""
 _GLOB = re.compile(r"[*\[]")
 _LOCAL_GLOB = re.compile(r"[*?\[]")
 _BUFFER = 1 << 16

@@ -21,7 +21,7 @@ from ragtriage.scale.ids import place_of
 from ragtriage.scale.layout import Double, Placed, find_doubles, ids_of, laid_out, read_doubles, starts
 from ragtriage.scale.markers import Marker, read_markers
 from ragtriage.scale.part_file import LIGHT, case_of, columns_of, outcomes_of, read_numbers, read_part, values_of
-from ragtriage.scale.places import Folder, folder_at, open_input, stamp_of
+from ragtriage.scale.places import FILESYSTEMS, REMOTE, Folder, folder_at, open_input, stamp_of
 from ragtriage.scale.plan import RunPlan, read_plan
 from ragtriage.scale.record_set_columns import SetColumns, SetNotes
 from ragtriage.scale.rejections import rejected_rows
@@ -212,11 +212,14 @@ class RecordSet:
 
 
 def is_record_set(address: str) -> bool:
-    """Whether an address names a folder in which a record set was begun.
+    """Whether an address names a folder in which a record set was begun; a database's URL names none.
 
     Raises:
         StoreError: it can't be looked at.
     """
+    scheme, sign, _ = address.partition(REMOTE)
+    if sign and scheme not in FILESYSTEMS:
+        return False
     return folder_at(address).read("plan.json") is not None
 
 
